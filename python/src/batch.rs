@@ -1,4 +1,4 @@
-//! Many queries of a set.
+//! Answers many queries of a set.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::query::text_of;
-use crate::rows::{Labels, Rows};
+use crate::result_rows::{Labels, Rows};
 use crate::width::Width;
 use crate::work::{self, Watch};
 
-/// Matches whose ids are looked up together.
+/// The number of matches whose ids are looked up together.
 const IDS_AT_ONCE: usize = 4096;
 
-/// What can be chosen for a batch.
+/// The options of a batch.
 pub(crate) fn batch_options(
     limit: Option<usize>,
     strategy: &str,
@@ -49,7 +49,7 @@ pub(crate) fn batch<F: Width>(
     options: &BatchOptions,
     watch: &Arc<Watch>,
 ) -> Result<Rows<F>, SetError> {
-    let set = any.typed::<F>().expect("its width has been looked at");
+    let set = any.typed::<F>().expect("the width was checked");
     let Description { has_ids, has_names, .. } = *any.description();
     let options = options.clone().progress(watch.callback());
     let mut places: Vec<u64> = Vec::new();

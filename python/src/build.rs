@@ -1,4 +1,4 @@
-//! Building an index.
+//! Builds an index.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,18 +9,18 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
+use crate::arrays::{self, Fingerprints, Words, check_lengths};
 use crate::errors::OrRaise;
-use crate::numbers::{self, Fingerprints, Words, check_lengths};
 use crate::recipe;
 use crate::results;
 use crate::texts::Texts;
 use crate::width::Width;
 use crate::work;
 
-/// Names with this beginning are kept for the project's own tools.
+/// Metadata names with this prefix are reserved for hamdex.
 const RESERVED: &str = "hamdex.";
 
-/// What each fingerprint is called.
+/// The ids of fingerprints.
 enum Ids<'py> {
     None,
     Numbers(Words<'py>),
@@ -31,14 +31,12 @@ impl<'py> Ids<'py> {
     fn of(object: Option<&Bound<'py, PyAny>>, fingerprints: usize) -> PyResult<Self> {
         let Some(object) = object.filter(|object| !object.is_none()) else { return Ok(Self::None) };
         if object.is_instance_of::<PyString>() {
-            return Err(PyTypeError::new_err(
-                "ids cannot be a str: a list of them, one for each fingerprint",
-            ));
+            return Err(PyTypeError::new_err("ids must be a list with one for each fingerprint, not a str"));
         }
         let ids = if Texts::are(object)? {
             Self::Names(Texts::copies_of(object)?)
         } else {
-            Self::Numbers(numbers::ids(object)?)
+            Self::Numbers(arrays::ids(object)?)
         };
         let count = match &ids {
             Self::None => fingerprints,
@@ -50,7 +48,7 @@ impl<'py> Ids<'py> {
     }
 }
 
-/// What can be chosen for a build and for a merge.
+/// The options that a build and a merge share.
 #[derive(Default)]
 pub(crate) struct Choices {
     pub(crate) distance: Option<u32>,
@@ -64,7 +62,7 @@ pub(crate) struct Choices {
 }
 
 impl Choices {
-    /// Applies what has been chosen.
+    /// Applies the options.
     pub(crate) fn apply<F: Width>(&self, mut options: BuildOptions<F>) -> PyResult<BuildOptions<F>> {
         match (&self.design, self.distance) {
             (Some(name), distance) => {
@@ -89,7 +87,7 @@ impl Choices {
     }
 }
 
-/// A codec by its name.
+/// Returns a codec by its name.
 pub(crate) fn codec(name: &str) -> PyResult<Codec> {
     name.parse().map_err(|_| {
         let names: Vec<&str> = Codec::ALL.iter().map(|codec| codec.name()).collect();
@@ -97,12 +95,13 @@ pub(crate) fn codec(name: &str) -> PyResult<Codec> {
     })
 }
 
-/// The metadata that a user gives: names, and texts or bytes.
+/// Metadata of the user: names, and texts or bytes.
 fn metadata(given: Option<BTreeMap<String, Bound<'_, PyAny>>>) -> PyResult<BTreeMap<String, Vec<u8>>> {
     let mut metadata = BTreeMap::new();
     for (name, value) in given.unwrap_or_default() {
         if name.starts_with(RESERVED) {
-            let text = format!("metadata {name:?}: names that begin with {RESERVED:?} are kept for hamdex");
+            let text =
+                format!("metadata {name:?}: names that begin with {RESERVED:?} are reserved for hamdex");
             return Err(PyValueError::new_err(text));
         }
         let bytes = if let Ok(text) = value.cast::<PyString>() {
@@ -121,12 +120,13 @@ fn metadata(given: Option<BTreeMap<String, Bound<'_, PyAny>>>) -> PyResult<BTree
 
 /// Build an index file of fingerprints.
 ///
-/// ``fingerprints``: an array of uint64 (int64 is taken as bit patterns), of shape (n, 2) for 128 bits, the high word
-/// first; an Arrow column; or a list of int. ``ids``: for each a number, or a name; without them the index says only
-/// what is near. ``distance`` is what queries mostly ask for; any other is answered exactly, too. ``recipe`` is how the
-/// fingerprints were made of texts, so that the index can be queried with texts.
+/// ``fingerprints``: an array of uint64 (int64 is taken as bit patterns), of shape (n, 2) for 128 bits, the
+/// high word first; an Arrow column; or a list of int. ``ids``: a number or a name for each; without ids,
+/// queries return fingerprints alone. ``distance`` is that of most queries; any other is answered exactly,
+/// too. ``recipe`` tells how the fingerprints were made of texts, so that the index can be queried with
+/// texts.
 ///
-/// Nothing is under that name until all of it is written; a file that is there is replaced with ``overwrite=True`` only.
+/// The file appears only when it is complete; an existing file is replaced with ``overwrite=True`` only.
 ///
 /// >>> import hamdex, numpy, tempfile, os
 /// >>> path = os.path.join(tempfile.mkdtemp(), "small.hamdex")
@@ -167,7 +167,7 @@ pub(crate) fn build<'py>(
         metadata: self::metadata(metadata)?,
     };
     if let Some(text) = recipe {
-        let recipe = recipe::of_width(text, fingerprints.width(), "these have")?;
+        let recipe = recipe::of_width(text, fingerprints.width(), "the given ones have")?;
         choices.metadata.insert(RECIPE_KEY.to_owned(), recipe.to_string().into_bytes());
     }
     let summary = match fingerprints.width() {

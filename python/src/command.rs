@@ -1,4 +1,4 @@
-//! The command, for the script that the package installs.
+//! The command-line program, for the script that the package installs.
 
 use std::ffi::OsString;
 

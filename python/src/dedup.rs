@@ -1,4 +1,4 @@
-//! Near-duplicates of a table of texts.
+//! Finds near-duplicates in a table of texts.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -14,17 +14,17 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::against::{Against, Watched};
 use crate::arrow::{self, columns};
 use crate::errors::OrRaise;
+use crate::known_documents::{KnownDocuments, WatchedDocuments};
 use crate::recipe::recipe;
-use crate::rows::Labels;
+use crate::result_rows::Labels;
 use crate::table::{Table, raise};
 use crate::texts::Texts;
 use crate::width::Width;
 use crate::work::{self, Watch};
 
-/// What makes two texts near-duplicates.
+/// The definition of near-duplicates.
 struct Choices {
     similarity: Option<Similarity>,
     distance: Option<u32>,
@@ -32,30 +32,31 @@ struct Choices {
     clusters: Clustering,
     memory: Option<u64>,
     threads: usize,
-    against: Option<Against>,
+    against: Option<KnownDocuments>,
 }
 
-/// What has been found.
+/// The outcome of a search.
 struct Outcome {
     members: Vec<Member>,
     known: Option<(Vec<Known>, Labels)>,
 }
 
-/// Find the near-duplicates among texts: clusters, with the one text of each that is kept.
+/// Find the near-duplicates among texts: clusters, and the text of each to keep.
 ///
-/// ``table`` is an Arrow table with a column of texts, or a list of str. Texts are near-duplicates when they share
-/// ``similarity`` of their shingles (0.7 of five words each, unless given); with ``k`` alone, when their fingerprints
-/// differ in at most ``k`` bits; with both, when both hold. Either way the search is exact.
+/// ``table`` is an Arrow table with a column of texts, or a list of str. Texts are near-duplicates if they
+/// share ``similarity`` of their shingles (default 0.7, of five words each); with ``k`` alone, if their
+/// fingerprints differ in at most ``k`` bits; with both, if both hold. In every case the search is exact.
 ///
-/// The result has a row for every text that is in a cluster: ``cluster`` from 1 on, ``id`` (of the column ``id``, or the
-/// number of the row), ``kept``, ``distance`` of its fingerprint to that of the kept text, in bits, and ``similarity`` to
-/// it where texts are compared. Texts in no cluster are unique. ``keep`` is "first" or "longest"; ``clusters`` is "stars",
-/// where every text is a near-duplicate of the kept one, or "linked", where near-duplicates are always together.
+/// The result has a row for every text in a cluster: ``cluster`` (counted from 1), ``id`` (from the column
+/// ``id``, or the number of the row), ``kept``, ``distance`` of its fingerprint to that of the kept text, in
+/// bits, and its ``similarity`` to the kept text if texts are compared. Texts in no cluster are unique.
+/// ``keep`` is "first" or "longest"; ``clusters`` is "stars" (every text is a near-duplicate of the kept one)
+/// or "linked" (near-duplicates always share a cluster).
 ///
-/// ``against`` is an index or a store, or the path of one or of a set of shards, of what is known already. Its recipe is
-/// used. Texts whose fingerprints are within ``k`` bits (3 unless given) of one in it are left out of the clusters, and
-/// the result is a pair then: the clusters, and a table with a row for each text that is known: ``id``, the nearest
-/// ``fingerprint`` that is stored, its ``distance``, and ``known``, the first id or name that it has there, if it has any.
+/// ``against`` is an index or a store of known documents, or the path of one or of a set of shards. Its
+/// recipe is used. Texts whose fingerprints are within ``k`` bits (default 3) of a known one are left out of
+/// the clusters, and the result is a pair: the clusters, and a table with a row for each known text: ``id``,
+/// the nearest stored ``fingerprint``, its ``distance``, and ``known``, its first id or name, if it has any.
 ///
 /// >>> import hamdex
 /// >>> text = "Call me Ishmael. Some years ago, never mind how long precisely, having little or no money in my purse"
@@ -98,7 +99,7 @@ pub(crate) fn dedup<'py>(
         )?,
         memory,
         threads: work::threads(threads)?,
-        against: against.filter(|against| !against.is_none()).map(Against::of).transpose()?,
+        against: against.filter(|against| !against.is_none()).map(KnownDocuments::of).transpose()?,
     };
     let recipe = match &choices.against {
         Some(against) => against.recipe(recipe)?,
@@ -127,16 +128,16 @@ fn one_of<T: Copy, const N: usize>(option: &str, given: &str, known: [(&str, T);
     let found = known.iter().find(|(name, _)| *name == given);
     found.map(|(_, value)| *value).ok_or_else(|| {
         let names = known.map(|(name, _)| name).join(" or ");
-        PyValueError::new_err(format!("{option} cannot be {given:?}: {names}"))
+        PyValueError::new_err(format!("{option} must be {names}, not {given:?}"))
     })
 }
 
-/// The texts, and the column of ids if there is one.
+/// Returns the texts, and the column of ids if there is one.
 fn input(table: &Bound<'_, PyAny>, text: &str, id: Option<&str>) -> PyResult<(Texts, Option<Vec<ArrayRef>>)> {
     if !arrow::speaks_arrow(table)? {
         if id.is_some() {
             return Err(PyTypeError::new_err(
-                "id names a column, and a list of texts has none: give an Arrow table",
+                "id names a column, but a list of texts has none: pass an Arrow table",
             ));
         }
         return Ok((Texts::of(table)?, None));
@@ -145,7 +146,7 @@ fn input(table: &Bound<'_, PyAny>, text: &str, id: Option<&str>) -> PyResult<(Te
     if batches.iter().all(|batch| !matches!(batch.data_type(), arrow_schema::DataType::Struct(_)))
         && id.is_none()
     {
-        // A column of texts.
+        // The table is a column of texts.
         return Ok((Texts::of_column(batches)?, None));
     }
     let texts = Texts::of_column(columns::of_table(&batches, text)?)?;
@@ -166,7 +167,7 @@ fn find<F: Width>(
     let texts = texts.as_strs()?;
     let fingerprinter = Fingerprinter::<F>::new(recipe).or_raise()?;
     work::run(py, progress, |watch| {
-        let against = choices.against.as_ref().map(|against| Watched { against, watch });
+        let against = choices.against.as_ref().map(|against| WatchedDocuments { against, watch });
         let mut dedup = Dedup::new(fingerprinter).prefer(choices.prefer).clusters(choices.clusters);
         if let Some(similarity) = choices.similarity {
             dedup = dedup.similarity(similarity);
@@ -182,7 +183,7 @@ fn find<F: Width>(
         }
         let own = Arc::clone(watch);
         let dedup = dedup.on_progress(move |progress| match progress.stage {
-            // Of texts in memory, `documents` notes how many there are.
+            // `documents` reports the progress of reading.
             Stage::Read => own.go_on(),
             _ => own.note(shown(progress)),
         });
@@ -195,7 +196,7 @@ fn find<F: Width>(
     })
 }
 
-/// The texts as documents; none after the work has been stopped.
+/// Returns the texts as documents; ends after a cancellation.
 fn documents<'a>(texts: &'a [&str], watch: &'a Watch) -> impl Iterator<Item = Document> + Send + 'a {
     let total = Some(texts.len() as u64);
     texts.iter().zip(1u64..).map_while(move |(text, number)| {
@@ -203,7 +204,7 @@ fn documents<'a>(texts: &'a [&str], watch: &'a Watch) -> impl Iterator<Item = Do
     })
 }
 
-fn shown(progress: Progress) -> work::Shown {
+fn shown(progress: Progress) -> work::ProgressReport {
     let phase = match progress.stage {
         Stage::Count => "counting",
         Stage::Compare => "comparing",
@@ -213,7 +214,7 @@ fn shown(progress: Progress) -> work::Shown {
     (phase, progress.done, progress.total)
 }
 
-/// The ids of texts, by the numbers of these.
+/// Returns the ids of texts by their numbers.
 fn ids_of(numbers: impl Iterator<Item = u64>, ids: Option<&[ArrayRef]>) -> PyResult<ArrayRef> {
     let numbers = UInt64Array::from_iter_values(numbers);
     match ids {

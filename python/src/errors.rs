@@ -1,7 +1,7 @@
-//! Errors of the engine as exceptions of Python.
+//! Errors of the engine as Python exceptions.
 //!
-//! What Python has a name for gets that name; the rest is a `hamdex.Error`. The text is that of the error and its
-//! causes, on one line.
+//! Errors with a built-in Python exception become that one; all others are a `hamdex.Error`. The message is
+//! the error and its causes, on one line.
 
 use std::error::Error as StdError;
 use std::io;
@@ -16,31 +16,31 @@ use pyo3::exceptions::{
 };
 use pyo3::prelude::*;
 
-create_exception!(hamdex, Error, PyException, "What goes wrong in hamdex and has no name in Python.");
-create_exception!(hamdex, DamagedError, Error, "Some bytes of a file are not those that were written.");
+create_exception!(hamdex, Error, PyException, "An error of hamdex without a built-in exception.");
 create_exception!(
     hamdex,
-    FormatError,
+    DamagedError,
     Error,
-    "A file is no hamdex file, or of a version that this one cannot read."
+    "A file is damaged: its bytes have changed since they were written."
 );
+create_exception!(hamdex, FormatError, Error, "A file is not a hamdex file, or of an unsupported version.");
 create_exception!(hamdex, BuildError, Error, "An index cannot be built.");
 create_exception!(
     hamdex,
     StoreError,
     Error,
-    "A store cannot be used now: it is in use, or of another process."
+    "A store cannot be used now: another process has it open, or had it before a fork."
 );
 
 /// An error that becomes an exception.
 pub(crate) trait IntoException {
-    /// The exception.
+    /// Converts the error to an exception.
     fn into_exception(self) -> PyErr;
 }
 
 /// Does for results what [`IntoException`] does for errors.
 pub(crate) trait OrRaise<T> {
-    /// The value, or the exception.
+    /// Returns the value, or the exception.
     fn or_raise(self) -> PyResult<T>;
 }
 
@@ -50,7 +50,7 @@ impl<T, E: IntoException> OrRaise<T> for Result<T, E> {
     }
 }
 
-/// An error and its causes, on one line.
+/// Returns an error and its causes, on one line.
 pub(crate) fn chain(error: &dyn StdError) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -65,7 +65,7 @@ pub(crate) fn chain(error: &dyn StdError) -> String {
     text.replace(['\n', '\r'], " ")
 }
 
-/// What the operating system refused, if that is what an error comes from.
+/// Returns the error of the operating system behind an error, if there is one.
 fn refusal<'e>(error: &'e (dyn StdError + 'static)) -> Option<&'e io::Error> {
     let mut cause = Some(error);
     while let Some(error) = cause {
@@ -77,7 +77,7 @@ fn refusal<'e>(error: &'e (dyn StdError + 'static)) -> Option<&'e io::Error> {
     None
 }
 
-/// What the operating system refused: Python finds the class by the number.
+/// Converts an error of the operating system: Python finds the class by the number.
 pub(crate) fn of_io(error: &io::Error, path: Option<&Path>, text: String) -> PyErr {
     match (error.raw_os_error(), path) {
         (Some(number), Some(path)) => PyOSError::new_err((number, strerror(error), path.to_path_buf())),
@@ -90,7 +90,7 @@ pub(crate) fn of_io(error: &io::Error, path: Option<&Path>, text: String) -> PyE
     }
 }
 
-/// What the operating system calls an error, without the number that Rust adds.
+/// Returns the message of the operating system, without the number that Rust adds.
 fn strerror(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
@@ -106,7 +106,7 @@ impl IntoException for PyErr {
     }
 }
 
-/// The exception of a category.
+/// Returns the exception of a category.
 fn of_category(category: Category, error: &(dyn StdError + 'static), path: Option<&Path>) -> PyErr {
     let text = chain(error);
     match category {

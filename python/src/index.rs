@@ -21,10 +21,10 @@ use crate::table::Table;
 use crate::width::Width;
 use crate::work;
 
-/// An open index: all fingerprints within k bits of one, of many, or of each other; exactly.
+/// An open index, which finds all fingerprints within k bits of one, of many, or of each other; exactly.
 ///
-/// Opening maps the file, which costs next to nothing. Any number of threads may use an index. It can be pickled, which
-/// takes its path and the id of the file along, and sent to other processes.
+/// Opening maps the file, at almost no cost. Any number of threads may use an index. It can be pickled, as
+/// its path and the id of the file, and sent to other processes.
 ///
 /// >>> import hamdex, tempfile, os
 /// >>> path = os.path.join(tempfile.mkdtemp(), "small.hamdex")
@@ -52,7 +52,7 @@ impl Handle {
             .ok_or_else(|| PyValueError::new_err(format!("{}: the index is closed", self.path.display())))
     }
 
-    /// The index, unless it has been closed.
+    /// Returns the index, unless it is closed.
     pub(crate) fn index(&self) -> PyResult<AnySet> {
         self.opened().map(|opened| opened.index)
     }
@@ -65,7 +65,7 @@ impl Handle {
         Ok(Self { path, opened: RwLock::new(Some(opened)) })
     }
 
-    /// One query: how many matches at most, and within which distance.
+    /// Answers one query: at most this many matches, within a distance.
     fn find<'py>(
         &self,
         query: &Bound<'py, PyAny>,
@@ -131,7 +131,7 @@ impl Handle {
         )
     }
 
-    /// The file.
+    /// The path of the file.
     #[getter]
     fn path(&self) -> PathBuf {
         self.path.clone()
@@ -143,19 +143,19 @@ impl Handle {
         Ok(self.index()?.description().width)
     }
 
-    /// The distance for which the index is made; any other is answered exactly, too.
+    /// The distance that the index is built for; any other is answered exactly, too.
     #[getter]
     fn distance(&self) -> PyResult<u32> {
         Ok(self.index()?.description().distance)
     }
 
-    /// The name of the design: which tables there are.
+    /// The name of the design, which sets the tables.
     #[getter]
     fn design(&self) -> PyResult<String> {
         Ok(design_of(&self.index()?).to_owned())
     }
 
-    /// The name of the codec: how blocks are coded.
+    /// The name of the codec of blocks.
     #[getter]
     fn codec(&self) -> PyResult<&'static str> {
         Ok(codec_of(&self.index()?))
@@ -167,13 +167,13 @@ impl Handle {
         Ok(self.index()?.description().has_ids)
     }
 
-    /// The id of the file: files of the same id are the same, byte for byte.
+    /// The id of the file: files with the same id are equal, byte for byte.
     #[getter]
     fn file_id(&self) -> PyResult<String> {
         Ok(file_id_of(&self.index()?).to_string())
     }
 
-    /// How the fingerprints are made of texts; ``None`` if the index does not say.
+    /// The recipe of the fingerprints; ``None`` if the index has none.
     #[getter]
     fn recipe(&self) -> PyResult<Option<String>> {
         let any = self.index()?;
@@ -190,8 +190,8 @@ impl Handle {
         Ok(metadata)
     }
 
-    /// All stored fingerprints within ``k`` bits, nearest first, with their ids; by default within the distance of the
-    /// index, and however many there are. ``query`` is a fingerprint, or a text if the index has a recipe.
+    /// All stored fingerprints within ``k`` bits (default: the distance of the index), nearest first, with
+    /// their ids. ``query`` is a fingerprint, or a text if the index has a recipe.
     #[pyo3(signature = (query, k = None, *, limit = None))]
     fn query<'py>(
         &self,
@@ -202,7 +202,7 @@ impl Handle {
         self.find(query, Wanted::Nearest(limit.unwrap_or(usize::MAX)), k)
     }
 
-    /// The ``count`` nearest of all stored fingerprints, nearest first; within ``k`` bits if that is given.
+    /// The ``count`` nearest stored fingerprints, nearest first; within ``k`` bits if given.
     #[pyo3(signature = (query, count = 1, *, k = None))]
     fn nearest<'py>(
         &self,
@@ -213,16 +213,16 @@ impl Handle {
         self.find(query, Wanted::Nearest(count), Some(k.unwrap_or(u128::BITS)))
     }
 
-    /// Some stored fingerprint within ``k`` bits, or ``None``: the quickest answer to whether there is one.
+    /// Any stored fingerprint within ``k`` bits, or ``None``: the fastest test of whether there is one.
     #[pyo3(signature = (query, k = None))]
     fn first<'py>(&self, query: &Bound<'py, PyAny>, k: Option<u32>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let found = self.find(query, Wanted::First, k)?;
         if found.is_empty() { Ok(None) } else { found.get_item(0).map(Some) }
     }
 
-    /// The answers to many queries, by all threads: a table of ``query`` (its row), ``fingerprint``, ``distance`` and,
-    /// where there are ids, ``id``; a row for each id of each match, queries in their order, matches nearest first.
-    /// ``queries`` are fingerprints, or texts if the index has a recipe.
+    /// The answers to many queries, on all threads: a table of ``query`` (its row), ``fingerprint``,
+    /// ``distance`` and, if there are ids, ``id``; a row for each id of each match, queries in their order,
+    /// matches nearest first. ``queries`` are fingerprints, or texts if the index has a recipe.
     #[pyo3(signature = (queries, k = None, *, limit = None, strategy = "auto", memory = None, threads = None,
         progress = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords, in Python")]
@@ -275,13 +275,13 @@ impl Handle {
         )
     }
 
-    /// Give the file back. Whatever is asked of the index afterwards is a ``ValueError``.
+    /// Close the file. Later use of the index raises ``ValueError``.
     fn close(&self) -> PyResult<()> {
         *self.opened.write().map_err(|_| Error::new_err("the index is in an unknown state"))? = None;
         Ok(())
     }
 
-    /// Whether the index has been closed.
+    /// Whether the index is closed.
     #[getter]
     fn closed(&self) -> bool {
         self.index().is_err()
@@ -296,12 +296,12 @@ impl Handle {
         self.close()
     }
 
-    /// Open again where it is unpickled: the same file, or an error.
+    /// Reopen the index when unpickled: the same file, or an error.
     #[classmethod]
     fn _reopen(class: &Bound<'_, PyType>, path: PathBuf, file_id: [u8; 16]) -> PyResult<Self> {
         let handle = Self::open(class.py(), path, false, false)?;
         if file_id_of(&handle.index()?) != FileId::from(file_id) {
-            let text = "is another file than when it was pickled";
+            let text = "is not the file that was pickled";
             return Err(Error::new_err(format!("{}: {text}", handle.path.display())));
         }
         Ok(handle)

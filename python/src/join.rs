@@ -1,4 +1,4 @@
-//! Finding all pairs, whatever they are of.
+//! Finds all pairs of a set or of fingerprints in memory.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::table::schema;
 use crate::width::Width;
 use crate::work::Watch;
 
-/// The fingerprints that pairs are made of.
+/// The fingerprints whose pairs are found.
 #[derive(Clone)]
 pub(crate) enum Source {
     Set(AnySet),
@@ -37,7 +37,7 @@ impl Source {
     }
 }
 
-/// Which pairs, and how to find them.
+/// A search for pairs.
 #[derive(Clone)]
 pub(crate) struct Job {
     pub(crate) source: Source,
@@ -46,14 +46,14 @@ pub(crate) struct Job {
     pub(crate) threads: usize,
 }
 
-/// The columns of a table of pairs, as they are filled.
+/// The columns of a table of pairs, under construction.
 struct Columns<F> {
     left: Vec<F>,
     right: Vec<F>,
     distance: Vec<u32>,
 }
 
-/// What receives the pairs, some at a time; it may end the work.
+/// Receives pairs in batches; it may end the search.
 pub(crate) type Receive<'r> = dyn FnMut(RecordBatch) -> ControlFlow<()> + 'r;
 
 impl<F: Width> Columns<F> {
@@ -80,12 +80,12 @@ fn pair_schema(fingerprint: DataType) -> SchemaRef {
 }
 
 impl Job {
-    /// The columns of the tables.
+    /// Returns the schema of the tables.
     pub(crate) fn schema(&self) -> SchemaRef {
         for_width!(self.source.width(), F => pair_schema(F::ARROW))
     }
 
-    /// Calls `receive` with all pairs, tables of at least `rows` rows but for the last.
+    /// Calls `receive` with all pairs, in tables of at least `rows` rows except the last.
     pub(crate) fn for_each(
         &self,
         watch: &Arc<Watch>,
@@ -127,7 +127,7 @@ impl Job {
         }
     }
 
-    /// The number of pairs at each distance.
+    /// Returns the number of pairs at each distance.
     pub(crate) fn counts(&self, watch: &Arc<Watch>) -> Result<Vec<u64>, SetError> {
         for_width!(self.source.width(), F => self.count::<F>(watch))
     }
@@ -144,5 +144,5 @@ impl Job {
 }
 
 fn typed<F: Width>(set: &AnySet) -> &dyn FingerprintSet<F> {
-    &**set.typed::<F>().expect("its width has been looked at")
+    &**set.typed::<F>().expect("the width was checked")
 }

@@ -1,37 +1,37 @@
 //! The Python package of hamdex: near-duplicates among fingerprints and texts, exactly.
 //!
-//! Data flows one way: what Python gives is read where it lies (`numbers`, `texts`, `arrow/`), work is done without
-//! Python's lock (`work`), and what is found becomes tables and named tuples (`rows`, `table`, `results`).
+//! Data flows one way: arguments are read in place (`arrays`, `records`, `texts`, `arrow/`), work runs without Python's
+//! lock (`work`), and results become tables and named tuples (`result_rows`, `table`, `results`).
 //!
 //! - `errors`: errors of the engine as exceptions
-//! - `work`, `each`: threads, signals, progress
-//! - `recipe`, `shingles`: what is made of texts
-//! - `build`, `merge`, `dedup` with `against`: indexes, and near-duplicates
-//! - `index`, with `query`, `pool` and `batch`; `pairs`, with `join` and `stream`; `store`, `snapshot`: what is open
-//! - `command`: the command
+//! - `work`: threads, signals, progress
+//! - `recipe`, `shingles`: fingerprints and shingles of texts
+//! - `build`, `merge`, `dedup` with `known_documents`: indexes, and near-duplicates
+//! - `index`, with `query`, `pool` and `batch`; `pairs`, with `join` and `stream`; `store` with
+//!   `open_store`, `snapshot`: open sets
+//! - `command`: the command-line program
 //!
 //! The rest of the package is in `python/hamdex`.
 
-mod against;
+mod arrays;
 mod arrow;
 mod batch;
 mod build;
 mod command;
 mod dedup;
-mod each;
 mod errors;
-mod given;
 mod index;
 mod join;
+mod known_documents;
 mod merge;
-mod numbers;
-mod opening;
+mod open_store;
 mod pairs;
 mod pool;
 mod query;
 mod recipe;
+mod records;
+mod result_rows;
 mod results;
-mod rows;
 mod shingles;
 mod snapshot;
 mod store;

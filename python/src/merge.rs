@@ -1,4 +1,4 @@
-//! Merging indexes.
+//! Merges indexes.
 
 use std::path::PathBuf;
 
@@ -15,11 +15,12 @@ use crate::results;
 use crate::width::Width;
 use crate::work;
 
-/// Merge indexes into one, without sorting what is sorted already.
+/// Merge indexes into one, without sorting again.
 ///
-/// ``inputs`` are paths or open indexes of one width; all have ids, or none has. Recipe and metadata must agree, and are
-/// kept. The result has the design and the codec of the first unless others are chosen. Of ids that are named, those of
-/// each input are moved up behind those before it; numbers stay as they are.
+/// ``inputs`` are paths or open indexes of one width; either all have ids or none has. Recipe and metadata
+/// must agree, and are kept. The result has the design and the codec of the first unless others are chosen.
+/// Ids with names are renumbered: those of each input follow those of the one before; other ids stay as they
+/// are.
 #[pyfunction]
 #[pyo3(signature = (inputs, path, *, distance = None, design = None, codec = None, overwrite = false, memory = None,
     threads = None, temp_dir = None, progress = None))]
@@ -92,7 +93,7 @@ fn write<F: Width>(
     choices: &Choices,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Summary> {
-    // What cannot be merged at all is refused before the first is looked at.
+    // Checks of all inputs come before any work.
     Merger::new(inputs.iter().copied()).map(drop).or_raise()?;
     let options = choices.apply(inputs[0].build_options())?;
     work::run(py, progress, move |watch| {

@@ -1,4 +1,4 @@
-//! All pairs: a stream of tables, made while it is read.
+//! All pairs: a stream of tables, found while it is read.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
@@ -8,20 +8,21 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
+use crate::arrays::Fingerprints;
 use crate::arrow::{export_schema, export_stream};
 use crate::errors::{Error, IntoException};
 use crate::join::{Job, Source, Values};
-use crate::numbers::Fingerprints;
 use crate::stream::Stream;
 use crate::table::Table;
 use crate::work;
 
-/// The pairs of fingerprints within some distance of each other: a stream of tables of ``left``, ``right`` and
-/// ``distance``, each pair once, the lower fingerprint on the left. Equal fingerprints are one, and no pair.
+/// The pairs of fingerprints within a distance of each other: a stream of tables of ``left``, ``right`` and
+/// ``distance``, each pair once, the lower fingerprint on the left. Equal fingerprints count as one, not as a
+/// pair.
 ///
-/// It can be gone through, table by table; given to what takes Arrow streams, as ``pyarrow.RecordBatchReader.from_stream``
-/// does; read as one table; or counted. Each of these finds the pairs anew. They are found while the stream is read, so
-/// memory has a few tables at a time.
+/// Iterate over its tables; pass it to consumers of Arrow streams, such as
+/// ``pyarrow.RecordBatchReader.from_stream``; read it as one table; or count it. Each of these finds the
+/// pairs anew. They are found while the stream is read, so only a few tables are in memory at a time.
 #[pyclass(frozen, module = "hamdex", name = "Pairs")]
 pub(crate) struct Pairs {
     job: Job,
@@ -54,7 +55,7 @@ impl Pairs {
         Ok(Tables { stream: Mutex::new(Some(self.job.start()?)) })
     }
 
-    /// All pairs as one table, all of them in memory.
+    /// Read all pairs into one table, in memory.
     #[pyo3(signature = (*, progress = None))]
     fn read_all(&self, py: Python<'_>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Table> {
         let mut all = None;
@@ -67,7 +68,7 @@ impl Pairs {
         Ok(Table::of_batch(all.unwrap_or_else(|| RecordBatch::new_empty(self.job.schema()))))
     }
 
-    /// How many pairs there are at each distance, from 0 on, where there are none.
+    /// Count the pairs at each distance from 0 on (0 has none).
     #[pyo3(signature = (*, progress = None))]
     fn count_by_distance<'py>(
         &self,
@@ -110,9 +111,9 @@ impl Tables {
             let mut stream =
                 self.stream.lock().map_err(|_| Error::new_err("the stream is in an unknown state"))?;
             let Some(open) = stream.as_ref() else { return Ok(None) };
-            let next = Stream::next(open, work::look_for_signals);
+            let next = Stream::next(open, work::check_signals);
             if !matches!(next, Ok(Some(Ok(_)))) {
-                // After its end, or an error, there is nothing more.
+                // The stream ends after the last table, or after an error.
                 *stream = None;
             }
             next
@@ -134,7 +135,7 @@ pub(crate) fn pairs(
     memory: Option<u64>,
     threads: Option<usize>,
 ) -> PyResult<Pairs> {
-    // Copied, since the array may change while pairs are found.
+    // A copy, since the array may change while pairs are found.
     let values = match Fingerprints::of(fingerprints)? {
         Fingerprints::Bits64(words) => Values::Narrow(words.as_slice()?.to_vec()),
         Fingerprints::Bits128(wide) => Values::Wide(wide),

@@ -1,4 +1,4 @@
-//! Searchers of an open set, which are used again and again.
+//! Pooled searchers of an open set.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +10,7 @@ use self_cell::self_cell;
 use crate::query::{Found, Wanted, labels};
 use crate::work::{self, SignalCheck};
 
-/// Searchers that wait for a query, at most: more do not run at the same time.
+/// The most idle searchers that are kept: more do not run at the same time.
 const MAX_WAITING: usize = 64;
 
 self_cell! {
@@ -22,13 +22,13 @@ self_cell! {
     }
 }
 
-/// A searcher, and the check for signals while it works.
+/// A searcher, and its signal check.
 struct Pooled {
     searcher: Owned,
     check: SignalCheck,
 }
 
-/// The searchers that wait for a query. Python's lock is held whenever they are looked at, so no fork comes between.
+/// The idle searchers. Python's lock is held during every access, so no fork comes in between.
 #[derive(Default)]
 pub(crate) struct Pool {
     waiting: Mutex<Vec<Pooled>>,
@@ -50,7 +50,7 @@ impl Pool {
         let found = work::run_checked(py, check, || {
             searcher.with_dependent_mut(|set, searcher| find(set, searcher, query, wanted, distance))
         })?;
-        // A searcher that has failed is not used again.
+        // A searcher that has failed is dropped.
         if let Ok(mut waiting) = self.waiting.lock()
             && waiting.len() < MAX_WAITING
         {

@@ -1,4 +1,4 @@
-//! Queries from Python, and their matches.
+//! Converts queries from Python, and their matches.
 
 use hamdex::{Description, MatchIds, SetError};
 use hamdex_any::{AnyMatch, AnySet, Kind};
@@ -8,30 +8,30 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
+use crate::arrays::{Fingerprints, Words};
 use crate::errors::OrRaise;
-use crate::numbers::{Fingerprints, Words};
 use crate::recipe::{Purpose, of_text, of_texts};
-use crate::rows::Labels;
+use crate::result_rows::Labels;
 use crate::texts::Texts;
 use crate::width::Width;
 use crate::work;
 
-/// The number of matches that a query wants.
+/// The matches that a query wants.
 #[derive(Clone, Copy)]
 pub(crate) enum Wanted {
-    /// The nearest, at most so many.
+    /// The nearest, at most this many.
     Nearest(usize),
     /// Any one.
     First,
 }
 
-/// A match that Python can have.
+/// A match for Python.
 pub(crate) struct Found {
     pub(crate) one: AnyMatch,
     pub(crate) ids: Labels,
 }
 
-/// A query: a fingerprint, or a text where it is known how fingerprints are made.
+/// Takes a query: a fingerprint, or a text if the set has a recipe.
 pub(crate) fn query_of<F: Width>(
     query: &Bound<'_, PyAny>,
     recipe: impl FnOnce() -> PyResult<Recipe>,
@@ -42,7 +42,7 @@ pub(crate) fn query_of<F: Width>(
     }
 }
 
-/// Many queries: fingerprints, or texts where it is known how fingerprints are made.
+/// Takes many queries: fingerprints, or texts if the set has a recipe.
 pub(crate) fn queries_of<'py>(
     queries: &Bound<'py, PyAny>,
     threads: Option<usize>,
@@ -64,7 +64,7 @@ pub(crate) fn queries_of<'py>(
     })
 }
 
-/// The recipe of a set, which texts need.
+/// Returns the recipe of a set, which texts need.
 pub(crate) fn recipe_of(set: &AnySet) -> PyResult<Recipe> {
     stored_recipe(&set.description().metadata).or_raise()?.ok_or_else(|| {
         PyValueError::new_err(match set.kind() {
@@ -80,7 +80,7 @@ pub(crate) fn recipe_of(set: &AnySet) -> PyResult<Recipe> {
     })
 }
 
-/// The ids of a match as Python shows them: names, if the set has names.
+/// Returns the ids of a match for Python: names, if the set has names.
 pub(crate) fn labels(ids: MatchIds<'_>, set: &AnySet) -> Result<Labels, SetError> {
     let Description { has_ids, has_names, .. } = *set.description();
     Ok(match (has_ids, has_names) {
@@ -93,7 +93,7 @@ pub(crate) fn labels(ids: MatchIds<'_>, set: &AnySet) -> Result<Labels, SetError
     })
 }
 
-/// A name as Python has it.
+/// Returns a name as a Python str.
 pub(crate) fn text_of(name: &[u8]) -> String {
     String::from_utf8_lossy(name).into_owned()
 }

@@ -1,4 +1,4 @@
-//! Fingerprints of texts.
+//! Makes fingerprints of texts.
 
 use hamdex::Fingerprint;
 use hamdex_simhash::{Fingerprinter, Outcome, Recipe, Scratch, Width as Bits};
@@ -8,47 +8,48 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use crate::each::map_texts;
 use crate::errors::OrRaise;
-use crate::texts::Texts;
+use crate::texts::{Texts, map_texts};
 use crate::width::Width;
 use crate::work;
 
-/// A recipe by its text, with another width if one is given.
+/// Parses a recipe, and changes its width if one is given.
 pub(crate) fn recipe(text: &str, width: Option<u32>) -> PyResult<Recipe> {
     let mut recipe: Recipe = text.parse().or_raise()?;
     match width {
         None => {}
         Some(64) => recipe.width = Bits::Bits64,
         Some(128) => recipe.width = Bits::Bits128,
-        Some(other) => return Err(PyValueError::new_err(format!("width cannot be {other}: 64 or 128"))),
+        Some(other) => {
+            return Err(PyValueError::new_err(format!("unsupported width {other}; use 64 or 128")));
+        }
     }
     recipe.check().or_raise()?;
     Ok(recipe)
 }
 
-/// A recipe by its text for fingerprints of a width, which `what` has, as an error says.
+/// Parses a recipe for fingerprints of a width; `what` names the set of that width in errors.
 pub(crate) fn of_width(text: &str, width: u32, what: &str) -> PyResult<Recipe> {
     let recipe = recipe(text, (!text.contains("width=")).then_some(width))?;
     let bits = recipe.width.bits();
     if bits != width {
-        let text = format!("the recipe makes fingerprints of {bits} bits, and {what} {width}");
+        let text = format!("the recipe makes fingerprints of {bits} bits, but {what} {width}");
         return Err(PyValueError::new_err(text));
     }
     Ok(recipe)
 }
 
-/// What the fingerprint of a text is for.
+/// The purpose of a text's fingerprint.
 #[derive(Clone, Copy)]
 pub(crate) enum Purpose {
-    /// It is looked for: any will do.
+    /// A query: any fingerprint will do.
     Query,
-    /// It is kept: it has to be reliable.
+    /// An insert: the fingerprint must be reliable.
     Insert,
 }
 
 impl Purpose {
-    /// The fingerprint that will do. `what` is what an error calls the text.
+    /// Returns the fingerprint if it suits the purpose. `what` names the text in errors.
     fn take<F: Fingerprint>(self, outcome: Outcome<F>, what: impl Fn() -> String) -> PyResult<F> {
         let fingerprint = match self {
             Self::Query => outcome.value(),
@@ -56,9 +57,9 @@ impl Purpose {
         };
         fingerprint.ok_or_else(|| {
             let why = match self {
-                Self::Query => "has no fingerprint: by the recipe, nothing in it counts",
+                Self::Query => "has no fingerprint: it has no features of the recipe",
                 Self::Insert => {
-                    "is too short for a reliable fingerprint: leave it out, or insert what hamdex.fingerprint() makes of it"
+                    "is too short for a reliable fingerprint: leave it out, or insert its hamdex.fingerprint()"
                 }
             };
             PyValueError::new_err(format!("{} {why}", what()))
@@ -66,13 +67,13 @@ impl Purpose {
     }
 }
 
-/// The fingerprint of one text.
+/// Returns the fingerprint of one text.
 pub(crate) fn of_text<F: Fingerprint>(recipe: &Recipe, text: &str, purpose: Purpose) -> PyResult<F> {
     let fingerprinter = Fingerprinter::<F>::new(recipe).or_raise()?;
     purpose.take(fingerprinter.fingerprint(text, &mut Scratch::default()), || "the text".to_owned())
 }
 
-/// The fingerprints of many texts.
+/// Returns the fingerprints of many texts.
 pub(crate) fn of_texts<F: Fingerprint>(
     py: Python<'_>,
     recipe: &Recipe,
@@ -100,13 +101,13 @@ fn outcomes<F: Fingerprint>(
     })
 }
 
-/// Make fingerprints of texts: near-duplicates have fingerprints that differ in few bits.
+/// Make fingerprints of texts. The fingerprints of near-duplicates differ in few bits.
 ///
-/// ``texts`` is a list of str, or an Arrow column of strings. The result is an array of uint64; of 128 bits an array of
-/// shape (n, 2), the high word first. A single str gives a single int.
+/// ``texts`` is a list of str, or an Arrow column of strings. The result is an array of uint64; for 128 bits
+/// an array of shape (n, 2), the high word first. A single str gives a single int.
 ///
-/// A text of too few words has a fingerprint that says little: ``return_reliable=True`` returns a second array, of
-/// bool, which is false for these. A text in which nothing counts has the fingerprint 0.
+/// The fingerprint of a text of too few words is unreliable: ``return_reliable=True`` returns a second array,
+/// of bool, which is false for such texts. A text without features has the fingerprint 0.
 ///
 /// >>> import hamdex
 /// >>> texts = ["the quick brown fox jumps over the lazy dog " * 3, "nothing"]

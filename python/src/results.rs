@@ -1,4 +1,4 @@
-//! What Python's own classes are made of: a named tuple each, defined in the package's `_results.py`.
+//! Results as named tuples, whose classes are in the package's `_results.py`.
 
 use hamdex::Summary;
 use hamdex_any::AnyFingerprint;
@@ -9,7 +9,7 @@ use pyo3::types::{PyDict, PyType};
 
 use crate::query::Found;
 
-/// A class of `hamdex._results`.
+/// Returns a class of `hamdex._results`.
 fn class<'py>(
     py: Python<'py>,
     cell: &'static PyOnceLock<Py<PyType>>,
@@ -18,19 +18,19 @@ fn class<'py>(
     cell.import(py, "hamdex._results", name)
 }
 
-/// What has been built.
+/// Makes the summary of a build.
 pub(crate) fn summary(py: Python<'_>, summary: Summary) -> PyResult<Bound<'_, PyAny>> {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let Summary { pushed, fingerprints, ids, design, bytes, .. } = summary;
     class(py, &CLASS, "Summary")?.call1((pushed, fingerprints, ids, design, bytes))
 }
 
-/// A fingerprint as a number of Python.
+/// Returns a fingerprint as a Python int.
 fn number_of(fingerprint: AnyFingerprint) -> u128 {
     fingerprint.narrow().expect("fingerprints have at most 128 bits")
 }
 
-/// A match, with what its documents are called.
+/// Makes a match, with ids or names.
 pub(crate) fn one_match(py: Python<'_>, found: Found) -> PyResult<Bound<'_, PyAny>> {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     class(py, &CLASS, "Match")?.call1((
@@ -40,13 +40,13 @@ pub(crate) fn one_match(py: Python<'_>, found: Found) -> PyResult<Bound<'_, PyAn
     ))
 }
 
-/// What a verification has read.
+/// Makes the report of a verification.
 pub(crate) fn verified(py: Python<'_>, counts: (u64, usize, u64, u64, u64)) -> PyResult<Bound<'_, PyAny>> {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     class(py, &CLASS, "Verified")?.call1(counts)
 }
 
-/// What a store holds, by name.
+/// Makes the statistics of a store, by name.
 pub(crate) fn stats<'py>(py: Python<'py>, stats: &StoreStats) -> PyResult<Bound<'py, PyAny>> {
     let named = PyDict::new(py);
     named.set_item("fingerprints", stats.fingerprints)?;

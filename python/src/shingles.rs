@@ -1,4 +1,4 @@
-//! The shingles of texts, as a search for similar texts compares them.
+//! Makes shingles of texts, which a search for similar texts compares.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -10,19 +10,20 @@ use hamdex_simhash::{Shingle, Shingler, Shingles};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::each::map_texts;
 use crate::table::{Table, raise};
-use crate::texts::Texts;
+use crate::texts::{Texts, map_texts};
 use crate::work;
 
-/// Cut texts into shingles, the runs of ``words`` words in them; ``dedup`` compares texts by these.
+/// Cut texts into shingles, the runs of ``words`` words in them; ``dedup`` compares texts by their shingles.
 ///
-/// ``texts`` is a list of str, or an Arrow column of strings. The result is a table with one column, ``shingles``: for
-/// each text its distinct shingles as hashes of 64 bits, in ascending order, a ``large_list<uint64>`` in Arrow. The
-/// similarity of two texts is the number of hashes that both have, divided by the number of all that the two have.
+/// ``texts`` is a list of str, or an Arrow column of strings. The result is a table with one column,
+/// ``shingles``: for each text its distinct shingles as hashes of 64 bits, in ascending order, a
+/// ``large_list<uint64>`` in Arrow. The similarity of two texts is the number of shared hashes divided by the
+/// number of distinct hashes of both.
 ///
-/// Words are those of Unicode, case and punctuation do not count; in a script without spaces each character is one. A
-/// text of fewer words has one shingle, all of it, and a blank text has none. ``words`` is at most 64.
+/// Words are those of Unicode; case and punctuation do not count; in a script without spaces each character
+/// is a word. A text of fewer words has one shingle, all of it, and a blank text has none. ``words`` is at
+/// most 64.
 ///
 /// >>> import hamdex
 /// >>> one, other, blank = hamdex.shingles(["the cat sat on the mat", "The cat sat on a mat!", " "], words=2)["shingles"]
@@ -38,7 +39,7 @@ pub(crate) fn shingles<'py>(
 ) -> PyResult<Table> {
     let width =
         NonZeroUsize::new(words).filter(|width| width.get() <= Shingle::MAX_WIDTH).ok_or_else(|| {
-            PyValueError::new_err(format!("words cannot be {words}: 1 to {}", Shingle::MAX_WIDTH))
+            PyValueError::new_err(format!("words must be from 1 to {}, not {words}", Shingle::MAX_WIDTH))
         })?;
     let threads = work::threads(threads)?;
     let py = texts.py();

@@ -1,4 +1,4 @@
-//! One moment of a store.
+//! A snapshot of a store.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use crate::join::Source;
 use crate::pairs::Pairs;
 use crate::pool::Pool;
 use crate::query::{Found, Wanted, queries_of, query_of, recipe_of, text_of};
+use crate::result_rows::Labels;
 use crate::results;
-use crate::rows::Labels;
 use crate::table::Table;
 use crate::width::Width;
 use crate::work;
 
-/// A store as it was at one moment: queries see no later writes. It costs nothing to take; as long as it is held, the
-/// files that it needs are kept.
+/// A store at one moment: queries see no later writes. Taking a snapshot costs nothing; its files are kept as
+/// long as it exists.
 #[pyclass(frozen, module = "hamdex", name = "Snapshot")]
 #[derive(Clone)]
 pub(crate) struct Snapshot {
@@ -29,7 +29,7 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// A snapshot of a store.
+    /// Wraps a snapshot of a store.
     pub(crate) fn new<F: Width>(snapshot: hamdex_store::Snapshot<F>) -> Self {
         Self { set: AnySet::new::<F>(Kind::Store, Arc::new(snapshot)) }
     }
@@ -38,7 +38,7 @@ impl Snapshot {
         &self.set
     }
 
-    /// The distance of a query.
+    /// Returns the distance of a query.
     fn distance(&self, k: Option<u32>) -> u32 {
         k.unwrap_or(self.set.description().distance)
     }
@@ -56,14 +56,14 @@ impl Snapshot {
         distance: u32,
     ) -> PyResult<Bound<'py, PyList>> {
         let py = query.py();
-        // The memory of a searcher is of one snapshot: it is not kept.
+        // A searcher caches one snapshot: it is not kept.
         let found = Pool::default().find(py, &self.set, self.fingerprint(query)?, wanted, distance)?;
         let matches = found.into_iter().map(|found| results::one_match(py, found));
         PyList::new(py, matches.collect::<PyResult<Vec<_>>>()?)
     }
 }
 
-/// The stored fingerprint that kept another one from being inserted.
+/// The stored fingerprint near one that was not inserted.
 pub(crate) fn found_near<F: Width>(description: &Description, near: &Near<F>) -> Found {
     let mut ids = Labels::new(description.has_ids, description.has_names);
     match &mut ids {
@@ -77,8 +77,8 @@ pub(crate) fn found_near<F: Width>(description: &Description, near: &Near<F>) ->
 
 #[pymethods]
 impl Snapshot {
-    /// All fingerprints within ``k`` bits, nearest first, with their ids. ``query`` is a fingerprint, or a text if the
-    /// store has a recipe.
+    /// All fingerprints within ``k`` bits, nearest first, with their ids. ``query`` is a fingerprint, or a
+    /// text if the store has a recipe.
     #[pyo3(signature = (query, k = None, *, limit = None))]
     pub(crate) fn query<'py>(
         &self,
@@ -89,7 +89,7 @@ impl Snapshot {
         self.find(query, Wanted::Nearest(limit.unwrap_or(usize::MAX)), self.distance(k))
     }
 
-    /// The ``count`` nearest of all fingerprints, nearest first; within ``k`` bits if that is given.
+    /// The ``count`` nearest fingerprints, nearest first; within ``k`` bits if given.
     #[pyo3(signature = (query, count = 1, *, k = None))]
     pub(crate) fn nearest<'py>(
         &self,
@@ -100,7 +100,7 @@ impl Snapshot {
         self.find(query, Wanted::Nearest(count), k.unwrap_or(u128::BITS))
     }
 
-    /// Some fingerprint within ``k`` bits, or ``None``.
+    /// Any fingerprint within ``k`` bits, or ``None``.
     #[pyo3(signature = (query, k = None))]
     pub(crate) fn first<'py>(
         &self,
@@ -138,7 +138,7 @@ impl Snapshot {
         Pairs::new(Source::Set(self.set.clone()), self.distance(k), memory, threads)
     }
 
-    /// Whether a fingerprint is there.
+    /// Whether the store has a fingerprint.
     #[pyo3(name = "__contains__")]
     pub(crate) fn contains(&self, fingerprint: &Bound<'_, PyAny>) -> PyResult<bool> {
         self.set.contains(self.fingerprint(fingerprint)?).or_raise()

@@ -15,18 +15,19 @@ use pyo3::types::{PyList, PyTuple};
 
 use crate::build::codec;
 use crate::errors::Error;
-use crate::given::{Given, all, is_one};
-use crate::opening::Wanted;
+use crate::open_store::StoreRequest;
+use crate::records::{Records, all, is_one};
 use crate::results;
 use crate::snapshot::{Snapshot, found_near};
 use crate::table::Table;
 use crate::work;
 
-/// A set of fingerprints that grows and shrinks while it is queried, in a directory: every write is durable when it is
-/// acknowledged, unless ``durability`` says less.
+/// A directory with a set of fingerprints that can be updated while it is queried. Writes are durable when
+/// they return, unless ``durability`` is lower.
 ///
-/// What is not there is made: for fingerprints of ``width`` bits, with ids unless ``ids=False``, which are names with
-/// ``names=True``, for queries at ``distance``. One process at a time has a store open. After a fork, the child must open it again.
+/// A missing store is created: for fingerprints of ``width`` bits, with ids unless ``ids=False``, which are
+/// names with ``names=True``, for queries at ``distance``. One process at a time has a store open. After a
+/// fork, the child must open it again.
 ///
 /// >>> import hamdex, tempfile, os
 /// >>> path = os.path.join(tempfile.mkdtemp(), "small.store")
@@ -39,14 +40,14 @@ use crate::work;
 #[pyclass(frozen, module = "hamdex", name = "Store")]
 pub(crate) struct Store {
     path: PathBuf,
-    /// A snapshot of when it was opened, by which arguments are checked.
+    /// The snapshot at opening, for checks of arguments.
     opened: AnySet,
     store: RwLock<Option<AnyStore>>,
-    /// The process that has opened it.
+    /// The process that opened the store.
     process: u32,
 }
 
-/// Does the same with a store of either width.
+/// Runs the same code with a store of either width.
 macro_rules! either {
     ($any:expr, $store:ident => $result:expr) => {
         match $any {
@@ -58,7 +59,7 @@ macro_rules! either {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        // The threads of the store are not there in a forked process: to close it would be to wait for them.
+        // A forked process lacks the threads of the store: closing it would wait for them forever.
         if process::id() != self.process
             && let Ok(store) = self.store.get_mut()
         {
@@ -68,7 +69,7 @@ impl Drop for Store {
 }
 
 impl Store {
-    /// The store, unless it has been closed.
+    /// Returns the store, unless it is closed.
     fn store(&self) -> PyResult<AnyStore> {
         let store = self.store.read().map_err(|_| Error::new_err("the store is in an unknown state"))?;
         store
@@ -76,7 +77,7 @@ impl Store {
             .ok_or_else(|| PyValueError::new_err(format!("{}: the store is closed", self.path.display())))
     }
 
-    /// A snapshot of the store.
+    /// Returns a snapshot of the store.
     pub(crate) fn take_snapshot(&self) -> PyResult<Snapshot> {
         Ok(either!(self.store()?, store => Snapshot::new(store.snapshot())))
     }
@@ -117,13 +118,13 @@ impl Store {
             options = options.memory(memory);
         }
         let codec = codec.map(self::codec).transpose()?;
-        let wanted = Wanted { distance, ids, names, width, design, codec, recipe };
-        let store = wanted.open(py, &path, options)?;
+        let request = StoreRequest { distance, ids, names, width, design, codec, recipe };
+        let store = request.open(py, &path, options)?;
         let opened = either!(&store, store => Snapshot::new(store.snapshot()).set().clone());
         Ok(Self { path, opened, store: RwLock::new(Some(store)), process: process::id() })
     }
 
-    /// The directory.
+    /// The path of the directory.
     #[getter]
     fn path(&self) -> PathBuf {
         self.path.clone()
@@ -135,7 +136,7 @@ impl Store {
         self.store().map(|_| self.description().width)
     }
 
-    /// The distance for which the store is made; any other is answered exactly, too.
+    /// The distance that the store is made for; any other is answered exactly, too.
     #[getter]
     fn distance(&self) -> u32 {
         self.description().distance
@@ -147,7 +148,7 @@ impl Store {
         self.description().has_ids
     }
 
-    /// How fingerprints are made of texts; ``None`` if the store does not say.
+    /// The recipe of the fingerprints; ``None`` if the store has none.
     #[getter]
     fn recipe(&self) -> Option<&str> {
         let recipe = self.description().metadata.get(RECIPE_KEY)?;
@@ -168,8 +169,8 @@ impl Store {
         )
     }
 
-    /// Insert fingerprints, one or many, with their ids: all of them, or none. In a store with a recipe they can be
-    /// texts, of which none may be too short for a reliable fingerprint.
+    /// Insert fingerprints, one or many, with their ids: all of them, or none. A store with a recipe also
+    /// takes texts, none of which may be too short for a reliable fingerprint.
     #[pyo3(signature = (fingerprints, ids = None))]
     fn insert(
         &self,
@@ -177,17 +178,17 @@ impl Store {
         fingerprints: &Bound<'_, PyAny>,
         ids: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        either!(self.store()?, store => match Given::of(fingerprints, ids, &self.opened)? {
-            Given::Pairs(pairs) => {
+        either!(self.store()?, store => match Records::of(fingerprints, ids, &self.opened)? {
+            Records::Pairs(pairs) => {
                 let inserts = pairs.into_iter().map(|(fingerprint, id)| Operation::Insert(fingerprint, id)).collect();
                 work::run_here(py, |_| store.write(inserts).map(drop))
             }
-            Given::Named(named) => work::run_here(py, |_| store.insert_named(&named).map(drop)),
+            Records::Named(named) => work::run_here(py, |_| store.insert_named(&named).map(drop)),
         })
     }
 
-    /// Insert fingerprints or texts, one or many, each unless something is within ``k`` bits of it: what is stored, or was
-    /// inserted before it. Returns the nearest, or ``None`` where it has been inserted; for many a list.
+    /// Insert each fingerprint or text, one or many, unless something stored, or inserted before it, is
+    /// within ``k`` bits. Returns the nearest, or ``None`` if it was inserted; for many, a list.
     #[pyo3(signature = (fingerprints, ids = None, *, k = None))]
     fn insert_unless_near<'py>(
         &self,
@@ -198,11 +199,11 @@ impl Store {
     ) -> PyResult<Bound<'py, PyAny>> {
         let distance = k.unwrap_or(self.description().distance);
         let outcomes = either!(self.store()?, store => {
-            let given = Given::of(fingerprints, ids, &self.opened)?;
+            let given = Records::of(fingerprints, ids, &self.opened)?;
             work::run_here(py, |_| {
                 let outcomes = match given {
-                    Given::Pairs(pairs) => store.insert_all_unless_near(&pairs, distance)?,
-                    Given::Named(named) => store.insert_named_unless_near(&named, distance)?,
+                    Records::Pairs(pairs) => store.insert_all_unless_near(&pairs, distance)?,
+                    Records::Named(named) => store.insert_named_unless_near(&named, distance)?,
                 };
                 Ok::<_, hamdex_store::Error>(outcomes.iter().map(|outcome| outcome.near().map(|near| found_near(self.description(), near))).collect::<Vec<_>>())
             })?
@@ -218,8 +219,8 @@ impl Store {
         }
     }
 
-    /// Remove fingerprints, one or many: with ids these pairs, without ids all that the fingerprints have. Returns how
-    /// many pairs there were.
+    /// Remove fingerprints, one or many: with ids these pairs, without ids all pairs of the fingerprints.
+    /// Returns the number of removed pairs.
     #[pyo3(signature = (fingerprints, ids = None))]
     fn remove(
         &self,
@@ -234,7 +235,7 @@ impl Store {
         }
         let written = either!(self.store()?, store => match ids {
             Some(_) => {
-                let Given::Pairs(pairs) = Given::of(fingerprints, ids, &self.opened)? else { return Ok(0) };
+                let Records::Pairs(pairs) = Records::of(fingerprints, ids, &self.opened)? else { return Ok(0) };
                 let removals = pairs.into_iter().map(|(fingerprint, id)| Operation::Remove(fingerprint, id)).collect();
                 work::run_here(py, |_| store.write(removals))?
             }
@@ -246,14 +247,15 @@ impl Store {
         Ok(written.removed)
     }
 
-    /// Remove all that has one of these names; all that is stored is read for it. Returns how many pairs there were.
+    /// Remove everything with one of these names, which reads the whole store. Returns the number of removed
+    /// pairs.
     fn remove_names(&self, py: Python<'_>, names: HashSet<String>) -> PyResult<u64> {
         let names = names.into_iter().map(String::into_bytes).collect();
         either!(self.store()?, store => work::run(py, None, |_| store.remove_names(&names)))
     }
 
-    /// All fingerprints within ``k`` bits, nearest first, with their ids. ``query`` is a fingerprint, or a text if the
-    /// store has a recipe.
+    /// All fingerprints within ``k`` bits, nearest first, with their ids. ``query`` is a fingerprint, or a
+    /// text if the store has a recipe.
     #[pyo3(signature = (query, k = None, *, limit = None))]
     fn query<'py>(
         &self,
@@ -264,7 +266,7 @@ impl Store {
         self.take_snapshot()?.query(query, k, limit)
     }
 
-    /// The ``count`` nearest of all fingerprints, nearest first; within ``k`` bits if that is given.
+    /// The ``count`` nearest fingerprints, nearest first; within ``k`` bits if given.
     #[pyo3(signature = (query, count = 1, *, k = None))]
     fn nearest<'py>(
         &self,
@@ -275,7 +277,7 @@ impl Store {
         self.take_snapshot()?.nearest(query, count, k)
     }
 
-    /// Some fingerprint within ``k`` bits, or ``None``.
+    /// Any fingerprint within ``k`` bits, or ``None``.
     #[pyo3(signature = (query, k = None))]
     fn first<'py>(&self, query: &Bound<'py, PyAny>, k: Option<u32>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.take_snapshot()?.first(query, k)
@@ -298,34 +300,34 @@ impl Store {
         self.take_snapshot()?.contains(fingerprint)
     }
 
-    /// The set as it is now, for as long as it is held: queries of a snapshot see no later writes.
+    /// A snapshot of the set as it is now: its queries see no later writes.
     fn snapshot(&self) -> PyResult<Snapshot> {
         self.take_snapshot()
     }
 
-    /// Make all that has been written durable, whatever ``durability`` says.
+    /// Make all writes durable, whatever ``durability`` is.
     fn sync(&self, py: Python<'_>) -> PyResult<()> {
         either!(self.store()?, store => work::run(py, None, |_| store.sync()))
     }
 
-    /// Write all that is in memory to a file.
+    /// Write everything in memory to a file.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
         either!(self.store()?, store => work::run(py, None, |_| store.flush()))
     }
 
-    /// Merge everything into one file, without what has been removed. Interrupted, it has changed nothing.
+    /// Merge everything into one file, without removed records. An interruption changes nothing.
     fn compact(&self, py: Python<'_>) -> PyResult<()> {
         either!(self.store()?, store => work::run(py, None, |watch| store.compact_with(watch.callback())))
     }
 
-    /// What the store holds, and what that costs.
+    /// The counts of the store, and their costs.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let stats = either!(self.store()?, store => py.detach(|| store.stats()));
         results::stats(py, &stats)
     }
 
-    /// Make all that has been written durable, wait for a merge that is under way, and close the store. It is closed
-    /// even where that fails. Whatever is asked of it afterwards is a ``ValueError``.
+    /// Make all writes durable, wait for a running merge, and close the store, even if that fails. Later use
+    /// of the store raises ``ValueError``.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let store =
             self.store.write().map_err(|_| Error::new_err("the store is in an unknown state"))?.take();
@@ -341,7 +343,7 @@ impl Store {
         }
     }
 
-    /// Whether the store has been closed.
+    /// Whether the store is closed.
     #[getter]
     fn closed(&self) -> bool {
         self.store().is_err()

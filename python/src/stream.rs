@@ -13,18 +13,18 @@ use pyo3::prelude::*;
 
 use crate::errors::{chain, of_io};
 use crate::join::Job;
-use crate::work::{Watch, look_for_signals};
+use crate::work::{Watch, check_signals};
 
-/// Rows of a table of the stream, about.
-const ROWS: usize = 1 << 16;
+/// The approximate number of rows of a table.
+const TABLE_ROWS: usize = 1 << 16;
 
-/// Tables that wait to be read.
-const WAITING: usize = 2;
+/// The most tables that wait to be read.
+const MAX_WAITING_TABLES: usize = 2;
 
-/// How often signals are looked for while the next table is waited for.
-const POLL: Duration = Duration::from_millis(20);
+/// The interval of signal checks while waiting for the next table.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Pairs on their way. Dropped, it ends the work.
+/// A running search for pairs. Dropping it cancels the search.
 pub(crate) struct Stream {
     receiver: Receiver<Result<RecordBatch, SetError>>,
     watch: Arc<Watch>,
@@ -38,28 +38,28 @@ impl Drop for Stream {
 }
 
 impl Stream {
-    /// The next table. `look` is called now and then; what it returns ends the waiting.
+    /// Returns the next table. `check` is called periodically; its error ends the waiting.
     pub(crate) fn next<E>(
         &self,
-        look: impl Fn() -> Result<(), E>,
+        check: impl Fn() -> Result<(), E>,
     ) -> Result<Option<Result<RecordBatch, SetError>>, E> {
         loop {
-            match self.receiver.recv_timeout(POLL) {
+            match self.receiver.recv_timeout(SIGNAL_INTERVAL) {
                 Ok(next) => return Ok(Some(next)),
                 Err(RecvTimeoutError::Disconnected) => return Ok(None),
-                Err(RecvTimeoutError::Timeout) => look()?,
+                Err(RecvTimeoutError::Timeout) => check()?,
             }
         }
     }
 }
 
-/// The stream as Arrow reads it.
+/// The stream as an Arrow reader.
 impl Iterator for Stream {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let stopped = |exception: PyErr| ArrowError::ExternalError(exception.into());
-        match Stream::next(self, look_for_signals) {
+        match Stream::next(self, check_signals) {
             Ok(next) => {
                 next.map(|next| next.map_err(|error| ArrowError::ExternalError(chain(&error).into())))
             }
@@ -77,7 +77,7 @@ impl RecordBatchReader for Stream {
 impl Job {
     /// Starts to find the pairs.
     pub(crate) fn start(&self) -> PyResult<Stream> {
-        let (sender, receiver) = sync_channel(WAITING);
+        let (sender, receiver) = sync_channel(MAX_WAITING_TABLES);
         let watch = Arc::new(Watch::default());
         let (job, own) = (self.clone(), Arc::clone(&watch));
         let thread =
@@ -89,12 +89,12 @@ impl Job {
     }
 
     fn send(&self, watch: &Arc<Watch>, sender: &SyncSender<Result<RecordBatch, SetError>>) {
-        let outcome = self.for_each(watch, ROWS, &mut |batch| match sender.send(Ok(batch)) {
+        let outcome = self.for_each(watch, TABLE_ROWS, &mut |batch| match sender.send(Ok(batch)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(_) => ControlFlow::Break(()),
         });
         if let Err(error) = outcome {
-            // Who does not read on does not want to know.
+            // The reader has ended and wants no error.
             let _ = sender.send(Err(error));
         }
     }

@@ -1,4 +1,4 @@
-//! Tables of results: columns of Arrow, which numpy can have, too.
+//! Tables of results: Arrow columns, which convert to numpy arrays.
 
 use std::sync::Arc;
 
@@ -15,16 +15,16 @@ use crate::arrow::{export_array, export_schema, export_stream};
 use crate::errors::Error;
 use crate::width::wide_array;
 
-/// Named columns of equal length, as results come. Anything that takes Arrow data takes it: ``pyarrow.table(result)``,
-/// ``polars.DataFrame(result)``. ``result["distance"]`` is a column as a numpy array (of texts a list, of lists a list of
-/// arrays).
+/// Named columns of equal length. Anything that takes Arrow data takes a table: ``pyarrow.table(result)``,
+/// ``polars.DataFrame(result)``. ``result["distance"]`` is a column as a numpy array (a list for texts, a
+/// list of arrays for lists).
 #[pyclass(frozen, module = "hamdex", name = "Table")]
 pub(crate) struct Table {
     batch: RecordBatch,
 }
 
 impl Table {
-    /// A table of these columns, of equal length and without nulls.
+    /// Makes a table of columns of equal length and without nulls.
     pub(crate) fn new(columns: Vec<(&str, ArrayRef)>) -> Result<Self, ArrowError> {
         let field = |(name, array): &(&str, ArrayRef)| {
             Field::new(*name, array.data_type().clone(), array.is_nullable())
@@ -40,12 +40,12 @@ impl Table {
     }
 }
 
-/// What cannot happen to columns that this crate makes.
+/// Converts an error that the columns of this crate cannot cause.
 pub(crate) fn raise(error: ArrowError) -> PyErr {
     Error::new_err(format!("cannot make the table: {error}"))
 }
 
-/// The schema of columns without nulls.
+/// Returns the schema of columns without nulls.
 pub(crate) fn schema(columns: &[(&str, DataType)]) -> SchemaRef {
     let field = |(name, data_type): &(&str, DataType)| Field::new(*name, data_type.clone(), false);
     Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
@@ -103,7 +103,7 @@ impl Table {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        // Consumers cast what they get if they need another type.
+        // Consumers cast the columns if they need another type.
         drop(requested_schema);
         export_array(py, &self.batch)
     }
@@ -122,7 +122,7 @@ impl Table {
 
 fn to_python<'py>(py: Python<'py>, column: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
     if column.null_count() > 0 {
-        return Err(PyTypeError::new_err("the column has nulls: take it with pyarrow.table(result)"));
+        return Err(PyTypeError::new_err("the column has nulls: use pyarrow.table(result)"));
     }
     Ok(match column.data_type() {
         DataType::UInt64 => PyArray1::from_slice(py, column.as_primitive::<UInt64Type>().values()).into_any(),
@@ -146,9 +146,8 @@ fn to_python<'py>(py: Python<'py>, column: &ArrayRef) -> PyResult<Bound<'py, PyA
         DataType::LargeUtf8 => PyList::new(py, column.as_string::<i64>().iter().flatten())?.into_any(),
         DataType::Utf8View => PyList::new(py, column.as_string_view().iter().flatten())?.into_any(),
         other => {
-            let text = format!(
-                "a column of type {other} has no form in numpy here: take it with pyarrow.table(result)"
-            );
+            let text =
+                format!("a column of type {other} cannot become a numpy array: use pyarrow.table(result)");
             return Err(PyTypeError::new_err(text));
         }
     })

@@ -1,37 +1,44 @@
-//! Texts, from Python.
+//! Texts from Python.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_array::ArrayRef;
 use arrow_array::builder::LargeStringBuilder;
+use hamdex::{ReadError, ReadErrorKind};
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyString;
+use rayon::prelude::*;
 
 use crate::arrow::{self, columns};
-use crate::work;
+use crate::errors::OrRaise;
+use crate::work::{self, Watch, pool};
 
-/// Texts, where Python has them.
+/// The number of texts between two progress reports.
+const TEXTS_PER_REPORT: usize = 32;
+
+/// Texts, in place or copied.
 pub(crate) enum Texts {
     Strings(Vec<PyBackedStr>),
     Column(Vec<ArrayRef>),
 }
 
 impl Texts {
-    /// Whether these are texts, as the first one says.
+    /// Whether these are texts, judged by the first one.
     pub(crate) fn are(object: &Bound<'_, PyAny>) -> PyResult<bool> {
         use arrow_schema::DataType::{LargeUtf8, Utf8, Utf8View};
         let Ok(first) = object.get_item(0) else { return Ok(false) };
         if first.is_instance_of::<PyString>() || !arrow::speaks_arrow(object)? {
             return Ok(first.is_instance_of::<PyString>());
         }
-        // Arrow libraries have scalars of their own.
+        // Arrow libraries have their own scalars.
         let arrays = arrow::import(object)?;
         Ok(arrays.first().is_some_and(|array| matches!(array.data_type(), Utf8 | LargeUtf8 | Utf8View)))
     }
 
-    /// Takes texts: a column of Arrow, or anything that can be gone through and has strings.
+    /// Takes texts: an Arrow column, or any iterable of strings.
     pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         if arrow::speaks_arrow(object)? {
             let column = arrow::import(object)?;
@@ -45,8 +52,8 @@ impl Texts {
         Ok(Self::Strings(strings))
     }
 
-    /// Takes copies of short texts, such as names: they take no more memory than to hold each where Python has it, and
-    /// are given back at once instead of one by one.
+    /// Takes copies of short texts, such as names: they need no more memory than references to Python's
+    /// objects, and are freed at once instead of one by one.
     pub(crate) fn copies_of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         if arrow::speaks_arrow(object)? {
             return Self::of(object);
@@ -59,7 +66,7 @@ impl Texts {
         Ok(Self::Column(vec![Arc::new(column.finish())]))
     }
 
-    /// Takes a column of Arrow.
+    /// Takes an Arrow column.
     pub(crate) fn of_column(column: Vec<ArrayRef>) -> PyResult<Self> {
         columns::refuse_nulls(&column, "text")?;
         let texts = Self::Column(column);
@@ -67,7 +74,7 @@ impl Texts {
         Ok(texts)
     }
 
-    /// The texts, in order.
+    /// Returns the texts, in order.
     pub(crate) fn as_strs(&self) -> PyResult<Vec<&str>> {
         match self {
             Self::Strings(strings) => Ok(strings.iter().map(|string| &**string).collect()),
@@ -80,34 +87,59 @@ impl Texts {
     }
 }
 
-/// Goes through what has strings, looking for signals now and then. Where `take` finds no UTF-8, the error says which
-/// text it is.
+/// Iterates over strings, with signal checks in between. Errors of `take` name the text that is not UTF-8.
 fn for_each_string<'py>(
     object: &Bound<'py, PyAny>,
     mut take: impl FnMut(Bound<'py, PyString>) -> PyResult<()>,
 ) -> PyResult<()> {
     let refused = || {
         let class = object.get_type().name().map_or_else(|_| "that".to_owned(), |name| name.to_string());
-        PyTypeError::new_err(format!("texts cannot be a {class}: a list of str or an Arrow column is taken"))
+        PyTypeError::new_err(format!("texts must be a list of str or an Arrow column, not {class}"))
     };
-    // A text is a sequence of texts of one letter, to Python.
+    // To Python, a text is a sequence of texts of one letter.
     if object.is_instance_of::<PyString>() {
         return Err(refused());
     }
     let items = object.try_iter().map_err(|_| refused())?;
     for (place, item) in items.enumerate() {
-        work::look_at(object.py(), place)?;
+        work::check_signals_at(object.py(), place)?;
         let Ok(string) = item?.cast_into::<PyString>() else {
-            let text = format!("the text at {place} is no str: leave it out, or convert it");
+            let text = format!("the text at {place} is not a str: leave it out, or convert it");
             return Err(PyTypeError::new_err(text));
         };
         take(string).map_err(|error| {
             if !error.is_instance_of::<PyUnicodeEncodeError>(object.py()) {
                 return error;
             }
-            let text = format!("the text at {place} has half a surrogate pair, which no UTF-8 has");
+            let text = format!("the text at {place} has half a surrogate pair, which UTF-8 cannot encode");
             PyValueError::new_err(text)
         })?;
     }
     Ok(())
+}
+
+/// Maps every text on `threads` threads, each with its own state.
+pub(crate) fn map_texts<S, T: Send>(
+    texts: &[&str],
+    threads: usize,
+    watch: &Watch,
+    phase: &'static str,
+    start: impl Fn() -> S + Send + Sync,
+    make: impl Fn(&mut S, &str) -> T + Send + Sync,
+) -> PyResult<Vec<T>> {
+    let total = Some(texts.len() as u64);
+    let done = AtomicU64::new(0);
+    let parts: Option<Vec<Vec<T>>> = pool(threads)?.install(|| {
+        let parts = texts.par_chunks(TEXTS_PER_REPORT).map_init(start, |state, texts| {
+            let made = texts.iter().map(|text| watch.go_on().is_continue().then(|| make(state, text)));
+            let made = made.collect::<Option<_>>()?;
+            let before = done.fetch_add(texts.len() as u64, Ordering::Relaxed);
+            watch.note((phase, before + texts.len() as u64, total)).is_continue().then_some(made)
+        });
+        parts.collect()
+    });
+    match parts {
+        Some(parts) => Ok(parts.into_iter().flatten().collect()),
+        None => Err(ReadError::from(ReadErrorKind::Stopped)).or_raise(),
+    }
 }

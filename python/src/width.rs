@@ -1,4 +1,4 @@
-//! The two widths of fingerprints: what Python and Arrow have for each.
+//! The two widths of fingerprints, with their Python and Arrow types.
 
 use std::sync::Arc;
 
@@ -10,33 +10,33 @@ use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::arrays::{Fingerprints, fingerprint};
 use crate::join::Values;
-use crate::numbers::{Fingerprints, fingerprint};
 
 /// A width of fingerprints.
 pub(crate) trait Width: Fingerprint {
-    /// Their type in Arrow.
+    /// The Arrow type.
     const ARROW: DataType;
 
-    /// A column of them.
+    /// Makes an Arrow column.
     fn column(fingerprints: Vec<Self>) -> ArrayRef;
 
-    /// An array of numpy: of words, or of pairs of words.
+    /// Makes a numpy array of words, or of pairs of words.
     fn array(py: Python<'_>, fingerprints: Vec<Self>) -> PyResult<Bound<'_, PyAny>>;
 
-    /// Those of these fingerprints that have this width: all, or none.
+    /// Returns the fingerprints if they have this width, else none.
     fn values(values: &Values) -> &[Self];
 
-    /// Fingerprints of this width.
+    /// Returns the fingerprints of this width.
     ///
     /// # Errors
-    /// When they are of the other one.
+    /// If they have the other width.
     fn slice<'a>(fingerprints: &'a Fingerprints<'_>) -> PyResult<&'a [Self]>;
 
-    /// One fingerprint of this width.
+    /// Takes one fingerprint of this width.
     ///
     /// # Errors
-    /// When it is no number, or has more bits.
+    /// If it is not a number, or has more bits.
     fn one(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let number = fingerprint(object)?;
         let one = Self::truncate(number);
@@ -53,7 +53,7 @@ pub(crate) trait Width: Fingerprint {
 fn other_width(expected: u32, found: u32) -> PyErr {
     let shape = if expected == 64 { "(n,)" } else { "(n, 2), the high word first" };
     PyValueError::new_err(format!(
-        "fingerprints of {expected} bits are needed, and these have {found}: an array of shape {shape}"
+        "expected fingerprints of {expected} bits, got {found}: pass an array of shape {shape}"
     ))
 }
 
@@ -111,7 +111,7 @@ impl Width for u128 {
     }
 }
 
-/// The numpy array of a column of 128 bits.
+/// Returns the numpy array of a column of 128 bits.
 pub(crate) fn wide_array<'py>(py: Python<'py>, column: &FixedSizeBinaryArray) -> PyResult<Bound<'py, PyAny>> {
     let number = |row| u128::from_le_bytes(column.value(row).try_into().expect("16 bytes"));
     u128::array(py, (0..column.len()).map(number).collect())

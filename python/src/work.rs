@@ -1,5 +1,4 @@
-//! Work beside Python: without its lock, ended by Ctrl-C, watched by a progress bar, and without a panic that crosses
-//! the border.
+//! Long work without Python's lock: Ctrl-C cancels it, a progress bar shows it, and panics become exceptions.
 
 use std::any::Any;
 use std::num::NonZeroUsize;
@@ -16,27 +15,27 @@ use pyo3::prelude::*;
 
 use crate::errors::{Error, IntoException, of_io};
 
-/// How often signals are looked for. Python runs their handlers on its main thread only, and only when asked.
-const POLL: Duration = Duration::from_millis(20);
+/// The interval of signal checks. Python runs signal handlers on its main thread only, and only on request.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// How often a query that runs on the calling thread looks for them.
-const LOOK: Duration = Duration::from_millis(50);
+/// The interval of signal checks of a query on the calling thread.
+const QUERY_SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How often a bar is moved.
-const SHOW: Duration = Duration::from_millis(100);
+/// The interval of progress reports.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The most threads that may be asked for, as in the engine: more than any machine has a use for.
+/// The most threads allowed, as in the engine: more than any machine has a use for.
 const MAX_THREADS: usize = 1024;
 
-/// How far work has come: the name of its phase, units done, units in all.
-pub(crate) type Shown = (&'static str, u64, Option<u64>);
+/// Progress: the name of the phase, units done, and all units.
+pub(crate) type ProgressReport = (&'static str, u64, Option<u64>);
 
-/// What work and the thread that waits for it know of each other.
+/// The state that work shares with the thread that waits for it.
 #[derive(Default)]
 pub(crate) struct Watch {
     is_stopped: AtomicBool,
     is_done: AtomicBool,
-    last: Mutex<Option<Shown>>,
+    last: Mutex<Option<ProgressReport>>,
 }
 
 impl Watch {
@@ -49,21 +48,21 @@ impl Watch {
         }
     }
 
-    /// Ends the work as soon as it looks.
+    /// Cancels the work at its next check.
     pub(crate) fn stop(&self) {
         self.is_stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Notes how far the work has come. Returns whether it may go on.
-    pub(crate) fn note(&self, shown: Shown) -> ControlFlow<()> {
-        // What another thread notes at the same time is as good.
+    /// Reports progress. Returns whether the work may go on.
+    pub(crate) fn note(&self, shown: ProgressReport) -> ControlFlow<()> {
+        // A concurrent report of another thread is as good.
         if let Ok(mut last) = self.last.try_lock() {
             *last = Some(shown);
         }
         self.go_on()
     }
 
-    /// What the options of the engine take as their callback.
+    /// Returns the progress callback for options of the engine.
     pub(crate) fn callback(
         self: &Arc<Self>,
     ) -> impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static + use<> {
@@ -71,7 +70,7 @@ impl Watch {
         move |progress| watch.note((name_of(progress.phase), progress.done, progress.total))
     }
 
-    fn last(&self) -> Option<Shown> {
+    fn last(&self) -> Option<ProgressReport> {
         self.last.lock().ok().and_then(|last| *last)
     }
 }
@@ -90,10 +89,10 @@ fn name_of(phase: Phase) -> &'static str {
     }
 }
 
-/// Does work on a thread of its own while the calling thread looks for signals and moves the bar.
+/// Runs work on a separate thread while the calling thread checks for signals and updates the bar.
 ///
-/// `progress` is what the functions of the package take: nothing, `True` for a bar, or a function of a phase, units
-/// done and units in all.
+/// `progress` is the argument of the package's functions: `None`, `True` for a bar, or a function of a phase,
+/// units done and all units.
 pub(crate) fn run<T: Send, E: IntoException + Send>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
@@ -134,12 +133,12 @@ pub(crate) fn run<T: Send, E: IntoException + Send>(
     }
 }
 
-/// Waits until the work is done, or a signal, or the bar, ends it.
+/// Waits until the work is done, or a signal or the bar cancels it.
 fn attend(watch: &Watch, bar: Option<&Py<PyAny>>) -> Option<PyErr> {
     let mut shown_at = Instant::now();
     while !watch.is_done.load(Ordering::Acquire) {
-        thread::park_timeout(POLL);
-        let is_due = bar.is_some() && shown_at.elapsed() >= SHOW;
+        thread::park_timeout(SIGNAL_INTERVAL);
+        let is_due = bar.is_some() && shown_at.elapsed() >= PROGRESS_INTERVAL;
         let outcome = Python::attach(|py| {
             py.check_signals()?;
             match (bar, watch.last()) {
@@ -157,24 +156,23 @@ fn attend(watch: &Watch, bar: Option<&Py<PyAny>>) -> Option<PyErr> {
     None
 }
 
-/// Items of Python that are gone through between two looks for signals.
-const ITEMS: usize = 1 << 14;
+/// Python items between two signal checks.
+const ITEMS_PER_CHECK: usize = 1 << 14;
 
-/// Looks for signals now and then while items of Python are gone through, at the one of this number.
-pub(crate) fn look_at(py: Python<'_>, number: usize) -> PyResult<()> {
-    if number.is_multiple_of(ITEMS) { py.check_signals() } else { Ok(()) }
+/// Checks for signals periodically while iterating over Python items; `number` is that of the item.
+pub(crate) fn check_signals_at(py: Python<'_>, number: usize) -> PyResult<()> {
+    if number.is_multiple_of(ITEMS_PER_CHECK) { py.check_signals() } else { Ok(()) }
 }
 
-/// Lets Python run the handlers of signals that have come.
-pub(crate) fn look_for_signals() -> PyResult<()> {
+/// Lets Python run the handlers of pending signals.
+pub(crate) fn check_signals() -> PyResult<()> {
     Python::attach(|py| {
         py.check_signals()?;
         Ok(())
     })
 }
 
-/// Does a short piece of work on the calling thread. Should it take long, `work` calls what it is given, which looks
-/// for signals.
+/// Runs short work on the calling thread. If it takes long, `work` calls the check that it gets, for signals.
 pub(crate) fn run_here<T: Send, E: IntoException + Send>(
     py: Python<'_>,
     work: impl FnOnce(SignalCheck) -> Result<T, E> + Send,
@@ -183,7 +181,7 @@ pub(crate) fn run_here<T: Send, E: IntoException + Send>(
     run_checked(py, &check, || work(check.clone()))
 }
 
-/// The same with a check that is used again.
+/// The same with a reusable check.
 pub(crate) fn run_checked<T: Send, E: IntoException + Send>(
     py: Python<'_>,
     check: &SignalCheck,
@@ -191,46 +189,46 @@ pub(crate) fn run_checked<T: Send, E: IntoException + Send>(
 ) -> PyResult<T> {
     check.start();
     let outcome = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
-    let interruption = check.0.lock().ok().and_then(|mut looked| looked.interruption.take());
+    let interruption = check.0.lock().ok().and_then(|mut state| state.interruption.take());
     match interruption {
         Some(exception) => Err(exception),
         None => settle(outcome),
     }
 }
 
-/// Looks for signals from within work on the calling thread.
+/// Checks for signals from within work on the calling thread.
 #[derive(Clone, Default)]
 pub(crate) struct SignalCheck(Arc<Mutex<CheckState>>);
 
 #[derive(Default)]
 struct CheckState {
-    /// When signals were looked for last, or the work began.
+    /// The time of the last signal check, or of the start of the work.
     at: Option<Instant>,
     interruption: Option<PyErr>,
 }
 
 impl SignalCheck {
-    /// A new piece of work begins.
+    /// Starts a new piece of work.
     fn start(&self) {
-        if let Ok(mut looked) = self.0.lock() {
-            *looked = CheckState { at: Some(Instant::now()), interruption: None };
+        if let Ok(mut state) = self.0.lock() {
+            *state = CheckState { at: Some(Instant::now()), interruption: None };
         }
     }
 
-    /// What a searcher takes as its callback.
+    /// Returns the callback of a searcher.
     pub(crate) fn callback(self) -> impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static {
-        move |_| self.look()
+        move |_| self.poll()
     }
 
-    fn look(&self) -> ControlFlow<()> {
-        let Ok(mut looked) = self.0.lock() else { return ControlFlow::Break(()) };
-        if looked.at.is_none_or(|at| at.elapsed() >= LOOK) {
-            looked.at = Some(Instant::now());
-            if let Err(exception) = look_for_signals() {
-                looked.interruption = Some(exception);
+    fn poll(&self) -> ControlFlow<()> {
+        let Ok(mut state) = self.0.lock() else { return ControlFlow::Break(()) };
+        if state.at.is_none_or(|at| at.elapsed() >= QUERY_SIGNAL_INTERVAL) {
+            state.at = Some(Instant::now());
+            if let Err(exception) = check_signals() {
+                state.interruption = Some(exception);
             }
         }
-        if looked.interruption.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if state.interruption.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
@@ -245,7 +243,7 @@ fn settle<T, E: IntoException>(outcome: Result<Result<T, E>, Box<dyn Any + Send>
     }
 }
 
-/// The function to call with progress.
+/// Returns the function to call with progress.
 fn bar_of(py: Python<'_>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Py<PyAny>>> {
     let Some(progress) = progress.filter(|progress| !progress.is_none()) else { return Ok(None) };
     if let Ok(is_wanted) = progress.extract::<bool>() {
@@ -263,8 +261,8 @@ fn bar_of(py: Python<'_>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Optio
     ))
 }
 
-/// Shows where the work has ended, unless it was interrupted, and takes the bar away.
-fn close(bar: &Bound<'_, PyAny>, last: Option<Shown>) -> PyResult<()> {
+/// Shows the final progress, unless the work was interrupted, and closes the bar.
+fn close(bar: &Bound<'_, PyAny>, last: Option<ProgressReport>) -> PyResult<()> {
     if let Some(last) = last {
         bar.call1(last)?;
     }
@@ -274,13 +272,13 @@ fn close(bar: &Bound<'_, PyAny>, last: Option<Shown>) -> PyResult<()> {
     Ok(())
 }
 
-/// The number of threads to use. It is never left to the engine: its threads live as long as the process, and a forked
-/// child would wait for them forever.
+/// Returns the number of threads to use. The engine must not choose: its threads live as long as the process,
+/// and a forked child would wait for them forever.
 pub(crate) fn threads(threads: Option<usize>) -> PyResult<usize> {
     match threads {
         Some(0) => Err(PyValueError::new_err("threads must be at least 1, or None for all")),
         Some(threads) if threads > MAX_THREADS => {
-            Err(PyValueError::new_err(format!("threads cannot be {threads}: at most {MAX_THREADS}")))
+            Err(PyValueError::new_err(format!("threads must be at most {MAX_THREADS}, not {threads}")))
         }
         Some(threads) => Ok(threads),
         None => {
@@ -290,7 +288,7 @@ pub(crate) fn threads(threads: Option<usize>) -> PyResult<usize> {
     }
 }
 
-/// A pool of that many threads, gone after the work.
+/// Starts a pool of threads for one piece of work.
 pub(crate) fn pool(threads: usize) -> PyResult<rayon::ThreadPool> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     pool.map_err(|error| Error::new_err(format!("cannot start threads: {error}")))

@@ -69,7 +69,7 @@ def test_without_ids_and_of_128_bits(tmp_path: Path) -> None:
     assert store.remove(values[:4]) == 4 and store.remove(values[:5]) == 1
     with pytest.raises(ValueError, match="no ids"):
         store.insert(values, list(range(10)))
-    with pytest.raises(ValueError, match="128 bits are needed"):
+    with pytest.raises(ValueError, match="expected fingerprints of 128 bits"):
         store.insert(uniform(3))
 
 
@@ -143,7 +143,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
     with pytest.raises(hamdex.StoreError, match="in use"):
         hamdex.Store(tmp_path / "s")
     store.close()
-    with pytest.raises(ValueError, match="made with width=64, not 128"):
+    with pytest.raises(ValueError, match="created with width=64, not 128"):
         hamdex.Store(tmp_path / "s", width=128)
     with pytest.raises(ValueError, match="durability"):
         hamdex.Store(tmp_path / "s", durability="maybe")
@@ -155,7 +155,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
     store = hamdex.Store(tmp_path / "s")
     with pytest.raises(ValueError, match="give one for each"):
         store.insert([1, 2])
-    with pytest.raises(ValueError, match="2 fingerprints and 1 ids"):
+    with pytest.raises(ValueError, match="2 fingerprints but 1 ids"):
         store.insert([1, 2], [1])
     with pytest.raises(OverflowError, match="negative"):
         store.insert(1, -1)

@@ -2,7 +2,7 @@
 //!
 //! - [`options`]: the options and the methods of a join
 //! - [`population`]: the joined set: an index, or fingerprints in memory
-//! - [`steps`]: the steps of a join
+//! - [`run`]: the work, step after step
 //! - [`schedule`]: masks under one of which each pair agrees, and the sources of their values
 //! - [`lead`]: bits under which the two of a pair agree
 //! - [`stream`]: a table that has such values adjacent
@@ -27,9 +27,9 @@ mod ordered;
 mod pair;
 pub(crate) mod population;
 mod query_each;
+mod run;
 mod runs;
 mod schedule;
-mod steps;
 mod stream;
 mod tuning;
 mod workspace;

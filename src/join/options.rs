@@ -10,7 +10,7 @@ use crate::join::collect::{Found, Outlet};
 use crate::join::ordered::Outcome;
 use crate::join::pair::Pair;
 use crate::join::population::{OfIndex, OfValues, Population};
-use crate::join::steps::Join;
+use crate::join::run::Join;
 use crate::join::tuning::Tuning;
 use crate::memory::{MIN_MEMORY, QUERY_HEADROOM_BYTES, affordable, default_memory};
 use crate::progress::{Counter, Phase, Progress, Report};

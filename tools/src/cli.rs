@@ -1,4 +1,4 @@
-//! The command line: which commands there are, and what becomes of each outcome.
+//! The command line: its subcommands, and the exit code of each outcome.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -12,7 +12,7 @@ use crate::commands::{
     shards, store, verify,
 };
 use crate::failure::Failure;
-use crate::say;
+use crate::messages;
 
 const AFTER_HELP: &str = "\
 Exit codes:
@@ -27,7 +27,7 @@ Example:
   hamdex build -o news.hamdex fingerprints.txt
   hamdex query news.hamdex 0123456789abcdef";
 
-/// `hamdex --version`; build.rs says what is in the brackets.
+/// The output of `hamdex --version`; version.rs provides the part in brackets.
 const LONG_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("HAMDEX_BUILD"), ")");
 
 /// Find near-duplicates: a compressed index of simhash fingerprints that returns all within k bits.
@@ -100,7 +100,7 @@ impl Command {
         }
     }
 
-    /// Whether the command reads standard input when it is given nothing at all.
+    /// Whether the command reads standard input if it has no arguments.
     fn reads_standard_input(&self) -> bool {
         matches!(self, Self::Dedup(_) | Self::Fingerprint(_))
     }
@@ -109,14 +109,14 @@ impl Command {
 /// Runs the command line, whose first item is the name of the program, and returns its exit code.
 pub fn run(args: impl IntoIterator<Item = impl Into<OsString>>) -> u8 {
     let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
-    say::use_color(color_of(&args));
+    messages::use_color(color_of(&args));
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),
     };
-    say::configure(cli.quiet);
+    messages::configure(cli.quiet);
     if args.len() == 2 && cli.command.reads_standard_input() && io::stdin().is_terminal() {
-        // Waiting in silence is no help to somebody who does not know the command yet.
+        // Waiting for input in silence would puzzle a new user: show the help.
         return show_help(&args[1]);
     }
     let outcome = cli.command.run();
@@ -124,13 +124,13 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString>>) -> u8 {
         Ok(()) => 0,
         Err(failure) if failure.is_closed_pipe() => 0,
         Err(failure) => {
-            say::error(&failure);
+            messages::error(failure.line());
             failure.exit_code()
         }
     }
 }
 
-/// What `--color` says, read before the command line is parsed: help and errors obey it too.
+/// Returns the value of `--color`, read before the command line is parsed: help and errors obey it too.
 fn color_of(args: &[OsString]) -> clap::ColorChoice {
     let mut args = args.iter().skip(1).map(|arg| arg.to_string_lossy()).take_while(|arg| arg != "--");
     let mut choice = None;
@@ -144,7 +144,7 @@ fn color_of(args: &[OsString]) -> clap::ColorChoice {
     choice.and_then(|choice| choice.parse().ok()).unwrap_or(clap::ColorChoice::Auto)
 }
 
-/// Prints what the parser has to say: help and version as results, errors on one line.
+/// Prints the outcome of the parser: help and version as results, errors on one line.
 fn refuse(error: &clap::Error) -> u8 {
     let text = error.render();
     match error.kind() {
@@ -154,23 +154,23 @@ fn refuse(error: &clap::Error) -> u8 {
                 Ok(()) => 0,
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
                 Err(error) => {
-                    say::error(&Failure::Output(error));
+                    messages::error(Failure::Output(error).line());
                     1
                 }
             }
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            say::text(&text.ansi().to_string());
+            messages::text(&text.ansi().to_string());
             2
         }
         _ => {
-            say::error(&Failure::Usage(one_line(&text.to_string())));
+            messages::error(Failure::Usage(one_line(&text.to_string())).line());
             2
         }
     }
 }
 
-/// The parser's error on one line, with where to read on instead of the whole usage.
+/// Returns the parser's error on one line, with a pointer to the help instead of the whole usage.
 fn one_line(text: &str) -> String {
     let (what, usage) = text.split_once("\n\nUsage: ").unwrap_or((text, "hamdex"));
     let what = what.split("\n\nFor more information").next().unwrap_or(what);
@@ -197,7 +197,7 @@ fn show_help(name: &OsString) -> u8 {
     cli.build();
     let name = name.to_string_lossy();
     let command = cli.find_subcommand_mut(&*name).expect("the parser has found it");
-    say::text(&command.render_help().ansi().to_string());
+    messages::text(&command.render_help().ansi().to_string());
     2
 }
 

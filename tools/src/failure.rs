@@ -1,4 +1,4 @@
-//! Why a command ends early, in one line, and with which exit code.
+//! The error type of the command: one line and an exit code.
 
 use std::error::Error;
 use std::io;
@@ -7,24 +7,24 @@ use std::path::{Path, PathBuf};
 use hamdex::{BuildError, Category, DesignError, OutputError, ReadError, ReadErrorKind, SetError};
 use hamdex_atomic_file::STANDARD_OUTPUT;
 
-use crate::causes::chain;
 use crate::documents::message::of_error;
+use crate::messages::chain;
 
-/// Why a command ends early.
+/// The reason why a command fails.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// An input has something else than was expected.
+    /// An input with unexpected contents.
     #[error("{input}{place}: {what}")]
     Input {
-        /// The file, or that it was standard input.
+        /// The file, or standard input.
         input: String,
-        /// Where in it, as `:line` or ` (byte …)`; empty for the whole.
+        /// The place in it, as `:line` or ` (byte …)`; empty for the whole.
         place: String,
         what: String,
     },
     #[error(transparent)]
     Index(#[from] ReadError),
-    /// A block that is shown although it is damaged.
+    /// A damaged block that is shown all the same.
     #[error("{}: block {block} of table {table} is damaged; restore the file from a copy or build it again", path.display())]
     Block { path: PathBuf, table: usize, block: u64 },
     /// A set of another kind than those below.
@@ -39,13 +39,13 @@ pub(crate) enum Failure {
     Store(#[from] hamdex_store::Error),
     #[error(transparent)]
     Shards(#[from] hamdex_shards::Error),
-    /// What came before it has been done, and stays.
+    /// A failure after a part of the work was done, and stays.
     #[error("{failure}")]
     Partly { failure: Box<Failure>, done: String },
-    /// An output that is a file.
+    /// An output file.
     #[error(transparent)]
     File(#[from] OutputError),
-    /// The output is complete and in place, and something went wrong afterwards.
+    /// A failure after the output is complete and in place.
     #[error("{}: is complete and in place, but something failed after that", path.display())]
     InPlace { path: PathBuf, source: Box<Failure> },
     #[error(transparent)]
@@ -60,16 +60,16 @@ pub(crate) enum Failure {
     /// Arguments that contradict each other or the file.
     #[error("{0}")]
     Usage(String),
-    /// A store was repaired, and something is missing or has come back.
+    /// A store was repaired, with records lost or back.
     #[error("{0}")]
     Incomplete(String),
-    /// What the data itself rules out, or a check of the demo that fails.
+    /// Data that rules out the operation, or a failed check of the demo.
     #[error("{0}")]
     Wrong(String),
 }
 
 impl Failure {
-    /// The failure, its causes and what to do, on one line.
+    /// Returns the failure, its causes and the remedy, on one line.
     pub(crate) fn line(&self) -> String {
         let mut line = match self {
             Self::Partly { failure, done } => format!("{}; {done}", failure.line()),
@@ -80,7 +80,7 @@ impl Failure {
         line.replace(['\n', '\r'], " ")
     }
 
-    /// What the command offers against it: a library knows no options.
+    /// Returns the remedy that the command offers: libraries know no options.
     fn hint(&self) -> &'static str {
         use hamdex_documents::Error::{Build, Index, Memory, Thread};
         use hamdex_shards::Error::Read;
@@ -107,7 +107,7 @@ impl Failure {
         }
     }
 
-    /// The error of an output, wherever it has come from.
+    /// Returns the error of an output, whatever its source.
     pub(crate) fn about_output(&self) -> Option<&OutputError> {
         match self {
             Self::File(error)
@@ -120,12 +120,12 @@ impl Failure {
         }
     }
 
-    /// The same failure, after a part of the work has been done.
+    /// Marks the failure as one after a part of the work.
     pub(crate) fn after(self, done: String) -> Self {
         Self::Partly { failure: Box::new(self), done }
     }
 
-    /// Whether the reader of our output has gone, as `head` does: no failure of ours.
+    /// Whether the reader of our output has closed it, as `head` does: not a failure.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         if let Self::InPlace { source, .. } = self {
             return source.is_closed_pipe();
@@ -156,7 +156,7 @@ impl Failure {
     }
 }
 
-/// The exit code of a failure.
+/// Returns the exit code of a failure.
 fn of_category(category: Category) -> u8 {
     match category {
         Category::Usage => 2,
@@ -179,13 +179,13 @@ fn is_no_index(error: &ReadError) -> bool {
     matches!(error.kind(), ReadErrorKind::NotHamdex)
 }
 
-/// What to do where the system starts no thread.
+/// The remedy if the system starts no thread.
 const MORE_THREADS: &str = "; more processes or memory may be allowed by `ulimit -u` and `ulimit -v`";
 
-/// What to do when a file of a store is damaged.
+/// The remedy for a damaged file of a store.
 const REPAIR: &str = "; restore the store from a backup, or salvage it with `hamdex store repair`";
 
-/// What the command offers where a store cannot be used.
+/// Returns the remedy if a store cannot be used.
 fn of_store(error: &hamdex_store::Error) -> &'static str {
     use hamdex_store::Error;
     match error {
@@ -197,16 +197,16 @@ fn of_store(error: &hamdex_store::Error) -> &'static str {
     }
 }
 
-/// Whether a file of a store is damaged, and not one that it was to take in.
+/// Whether a file of a store itself is damaged, not one to be ingested.
 fn is_of_segment(error: &ReadError) -> bool {
     let directory = error.path().and_then(Path::parent).and_then(Path::file_name);
     error.category() == Category::Damaged && directory.is_some_and(|name| name == "segments")
 }
 
-/// The longest piece of an input that a message shows, in characters.
+/// The most characters of an input that a message quotes.
 const MAX_SHOWN: usize = 40;
 
-/// A piece of an input as messages show it: quoted, and not all of it if it is long.
+/// Returns a piece of an input for a message: quoted, and shortened if it is long.
 pub(crate) fn shown(text: &str) -> String {
     match text.char_indices().nth(MAX_SHOWN) {
         None => format!("{text:?}"),
@@ -244,7 +244,7 @@ mod tests {
             Failure::Documents(hamdex_documents::Error::Thread { source: refused() }),
         ];
         for failure in failures {
-            // Before it may stand which index it is about.
+            // The message may begin with the index that it is about.
             assert!(failure.line().ends_with(&expected), "{}", failure.line());
         }
     }

@@ -1,4 +1,4 @@
-//! The ids of a fingerprint on their way out.
+//! Prints the ids of a fingerprint.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -12,15 +12,15 @@ use serde::ser::{SerializeSeq, Serializer};
 use crate::documents::report;
 use crate::failure::Failure;
 
-/// The first ids of a fingerprint: numbers, which are read one after the other, or names.
+/// The first ids of a fingerprint: numbers, read one after the other, or names.
 pub(crate) enum Ids<'a> {
     Numbers(Take<MatchIds<'a>>),
     Names(Vec<String>),
 }
 
 impl<'a> Ids<'a> {
-    /// At most `max` ids as they are shown: by their names, if `names` has some. A name that is not UTF-8 is changed where
-    /// it is not.
+    /// Returns at most `max` ids as they are shown: by their names, if `names` has some. Invalid UTF-8 in a
+    /// name is replaced.
     pub(crate) fn new<F: Fingerprint>(
         found: MatchIds<'a>,
         names: Option<&dyn FingerprintSet<F>>,
@@ -34,7 +34,7 @@ impl<'a> Ids<'a> {
         Ok(Self::Names(found.take(max).map(text).collect::<Result<_, Failure>>()?))
     }
 
-    /// All of these numbers.
+    /// Returns all of these numbers.
     pub(crate) fn numbers(ids: Vec<u64>) -> Self {
         Self::Numbers(MatchIds::from(ids).take(usize::MAX))
     }
@@ -47,7 +47,7 @@ impl<'a> Ids<'a> {
         }
     }
 
-    /// Calls `visit` with each id as it ends a line of text. Returns whether all of them are there as they are.
+    /// Calls `visit` with each id as the rest of a line of text. Returns whether all of them are unescaped.
     pub(crate) fn for_each(self, visit: &mut dyn FnMut(&dyn Display) -> io::Result<()>) -> io::Result<bool> {
         let mut as_they_are = true;
         match self {

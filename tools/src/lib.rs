@@ -1,27 +1,25 @@
-//! The `hamdex` command as a library: one file or folder per subcommand in `commands`, and what they
-//! share beside it. Other front ends run the same commands through [`run`].
+//! The `hamdex` command as a library: one file or folder per subcommand in `commands`, shared code next to
+//! it. Other front ends run the same commands through [`run`].
 
-mod bars;
-mod built;
-mod causes;
+mod build_report;
 mod cli;
 mod commands;
-mod counted;
 mod documents;
 mod failure;
 mod ids;
 mod input;
+mod messages;
+mod option_values;
 mod output;
-mod say;
+mod progress;
 mod set;
 mod threads;
-mod values;
 
 pub use cli::run;
 
-/// What reads inputs, for fuzz targets.
+/// Readers of inputs, for fuzz targets.
 ///
-/// Only with the feature `unstable`, for the project's own use: nothing here is promised to stay.
+/// Only with the feature `unstable`, for the project's own use, without any promise of stability.
 #[cfg(feature = "unstable")]
 #[doc(hidden)]
 pub mod internals {

@@ -1,4 +1,4 @@
-//! The `hamdex` command; all of it is in the library beside this file.
+//! The `hamdex` command; all of it is in the library.
 
 fn main() -> std::process::ExitCode {
     hamdex_tools::run(std::env::args_os()).into()

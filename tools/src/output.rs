@@ -1,4 +1,4 @@
-//! What a command writes, by one rule: see [`hamdex_atomic_file`].
+//! The outputs of commands, by one rule: see [`hamdex_atomic_file`].
 
 use std::ffi::OsStr;
 use std::io::IsTerminal;
@@ -16,7 +16,7 @@ pub(crate) struct Force {
     pub(crate) force: bool,
 }
 
-/// A file that a command is to write.
+/// An output file.
 pub(crate) struct Output<'a> {
     path: &'a Path,
     force: Force,
@@ -24,22 +24,22 @@ pub(crate) struct Output<'a> {
 }
 
 impl<'a> Output<'a> {
-    /// The output that an argument names; `-` is standard output.
+    /// Returns the output that an argument names; `-` is standard output.
     pub(crate) fn new(argument: &'a Path, force: Force, inputs: &'a Inputs) -> Self {
         Self { path: path_of(argument), force, inputs }
     }
 
-    /// The file, with `-` as `/dev/stdout`.
+    /// Returns the path, with `-` as `/dev/stdout`.
     pub(crate) fn path(&self) -> &'a Path {
         self.path
     }
 
-    /// How to create it.
+    /// Returns how to create the file.
     pub(crate) fn options(&self) -> CreateOptions<'a> {
         AtomicFile::options().overwrite(self.force.force).inputs(self.inputs)
     }
 
-    /// Refuses what may not be written, before there is any work.
+    /// Refuses a file that may not be written, before any work.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         Ok(self.options().check(self.path)?)
     }
@@ -49,7 +49,7 @@ impl<'a> Output<'a> {
     }
 }
 
-/// The file that an argument names; `-` is standard output.
+/// Returns the file that an argument names; `-` is standard output.
 pub(crate) fn path_of(argument: &Path) -> &Path {
     if argument.as_os_str() == "-" { Path::new(STANDARD_OUTPUT) } else { argument }
 }
@@ -59,7 +59,7 @@ pub(crate) fn is_standard_output(argument: &Path) -> bool {
     path_of(argument) == Path::new(STANDARD_OUTPUT)
 }
 
-/// Refuses to print what `--json` prints between the bytes of the output.
+/// Refuses to mix the JSON of `--json` with the bytes of the output.
 pub(crate) fn check_not_mixed(output: &Path, json: bool) -> Result<(), Failure> {
     if json && is_standard_output(output) {
         return Err(Failure::Usage(
@@ -69,7 +69,7 @@ pub(crate) fn check_not_mixed(output: &Path, json: bool) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Refuses to write an index to a terminal, or together with what `--json` prints.
+/// Refuses to write an index to a terminal, or to mix it with the JSON of `--json`.
 pub(crate) fn check_index_output(output: &Path, json: bool) -> Result<(), Failure> {
     check_not_mixed(output, json)?;
     if is_standard_output(output) && std::io::stdout().is_terminal() {
@@ -80,12 +80,12 @@ pub(crate) fn check_index_output(output: &Path, json: bool) -> Result<(), Failur
     Ok(())
 }
 
-/// Where temporary files go: as the user says, else beside the output.
+/// Returns the directory for temporary files: the user's choice, or that of the output.
 pub(crate) fn temp_dir(chosen: Option<&Path>, output: Option<&Path>) -> PathBuf {
     chosen.map_or_else(|| temporary_directory(output.map(path_of)), Path::to_owned)
 }
 
-/// Refuses a directory for temporary files that is missing or cannot be written to, before there is any work.
+/// Refuses a directory for temporary files that is missing or not writable, before any work.
 pub(crate) fn check_temp_dir(directory: &Path) -> Result<(), Failure> {
     tempfile::tempfile_in(directory).map(drop).map_err(|source| Failure::Io {
         doing: "create a temporary file in it",
@@ -94,7 +94,7 @@ pub(crate) fn check_temp_dir(directory: &Path) -> Result<(), Failure> {
     })
 }
 
-/// The files that a command reads, as arguments name them: `-` is standard input.
+/// Returns the files that a command reads, as arguments name them: `-` is standard input.
 pub(crate) fn inputs_of<P: AsRef<OsStr>>(arguments: impl IntoIterator<Item = P>) -> Inputs {
     let mut inputs = Inputs::new();
     for argument in arguments {
@@ -106,7 +106,7 @@ pub(crate) fn inputs_of<P: AsRef<OsStr>>(arguments: impl IntoIterator<Item = P>)
     inputs
 }
 
-/// The files of inputs where none stands for standard input.
+/// Returns the files, or standard input if there are none.
 pub(crate) fn inputs_or_standard_input(arguments: &[PathBuf]) -> Inputs {
     if arguments.is_empty() { inputs_of(["-"]) } else { inputs_of(arguments) }
 }

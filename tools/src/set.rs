@@ -1,4 +1,4 @@
-//! The set that a path names, at its width.
+//! The set that a path names, with fingerprints of its width.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use hamdex_any::AnySet;
 
 use crate::failure::Failure;
 
-/// Opens whatever a path names.
+/// Opens the set that a path names.
 pub(crate) fn open(path: &Path) -> Result<AnySet, Failure> {
     Ok(hamdex_any::open(path)?)
 }
@@ -19,13 +19,13 @@ pub(crate) struct Set<'s, F> {
 }
 
 impl<'s, F: Fingerprint> Set<'s, F> {
-    /// The set, whose width is that of `F`.
+    /// Returns the set, whose width must be that of `F`.
     pub(crate) fn of(any: &'s AnySet) -> Self {
-        let set = any.typed::<F>().expect("its width has been looked at");
+        let set = any.typed::<F>().expect("the width was checked");
         Self { set: &**set, description: any.description() }
     }
 
-    /// The set as a source of names, if its ids have names.
+    /// Returns the set as a source of names, if its ids have names.
     pub(crate) fn names(self) -> Option<&'s dyn FingerprintSet<F>> {
         self.description.has_names.then_some(self.set)
     }

@@ -1,4 +1,4 @@
-//! How many threads a command uses.
+//! The number of threads of a command.
 
 use std::collections::TryReserveError;
 use std::sync::mpsc::{Sender, channel};
@@ -8,19 +8,19 @@ use std::{hint, io};
 use rayon::{ThreadBuilder, ThreadPoolBuilder};
 
 use crate::failure::Failure;
-use crate::say;
+use crate::messages;
 
-/// More threads than any machine has a use for.
+/// The most threads allowed: more than any machine has a use for.
 const MAX_THREADS: usize = 1024;
 
-/// Address space that must be free before another thread is started: its stack, what the allocator sets
-/// aside for it (64 MiB with glibc), and something to work in.
+/// Address space that must be free before another thread is started: its stack, the allocator's arena (64 MiB
+/// with glibc), and working memory.
 const HEADROOM_BYTES: usize = 96 << 20;
 
-/// Address space without which no work is begun, as an allocation that fails later ends the program.
+/// Address space required to start any work, as an allocation that fails later ends the program.
 const MIN_BYTES: usize = 32 << 20;
 
-/// `--threads`, for commands that work on several at once.
+/// `--threads`, for commands with several threads.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct Threads {
     /// Threads to use; 0 for all [default: all]
@@ -29,12 +29,12 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// As the engine counts them: 0 for all.
+    /// Returns the number as the engine counts: 0 for all.
     pub(crate) fn count(self) -> usize {
         self.threads.unwrap_or(0)
     }
 
-    /// Makes the pool of the whole program. Where the system refuses threads, fewer do the work.
+    /// Starts the global thread pool. If the system refuses threads, it has fewer.
     pub(crate) fn start(self) -> Result<(), Failure> {
         start(self.count())
     }
@@ -42,7 +42,7 @@ impl Threads {
 
 fn start(count: usize) -> Result<(), Failure> {
     if reserve(MIN_BYTES).is_err() {
-        let text = format!("out of memory: {} MiB cannot be had", MIN_BYTES >> 20);
+        let text = format!("cannot allocate {} MiB", MIN_BYTES >> 20);
         return Err(Failure::Wrong(text));
     }
     let wanted = match count {
@@ -53,7 +53,7 @@ fn start(count: usize) -> Result<(), Failure> {
     let builder = ThreadPoolBuilder::new();
     let built = if workers.len() <= 1 {
         workers.clear();
-        // The one thread is that which is there already: it needs nothing of the system.
+        // The current thread is the only one: it needs nothing of the system.
         builder.num_threads(1).use_current_thread().build_global()
     } else {
         builder.num_threads(workers.len()).spawn_handler(|work| hand_over(&mut workers, work)).build_global()
@@ -61,18 +61,17 @@ fn start(count: usize) -> Result<(), Failure> {
     built.map_err(|error| Failure::Thread(error.into()))
 }
 
-/// A thread that waits for its work, or for the loss of the sender.
+/// A thread that waits for its work; it ends if the sender is dropped.
 struct Worker {
     sender: Sender<ThreadBuilder>,
     thread: JoinHandle<()>,
 }
 
-/// That many threads, or fewer where the system refuses some: then half of what there could be, for
-/// they would leave no memory to work in. A pool that fails to start cannot be replaced, so all that
-/// can fail comes before it.
+/// Starts the threads. If the system refuses some, half of the possible number is kept, for the work needs
+/// memory too. A pool that fails to start cannot be replaced, so everything that can fail comes before it.
 fn workers(wanted: usize) -> Vec<Worker> {
     let mut affordable = wanted;
-    // Before any is started: what the allocator sets aside for a thread outlives it.
+    // Checked before any thread is started: the allocator's arena outlives its thread.
     while affordable > 1 && reserve(affordable.saturating_mul(HEADROOM_BYTES)).is_err() {
         affordable /= 2;
     }
@@ -81,16 +80,16 @@ fn workers(wanted: usize) -> Vec<Worker> {
     let kept = if workers.len() < affordable { (workers.len() / 2).max(1) } else { affordable };
     for Worker { sender, thread } in workers.drain(kept.min(workers.len())..) {
         drop(sender);
-        // A thread that did nothing has not panicked.
+        // An idle thread has not panicked.
         let _ = thread.join();
     }
     if kept < wanted {
-        say::warning(format_args!("the system refuses {wanted} threads; going on with {kept}"));
+        messages::warning(format_args!("the system refuses {wanted} threads; going on with {kept}"));
     }
     workers
 }
 
-/// Checks that this much address space is left, and touches none of it.
+/// Checks that this much address space is left, without touching it.
 fn reserve(bytes: usize) -> Result<(), TryReserveError> {
     let mut reserved = Vec::<u8>::new();
     let outcome = reserved.try_reserve_exact(bytes);
@@ -99,12 +98,12 @@ fn reserve(bytes: usize) -> Result<(), TryReserveError> {
 }
 
 fn worker() -> io::Result<Worker> {
-    // A thread that starts where there is no memory left ends the program.
+    // A thread that starts without free memory ends the program.
     reserve(HEADROOM_BYTES).map_err(io::Error::other)?;
     let (sender, receiver) = channel::<ThreadBuilder>();
     let (started, has_started) = channel();
     let work = move || {
-        // Sending allocates, so that what the thread needs is taken before the next one is weighed.
+        // Sending allocates, so that the thread has taken its memory before the next one is considered.
         if started.send(()).is_ok()
             && let Ok(work) = receiver.recv()
         {

@@ -25,7 +25,7 @@ pub(crate) fn speaks_arrow(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(object.hasattr("__arrow_c_stream__")? || object.hasattr("__arrow_c_array__")?)
 }
 
-/// The arrays of an object: one or several of the same type. Tables are arrays of structures.
+/// Returns the arrays of an object: one or several of the same type. Tables are arrays of structures.
 pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
     if object.hasattr("__arrow_c_stream__")? {
         let capsule = object.call_method0("__arrow_c_stream__")?;
@@ -39,8 +39,8 @@ pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
 
 fn import_stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<Vec<ArrayRef>> {
     let pointer = capsule.pointer_checked(Some(STREAM))?.cast::<FFI_ArrowArrayStream>();
-    // SAFETY: by its name, the capsule holds an initialised stream of the C interface; it is moved out here, and what
-    // is left says that it has been released.
+    // SAFETY: by its name, the capsule holds an initialised stream of the C interface; it is moved out here, and the
+    // remainder is marked as released.
     let reader = unsafe { ArrayStreamReader::from_raw(pointer.as_ptr()) };
     reader.and_then(Iterator::collect).map_err(|error: ArrowError| refuse(&error))
 }
@@ -54,13 +54,13 @@ fn import_array(schema: &Bound<'_, PyCapsule>, array: &Bound<'_, PyCapsule>) -> 
     data.map(make_array).map_err(|error| refuse(&error))
 }
 
-/// A capsule with a schema.
+/// Returns a capsule with a schema.
 pub(crate) fn export_schema<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, PyCapsule>> {
     let schema = FFI_ArrowSchema::try_from(schema).map_err(|error| refuse(&error))?;
     PyCapsule::new_with_value(py, schema, SCHEMA)
 }
 
-/// Capsules with the schema and the columns of a batch.
+/// Returns capsules with the schema and the columns of a batch.
 pub(crate) fn export_array<'py>(py: Python<'py>, batch: &RecordBatch) -> PyResult<Bound<'py, PyTuple>> {
     let columns = StructArray::from(batch.clone());
     let (array, schema) = to_ffi(&columns.to_data()).map_err(|error| refuse(&error))?;
@@ -68,7 +68,7 @@ pub(crate) fn export_array<'py>(py: Python<'py>, batch: &RecordBatch) -> PyResul
     PyTuple::new(py, [schema, PyCapsule::new_with_value(py, array, ARRAY)?])
 }
 
-/// A capsule with a stream of batches.
+/// Returns a capsule with a stream of batches.
 pub(crate) fn export_stream<'py>(
     py: Python<'py>,
     batches: Box<dyn RecordBatchReader + Send>,

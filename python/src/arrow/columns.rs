@@ -8,14 +8,14 @@ use arrow_schema::DataType;
 use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-/// The one column of this name in all batches of a table.
+/// Returns the column of this name in all batches of a table.
 pub(crate) fn of_table(arrays: &[ArrayRef], name: &str) -> PyResult<Vec<ArrayRef>> {
     arrays.iter().map(|array| column(array, name)).collect()
 }
 
 fn column(array: &ArrayRef, name: &str) -> PyResult<ArrayRef> {
     let Some(table) = array.as_struct_opt() else {
-        let what = format!("a table was expected, and this is a column of type {}", array.data_type());
+        let what = format!("expected a table, got a column of type {}", array.data_type());
         return Err(PyTypeError::new_err(what));
     };
     if table.null_count() > 0 {
@@ -44,7 +44,7 @@ pub(crate) fn refuse_nulls(arrays: &[ArrayRef], what: &str) -> PyResult<()> {
     Ok(())
 }
 
-/// Numbers of 64 bits, those with a sign as bit patterns; without a copy where there is one array.
+/// Returns numbers of 64 bits, signed ones as bit patterns; without a copy if there is one array.
 pub(crate) fn words(arrays: &[ArrayRef], what: &str) -> PyResult<ScalarBuffer<u64>> {
     refuse_nulls(arrays, what)?;
     let mut parts: Vec<ScalarBuffer<u64>> =
@@ -64,7 +64,7 @@ fn words_of(array: &ArrayRef, what: &str) -> PyResult<ScalarBuffer<u64>> {
             Ok(ScalarBuffer::new(signed.into_inner(), 0, length))
         }
         other => Err(PyTypeError::new_err(format!(
-            "the {what} are of type {other}: uint64 or int64 are taken, and for 128 bits fixed_size_binary[16]"
+            "the {what} are of type {other}: expected uint64 or int64, for 128 bits fixed_size_binary[16]"
         ))),
     }
 }
@@ -74,7 +74,7 @@ pub(crate) fn are_wide(arrays: &[ArrayRef]) -> bool {
     arrays.first().is_some_and(|array| *array.data_type() == DataType::FixedSizeBinary(16))
 }
 
-/// Numbers of 128 bits, as little-endian bytes.
+/// Returns numbers of 128 bits, as little-endian bytes.
 pub(crate) fn wide(arrays: &[ArrayRef], what: &str) -> PyResult<Vec<u128>> {
     refuse_nulls(arrays, what)?;
     let number = |bytes: &[u8]| u128::from_le_bytes(bytes.try_into().expect("16 bytes"));
@@ -85,7 +85,7 @@ pub(crate) fn wide(arrays: &[ArrayRef], what: &str) -> PyResult<Vec<u128>> {
     Ok(arrays.iter().flat_map(of).collect())
 }
 
-/// The texts of an array.
+/// Returns the texts of an array.
 pub(crate) fn texts<'a>(array: &'a ArrayRef, what: &str, into: &mut Vec<&'a str>) -> PyResult<()> {
     match array.data_type() {
         DataType::Utf8 => into.extend(array.as_string::<i32>().iter().flatten()),

@@ -1,7 +1,7 @@
-//! Arrow data, in and out, through the PyCapsule interface: whatever speaks it (pyarrow, polars, pandas, duckdb) can
-//! be given, and can take what is returned. None of them is needed.
+//! Arrow data, in and out, through the PyCapsule interface: libraries that support it (pyarrow, polars, pandas, duckdb)
+//! can pass arguments and take results. None of them is needed.
 //!
-//! - [`capsule`]: the border itself
+//! - [`capsule`]: capsules and their contents
 //! - [`columns`]: columns of numbers and texts, as the package needs them
 
 mod capsule;

@@ -1,4 +1,4 @@
-//! `hamdex completions`: the command line, completed by the shell.
+//! `hamdex completions`: shell completions.
 
 use std::io::Write;
 
@@ -6,7 +6,7 @@ use clap_complete::Shell;
 
 use crate::failure::Failure;
 
-/// Print a script by which a shell completes hamdex command lines.
+/// Print the completion script of a shell.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -23,7 +23,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, command: &mut clap::Command) -> Result<(), Failure> {
-    // The generator panics where it cannot write, so it writes to memory.
+    // The generator panics if it cannot write, so it writes to memory.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, command, "hamdex", &mut script);
     let mut output = std::io::stdout().lock();

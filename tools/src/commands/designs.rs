@@ -1,4 +1,4 @@
-//! `hamdex designs`: which tables to choose.
+//! `hamdex designs`: the choice of tables, with costs.
 
 use std::io::Write;
 
@@ -6,53 +6,53 @@ use hamdex::{Codec, Design, DesignError, TableDesign};
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::values;
+use crate::option_values;
 
 /// List the designs for a distance, with the cost of each.
 ///
 /// Costs are estimates for evenly spread fingerprints of 64 bits: the size of the file, the blocks that a
-/// query looks into (its reads when nothing is cached) and the candidates that it compares.
+/// query reads (its reads with a cold cache) and the candidates that it compares.
 ///
-/// The codec is a choice of its own: elias-fano answers queries several times faster, and is smaller where
-/// fingerprints are spread evenly; huffman is smaller where they lie in clusters, as those of real documents
-/// do. elias-fano has smaller blocks, so a query looks into more of them, each for less.
+/// The codec is a separate choice: elias-fano answers queries several times faster, and is smaller for evenly
+/// spread fingerprints; huffman is smaller for clustered ones, such as those of real documents. elias-fano
+/// has smaller blocks, so a query reads more of them, each faster.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
   hamdex designs --count 8000000000 --distance 3
   hamdex designs --codec elias-fano")]
 pub(crate) struct Args {
-    /// How many fingerprints
+    /// The number of fingerprints
     #[arg(short = 'n', long, value_name = "N", default_value_t = 100_000_000)]
     count: u64,
-    /// Find everything within this many bits
+    /// The distance, in bits: queries find everything within it
     #[arg(short = 'k', long, value_name = "K", default_value_t = 3)]
     distance: u32,
-    /// How blocks are coded: huffman or elias-fano
+    /// The block codec: huffman or elias-fano
     #[arg(long, value_name = "NAME", default_value_t)]
     codec: Codec,
     /// Bytes per block: a power of two from 512 to 8192 [default: that of a build with the codec]
-    #[arg(long, value_name = "BYTES", value_parser = values::block_bytes)]
+    #[arg(long, value_name = "BYTES", value_parser = option_values::block_bytes)]
     block_size: Option<u32>,
     /// Print a JSON array
     #[arg(long)]
     json: bool,
 }
 
-/// What `--json` prints of a design.
+/// A design, as `--json` prints it.
 #[derive(Serialize)]
 struct Row {
     name: String,
     tables: usize,
     /// Of the table with the shortest prefix.
     prefix_bits: u32,
-    /// Of the table with the largest one.
+    /// Of the table with the largest radius.
     radius: u32,
     bytes_per_fingerprint: f64,
     key_bytes_per_fingerprint: f64,
     blocks_per_query: f64,
     candidates_per_query: f64,
-    /// Whether it is what `auto` takes.
+    /// Whether `auto` chooses it.
     auto: bool,
 }
 

@@ -19,10 +19,10 @@ use crate::threads::Threads;
 
 /// Print the fingerprints of documents.
 ///
-/// A line for each document: the fingerprint in hexadecimal, a tab, the document's id, as `hamdex build --ids names`
-/// reads it. A text with fewer features
-/// than the recipe requires has no reliable fingerprint: it is reported on standard error, counted, and
-/// left out (with --json it has a line, with null for the fingerprint).
+/// A line for each document: the fingerprint in hexadecimal, a tab, the document's id, as
+/// `hamdex build --ids names` reads it. A text with fewer features than the recipe requires has no reliable
+/// fingerprint: it is reported on standard error, counted, and left out (with --json it has a line, with null
+/// for the fingerprint).
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -30,10 +30,10 @@ Example:
   zcat pages.csv.gz | hamdex fingerprint --format csv --text-field body --json
   hamdex fingerprint --recipe \"default weight=once\" --width 128 notes/")]
 pub(crate) struct Args {
-    /// A JSON object for each document
+    /// Print a JSON object for each document
     #[arg(long)]
     json: bool,
-    /// Write a Parquet file of the columns id and fingerprint (a number; of 128 bits, hexadecimal) instead
+    /// Write a Parquet file with the columns id and fingerprint (a number; for 128 bits, hexadecimal) instead
     #[arg(long, value_name = "OUT", conflicts_with = "json")]
     parquet: Option<PathBuf>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `hamdex idf`: how rare each word is in a corpus.
+//! `hamdex idf`: inverse document frequencies of the words of a corpus.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -9,18 +9,17 @@ use hamdex_documents::TooShort;
 use hamdex_simhash::{IdfBuilder, IdfDictionary};
 use serde::Serialize;
 
-use crate::counted::counted;
 use crate::documents::inputs::Inputs;
 use crate::documents::recipe::{self, usage};
 use crate::documents::report;
 use crate::failure::Failure;
+use crate::messages::{self, counted};
 use crate::output::{Force, Output, check_not_mixed, inputs_or_standard_input, temp_dir};
-use crate::say;
 
 /// Build a dictionary of inverse document frequencies from a corpus.
 ///
-/// Each line holds a word (a feature of the recipe) and its weight, ln((1 + documents) / (1 + documents with the
-/// word)), in the form of jieba's dictionaries. Other commands weight words by it with --idf FILE.
+/// Each line has a word (a feature of the recipe) and its weight, ln((1 + documents) / (1 + documents with
+/// the word)), in the form of jieba's dictionaries. Other commands weight words by it with --idf FILE.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -35,10 +34,10 @@ pub(crate) struct Args {
     output: PathBuf,
     #[command(flatten)]
     force: Force,
-    /// Print what was built as a JSON object
+    /// Print a summary as a JSON object
     #[arg(long)]
     json: bool,
-    /// Words counted at a time, at most (about 70 bytes each); beyond that, the rarer half is forgotten
+    /// The most words counted at a time (about 70 bytes each); beyond that, the rarer half is dropped
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     max_words: usize,
     #[command(flatten)]
@@ -47,13 +46,13 @@ pub(crate) struct Args {
     inputs: Inputs,
 }
 
-/// What `--json` prints.
+/// The object that `--json` prints.
 #[derive(Serialize)]
 struct Report<'a> {
     output: Cow<'a, str>,
     documents: u64,
     words: u64,
-    /// How many documents any count may lack, because words were forgotten.
+    /// The most documents by which a count may be too low, because words were dropped.
     error_documents: u64,
     digest: String,
 }
@@ -83,7 +82,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         .map_err(|failure| Failure::InPlace { path: args.output.clone(), source: Box::new(failure) })
 }
 
-/// Reports on the dictionary. `error_documents` is how many documents any count may lack.
+/// Reports on the dictionary. `error_documents` is the most documents by which a count may be too low.
 fn print_summary(
     args: &Args,
     documents: u64,
@@ -109,6 +108,6 @@ fn print_summary(
         }
     };
     let words = counted(words, "word", "words");
-    say::summary(format_args!("{}: {words}, digest {digest}{inexact}", args.output.display()));
+    messages::summary(format_args!("{}: {words}, digest {digest}{inexact}", args.output.display()));
     Ok(())
 }

@@ -8,8 +8,8 @@ use clap_mangen::Man;
 use hamdex_atomic_file::Inputs;
 
 use crate::failure::Failure;
+use crate::messages;
 use crate::output::{Force, Output};
-use crate::say;
 
 /// Print the manual page of hamdex, or write one for each command into a directory.
 #[derive(clap::Args)]
@@ -18,7 +18,7 @@ Example:
   hamdex man | man -l -
   hamdex man ~/.local/share/man/man1")]
 pub(crate) struct Args {
-    /// Write hamdex.1, hamdex-build.1 and the others into this directory, which is made if it is missing
+    /// Write hamdex.1, hamdex-build.1 and the others into this directory, which is created if it is missing
     #[arg(value_name = "DIR")]
     directory: Option<PathBuf>,
     #[command(flatten)]
@@ -38,8 +38,8 @@ pub(crate) fn run(args: &Args, mut command: clap::Command) -> Result<(), Failure
     }
 }
 
-/// Writes a page for each command: all of them, or none where one of them may not be written. That pages are in place and
-/// not known to be durable is said when all of them are.
+/// Writes a page for each command: all of them, or none if one may not be written. Pages that are in place
+/// but may not be durable are reported after all are written.
 fn write_all(directory: &Path, force: Force, command: clap::Command) -> Result<(), Failure> {
     fs::create_dir_all(directory).map_err(|source| Failure::Io {
         doing: "create it",
@@ -61,11 +61,11 @@ fn write_all(directory: &Path, force: Force, command: clap::Command) -> Result<(
         }
     }
     in_place?;
-    say::summary(format_args!("{}: {} manual pages", directory.display(), pages.len()));
+    messages::summary(format_args!("{}: {} manual pages", directory.display(), pages.len()));
     Ok(())
 }
 
-/// The page of each command, and where it goes.
+/// Returns the page of each command, and its path.
 fn pages(directory: &Path, command: clap::Command) -> Result<Vec<(PathBuf, Vec<u8>)>, Failure> {
     let mut commands = Vec::new();
     add_with_subcommands("hamdex".to_owned(), command, &mut commands);
@@ -79,7 +79,7 @@ fn pages(directory: &Path, command: clap::Command) -> Result<Vec<(PathBuf, Vec<u
         .collect()
 }
 
-/// A command and all below it, by the names of their pages.
+/// Adds a command and its subcommands, by the names of their pages.
 fn add_with_subcommands(name: String, command: clap::Command, commands: &mut Vec<(String, clap::Command)>) {
     let below: Vec<clap::Command> =
         command.get_subcommands().filter(|command| command.get_name() != "help").cloned().collect();

@@ -10,11 +10,11 @@
 //! - [`pairs`]: the stored fingerprints near each other
 //! - [`dump`]: the contents of a file, down to the bit
 //! - [`verify`]: whether a file is whole
-//! - [`store`]: a set that grows and shrinks
+//! - [`store`]: sets that can be updated
 //! - [`shards`]: sets of many index files
 //! - [`designs`]: the choices of tables, with their costs
-//! - [`demo`]: all of it, on data it makes itself
-//! - [`completions`], [`man`]: what shells and manuals know of it
+//! - [`demo`]: everything once, on generated data
+//! - [`completions`], [`man`]: shell completions and manual pages
 
 pub(crate) mod build;
 pub(crate) mod completions;

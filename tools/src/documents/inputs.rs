@@ -8,11 +8,11 @@ use hamdex_atomic_file::AtomicFile;
 use hamdex_documents::{Copied, Documents, TableFormat};
 use indicatif::ProgressBar;
 
-use crate::bars;
 use crate::documents::notices::Notices;
 use crate::failure::Failure;
-use crate::input::say_that_it_waits;
-use crate::values;
+use crate::input::announce_terminal_input;
+use crate::option_values;
+use crate::progress;
 
 /// The format of documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -64,49 +64,50 @@ impl Format {
 /// Fields and limits of documents.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Fields {
-    /// The field or column that holds a document's text; several, joined by line ends, where it is given more than
-    /// once. In JSON and nested columns, body.text is the field text of body
+    /// The field or column with a document's text; if given more than once, the texts are joined by line
+    /// ends. In JSON and nested columns, body.text is the field text of body
     #[arg(long = "text-field", value_name = "NAME", default_value = "text", help_heading = "Documents")]
     pub(crate) text_fields: Vec<String>,
-    /// The field or column that holds its id, a string or a number, in every document [default: id; a document
-    /// without it has the number of its line, object or record, counted from 1, or of its row in Parquet and Arrow
-    /// files, counted from 0; with several inputs, the file and the number]
+    /// The field or column with a document's id, a string or a number [default: id; without it, the number of
+    /// the line, object or record, counted from 1, or of the row in Parquet and Arrow files, counted from 0;
+    /// with several inputs, the file and the number]
     #[arg(long, value_name = "NAME", help_heading = "Documents")]
     pub(crate) id_field: Option<String>,
-    /// The first record of CSV and TSV is a document too; columns are named by their numbers, counted from 1, as in
-    /// --text-field 2
+    /// The first record of CSV and TSV is a document too; columns have numbers instead of names, counted from
+    /// 1, as in --text-field 2
     #[arg(long, help_heading = "Documents")]
     no_header: bool,
-    /// The encoding of texts that do not say theirs by a byte order mark or, in HTML, by meta, as in windows-1252
-    /// [default: utf-8]
+    /// The encoding of texts that do not declare one by a byte order mark or, in HTML, by meta, as in
+    /// windows-1252 [default: utf-8]
     #[arg(long, value_name = "NAME", help_heading = "Documents")]
     encoding: Option<String>,
-    /// Of directories and archives, read only files that match; a glob without a slash is about names at any depth
+    /// In directories and archives, read only files that match; a glob without a slash matches names at any
+    /// depth
     #[arg(long, value_name = "GLOB", help_heading = "Documents")]
     include: Vec<String>,
-    /// Of directories and archives, leave out files and folders that match
+    /// In directories and archives, leave out files and folders that match
     #[arg(long, value_name = "GLOB", help_heading = "Documents")]
     exclude: Vec<String>,
-    /// Leave out hidden files, and those that .gitignore and .ignore files name
+    /// Leave out hidden files, and those that .gitignore and .ignore files list
     #[arg(long, help_heading = "Documents")]
     respect_gitignore: bool,
-    /// End at the first problem with a document (invalid UTF-8, malformed, a field missing, too long, an id that an
-    /// earlier one had)
+    /// End at the first problem with a document (invalid UTF-8, malformed, a missing field, too long, an id
+    /// that an earlier one had)
     #[arg(long, help_heading = "Documents")]
     strict: bool,
     /// Longest line or file; longer ones are skipped and counted, without being kept in memory
-    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = values::size, help_heading = "Documents")]
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = option_values::size, help_heading = "Documents")]
     max_document: ByteSize,
 }
 
 impl Fields {
-    /// The name of the field of the id.
+    /// Returns the name of the id field.
     pub(crate) fn id_name(&self) -> &str {
         self.id_field.as_deref().unwrap_or("id")
     }
 }
 
-/// Documents as input, in all commands that read them.
+/// The document inputs of all commands that read documents.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Inputs {
     /// Files of documents, zip archives or directories; - or none for standard input
@@ -126,7 +127,7 @@ impl Inputs {
     }
 }
 
-/// Documents about to be read, and the progress bar of reading.
+/// Documents to read, and the progress bar of reading.
 pub(crate) struct Reading {
     documents: Documents,
     bar: ProgressBar,
@@ -136,7 +137,7 @@ impl Reading {
     pub(crate) fn new(paths: &[PathBuf], format: Format, fields: &Fields) -> Result<Self, Failure> {
         let standard_input = [PathBuf::from("-")];
         let paths = if paths.is_empty() { &standard_input } else { paths };
-        say_that_it_waits(paths);
+        announce_terminal_input(paths);
         let mut documents = Documents::from_paths(paths)
             .text_fields(&fields.text_fields)
             .header(!fields.no_header)
@@ -154,14 +155,14 @@ impl Reading {
         if let Some(format) = format.given() {
             documents = documents.format(format);
         }
-        let bar = bars::of_bytes("Reading", documents.total_bytes());
+        let bar = progress::of_bytes("Reading", documents.total_bytes());
         let (counter, notices) = (bar.clone(), Notices::new(bar.clone()));
         let documents =
             documents.on_read(move |bytes| counter.inc(bytes)).on_notice(move |notice| notices.print(notice));
         Ok(Self { documents, bar })
     }
 
-    /// One more field to read, if it exists.
+    /// Also reads this field, if it exists.
     pub(crate) fn extra_field(mut self, name: Option<&str>) -> Self {
         if let Some(name) = name {
             self.documents = self.documents.extra_field(name);
@@ -169,13 +170,13 @@ impl Reading {
         self
     }
 
-    /// Where temporary files go.
+    /// Sets the directory for temporary files.
     pub(crate) fn temp_dir(mut self, directory: &Path) -> Self {
         self.documents = self.documents.temp_dir(directory);
         self
     }
 
-    /// Prepares for a copy of rows: to a file of this format, by default that of the first input.
+    /// Prepares to copy rows to a file of this format, by default that of the first input.
     pub(crate) fn copyable(mut self, format: Option<TableFormat>) -> Self {
         self.documents = self.documents.copyable(format);
         self

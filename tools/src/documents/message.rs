@@ -1,9 +1,9 @@
-//! Problems and errors of documents, with the options of the command.
+//! Messages about documents that name options of the command.
 
 use bytesize::ByteSize;
 use hamdex_documents::{Error, Field, FileKind, FileSort, Position, Problem};
 
-use crate::causes::chain;
+use crate::messages::chain;
 
 fn option_of(field: Field) -> &'static str {
     match field {
@@ -12,7 +12,7 @@ fn option_of(field: Field) -> &'static str {
     }
 }
 
-/// What to do with a file of a kind that is not read.
+/// Returns the advice for a file of a kind that is not read.
 fn advice(kind: FileKind) -> &'static str {
     match kind.sort {
         FileSort::Document => "convert it to text first",
@@ -49,7 +49,7 @@ pub(crate) fn of_error(error: &Error) -> String {
     match error {
         Error::Document { place, problem } => format!("{place}: {}", of_problem(problem)),
         Error::MissingColumn { place, field: Some(field), column, columns } => {
-            // Only tables that are text have lines, and may have no names.
+            // Only text tables have line numbers, and they may lack a header.
             let hint = match place.position {
                 Position::Line(_) => " (if that is no header: --no-header, and numbers of columns)",
                 _ => "",

@@ -3,8 +3,8 @@
 //! - [`inputs`]: options for reading documents
 //! - [`recipe`]: options for recipes
 //! - [`notices`]: problems with single documents, printed while others are read
-//! - [`message`]: problems and errors in words that name options
-//! - [`report`]: summaries, printed when all are read
+//! - [`message`]: messages that name options
+//! - [`report`]: summaries, printed at the end
 
 pub(crate) mod inputs;
 pub(crate) mod message;

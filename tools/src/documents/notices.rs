@@ -6,9 +6,9 @@ use hamdex_documents::{Action, Notice};
 use indicatif::ProgressBar;
 
 use crate::documents::message;
-use crate::say;
+use crate::messages;
 
-/// The number of problems printed; the rest are only counted, so a file with a problem on every line does not
+/// The most problems printed; others are only counted, so that a file with a problem on every line does not
 /// hide other messages.
 const MAX_PRINTED: u64 = 20;
 
@@ -25,7 +25,7 @@ impl Notices {
 
     pub(crate) fn print(&self, notice: &Notice) {
         if notice.action == Action::Read {
-            self.bar.suspend(|| say::notice(format_args!("{}: {}", notice.place, notice.problem)));
+            self.bar.suspend(|| messages::notice(format_args!("{}: {}", notice.place, notice.problem)));
             return;
         }
         let number = self.count.fetch_add(1, Ordering::Relaxed) + 1;
@@ -38,6 +38,6 @@ impl Notices {
             Action::Replaced => "replaced",
             _ => "skipped",
         };
-        self.bar.suspend(|| say::warning(format_args!("{}: {problem}; {done}{more}", notice.place)));
+        self.bar.suspend(|| messages::warning(format_args!("{}: {problem}; {done}{more}", notice.place)));
     }
 }

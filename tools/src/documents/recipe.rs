@@ -8,19 +8,20 @@ use std::sync::Arc;
 use hamdex_documents::{RECIPE_KEY, stored_recipe};
 use hamdex_simhash::{IdfDictionary, ListError, Lists, Recipe, RecipeError, StopWords, Weight, Width};
 
-use crate::causes::chain;
 use crate::failure::Failure;
+use crate::messages::chain;
 
 /// Options for making fingerprints of texts.
 #[derive(Debug, clap::Args)]
 #[group(id = "recipe_options")]
 pub(crate) struct Options {
-    /// The recipe: default; that of another library (simhash-py: PyPI simhash 2.1.2; text-dedup-0.4.0: PyPI text-dedup
-    /// 0.4.0; text-dedup: its main branch since; mfonda; trafilatura: PyPI trafilatura 2.3.1; seomoz and yanyiwu for given features); a name
-    /// and changes as in "default weight=once"; or a full text form
+    /// The recipe: default; that of another library (simhash-py: PyPI simhash 2.1.2; text-dedup-0.4.0: PyPI
+    /// text-dedup 0.4.0; text-dedup: its main branch since; mfonda; trafilatura: PyPI trafilatura 2.3.1;
+    /// seomoz and yanyiwu for given features); a name and changes as in "default weight=once"; or a full text
+    /// form
     #[arg(long, value_name = "RECIPE", help_heading = "Fingerprints")]
     pub(crate) recipe: Option<String>,
-    /// A dictionary of inverse document frequencies, as `hamdex idf` writes it: words weigh by it
+    /// A dictionary of inverse document frequencies that `hamdex idf` wrote, to weight words by
     #[arg(long, value_name = "FILE", help_heading = "Fingerprints")]
     pub(crate) idf: Option<PathBuf>,
     /// Words to leave out, one per line

@@ -6,15 +6,14 @@ use std::time::Instant;
 use hamdex_documents::{Counts, TooShort};
 use indicatif::{DecimalBytes, HumanCount};
 
-use crate::counted::counted;
 use crate::failure::{Failure, shown};
-use crate::say;
+use crate::messages::{self, counted};
 
-/// Prints the first documents that are too short, and the number of the others. The caller hides the
-/// progress bar.
+/// Prints the first documents that are too short, and the number of the others. The caller hides the progress
+/// bar.
 pub(crate) fn too_short(too_short: &TooShort) {
     for (id, features) in too_short.examples() {
-        say::warning(format_args!(
+        messages::warning(format_args!(
             "{} is too short for a fingerprint ({})",
             shown(id),
             counted(*features as u64, "feature", "features")
@@ -22,11 +21,11 @@ pub(crate) fn too_short(too_short: &TooShort) {
     }
     let others = too_short.count() - too_short.examples().len() as u64;
     if others > 0 {
-        say::warning(format_args!("{} more are too short for a fingerprint", HumanCount(others)));
+        messages::warning(format_args!("{} more are too short for a fingerprint", HumanCount(others)));
     }
 }
 
-/// `, 3 skipped (1 malformed, 2 binary), 1 with invalid UTF-8 replaced`, or nothing.
+/// Returns `, 3 skipped (1 malformed, 2 binary), 1 with invalid UTF-8 replaced`, or nothing.
 pub(crate) fn skipped(counts: &Counts) -> String {
     let mut text = String::new();
     if counts.skipped() > 0 {
@@ -44,7 +43,7 @@ pub(crate) fn skipped(counts: &Counts) -> String {
     text + &passed_over(counts)
 }
 
-/// `, 2 links or special files passed over`, or nothing.
+/// Returns `, 2 links or special files passed over`, or nothing.
 fn passed_over(counts: &Counts) -> String {
     match counts.passed_over {
         0 => String::new(),
@@ -54,7 +53,7 @@ fn passed_over(counts: &Counts) -> String {
     }
 }
 
-/// Why documents were skipped: `1 malformed, 2 binary`.
+/// Returns why documents were skipped: `1 malformed, 2 binary`.
 fn reasons(counts: &Counts) -> String {
     let reasons = [
         (counts.malformed, "malformed"),
@@ -70,7 +69,7 @@ fn reasons(counts: &Counts) -> String {
     reasons.join(", ")
 }
 
-/// Refuses to report success where no document was read.
+/// Returns an error if no document was read.
 pub(crate) fn require_some(counts: &Counts) -> Result<(), Failure> {
     if counts.documents > 0 {
         return Ok(());
@@ -82,19 +81,19 @@ pub(crate) fn require_some(counts: &Counts) -> Result<(), Failure> {
     Err(Failure::Wrong(why))
 }
 
-/// Returns an id for a line of plain text: control characters, which could end the line or the column, and
-/// backslashes are escaped.
+/// Returns an id for a line of plain text, with backslashes escaped, and control characters, which could end
+/// the line or the column.
 pub(crate) fn plain(id: &str) -> Cow<'_, str> {
     escaped(id, |c| c.is_control() || c == '\\')
 }
 
-/// The same for a name that is the rest of its line: only control characters are escaped, so that any other name is read
-/// back as it is.
+/// Returns a name that is the rest of its line: only control characters are escaped, so that any other name
+/// is read back unchanged.
 pub(crate) fn rest_of_line(name: &str) -> Cow<'_, str> {
     escaped(name, char::is_control)
 }
 
-/// The same for a list of ids with commas between them.
+/// Returns an id for a list with commas between ids.
 pub(crate) fn plain_in_list(id: &str) -> Cow<'_, str> {
     escaped(id, |c| c.is_control() || c == '\\' || c == ',')
 }
@@ -111,7 +110,7 @@ fn escaped(id: &str, is_special: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(id.chars().map(escape).collect())
 }
 
-/// `1,000 documents (2.5 MB) in 0.1 s: 10,000 per second`.
+/// Returns `1,000 documents (2.5 MB) in 0.1 s: 10,000 per second`.
 pub(crate) fn rate(counts: &Counts, started: Instant) -> String {
     let seconds = started.elapsed().as_secs_f64().max(1e-9);
     format!(
@@ -129,7 +128,7 @@ pub(crate) fn summary(counts: &Counts, short: &TooShort, started: Instant) {
         0 => String::new(),
         some => format!(", {} too short", HumanCount(some)),
     };
-    say::summary(format_args!("{}{short}{}", rate(counts, started), skipped(counts)));
+    messages::summary(format_args!("{}{short}{}", rate(counts, started), skipped(counts)));
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Records from files or a pipe, read by a thread of its own, as they come.
+//! Reads records from files or a pipe in a separate thread, as they come.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -10,23 +10,23 @@ use indicatif::ProgressBar;
 use crate::failure::Failure;
 use crate::input::{self, Beside, Columns, Format, Found, Reading};
 
-/// Records that wait to be taken.
+/// The capacity of the queue of records.
 const MAX_WAITING: usize = 1 << 18;
 
-/// What is to be read: see [`Reading`].
+/// The inputs: see [`Reading`].
 pub(crate) struct Order {
-    /// Standard input for `-`, or when there are none.
+    /// The files; standard input for `-`, or if there are none.
     pub(crate) paths: Vec<PathBuf>,
     pub(crate) format: Format,
     pub(crate) fingerprint_field: String,
-    /// The column of ids or names in tables, where some stand beside the fingerprints.
+    /// The column of ids or names in tables, if they are read.
     pub(crate) id_field: String,
     pub(crate) beside: Beside,
-    /// Whether what has come is taken at once.
+    /// Whether records are taken as soon as they come.
     pub(crate) is_prompt: bool,
 }
 
-/// Whether one who writes into an input may wait for an answer before writing more.
+/// Whether the program that writes into an input may wait for an answer before it writes more.
 pub(crate) fn has_pipe(paths: &[PathBuf]) -> bool {
     let is_pipe =
         |path: &PathBuf| path.as_os_str() == "-" || path.metadata().is_ok_and(|file| !file.is_file());
@@ -40,7 +40,7 @@ pub(crate) struct Arrivals<T> {
 }
 
 impl<T: Send + 'static> Arrivals<T> {
-    /// Starts to read fingerprints, each as `record` makes it of the fingerprint and what stands beside it.
+    /// Starts to read fingerprints; `record` makes a record of each fingerprint and the value next to it.
     pub(crate) fn of_fingerprints<F: Fingerprint>(
         order: Order,
         record: impl Fn(F, Found) -> T + Send + 'static,
@@ -58,22 +58,22 @@ impl<T: Send + 'static> Arrivals<T> {
         })
     }
 
-    /// Starts to read in a thread. If it is to be prompt, records are taken as soon as they have come.
+    /// Starts to read in a thread. If `is_prompt`, records are taken as soon as they come.
     pub(crate) fn start(
         is_prompt: bool,
         read: impl FnOnce(&mut dyn FnMut(T)) -> Result<(), Failure> + Send + 'static,
     ) -> Result<Self, Failure> {
         let (sender, records) = sync_channel(MAX_WAITING);
         let reader = thread::Builder::new().name("reader".to_owned()).spawn(move || {
-            // If the receiver has gone, it has an error of its own to report.
+            // If the receiver is gone, it reports an error of its own.
             read(&mut |record| drop(sender.send(record)))
         });
         let reader = reader.map_err(|error| Failure::Thread(error.into()))?;
         Ok(Self { records, reader, is_prompt })
     }
 
-    /// Puts the next records in place of what is in `records`, `max` at most; if it is to be prompt, no
-    /// more of them than have come when the first one has. Returns whether there are any.
+    /// Replaces `records` by the next ones, at most `max`; if `is_prompt`, only as many as have come with
+    /// the first. Returns whether there are any.
     pub(crate) fn next(&mut self, records: &mut Vec<T>, max: usize) -> bool {
         records.clear();
         let Ok(first) = self.records.recv() else { return false };
@@ -86,7 +86,7 @@ impl<T: Send + 'static> Arrivals<T> {
         true
     }
 
-    /// What became of reading, once there are no more records.
+    /// Returns the outcome of reading, after the last record.
     pub(crate) fn end(self) -> Result<(), Failure> {
         self.reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }

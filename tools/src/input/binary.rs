@@ -1,4 +1,4 @@
-//! Raw little-endian numbers, one after the other; with ids, each followed by 8 bytes of id.
+//! Reads raw little-endian numbers; with ids, each followed by 8 bytes of id.
 
 use std::io::{self, BufRead};
 
@@ -9,7 +9,7 @@ use crate::input::{Found, Sink, Source};
 
 const ID_BYTES: usize = 8;
 
-/// Reads raw numbers; `bytes` is how many there are, where that is known.
+/// Reads raw numbers; `bytes` is their length, if it is known.
 pub(super) fn read<F: Fingerprint>(
     source: &Source,
     reader: &mut impl BufRead,
@@ -18,7 +18,7 @@ pub(super) fn read<F: Fingerprint>(
     sink: &mut Sink<'_, F>,
 ) -> Result<(), Failure> {
     let record_bytes = F::BYTES + if pairs { ID_BYTES } else { 0 };
-    // Known at once where the file has a length: not after an hour of reading.
+    // A known length is checked at once, not after an hour of reading.
     if let Some(bytes) = bytes.filter(|bytes| !bytes.is_multiple_of(record_bytes as u64)) {
         let what = if pairs { "a fingerprint and an id have" } else { "a fingerprint has" };
         return Err(source.complaint(format_args!(

@@ -1,5 +1,5 @@
-//! Which format is it? Decided by the name and the first bytes, and refused where they leave a doubt
-//! that matters.
+//! Detects the format of an input by its name and first bytes, and refuses it if they leave a doubt that
+//! matters.
 
 use std::io::{self, BufRead};
 use std::path::Path;
@@ -12,25 +12,25 @@ use crate::input::{Format, Source, magic, text};
 
 const NPY_MAGIC: &[u8] = b"\x93NUMPY";
 
-/// Bytes of an input that decide.
+/// The number of first bytes that decide.
 const WINDOW_BYTES: usize = 1 << 16;
 
-/// Of this many bytes, raw numbers have more than one that is no text: of random ones more than half
-/// are not, and of small ones most are zero. Text with a few odd bytes stays text, and is then
-/// refused at the line that has them.
+/// In this many bytes, raw numbers have more than one that is not text: more than half of random bytes are
+/// not, and most bytes of small numbers are zero. Text with a few odd bytes stays text, and is refused at the
+/// line that has them.
 const TEXT_OF_RAW: usize = 8;
 
 /// The first bytes of an input.
 #[derive(Debug, Default)]
 pub(super) struct Start {
     pub(super) bytes: Vec<u8>,
-    /// Whether these are all bytes of it.
+    /// Whether the input has no further bytes.
     pub(super) is_all: bool,
 }
 
 impl Start {
-    /// Takes the first bytes: all there are up to a limit, however slowly they come; or, if it is to be
-    /// prompt, no more than have come with the first line.
+    /// Reads the first bytes: all of them up to a limit, however slowly they come; or, if `is_prompt`, no
+    /// more than have come with the first line.
     pub(super) fn read(reader: &mut impl BufRead, is_prompt: bool) -> io::Result<Self> {
         let mut start = Self::default();
         while start.bytes.len() < WINDOW_BYTES && !(is_prompt && start.has_line()) {
@@ -50,14 +50,14 @@ impl Start {
         Ok(start)
     }
 
-    /// Whether a line with something on it is there to its end.
+    /// Whether a line that is not blank has come to its end.
     fn has_line(&self) -> bool {
         self.bytes
             .split_inclusive(|&byte| byte == b'\n')
             .any(|line| line.ends_with(b"\n") && !line.trim_ascii().is_empty())
     }
 
-    /// The lines, without the last one if it may be cut off, and without a byte order mark.
+    /// Returns the lines, without the last one if it may be cut off, and without a byte order mark.
     fn lines(&self) -> impl Iterator<Item = &[u8]> {
         let text = self.bytes.strip_prefix(text::BYTE_ORDER_MARK).unwrap_or(&self.bytes);
         let whole = match text.iter().rposition(|&byte| byte == b'\n') {
@@ -75,8 +75,8 @@ impl Start {
     }
 }
 
-/// The format of an input that is a table with named columns: by what its name and first bytes show, or by
-/// the column `fingerprint` in its first line.
+/// Returns the format of an input that is a table with named columns, by its name and first bytes, or by the
+/// column `fingerprint` in its first line.
 pub(super) fn table<F: Fingerprint>(
     path: Option<&Path>,
     found: hamdex_documents::Format,
@@ -96,7 +96,7 @@ pub(super) fn table<F: Fingerprint>(
     };
     match found {
         Found::Parquet => Some(Format::Parquet),
-        // The mark of a stream of Arrow is one that raw numbers can have.
+        // Raw numbers can begin with the magic of an Arrow stream.
         Found::Arrow if !path.is_some_and(is_raw_name::<F>) => Some(Format::Arrow),
         Found::Csv if !text::starts_with_number::<F>(first) => Some(Format::Csv),
         Found::Tsv if !text::starts_with_number::<F>(first) => Some(Format::Tsv),
@@ -111,7 +111,7 @@ fn is_quoted(cell: &[u8], name: &str) -> bool {
     inner == Some(name.as_bytes())
 }
 
-/// The format of an input; `path` is where it is, unless it is standard input.
+/// Returns the format of an input; `path` is its file, unless it is standard input.
 pub(super) fn format<F: Fingerprint>(
     source: &Source,
     path: Option<&Path>,
@@ -136,10 +136,10 @@ pub(super) fn format<F: Fingerprint>(
              .u64le, .bin or .raw (128 bits: .u128, .u128le), and with {raw_option}"
         ))),
         (true, false) => notation::<F>(source, start).map(Format::of),
-        // A text of numbers has eight digits or more in places where raw numbers can have anything.
+        // A text of numbers has eight digits or more in positions that can have any byte in raw numbers.
         (true, true) if start.lines().all(|line| text::starts_with_number::<F>(line)) && !start.bytes.is_empty() => {
             Err(source.complaint(format_args!(
-                "is named as raw numbers are and looks like text; say which with --format hex, --format decimal \
+                "is named as raw numbers are and looks like text; choose one with --format hex, --format decimal \
                  or {raw_option}"
             )))
         }
@@ -147,7 +147,7 @@ pub(super) fn format<F: Fingerprint>(
     }
 }
 
-/// Whether a name says that the file holds raw numbers of this width.
+/// Whether a file name has an ending of raw numbers of this width.
 fn is_raw_name<F: Fingerprint>(path: &Path) -> bool {
     let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
     match ending.as_str() {
@@ -158,7 +158,7 @@ fn is_raw_name<F: Fingerprint>(path: &Path) -> bool {
     }
 }
 
-/// Hexadecimal or decimal?
+/// Tells hexadecimal from decimal lines.
 fn notation<F: Fingerprint>(source: &Source, start: &Start) -> Result<Notation, Failure> {
     let mut evidence = Evidence::default();
     for (number, line) in (1..).zip(start.lines()) {
@@ -168,7 +168,7 @@ fn notation<F: Fingerprint>(source: &Source, start: &Start) -> Result<Notation, 
     }
     evidence.notation().map_err(|(hex, decimal)| {
         source.complaint(format_args!(
-            "line {hex} looks hexadecimal and line {decimal} decimal; say which with --format"
+            "line {hex} looks hexadecimal and line {decimal} decimal; choose one with --format"
         ))
     })
 }
@@ -214,7 +214,7 @@ mod tests {
     fn raw_numbers_that_are_text_by_chance_are_raw_unless_they_could_be_either() {
         assert_eq!(detected("a.u64", b"abcdefgh"), Ok(Format::U64le));
         assert_eq!(detected("a.u64", b""), Ok(Format::U64le));
-        assert!(detected("a.u64", b"12345678").unwrap_err().contains("say which"));
+        assert!(detected("a.u64", b"12345678").unwrap_err().contains("choose one with"));
     }
 
     #[test]
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn what_has_come_is_enough_when_it_must_be_prompt() {
-        /// A sender who waits for an answer after each line.
+        /// A program that waits for an answer after each line.
         struct Waiting<'a>(std::slice::Iter<'a, &'a [u8]>);
         impl io::Read for Waiting<'_> {
             fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {

@@ -1,4 +1,4 @@
-//! Ids or names alone: one per line.
+//! Reads ids or names alone: one per line.
 
 use std::path::PathBuf;
 
@@ -9,13 +9,13 @@ use crate::failure::{Failure, shown};
 use crate::input::open::{Opened, open};
 use crate::input::{Source, next_line};
 
-/// No line of an id is longer, whatever the blanks.
+/// The longest line of an id, blanks included.
 const MAX_LINE_BYTES: u64 = 256;
 
-/// No line of a name is longer.
+/// The longest line of a name.
 const MAX_NAME_BYTES: u64 = 1 << 20;
 
-/// Reads decimal ids from all inputs, in order; from standard input for `-`, or when there are none.
+/// Reads decimal ids from all inputs, in order; from standard input for `-`, or if there are none.
 pub(crate) fn read_ids(paths: &[PathBuf], sink: &mut dyn FnMut(u64)) -> Result<(), Failure> {
     for_each_line(paths, MAX_LINE_BYTES, |line, number, source| {
         if let Some(id) = parse(line, number, source)? {
@@ -25,7 +25,7 @@ pub(crate) fn read_ids(paths: &[PathBuf], sink: &mut dyn FnMut(u64)) -> Result<(
     })
 }
 
-/// Reads names as they are written, up to the ends of their lines; no names of 0 bytes.
+/// Reads names as they are written, up to the ends of their lines, and skips empty ones.
 pub(crate) fn read_names(paths: &[PathBuf], sink: &mut dyn FnMut(&[u8])) -> Result<(), Failure> {
     for_each_line(paths, MAX_NAME_BYTES, |line, number, source| {
         if line.len() as u64 == MAX_NAME_BYTES {
@@ -62,7 +62,7 @@ fn for_each_line(
     Ok(())
 }
 
-/// The id on a line; `None` for a blank line.
+/// Returns the id on a line; `None` for a blank line.
 fn parse(line: &[u8], number: u64, source: &Source) -> Result<Option<u64>, Failure> {
     let text = String::from_utf8_lossy(line);
     let text = text.trim();

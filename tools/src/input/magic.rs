@@ -1,8 +1,8 @@
-//! What to do with files that hold no fingerprints, and are known by their first bytes.
+//! Advice for files that hold no fingerprints, by their first bytes.
 
 use hamdex_documents::FileSort;
 
-/// The advice for a sort of file, as the end of a sentence.
+/// Returns the advice for a sort of file, as the end of a sentence.
 pub(crate) fn advice(sort: FileSort) -> String {
     match sort {
         FileSort::Compressed(program) => format!("decompress it first: {program} -dc FILE | hamdex …"),

@@ -1,15 +1,15 @@
-//! Fingerprints from files or standard input, in any of the formats that programs write.
+//! Reads fingerprints from files or standard input, in many formats.
 //!
 //! - [`open`]: files and standard input
-//! - [`detect`], [`magic`]: which format is it, and what is none
+//! - [`detect`], [`magic`]: the detection of formats, and of files that are not read
 //! - [`numbers`]: hexadecimal and decimal numbers
-//! - [`text`]: lines of them
+//! - [`text`]: lines of numbers
 //! - [`binary`]: raw little-endian numbers
 //! - [`npy`]: NumPy arrays
 //! - [`table`]: columns of Parquet, Arrow, CSV and TSV
 //! - [`ids`]: ids or names alone
-//! - [`arrivals`]: all that as it comes
-//! - `plain`: all that at once, for fuzz targets
+//! - [`arrivals`]: records as they come
+//! - `plain`: all records at once, for fuzz targets
 
 mod arrivals;
 mod binary;
@@ -31,8 +31,8 @@ use clap::ValueEnum;
 use hamdex::Fingerprint;
 use indicatif::ProgressBar;
 
-use crate::bars;
 use crate::failure::Failure;
+use crate::progress;
 use detect::Start;
 use open::Opened;
 use text::Lines;
@@ -40,10 +40,10 @@ use text::Lines;
 pub(crate) use arrivals::{Arrivals, Order, has_pipe};
 pub(crate) use ids::{read_ids, read_names};
 pub(crate) use numbers::Notation;
-pub(crate) use open::{say_that_it_waits, total_bytes};
+pub(crate) use open::{announce_terminal_input, total_bytes};
 pub(crate) use table::Columns;
 
-/// How fingerprints are written.
+/// The notation or format of fingerprints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// By the name and the first bytes of each input
@@ -85,7 +85,8 @@ impl Format {
         }
     }
 
-    /// How numbers in text are written in this format; in all but these two, either way.
+    /// Returns the notation of numbers in text of this format; either, unless the format is `hex` or
+    /// `decimal`.
     pub(crate) fn notation(self) -> Notation {
         match self {
             Self::Hex => Notation::Hex,
@@ -95,7 +96,7 @@ impl Format {
     }
 }
 
-/// What comes with each fingerprint.
+/// The source of ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum IdSource {
     /// Fingerprints alone
@@ -104,29 +105,29 @@ pub(crate) enum IdSource {
     Row,
     /// Each line or record is a fingerprint and an id
     Pairs,
-    /// Names, which the index keeps: of documents, or beside each fingerprint in its line or record. An id is the
-    /// 0-based number of the document or fingerprint over all inputs
+    /// Names, which the index keeps: of documents, or next to each fingerprint in its line or record. An id
+    /// is the 0-based number of the document or fingerprint over all inputs
     Names,
-    /// Documents: their names, which all are numbers of at most 64 bits
+    /// Documents: their names, all of which are numbers of at most 64 bits
     Numbers,
 }
 
-/// What stands beside each fingerprint.
+/// The kind of value next to each fingerprint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Beside {
     Nothing,
     Id,
     Name,
-    /// A name where there is one; in tables, always.
+    /// A name if there is one; in tables, always.
     NameIfAny,
 }
 
-/// What is found beside a fingerprint.
+/// The value next to a fingerprint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Found {
     Nothing,
     Id(u64),
-    /// As it was written.
+    /// The name as it was written.
     Name(Vec<u8>),
 }
 
@@ -136,7 +137,7 @@ impl Found {
     }
 }
 
-/// What takes the fingerprints, each with what stands beside it.
+/// Receives the fingerprints, each with the value next to it.
 pub(crate) type Sink<'a, F> = dyn FnMut(F, Found) -> Result<(), Failure> + 'a;
 
 /// An input as messages name it.
@@ -146,7 +147,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// A complaint about the input as a whole.
+    /// Returns an error about the input as a whole.
     pub(crate) fn complaint(&self, what: impl ToString) -> Failure {
         self.complaint_at(String::new(), what)
     }
@@ -160,24 +161,24 @@ impl Source {
     }
 }
 
-/// What is to be read, and how.
+/// The inputs, and how to read them.
 #[derive(Clone, Copy)]
 pub(crate) struct Reading<'a> {
-    /// Standard input for `-`, or when there are none.
+    /// The files; standard input for `-`, or if there are none.
     pub(crate) paths: &'a [PathBuf],
     pub(crate) format: Format,
-    /// In tables, where the fingerprints are, and what stands beside them.
+    /// In tables, the columns of fingerprints and of the values next to them.
     pub(crate) columns: Columns<'a>,
     pub(crate) beside: Beside,
-    /// Where temporary files go; without one, to the system's place for large files.
+    /// The directory for temporary files; by default the system's place for large files.
     pub(crate) temp_dir: Option<&'a Path>,
-    /// Whether what has come is taken at once: somebody may wait for an answer before sending more.
+    /// Whether records are taken as soon as they come: a program may wait for an answer before it sends more.
     pub(crate) is_prompt: bool,
 }
 
-/// Reads all inputs, in order, and shows how far it is.
+/// Reads all inputs, in order, with a progress bar.
 pub(crate) fn read<F: Fingerprint>(reading: &Reading<'_>, sink: &mut Sink<'_, F>) -> Result<(), Failure> {
-    let bar = bars::of_bytes("Reading", total_bytes(reading.paths));
+    let bar = progress::of_bytes("Reading", total_bytes(reading.paths));
     let outcome = read_with(reading, &bar, sink);
     bar.finish_and_clear();
     outcome
@@ -255,15 +256,15 @@ fn read_one<F: Fingerprint>(
     }
 }
 
-/// Two text inputs of one run that look different are refused: lines that could be either would be
-/// read differently beside the one or the other.
+/// Refuses two text inputs of one run that look different: lines that fit both notations would be read
+/// differently after the one or the other.
 fn agree(format: Format, source: &Source, seen: &mut Option<(Format, String)>) -> Result<Format, Failure> {
     let is_text = matches!(format, Format::Hex | Format::Decimal);
     match seen {
         Some((earlier, name)) if is_text && *earlier != format => {
             let (looks, looked) = (format.notation().name(), earlier.notation().name());
             Err(source
-                .complaint(format_args!("it looks {looks}, and {name} {looked}; say which with --format")))
+                .complaint(format_args!("it looks {looks}, and {name} {looked}; choose one with --format")))
         }
         None if is_text => {
             *seen = Some((format, source.name.clone()));
@@ -273,8 +274,8 @@ fn agree(format: Format, source: &Source, seen: &mut Option<(Format, String)>) -
     }
 }
 
-/// Reads up to and without the next line end; `None` at the end of the input. A line beyond the limit
-/// is refused rather than kept.
+/// Reads up to and without the next line end; returns `None` at the end of the input. A line beyond the limit
+/// is refused, not buffered.
 pub(crate) fn next_line<'a>(
     reader: &mut impl BufRead,
     line: &'a mut Vec<u8>,

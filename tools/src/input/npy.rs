@@ -1,4 +1,4 @@
-//! NumPy arrays of uint64 or int64: one column of fingerprints (two for 128 bits, the high word first),
+//! Reads NumPy arrays of uint64 or int64: one column of fingerprints (two for 128 bits, the high word first),
 //! and one more for ids.
 
 use std::io::{self, BufRead, Read};
@@ -9,13 +9,13 @@ use npyz::{DType, NpyFile, Order, TypeChar};
 use crate::failure::Failure;
 use crate::input::{Found, Sink, Source};
 
-/// Bytes before the header: magic, version, the header's length.
+/// The length of the part before the header: magic, version, length of the header.
 const PREFIX_BYTES: usize = 12;
 
-/// A header names a type and a shape; those of plain arrays have 118 bytes.
+/// The longest header read: it has a type and a shape; those of plain arrays have 118 bytes.
 const MAX_HEADER_BYTES: usize = 1 << 16;
 
-/// Brackets that open: the parser of headers calls itself for each that is not closed.
+/// The most open brackets: the parser of headers recurses for each that is not closed.
 const MAX_BRACKETS: usize = 64;
 
 pub(super) fn read<F: Fingerprint>(
@@ -55,12 +55,12 @@ pub(super) fn read<F: Fingerprint>(
     Ok(())
 }
 
-/// The bytes up to the end of the header, checked so far that the parser can have them: it would take
-/// memory for any length, and stack for any nesting.
+/// Returns the bytes up to the end of the header, checked so that the parser can handle them: it would
+/// allocate memory for any length, and recurse to any depth.
 fn header(reader: &mut impl BufRead) -> io::Result<Vec<u8>> {
     let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
     let mut header = vec![0; PREFIX_BYTES];
-    // Version 1 has a shorter length; its header is longer than the two bytes read too much.
+    // Version 1 has a shorter length; its header is longer than the two extra bytes read.
     reader.read_exact(&mut header).map_err(|_| invalid("it ends in its header"))?;
     let end = match header[6] {
         1 => 10 + usize::from(u16::from_le_bytes([header[8], header[9]])),
@@ -72,16 +72,16 @@ fn header(reader: &mut impl BufRead) -> io::Result<Vec<u8>> {
     header.resize(end, 0);
     reader.read_exact(&mut header[PREFIX_BYTES..]).map_err(|_| invalid("it ends in its header"))?;
     let text = &header[PREFIX_BYTES..];
-    // Counted, not matched: a bracket inside a string closes nothing.
+    // Brackets are counted, not matched: one inside a string closes nothing.
     if text.iter().filter(|&byte| b"([{".contains(byte)).count() > MAX_BRACKETS {
         return Err(invalid("its header is nested too deeply"));
     }
-    // Notations by which the shape would be hidden from the check below; no program writes them.
+    // Notations that would hide the shape from the check below; no program writes them.
     let is_odd_number = |two: &[u8]| two[0].is_ascii_digit() && b"xXoO_".contains(&two[1]);
     if text.contains(&b'\\') || text.windows(2).any(is_odd_number) {
         return Err(invalid("its header is not that of a plain array"));
     }
-    // The parser multiplies what the shape names.
+    // The parser multiplies the dimensions of the shape.
     let shape = text.windows(5).position(|word| word == b"shape").map_or(&text[..0], |at| &text[at..]);
     let items = shape
         .split(|byte| !byte.is_ascii_digit())
@@ -135,7 +135,7 @@ fn check<R: Read>(source: &Source, array: &NpyFile<R>, columns: usize) -> Result
     Ok(is_signed)
 }
 
-/// How an array `a` of another type becomes one of fingerprints.
+/// Returns how an array `a` of another type becomes one of fingerprints.
 fn advice(dtype: &DType, shape: &[u64], columns: usize) -> String {
     let DType::Plain(plain) = dtype else {
         return "save the one field that holds the fingerprints, as uint64".to_owned();
@@ -150,20 +150,20 @@ fn advice(dtype: &DType, shape: &[u64], columns: usize) -> String {
         }
         TypeChar::Bool | TypeChar::Uint | TypeChar::Int if last == bits => {
             format!(
-                "of bits, the most significant first, make it with numpy.packbits(a, axis=1).view('>u8'){whole}"
+                "for bits, the most significant first, make it with numpy.packbits(a, axis=1).view('>u8'){whole}"
             )
         }
         TypeChar::Uint if plain.size_field() == 1 && last == bytes => {
             format!(
-                "of bytes, the most significant first, make it with numpy.ascontiguousarray(a).view('>u8'){whole}"
+                "for bytes, the most significant first, make it with numpy.ascontiguousarray(a).view('>u8'){whole}"
             )
         }
         TypeChar::Bool => format!("bits need the shape (n, {bits}), one row per fingerprint"),
         TypeChar::Int | TypeChar::Uint if plain.size_field() >= 4 => {
-            "numbers of 64 bits are needed: make the array with dtype='uint64'".to_owned()
+            "make the array with dtype='uint64'".to_owned()
         }
         TypeChar::UnicodeStr | TypeChar::ByteStr => {
-            "of hexadecimal texts, make it with numpy.array([int(x, 16) for x in a], dtype='uint64')"
+            "for hexadecimal texts, make it with numpy.array([int(x, 16) for x in a], dtype='uint64')"
                 .to_owned()
         }
         _ => "make it with numpy.array(a, dtype='uint64')".to_owned(),

@@ -1,20 +1,20 @@
-//! Fingerprints as numbers in text: hexadecimal, decimal, or whichever a text is.
+//! Parses fingerprints in text: hexadecimal, decimal, or either.
 
 use hamdex::{Fingerprint, ParseFingerprintError};
 
 use crate::failure::shown;
 
-/// How a number is written.
+/// The notation of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Notation {
     Hex,
     Decimal,
-    /// Each number by itself; one of just 16 (32) digits is hexadecimal.
+    /// Each number by itself; one of exactly 16 (32) digits is hexadecimal.
     Either,
 }
 
 impl Notation {
-    /// The fingerprint that a text stands for. Signed integers of the width are bit patterns.
+    /// Parses a fingerprint. Signed integers of the width are bit patterns.
     pub(crate) fn parse<F: Fingerprint>(self, text: &str) -> Result<F, ParseFingerprintError> {
         match self {
             Self::Hex => F::parse_hex(text),
@@ -24,8 +24,8 @@ impl Notation {
         }
     }
 
-    /// What is wrong with a number that only the other notation can read, after all before it were read in this
-    /// one because of their looks; `None` for any other text.
+    /// Returns the error for a number that only the other notation can read, after all before it were read in
+    /// this one because of their looks; `None` for any other text.
     pub(crate) fn contradiction<F: Fingerprint>(self, text: &str) -> Option<String> {
         let other = match self {
             Self::Hex => Self::Decimal,
@@ -42,7 +42,7 @@ impl Notation {
         })
     }
 
-    /// As messages name it.
+    /// Returns the name of the notation in messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Hex => "hexadecimal",
@@ -52,8 +52,8 @@ impl Notation {
     }
 }
 
-/// A decimal number; a negative one is the bit pattern of a signed integer of the same width, as
-/// databases without unsigned integers keep fingerprints.
+/// Parses a decimal number; a negative one is the bit pattern of a signed integer of the same width, as
+/// databases without unsigned integers store fingerprints.
 fn decimal<F: Fingerprint>(text: &str) -> Result<F, ParseFingerprintError> {
     let Some(magnitude) = text.strip_prefix('-') else { return F::parse_decimal(text) };
     let magnitude = F::parse_decimal(magnitude)?.to_u128();
@@ -63,17 +63,17 @@ fn decimal<F: Fingerprint>(text: &str) -> Result<F, ParseFingerprintError> {
     Ok(F::truncate(magnitude.wrapping_neg()))
 }
 
-/// What numbers seen so far say of their notation.
+/// The evidence of the numbers so far for their notation.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Evidence {
-    /// The place of the first number that is hexadecimal for sure, counted by the caller.
+    /// The position of the first certainly hexadecimal number, counted by the caller.
     hex: Option<u64>,
-    /// The same of the first one that is decimal.
+    /// The position of the first certainly decimal number.
     decimal: Option<u64>,
 }
 
 impl Evidence {
-    /// Looks at a number. One of just 16 (32) decimal digits could be either and says nothing.
+    /// Takes a number into account. One of exactly 16 (32) decimal digits fits both and decides nothing.
     pub(crate) fn note<F: Fingerprint>(&mut self, token: &[u8], place: u64) {
         let (is_negative, digits) = match token.strip_prefix(b"-") {
             Some(digits) => (true, digits),
@@ -86,11 +86,11 @@ impl Evidence {
         }
     }
 
-    /// The notation of all. If nothing decides, they are hexadecimal, as programs that pad with zeros
-    /// write them.
+    /// Returns the notation of all numbers. If nothing decides, they are hexadecimal, as programs that pad
+    /// with zeros write them.
     ///
     /// # Errors
-    /// The places of a hexadecimal and of a decimal number, if there are both.
+    /// The positions of a hexadecimal and of a decimal number, if there are both.
     pub(crate) fn notation(self) -> Result<Notation, (u64, u64)> {
         match (self.hex, self.decimal) {
             (Some(hex), Some(decimal)) => Err((hex, decimal)),

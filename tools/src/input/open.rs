@@ -1,4 +1,4 @@
-//! Files and standard input, decompressed where they are compressed.
+//! Opens files and standard input, and decompresses them.
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -8,21 +8,21 @@ use indicatif::ProgressBar;
 
 use crate::failure::Failure;
 use crate::input::Source;
-use crate::say;
+use crate::messages;
 
 /// An input, ready to be read.
 pub(super) struct Opened {
     pub(super) source: Source,
     pub(super) input: Input,
-    /// What it is called, without the ending of a compressed file; `None` for standard input.
+    /// The name, without the ending of a compressed file; `None` for standard input.
     pub(super) path: Option<PathBuf>,
-    /// How long it is, if it is a regular file that is not compressed.
+    /// The length, if it is a regular file that is not compressed.
     pub(super) bytes: Option<u64>,
 }
 
 /// Opens a file, or standard input for `-`.
 pub(super) fn open(path: &Path, bar: &ProgressBar) -> Result<Opened, Failure> {
-    say_that_it_waits([path]);
+    announce_terminal_input([path]);
     let bar = bar.clone();
     let metadata = if is_standard_input(path) { None } else { path.metadata().ok() };
     if metadata.as_ref().is_some_and(std::fs::Metadata::is_dir) {
@@ -44,15 +44,14 @@ fn is_standard_input(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Says that the command waits for what is typed, if it is about to read standard input and that is a
-/// terminal.
-pub(crate) fn say_that_it_waits<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) {
+/// Prints that the command reads from the terminal, if standard input is one and about to be read.
+pub(crate) fn announce_terminal_input<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) {
     if paths.into_iter().any(|path| is_standard_input(path.as_ref())) && io::stdin().is_terminal() {
-        say::notice("reading from the terminal; end with Ctrl-D");
+        messages::notice("reading from the terminal; end with Ctrl-D");
     }
 }
 
-/// Known only when all inputs are plain files.
+/// Returns the bytes of all inputs, if all are plain files.
 pub(crate) fn total_bytes(paths: &[PathBuf]) -> Option<u64> {
     paths.iter().map(|path| path.metadata().ok().filter(std::fs::Metadata::is_file).map(|m| m.len())).sum()
 }

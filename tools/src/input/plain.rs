@@ -1,4 +1,4 @@
-//! All of an input as plain values, for fuzz targets: what users have no use for.
+//! Reads all of an input as plain values, for fuzz targets.
 
 use std::path::Path;
 
@@ -8,14 +8,14 @@ use indicatif::ProgressBar;
 
 use crate::input::{self, Beside, Columns, Format, Found, Reading};
 
-/// A fingerprint, and the id or the name beside it.
+/// A fingerprint, and the id or the name next to it.
 pub type Record<F> = (F, Option<u64>, Option<Vec<u8>>);
 
-/// Reads a file in a format as on the command line, with ids (`pairs`), names (`names`) or nothing beside the
-/// fingerprints. In tables these are the columns `fingerprint` and `id`.
+/// Reads a file in a format as on the command line, with ids (`pairs`), names (`names`) or nothing next to
+/// the fingerprints. In tables these are the columns `fingerprint` and `id`.
 ///
 /// # Errors
-/// What is wrong with the file, as the command says it.
+/// The message of the command about the file.
 pub fn fingerprints<F: Fingerprint>(
     path: &Path,
     format: &str,

@@ -1,5 +1,5 @@
-//! Fingerprints in a column of Parquet, Arrow, CSV or TSV, and ids or names in another. Binary columns of 8 or 16 bytes are
-//! little-endian numbers, as raw files hold them.
+//! Reads fingerprints in a column of Parquet, Arrow, CSV or TSV, and ids or names in another. Binary columns
+//! of 8 or 16 bytes are little-endian numbers, as in raw files.
 
 use hamdex::Fingerprint;
 use hamdex_documents::{Error, Format, Input, Place, Value};
@@ -8,14 +8,14 @@ use crate::failure::{Failure, shown};
 use crate::input::numbers::{Evidence, Notation};
 use crate::input::{Beside, Found, Sink};
 
-/// Rows of texts that decide whether these are hexadecimal or decimal; the first alone where it is to be prompt.
+/// The number of first rows that decide between hexadecimal and decimal; if `is_prompt`, only the first row.
 const DECIDING_ROWS: usize = 4096;
 
 /// The names of columns.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Columns<'a> {
     pub(crate) fingerprint: &'a str,
-    /// The column of ids or names, where some stand beside the fingerprints.
+    /// The column of ids or names, if they are read.
     pub(crate) id: &'a str,
 }
 
@@ -63,7 +63,7 @@ pub(super) fn read<F: Fingerprint>(
     texts.finish(sink)
 }
 
-/// Texts, which wait until it is clear how they are written.
+/// Texts that wait until their notation is known.
 struct Texts {
     notation: Option<Notation>,
     evidence: Evidence,
@@ -88,7 +88,7 @@ impl Texts {
         if self.waiting.len() >= self.max_waiting { self.finish(sink) } else { Ok(()) }
     }
 
-    /// Decides, and hands over what waits.
+    /// Decides on the notation, and hands over the waiting texts.
     fn finish<F: Fingerprint>(&mut self, sink: &mut Sink<'_, F>) -> Result<(), Failure> {
         let notation = self.evidence.notation().map_err(|(hex, decimal)| {
             let text = |place: u64| shown(&self.waiting[place as usize].1);
@@ -107,7 +107,7 @@ impl Texts {
     }
 }
 
-/// A fingerprint of the bytes of a little-endian number.
+/// Returns the fingerprint in the bytes of a little-endian number.
 fn of_bytes<F: Fingerprint>(bytes: &[u8]) -> Result<F, String> {
     if bytes.len() == F::BYTES {
         return Ok(F::read_le(bytes));
@@ -153,7 +153,7 @@ fn complaint(place: &Place, what: impl ToString) -> Failure {
     Failure::Input { input: place.to_string(), place: String::new(), what: what.to_string() }
 }
 
-/// Says by which option a column that is missing can be named, and what one may hold.
+/// Returns the error for a missing column, with the option that names it and the columns there are.
 fn name_option(failure: Failure, columns: Columns<'_>) -> Failure {
     match failure {
         Failure::Documents(Error::ColumnType { input, column, found, .. }) => {

@@ -1,4 +1,4 @@
-//! A fingerprint per line, perhaps with an id or a name after it.
+//! Reads a fingerprint per line, with or without an id or a name after it.
 
 use std::io::BufRead;
 
@@ -8,22 +8,22 @@ use crate::failure::{Failure, shown};
 use crate::input::numbers::Notation;
 use crate::input::{Beside, Found, Sink, Source, next_line};
 
-/// What some editors put in front of UTF-8.
+/// The byte order mark that some editors put in front of UTF-8.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// No line of fingerprint and id is longer, whatever the blanks.
+/// The longest line of fingerprint and id, blanks included.
 const MAX_LINE_BYTES: u64 = 1024;
 
-/// No line of fingerprint and name is longer.
+/// The longest line of fingerprint and name.
 const MAX_NAMED_LINE_BYTES: u64 = 1 << 20;
 
-/// How lines are written.
+/// The form of lines.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lines {
     pub(super) notation: Notation,
-    /// Whether the first lines decided on the notation, rather than the user.
+    /// Whether the first lines, rather than the user, decided on the notation.
     pub(super) is_detected: bool,
-    /// What stands after each fingerprint.
+    /// The value after each fingerprint.
     pub(super) beside: Beside,
 }
 
@@ -60,7 +60,7 @@ pub(super) fn read<F: Fingerprint>(
     Ok(())
 }
 
-/// The first token of a line.
+/// Returns the first token of a line.
 pub(super) fn first_token(line: &[u8]) -> Option<&[u8]> {
     line.split(|byte| byte.is_ascii_whitespace() || *byte == b',').find(|token| !token.is_empty())
 }
@@ -71,7 +71,7 @@ pub(super) fn starts_with_number<F: Fingerprint>(line: &[u8]) -> bool {
     std::str::from_utf8(token).is_ok_and(|token| Notation::Either.parse::<F>(token).is_ok())
 }
 
-/// The fingerprint on a line, and what stands after it; `None` for a blank line.
+/// Returns the fingerprint on a line, and the value after it; `None` for a blank line.
 fn parse_line<F: Fingerprint>(line: &[u8], lines: Lines) -> Result<Option<(F, Found)>, String> {
     if line.len() as u64 == lines.max_bytes() {
         return Err(format!("the line is longer than {} bytes", lines.max_bytes()));
@@ -107,8 +107,8 @@ fn parse_line<F: Fingerprint>(line: &[u8], lines: Lines) -> Result<Option<(F, Fo
     }
 }
 
-/// A fingerprint and a name: all that comes after a tab, up to the end of the line, as it is; where there is no tab
-/// after the fingerprint, all after blanks or a comma.
+/// Returns a fingerprint and a name: everything after a tab, up to the end of the line, unchanged; without a
+/// tab after the fingerprint, everything after blanks or a comma.
 fn parse_named<F: Fingerprint>(line: &[u8], lines: Lines) -> Result<Option<(F, Found)>, String> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -132,13 +132,13 @@ fn parse_named<F: Fingerprint>(line: &[u8], lines: Lines) -> Result<Option<(F, F
     Ok(Some((fingerprint, Found::Name(name.to_vec()))))
 }
 
-/// The number that stands for a fingerprint on a line.
+/// Parses the fingerprint of a line.
 fn parse_number<F: Fingerprint>(token: &str, line: &str, lines: Lines) -> Result<F, String> {
     let Lines { notation, is_detected, .. } = lines;
     notation.parse(token).map_err(|error| {
         let contradiction = is_detected.then(|| notation.contradiction::<F>(token)).flatten();
         match contradiction {
-            Some(contradiction) => format!("{contradiction}; say which with --format"),
+            Some(contradiction) => format!("{contradiction}; choose one with --format"),
             None => format!("{error}; found {}", shown(line)),
         }
     })

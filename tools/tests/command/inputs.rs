@@ -333,7 +333,7 @@ fn a_line_that_contradicts_those_before_it_is_an_error_with_its_number() {
         // More lines than decide on the notation.
         scratch.write("many.txt", format!("{}{last}\n", format!("{first}\n").repeat(20_000)));
         scratch.write("many.csv", format!("fingerprint\n{}{last}\n", format!("{first}\n").repeat(20_000)));
-        let lines = ("many.txt", "many.txt:20001: ", "; say which with --format");
+        let lines = ("many.txt", "many.txt:20001: ", "; choose one with --format");
         let column = ("many.csv", "many.csv:20002: ", "; write the whole column in one notation");
         for (name, place, advice) in [lines, column] {
             let (code, text) = scratch.failure(&["build", "-o", "x.hamdex", name]);

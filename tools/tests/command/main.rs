@@ -2,6 +2,8 @@
 
 mod batch;
 mod build;
+#[cfg(unix)]
+mod clone;
 mod columns;
 mod common;
 mod conventions;

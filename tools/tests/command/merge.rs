@@ -82,8 +82,8 @@ fn files_that_do_not_fit_each_other_are_refused() {
     scratch.write("wide.txt", "000000000000000000000000000000ff\n");
     scratch.output(&["build", "wide.txt", "-o", "wide.hamdex", "--width", "128"]);
     let with = |other: &'static str| ["a.hamdex", other, "-o", "out.hamdex"];
-    refused(&scratch, &with("other-design.hamdex"), 2, "say with --design");
-    refused(&scratch, &with("other-codec.hamdex"), 2, "say with --codec");
+    refused(&scratch, &with("other-design.hamdex"), 2, "choose one with --design");
+    refused(&scratch, &with("other-codec.hamdex"), 2, "choose one with --codec");
     refused(&scratch, &with("ids.hamdex"), 1, "ids.hamdex has ids, and a.hamdex has none");
     refused(
         &scratch,

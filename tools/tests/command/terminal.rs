@@ -2,7 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::process::{Command, Output, Stdio};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -84,4 +84,41 @@ fn a_bare_command_shows_its_help_instead_of_waiting() {
         assert_eq!(output.status.code(), Some(2), "{command}");
         assert!(text(&output.stderr).contains(&format!("Usage: hamdex {command}")), "{command}");
     }
+}
+
+/// Runs the command with a terminal as standard error, and returns its outcome and what the terminal shows.
+fn shown(scratch: &Scratch, args: &[&str]) -> (Output, String) {
+    let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&screen).unwrap();
+    unlockpt(&screen).unwrap();
+    let name = ptsname(&screen, Vec::new()).unwrap();
+    let terminal = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("hamdex"));
+    command.args(args).current_dir(scratch.path("")).stdin(Stdio::null()).stdout(Stdio::piped());
+    let child = command.stderr(terminal).env("TERM", "xterm").spawn().unwrap();
+    // The terminal is closed here, so that reading ends with the process.
+    drop(command);
+    let reader = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // A terminal that is closed by its last writer is an error to read.
+        let _ = File::from(screen).read_to_end(&mut bytes);
+        String::from_utf8_lossy(&bytes).into_owned()
+    });
+    (child.wait_with_output().unwrap(), reader.join().unwrap())
+}
+
+#[test]
+fn maintenance_of_a_store_shows_its_progress_on_a_terminal_only() {
+    let scratch = with_index(&["--ids", "row"]);
+    scratch.output(&["store", "create", "a.store"]);
+    let (output, screen) = shown(&scratch, &["store", "ingest", "a.store", "index.hamdex"]);
+    assert!(output.status.success(), "{screen}");
+    assert!(screen.contains("Verifying blocks"), "{screen:?}");
+    scratch.write("gone.txt", "00000000000001ff\t1\n");
+    scratch.output(&["store", "remove", "a.store", "gone.txt"]);
+    let (output, screen) = shown(&scratch, &["store", "purge", "a.store"]);
+    assert!(output.status.success(), "{screen}");
+    assert!(screen.contains("Writing table 1 of "), "{screen:?}");
+    let piped = scratch.hamdex(&["store", "ingest", "a.store", "index.hamdex"]).assert().success();
+    assert_eq!(text(&piped.get_output().stderr), "hamdex: a.store: 1 file added\n");
 }

@@ -1,8 +1,8 @@
-//! From the name of a design to the options of a build.
+//! The design of a build, from its name.
 
 use hamdex::{AUTO, BuildOptions, Design, DesignError, Fingerprint};
 
-/// The design of that name for that distance, or one chosen by the number of fingerprints.
+/// Returns the named design for a distance, or one chosen by the number of fingerprints.
 pub(crate) fn choose<F: Fingerprint>(
     options: BuildOptions<F>,
     name: &str,

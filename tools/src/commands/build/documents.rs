@@ -1,26 +1,26 @@
-//! From documents to an index: fingerprints by a recipe that the index keeps, and what the documents
-//! are called.
+//! Builds an index from documents: their fingerprints, the recipe and the names.
 
 use hamdex::{BuildOptions, Fingerprint};
 use hamdex_documents::{Counts, Document, RECIPE_KEY, TooShort};
 use hamdex_simhash::{Fingerprinter, Lists, Outcome, Recipe};
 
-use crate::bars::Phases;
 use crate::commands::build::sink::{Finished, Sink};
 use crate::documents::inputs::Reading;
 use crate::documents::recipe::usage;
 use crate::documents::report;
 use crate::failure::{Failure, shown};
 use crate::input::IdSource;
+use crate::progress::Phases;
 
-/// What has been built of documents.
+/// An index built from documents.
 pub(super) struct Built {
     pub(super) finished: Finished,
     pub(super) counts: Counts,
     pub(super) too_short: TooShort,
 }
 
-/// Builds what `start` starts; ids are the numbers of the documents, unless these are called by numbers.
+/// Adds all documents to the output that `start` creates, and finishes it. Ids are numbers of documents, or
+/// their names if all of these are numbers.
 pub(super) fn build<F: Fingerprint>(
     reading: &Reading,
     ids: IdSource,
@@ -57,9 +57,6 @@ pub(super) fn build<F: Fingerprint>(
 
 fn numeric(id: &str) -> Result<u64, Failure> {
     u64::parse_decimal(id).map_err(|_| {
-        Failure::Wrong(format!(
-            "the id {} is no number of at most 64 bits; take --ids names for such ids",
-            shown(id)
-        ))
+        Failure::Wrong(format!("the id {} is not a number of at most 64 bits; use --ids names", shown(id)))
     })
 }

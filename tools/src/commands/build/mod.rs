@@ -1,10 +1,10 @@
 //! `hamdex build`: fingerprints or documents in, one index file out.
 //!
-//! - [`design`]: which tables
+//! - [`design`]: the choice of tables
 //! - [`documents`]: texts to fingerprints and names
-//! - [`sink`]: what is built: a file, or a set of shards
-//! - [`shards`]: what a set of shards needs, and what is said of it
-//! - [`skew`]: a word of warning
+//! - [`sink`]: the output, one file or a set of shards
+//! - [`shards`]: options of a set of shards, and its report
+//! - [`skew`]: a warning about skewed fingerprints
 
 mod design;
 mod documents;
@@ -21,16 +21,16 @@ use clap::ValueEnum;
 use hamdex::{BuildOptions, Codec, Fingerprint, Summary};
 use hamdex_any::for_width;
 
-use crate::bars::Phases;
-use crate::built::Built;
+use crate::build_report::BuildReport;
 use crate::documents::inputs::{self as texts, Fields, Reading};
 use crate::documents::{recipe, report as documents_report};
 use crate::failure::Failure;
 use crate::input::{self, Beside, Columns, Format, Found, IdSource};
+use crate::messages;
+use crate::option_values;
 use crate::output::{Force, Output, check_index_output, inputs_or_standard_input, path_of, temp_dir};
-use crate::say;
+use crate::progress::Phases;
 use crate::threads::Threads;
-use crate::values;
 
 use sink::{Finished, Sink};
 
@@ -38,30 +38,29 @@ pub(crate) use design::choose;
 
 /// Build an index file from fingerprints, or from documents.
 ///
-/// Reads files, or standard input if none is named (or for -). The output gets its name only when it is
-/// complete. The same input and options give the same bytes, whatever the memory limit and the number of
-/// threads.
+/// Reads files, or standard input if none is named (or for -). The output appears only when it is complete.
+/// The same input and options give the same bytes, whatever the memory limit and the number of threads.
 ///
-/// Raw binary numbers are taken only from files whose name says so (.u64, .u64le, .bin, .raw; for 128 bits
-/// .u128, .u128le) and with --format.
+/// Raw binary numbers are read from files with a matching extension (.u64, .u64le, .bin, .raw; for 128 bits
+/// .u128, .u128le), and with --format.
 ///
-/// The first lines of a text show whether its numbers are hexadecimal or decimal. If all of them have exactly 16
-/// (for 128 bits, 32) decimal digits, they can be either and are read as hexadecimal: if they are decimal, say
-/// --format decimal. A later line that contradicts is an error.
+/// The first lines of a text decide whether its numbers are hexadecimal or decimal. Numbers of exactly 16
+/// (for 128 bits, 32) decimal digits fit both and are read as hexadecimal, unless --format decimal is given.
+/// A later line that contradicts is an error.
 ///
 /// With --ids names each line is a fingerprint, a tab and a name (in tables, --id-field is the column of the
-/// names): fingerprints that another program has made, of images, say. The index keeps the names as they are, and
-/// queries show them.
+/// names): for fingerprints that another program has made, such as those of images. The index keeps the
+/// names, and queries show them.
 ///
 /// With --documents the inputs are texts. The index keeps the recipe of their fingerprints (metadata
-/// hamdex.recipe), so that a query by text uses the same one, and what the documents are called: their ids are
-/// their numbers in the order of the input, and queries show their names. Texts too short for a reliable
+/// hamdex.recipe), so that queries by text use the same one, and the names of the documents. Their ids are
+/// their numbers in the order of the input; queries show the names. Texts too short for a reliable
 /// fingerprint are reported and left out.
 ///
-/// With --shards the output is a directory of index files, a set of shards, which `hamdex query`, `pairs`, `dump` and
-/// `verify` take as they take an index file. The layout families keeps every fingerprint K + 1 times, split by another
-/// part of its bits each time, so that a query asks K + 1 shards however many there are; the layout hash keeps it once,
-/// and a query asks all shards. What is read is kept beside the output where it does not fit into --memory.
+/// With --shards the output is a set of shards: a directory of index files, which `hamdex query`, `pairs`,
+/// `dump` and `verify` take like an index file. The layout families keeps every fingerprint K + 1 times, each
+/// time split by another part of its bits: a query reads K + 1 shards, however many there are. The layout
+/// hash keeps it once: a query reads all shards. Input that exceeds --memory is kept in temporary files.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -80,30 +79,30 @@ pub(crate) struct Args {
     output: PathBuf,
     #[command(flatten)]
     shards: shards::Options,
-    /// Find everything within this many bits
+    /// The distance, in bits: queries find everything within it
     #[arg(short = 'k', long, value_name = "K", default_value_t = 3)]
     distance: u32,
-    /// Which tables to keep: a name that `hamdex designs` lists, or auto
+    /// The tables: a name that `hamdex designs` lists, or auto
     #[arg(long, value_name = "NAME", default_value = hamdex::AUTO)]
     design: String,
     /// Bits of a fingerprint
     /// [default: 64; of documents, the recipe's]
     #[arg(long, value_name = "BITS", value_parser = ["64", "128"])]
     width: Option<String>,
-    /// How blocks are coded: huffman is smaller where fingerprints lie in clusters, as those of documents
-    /// do; elias-fano answers queries several times faster, and is smaller where they do not
+    /// The block codec: huffman is smaller for clustered fingerprints, such as those of documents; elias-fano
+    /// answers queries several times faster, and is smaller for evenly spread ones
     #[arg(long, value_name = "NAME", default_value_t)]
     codec: Codec,
     /// Bytes per block: a power of two from 512 to 8192 [default: 1024]
-    #[arg(long, value_name = "BYTES", value_parser = values::block_bytes)]
+    #[arg(long, value_name = "BYTES", value_parser = option_values::block_bytes)]
     block_size: Option<u32>,
-    /// How the fingerprints are written
+    /// The notation of the fingerprints
     #[arg(long, value_enum, default_value = "auto")]
     format: Format,
     /// The column of fingerprints in Parquet, Arrow, CSV and TSV files
     #[arg(long, value_name = "NAME", default_value = "fingerprint")]
     fingerprint_field: String,
-    /// Where ids come from [default: none; of documents, names]
+    /// The source of ids [default: none; of documents, names]
     #[arg(long, value_enum)]
     ids: Option<IdSource>,
     /// The inputs are documents: texts, not fingerprints; FORMAT is as for `hamdex dedup`
@@ -122,14 +121,14 @@ pub(crate) struct Args {
     #[command(flatten)]
     fields: Fields,
     /// Memory for sorting; beyond that, temporary files are used [default: a quarter of the usable memory]
-    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    #[arg(long, value_name = "SIZE", value_parser = option_values::size)]
     memory: Option<ByteSize>,
-    /// Where temporary files go [default: the directory of the output]
+    /// The directory for temporary files [default: the directory of the output]
     #[arg(long, value_name = "DIR")]
     temp_dir: Option<PathBuf>,
     #[command(flatten)]
     threads: Threads,
-    /// Print what was built as a JSON object
+    /// Print a summary as a JSON object
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -141,7 +140,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if args.documents.is_some() {
-        // Texts are worked on by the pool of the whole program.
+        // Texts are processed by the global thread pool.
         args.threads.start()?;
     }
     if let Some(format) = args.documents {
@@ -156,7 +155,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     for_width!(width, F => build::<F>(args, None))
 }
 
-/// Texts to build an index of.
+/// Texts to index.
 struct Texts<'a> {
     format: texts::Format,
     recipe: &'a hamdex_simhash::Recipe,
@@ -222,7 +221,7 @@ fn options<F: Fingerprint>(args: &Args, phases: &Arc<Phases>) -> Result<BuildOpt
         .overwrite(args.force.force)
         .threads(args.threads.count());
     if args.shards.shards.is_none() {
-        // The phases of shard after shard say less than how many are done.
+        // Per-shard phases say less than the number of finished shards.
         options = options.progress(phases.reporter());
     }
     if let Some(bytes) = args.block_size {
@@ -237,7 +236,7 @@ fn options<F: Fingerprint>(args: &Args, phases: &Arc<Phases>) -> Result<BuildOpt
     Ok(options)
 }
 
-/// Where ids come from; refused where they cannot.
+/// Returns the source of ids; refuses one that does not fit the input.
 fn id_source(args: &Args) -> Result<IdSource, Failure> {
     let (fits, default): (&[IdSource], _) = if args.documents.is_some() {
         (&[IdSource::Names, IdSource::Numbers, IdSource::Row, IdSource::None], IdSource::Names)
@@ -254,8 +253,8 @@ fn id_source(args: &Args) -> Result<IdSource, Failure> {
     Err(Failure::Usage(format!("--ids for {what} is one of: {}", names.join(", "))))
 }
 
-/// Says what has been built; if that fails, that it is there all the same. `documents` is how many there were and how
-/// many of them too short.
+/// Reports on the index. If that fails, the index is in place all the same. `documents` is the number of
+/// documents, and of those that were too short.
 fn report<F: Fingerprint>(
     args: &Args,
     finished: &Finished,
@@ -267,8 +266,8 @@ fn report<F: Fingerprint>(
         Finished::Shards(summary) => shards::report(args, summary, documents, seconds),
         Finished::File(summary) => {
             let (output, codec) = (args.output.as_path(), args.codec);
-            let built = Built { output, summary, codec, documents, merged: None, seconds };
-            built.print(args.json).and_then(|()| warn_of_skew::<F>(args, summary))
+            let report = BuildReport { output, summary, codec, documents, merged: None, seconds };
+            report.print(args.json).and_then(|()| warn_of_skew::<F>(args, summary))
         }
     };
     said.map_err(|failure| Failure::InPlace { path: args.output.clone(), source: Box::new(failure) })
@@ -277,13 +276,13 @@ fn report<F: Fingerprint>(
 fn warn_of_skew<F: Fingerprint>(args: &Args, summary: &Summary) -> Result<(), Failure> {
     let path = path_of(&args.output);
     if !path.metadata().is_ok_and(|file| file.is_file() && file.len() == summary.bytes) {
-        // What a stream has taken, or has appended to something else, cannot be opened.
+        // A stream's output, or one appended to another file, cannot be opened.
         return Ok(());
     }
     if let Some(stats) = skew::stats::<F>(path)?
         && let Some(warning) = skew::warning(summary.pushed, &stats)
     {
-        say::warning(format_args!("{}: {warning}", args.output.display()));
+        messages::warning(format_args!("{}: {warning}", args.output.display()));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What a set of shards needs, and what is said of it.
+//! Options of a set of shards, and the report on it.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -10,28 +10,27 @@ use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
 
 use crate::commands::build::Args;
-use crate::counted::counted;
 use crate::failure::Failure;
+use crate::messages::{self, counted};
 use crate::output::is_standard_output;
-use crate::say;
 
-/// How many files, and what is in which.
+/// The number of shards, and their layout.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(super) struct Options {
-    /// Build a set of N shards, or of N in each family: the output is a directory
+    /// Build a set of N shards (with families, N in each): the output is a directory
     #[arg(long, value_name = "N")]
     pub(super) shards: Option<usize>,
-    /// How fingerprints are spread over shards
+    /// The layout: how fingerprints are spread over shards
     #[arg(long, value_enum, default_value = "families", requires = "shards")]
     pub(super) layout: Layout,
 }
 
-/// How fingerprints are spread over shards.
+/// The layout: how fingerprints are spread over shards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Layout {
-    /// K + 1 times, split by another part of the bits each time: a query asks K + 1 shards
+    /// K + 1 times, each time split by another part of the bits: a query reads K + 1 shards
     Families,
-    /// Once, in any shard: a query asks all of them
+    /// Once, in any shard: a query reads all of them
     Hash,
 }
 
@@ -44,7 +43,7 @@ impl From<Layout> for hamdex_shards::Layout {
     }
 }
 
-/// What `--json` prints.
+/// The object that `--json` prints.
 #[derive(Serialize)]
 struct Report<'a> {
     output: Cow<'a, str>,
@@ -64,11 +63,11 @@ struct Report<'a> {
     seconds: f64,
 }
 
-/// Refuses what cannot be the directory of a set before there is any work, and has the system permit as many open files
-/// as it may.
+/// Refuses an output that cannot be the directory of a set, before any work, and raises the limit of open
+/// files.
 pub(super) fn check_output(args: &Args) -> Result<(), Failure> {
     if is_standard_output(&args.output) {
-        let text = "a set of shards is a directory, and cannot go to standard output: name one with --output";
+        let text = "a set of shards is a directory, not standard output: name one with --output";
         return Err(Failure::Usage(text.to_owned()));
     }
     if let Ok(output) = args.output.canonicalize() {
@@ -82,8 +81,8 @@ pub(super) fn check_output(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Raises the number of files that may be open to what the system permits: each shard is one until all are complete. A
-/// refusal is no failure yet.
+/// Raises the limit of open files to the highest that the system permits: each shard is an open file until
+/// all are complete. A refusal is not an error yet.
 fn raise_open_files() {
     #[cfg(unix)]
     {
@@ -93,7 +92,7 @@ fn raise_open_files() {
     }
 }
 
-/// Says what has been built.
+/// Reports on the set.
 pub(super) fn report(
     args: &Args,
     summary: &ShardsSummary,
@@ -111,7 +110,7 @@ pub(super) fn report(
             1 => format!("{} shards", HumanCount(manifest.shards.len() as u64)),
             families => format!("{families} families of {} shards", manifest.first_family().len()),
         };
-        say::summary(format_args!(
+        messages::summary(format_args!(
             "{}: {} read, {} distinct{ids}; {shards}, {}; {} ({bytes_per_fingerprint:.2} bytes per fingerprint) in \
              {seconds:.1} s",
             args.output.display(),

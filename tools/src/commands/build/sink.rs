@@ -1,20 +1,20 @@
-//! What is built: one file, or a set of shards.
+//! The output of a build: one file, or a set of shards.
 
 use hamdex::{BuildOptions, Builder, Fingerprint, Summary};
 use hamdex_shards::{ShardsBuilder, ShardsSummary};
 
-use crate::bars::{self, Phases};
 use crate::commands::build::Args;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::progress::{self, Phases};
 
-/// Takes what is to be stored.
+/// Receives the fingerprints of a build.
 pub(super) enum Sink<F: Fingerprint> {
     File(Box<Builder<F>>),
     Shards(Box<ShardsBuilder<F>>),
 }
 
-/// What has been built.
+/// A finished build.
 pub(super) enum Finished {
     File(Summary),
     Shards(ShardsSummary),
@@ -32,7 +32,7 @@ impl<F: Fingerprint> Sink<F> {
         }
     }
 
-    /// Takes a fingerprint, with an id and with its name where the options say so.
+    /// Adds a fingerprint, with the id and the name that the options call for.
     pub(super) fn push(
         &mut self,
         fingerprint: F,
@@ -54,7 +54,7 @@ impl<F: Fingerprint> Sink<F> {
         Ok(())
     }
 
-    /// Builds it, and gives it its name.
+    /// Finishes the output and gives it its name.
     pub(super) fn finish(self, phases: &Phases) -> Result<Finished, Failure> {
         match self {
             Self::File(builder) => {
@@ -63,7 +63,7 @@ impl<F: Fingerprint> Sink<F> {
                 Ok(Finished::File(sealed?.publish()?))
             }
             Self::Shards(builder) => {
-                let bar = bars::of_items("Building shards", 0);
+                let bar = progress::of_items("Building shards", 0);
                 let sealed = builder.seal(&mut |built, all| {
                     bar.set_length(all as u64);
                     bar.set_position(built as u64);

@@ -1,4 +1,4 @@
-//! Do the fingerprints look like fingerprints? Judged by what the build has counted anyway.
+//! Warnings about fingerprints that look wrong, by counts that the build keeps anyway.
 
 use std::io;
 use std::path::Path;
@@ -9,17 +9,17 @@ use indicatif::HumanCount;
 
 use crate::failure::Failure;
 
-/// With fewer fingerprints chance decides.
+/// The fewest fingerprints that are judged; with fewer, chance decides.
 const MIN_FINGERPRINTS: u64 = 1000;
 
-/// Suspicious is a table with fewer different prefixes than this share of what chance gives.
+/// A table with fewer distinct prefixes than this share of the number expected by chance is suspicious.
 const MIN_SHARE: f64 = 0.25;
 
-/// Suspicious are more fingerprints read for each distinct one.
+/// More fingerprints read than this for each distinct one are suspicious.
 const MAX_REPEATS: u64 = 10;
 
-/// The statistics of a finished index; `None` where there is no memory to map it, for only a warning depends
-/// on them.
+/// Returns the statistics of a finished index; `None` if there is no memory to map it, for only a warning
+/// depends on them.
 pub(super) fn stats<F: Fingerprint>(index: &Path) -> Result<Option<Stats<F>>, Failure> {
     match Index::<F>::open(index) {
         Ok(index) => Ok(Some(index.stats())),
@@ -32,12 +32,12 @@ fn is_out_of_memory(error: &ReadError) -> bool {
     matches!(error.kind(), ReadErrorKind::Io(error) if error.kind() == io::ErrorKind::OutOfMemory)
 }
 
-/// A warning, if the fingerprints are hardly ever different, as those of empty texts or of a broken
-/// recipe are; or if leading bits take far fewer values than those of uniform fingerprints: queries then
-/// meet more candidates than the design was chosen for, and unlike texts may lie near each other.
+/// Returns a warning if few fingerprints are distinct, as for empty texts or a broken recipe; or if their
+/// leading bits take far fewer values than uniform fingerprints would. Queries then meet more candidates than
+/// the design was chosen for, and dissimilar texts may have similar fingerprints.
 ///
-/// The counts of h show it: of n sorted fingerprints, those that differ from the one before within
-/// their first p bits start a new prefix of p bits.
+/// The counts of h show it: of n sorted fingerprints, each that differs from the one before within the first
+/// p bits starts a new prefix of p bits.
 pub(super) fn warning<F: Fingerprint>(read: u64, stats: &Stats<F>) -> Option<String> {
     if read >= MIN_FINGERPRINTS && stats.fingerprints < read / MAX_REPEATS {
         return Some(format!(
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn only_a_lack_of_memory_is_no_failure() {
-        // Linux and macOS number it alike.
+        // The same number on Linux and macOS.
         let io = |code| ReadError::from(ReadErrorKind::Io(io::Error::from_raw_os_error(code)));
         assert!(cfg!(not(unix)) || is_out_of_memory(&io(12)));
         assert!(!is_out_of_memory(&io(5)));

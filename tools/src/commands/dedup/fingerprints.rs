@@ -1,4 +1,4 @@
-//! Clusters of fingerprints that were made elsewhere.
+//! Clusters of precomputed fingerprints.
 
 use clap::ValueEnum;
 use hamdex::Fingerprint;
@@ -11,8 +11,8 @@ use crate::input::{self, Beside, Columns, Format, Found};
 /// Options for inputs that are fingerprints.
 #[derive(Debug, clap::Args)]
 pub(super) struct Options {
-    /// The inputs are fingerprints, not texts: near-duplicates are within -k bits (3 unless given); FORMAT is as for
-    /// --format of `hamdex build`
+    /// The inputs are fingerprints, not texts: near-duplicates are within -k bits (default 3); FORMAT is as
+    /// for --format of `hamdex build`
     #[arg(
         long,
         value_enum,
@@ -26,16 +26,16 @@ pub(super) struct Options {
     /// With --fingerprints: their column in Parquet, Arrow, CSV and TSV files
     #[arg(long, value_name = "NAME", default_value = "fingerprint", requires = "fingerprints")]
     fingerprint_field: String,
-    /// With --fingerprints: where ids come from
+    /// With --fingerprints: the source of ids
     #[arg(long, value_enum, default_value = "names", requires = "fingerprints")]
     ids: Ids,
 }
 
-/// Where ids come from.
+/// The source of ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Ids {
-    /// The rest of each line, as in `FINGERPRINT<TAB>NAME`, or the column of --id-field (id); where nothing is beside
-    /// a fingerprint, its row
+    /// The rest of each line, as in `FINGERPRINT<TAB>NAME`, or the column --id-field (id); the row number if
+    /// the rest is empty
     Names,
     /// The 0-based number of the fingerprint over all inputs
     Row,

@@ -1,4 +1,4 @@
-//! What documents are held against: an index or a store, and what is known of documents that it has.
+//! Documents that an index or a store already has.
 
 use hamdex::{Fingerprint, Match, SetSearcher};
 use hamdex_documents::{Clusters, Error, Known, Reference};
@@ -9,10 +9,10 @@ use crate::failure::Failure;
 use crate::ids::Ids;
 use crate::set::Set;
 
-/// Ids of a stored fingerprint that are shown, at most.
+/// The most ids shown of a stored fingerprint.
 const MAX_IDS: usize = 10;
 
-/// An index file or a store that documents are held against.
+/// An index file or a store of known documents.
 pub(super) struct Against<'s, F>(pub(super) Set<'s, F>);
 
 impl<F: Fingerprint> Reference<F> for Against<'_, F> {
@@ -35,17 +35,17 @@ fn of_failure(failure: Failure) -> Error {
     }
 }
 
-/// What is printed of a document that is known.
+/// A known document, as it is printed.
 #[derive(Serialize)]
 pub(super) struct Row<'a> {
     pub(super) id: &'a str,
-    /// The ids of the nearest stored fingerprint: names, where they have some; where there are none, its digits.
+    /// The ids of the nearest stored fingerprint, as names if there are names; its digits if it has no ids.
     pub(super) known: Ids<'a>,
-    /// In bits.
+    /// The distance in bits.
     pub(super) distance: u32,
 }
 
-/// Calls `print` with each document that is known.
+/// Calls `print` with each known document.
 pub(super) fn for_each<F: Fingerprint>(
     clusters: &Clusters,
     against: &Against<'_, F>,

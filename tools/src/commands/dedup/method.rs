@@ -1,4 +1,4 @@
-//! What makes near-duplicates: the options for it.
+//! Options that define near-duplicates.
 
 use std::num::NonZeroUsize;
 
@@ -8,54 +8,55 @@ use hamdex_documents::{Clustering, Dedup, Preference, Similarity};
 
 use crate::failure::Failure;
 
-/// The distance of `--check` and `--fingerprints`, where none is given.
+/// The default distance of `--check` and `--fingerprints`.
 const DEFAULT_DISTANCE: u32 = 3;
 
-/// What makes documents near-duplicates, and what becomes of several.
+/// The definition of near-duplicates, and the choice of the kept document.
 #[derive(Debug, clap::Args)]
 #[group(id = "method")]
 pub(super) struct Options {
-    /// Texts are near-duplicates when they share at least this much of their shingles, above 0 and at most 1: where
-    /// single words are changed, 0.7 is one in 26, 0.5 one in 13, 0.3 one in 7 [default: 0.7, unless -k is given]
+    /// Texts are near-duplicates if they share at least this much of their shingles, above 0 and at most 1:
+    /// with single words changed, 0.7 is one word in 26, 0.5 one in 13, 0.3 one in 7 [default: 0.7, unless -k
+    /// is given]
     #[arg(long, value_name = "X", value_parser = share)]
     similarity: Option<f64>,
     /// Fingerprints within this many bits are near-duplicates; with --similarity, texts must be similar too
     #[arg(short = 'k', long, value_name = "K")]
     distance: Option<u32>,
-    /// As -k (3 unless given) and --similarity together: jaccard=0.8 is -k 3 --similarity 0.8
+    /// Short for -k (3 unless given) and --similarity: jaccard=0.8 is -k 3 --similarity 0.8
     #[arg(long, value_name = "jaccard=X", conflicts_with = "similarity", value_parser = jaccard)]
     check: Option<f64>,
     /// Words per shingle of --similarity and --check; in a script without spaces, characters [default: 5]
     #[arg(long, value_name = "N", value_parser = shingle_width)]
     check_words: Option<NonZeroUsize>,
-    /// Which documents are together
+    /// How near-duplicates form clusters
     #[arg(long, value_enum, default_value = "stars")]
     clusters: Clusters,
-    /// Which document of a cluster is kept
+    /// The document of a cluster that is kept
     #[arg(long, value_enum, default_value = "first")]
     keep: Kept,
 }
 
-/// How documents are brought together.
+/// How near-duplicates form clusters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Clusters {
-    /// Each is a near-duplicate of the kept one
+    /// Each document is a near-duplicate of the kept one
     Stars,
-    /// Each is a near-duplicate of another one, so two can be far apart
+    /// Each document is a near-duplicate of another one, so two can be far apart
     Linked,
 }
 
-/// Which document of a cluster is kept.
+/// The document of a cluster that is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Kept {
     /// The first in the input
     First,
-    /// The one with the longest text, of equal ones the first
+    /// The one with the longest text; the first of equally long ones
     Longest,
 }
 
 impl Options {
-    /// Refuses options that do not go together.
+    /// Refuses options that contradict each other.
     pub(super) fn check(&self, of_fingerprints: bool) -> Result<(), Failure> {
         let refuse = |what: &str| Err(Failure::Usage(what.to_owned()));
         let texts = self.similarity.is_some() || self.check.is_some();
@@ -65,14 +66,12 @@ impl Options {
             );
         }
         if self.check_words.is_some() && self.distance.is_some() && !texts {
-            return refuse(
-                "-k alone compares no texts: --check-words needs --similarity or --check beside it",
-            );
+            return refuse("-k alone compares no texts: --check-words needs --similarity or --check as well");
         }
         Ok(())
     }
 
-    /// Sets the options of a search, whose inputs may be fingerprints.
+    /// Sets the options of a search; `F` may be precomputed fingerprints.
     pub(super) fn apply<'a, F: Fingerprint>(
         &self,
         mut dedup: Dedup<'a, F>,
@@ -100,7 +99,7 @@ impl Options {
             }))
     }
 
-    /// Whether clusters are chains.
+    /// Whether clusters are chains of near-duplicates.
     pub(super) fn are_linked(&self) -> bool {
         self.clusters == Clusters::Linked
     }

@@ -1,17 +1,17 @@
 //! `hamdex dedup`: the near-duplicates of a corpus, as clusters.
 //!
-//! - [`method`]: what makes near-duplicates
-//! - [`fingerprints`]: inputs that are no texts
-//! - [`bars`]: how far the search has come
-//! - [`known`]: an index or a store that documents are held against
+//! - [`method`]: the definition of near-duplicates
+//! - [`fingerprints`]: inputs that are fingerprints
+//! - [`progress`]: progress bars
+//! - [`known`]: an index or a store of known documents
 //! - [`output`]: clusters, or ids alone
-//! - [`summary`]: what was found
+//! - [`summary`]: the summary on standard error
 
-mod bars;
 mod fingerprints;
 mod known;
 mod method;
 mod output;
+mod progress;
 mod summary;
 
 use std::path::{Path, PathBuf};
@@ -25,37 +25,38 @@ use hamdex_documents::{Dedup, RECIPE_KEY, TableFormat};
 use hamdex_simhash::{Fingerprinter, Lists, Recipe};
 use indicatif::ProgressBar;
 
-use crate::commands::dedup::bars::Bars;
 use crate::commands::dedup::known::Against;
 use crate::commands::dedup::output::Which;
+use crate::commands::dedup::progress::Bars;
 use crate::documents::inputs::Inputs;
 use crate::documents::recipe::{self, usage};
 use crate::documents::report;
 use crate::failure::Failure;
+use crate::option_values;
 use crate::output::{Force, Output, check_temp_dir, inputs_or_standard_input, temp_dir};
 use crate::set::{self, Set};
 use crate::threads::Threads;
-use crate::values;
 
 /// Find the near-duplicates in a corpus.
 ///
-/// Two documents are near-duplicates when their texts are similar: when they share at least --similarity (0.7) of
-/// their shingles, the runs of five words in them. The order of words counts, case and punctuation do not. All
-/// such pairs are found, and whatever is called a duplicate has been compared with the document that is kept.
+/// Two documents are near-duplicates if their texts share at least --similarity (0.7) of their shingles, the
+/// runs of five words in them. The order of words counts, case and punctuation do not. All such pairs are
+/// found, and every duplicate has been compared with the document that is kept.
 ///
-/// With -k alone, near-duplicates are documents whose fingerprints are within K bits, whatever their texts: the
-/// method of Manku, Jain and Das Sarma. It takes half the time and less memory. It misses copies (at 3 bits
-/// a fifth of those that are 0.8 similar), removes texts that are less similar, and the order of words does not
-/// count. Texts too short for a reliable fingerprint are then reported on standard error, and are near-duplicates
-/// only of equal ones.
+/// With -k alone, near-duplicates are documents whose fingerprints are within K bits, whatever their texts:
+/// the method of Manku, Jain and Das Sarma. It takes half the time and less memory. It misses copies (at 3
+/// bits a fifth of those that are 0.8 similar), removes texts that are less similar, and ignores the order of
+/// words. Texts too short for a reliable fingerprint are then reported on standard error, and are
+/// near-duplicates only of equal ones.
 ///
-/// Prints a line for each document in a cluster of two or more: the number of the cluster, kept or duplicate, the
-/// distance of its fingerprint and the similarity of its text to the kept document, and the document's id. Clusters
-/// are numbered from 1 in the order of their first documents. Documents are taken in the order of --keep: one that is
-/// a near-duplicate of kept ones joins the first of them, any other is kept. With --clusters linked, all that can be
-/// reached over near-duplicates is one cluster. Blank texts are in none.
+/// Prints a line for each document in a cluster of two or more: the number of the cluster, kept or duplicate,
+/// the distance of its fingerprint and the similarity of its text to the kept document, and the document's
+/// id. Clusters are numbered from 1 in the order of their first documents. Documents are taken in the order
+/// of --keep: a near-duplicate of kept documents joins the first of them, any other document is kept. With
+/// --clusters linked, a cluster is all documents that chains of near-duplicates connect. Blank texts are in
+/// no cluster.
 ///
-/// Memory: within --memory; ids and shingles beyond that go to a temporary file.
+/// Memory stays within --memory; ids and shingles beyond that go to a temporary file.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
@@ -70,14 +71,14 @@ pub(crate) struct Args {
     method: method::Options,
     #[command(flatten)]
     fingerprints: fingerprints::Options,
-    /// Leave out documents whose fingerprints are within K bits (3 unless -k is given) of one in this index or store,
-    /// whose recipe is used. They are printed after the clusters, with what is stored there: names, ids or the
+    /// Leave out documents whose fingerprints are within K bits (3 unless -k is given) of one in this index
+    /// or store, and use its recipe. They are printed after the clusters, with the stored names, ids or
     /// fingerprint
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
-    /// Write what is left without the duplicates instead of the clusters, with all columns: to --out, or to
-    /// standard output as JSON Lines or, if the inputs are such, CSV or TSV. Parquet in, Parquet out. Rows without
-    /// a usable text are nobody's duplicates and kept. Inputs are read twice (standard input is kept meanwhile)
+    /// Write the documents that remain instead of the clusters, with all columns: to --out, or to standard
+    /// output as JSON Lines or, like the inputs, CSV or TSV. Parquet gives Parquet. Rows without a usable
+    /// text never count as duplicates; they are kept. Inputs are read twice (standard input is spooled)
     #[arg(long)]
     unique: bool,
     /// Write to this file, by its ending .jsonl, .csv, .tsv or .parquet, instead of standard output
@@ -85,19 +86,20 @@ pub(crate) struct Args {
     out: Option<PathBuf>,
     #[command(flatten)]
     force: Force,
-    /// Print ids alone, of these documents
+    /// Print only the ids of these documents
     #[arg(long, value_enum, value_name = "WHICH", conflicts_with_all = ["json", "out", "unique"])]
     print: Option<Which>,
-    /// With --print: a zero byte after each id instead of a line end, for xargs -0
+    /// With --print: end each id with a zero byte instead of a line end, for xargs -0
     #[arg(short = '0', long, requires = "print")]
     null: bool,
-    /// A JSON object for each document in a cluster
+    /// Print a JSON object for each document in a cluster
     #[arg(long, conflicts_with_all = ["out", "unique"])]
     json: bool,
-    /// Memory to keep to; what exceeds it goes to temporary files [default: a quarter of the usable memory]
-    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    /// Memory limit; the excess goes to temporary files [default: a quarter of the usable memory]
+    #[arg(long, value_name = "SIZE", value_parser = option_values::size)]
     memory: Option<ByteSize>,
-    /// Where temporary files go [default: the directory of the output; without one, $TMPDIR or /var/tmp]
+    /// The directory for temporary files [default: the directory of the output; without one, $TMPDIR or
+    /// /var/tmp]
     #[arg(long, value_name = "DIR")]
     temp_dir: Option<PathBuf>,
     /// Bits of a fingerprint [default: the recipe's]
@@ -134,7 +136,7 @@ fn dedup<F: Fingerprint>(
     let started = Instant::now();
     let against = args.against.as_ref().zip(against.map(|set| Against(Set::<F>::of(set))));
     let (recipe, lists) = match &against {
-        // With an index of bare fingerprints, the user names the recipe.
+        // An index of bare fingerprints has no recipe: the user names it.
         Some((_, against))
             if args.recipe.recipe.is_some() && !against.0.description.metadata.contains_key(RECIPE_KEY) =>
         {
@@ -186,7 +188,7 @@ fn dedup<F: Fingerprint>(
     summary::print(&clusters, copied.as_ref(), args.method.are_linked(), started)
 }
 
-/// Starts the file of results, unless these are printed. What is unique goes to standard output as to a file.
+/// Creates the output file, unless results are printed. Unique documents go to standard output as to a file.
 fn create_output(args: &Args) -> Result<Option<AtomicFile>, Failure> {
     let mut inputs = inputs_or_standard_input(&args.inputs.paths);
     args.recipe.files().for_each(|list| inputs.add(list));

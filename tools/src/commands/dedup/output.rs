@@ -1,4 +1,4 @@
-//! Output: clusters, or ids alone.
+//! The output: clusters, or ids alone.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -12,16 +12,16 @@ use crate::commands::dedup::known::{self, Against};
 use crate::documents::report::plain;
 use crate::failure::Failure;
 
-/// Which ids are printed.
+/// The documents whose ids are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Which {
-    /// Of the documents that are duplicates
+    /// Duplicates
     Duplicates,
-    /// Of all others: kept ones, and those without duplicates
+    /// All others: kept documents, and those without duplicates
     Kept,
 }
 
-/// Returns the format of results, by the ending of the file's name; `None` for standard output.
+/// Returns the format of results by the ending of the file name; `None` for standard output.
 pub(super) fn format_of(out: Option<&Path>) -> Result<Option<TableFormat>, Failure> {
     match out {
         Some(path) if path.as_os_str() != "-" => Ok(Some(TableFormat::of(path)?)),
@@ -58,7 +58,7 @@ pub(super) fn clusters(
     Ok(output.flush()?)
 }
 
-/// Prints a line for each document that is known already.
+/// Prints a line for each known document.
 pub(super) fn known<F: Fingerprint>(
     clusters: &Clusters,
     against: &Against<F>,
@@ -70,7 +70,7 @@ pub(super) fn known<F: Fingerprint>(
             serde_json::to_writer(&mut output, &row).map_err(io::Error::from)?;
             writeln!(output)?;
         } else {
-            // Where clusters have a number, it has none.
+            // The column of cluster numbers is empty.
             write!(output, "-\tknown\t{}\t{}", row.distance, plain(row.id))?;
             row.known.print(&mut output)?;
             writeln!(output)?;
@@ -80,7 +80,7 @@ pub(super) fn known<F: Fingerprint>(
     Ok(output.flush()?)
 }
 
-/// Prints ids alone: one per line, or with a zero byte after each, as `xargs -0` reads them.
+/// Prints ids alone: one per line, or ended by a zero byte, as `xargs -0` reads them.
 pub(super) fn ids(clusters: &Clusters, which: Which, with_zeros: bool) -> Result<(), Failure> {
     let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let mut print = |document: u32| -> Result<(), Failure> {

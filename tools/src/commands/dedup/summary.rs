@@ -1,22 +1,21 @@
-//! What was found, in a line or two on standard error.
+//! The summary on standard error, in a line or two.
 
 use std::time::Instant;
 
 use hamdex_documents::{Clusters, Copied, Extent};
 use indicatif::HumanCount;
 
-use crate::counted::counted;
 use crate::documents::report;
 use crate::failure::{Failure, shown};
-use crate::say;
+use crate::messages::{self, counted};
 
-/// Clusters that are named.
+/// The most clusters that the summary names.
 const NAMED: usize = 3;
 
-/// Clusters of fewer documents are not worth naming.
+/// The fewest documents of a cluster that the summary names.
 const MIN_NAMED: u64 = 3;
 
-/// Says how many documents and clusters there are, and which clusters are the largest.
+/// Prints how many documents and clusters there are, and the largest clusters.
 pub(super) fn print(
     clusters: &Clusters,
     copied: Option<&Copied>,
@@ -41,27 +40,27 @@ pub(super) fn print(
         parts.push(format!("{} without a usable text {are} kept", counted(copied.unread, "row", "rows")));
     }
     let (rate, skipped) = (report::rate(clusters.counts(), started), report::skipped(clusters.counts()));
-    say::summary(format_args!("{rate}; {}{skipped}", parts.join(", ")));
+    messages::summary(format_args!("{rate}; {}{skipped}", parts.join(", ")));
     let mut named = Vec::new();
     for extent in clusters.largest(NAMED).iter().filter(|extent| extent.documents >= MIN_NAMED) {
         named.push(describe(clusters, extent, are_linked)?);
     }
     if !named.is_empty() {
         let what = if are_linked { "the largest chains" } else { "the largest clusters" };
-        say::summary(format_args!("{what}: {}", named.join("; ")));
+        messages::summary(format_args!("{what}: {}", named.join("; ")));
     }
     Ok(())
 }
 
-/// Says what is missing in a copy of what is unique.
+/// Prints which columns and rows a copy of the unique documents lacks.
 fn caution(copied: &Copied) {
     if copied.is_partial {
-        say::caution(
+        messages::caution(
             "only ids and texts are written; a file that ends as the inputs do, or in .jsonl, takes all fields",
         );
     }
     if copied.left_out > 0 {
-        say::caution(format_args!(
+        messages::caution(format_args!(
             "{} left out that cannot be copied: too long (--max-document), or without a text where only ids and \
              texts are written",
             counted(copied.left_out, "row is", "rows are")
@@ -69,7 +68,7 @@ fn caution(copied: &Copied) {
     }
 }
 
-/// `"t980" and 11 others`; of a chain also how far it leads.
+/// Describes a cluster: `"t980" and 11 others`; for a chain also how far it reaches.
 fn describe(clusters: &Clusters, extent: &Extent, are_linked: bool) -> Result<String, Failure> {
     let id = clusters.id(extent.kept)?;
     let mut text = format!("{} and {} others", shown(&id), HumanCount(extent.documents - 1));

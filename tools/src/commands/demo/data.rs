@@ -2,22 +2,23 @@
 
 use hamdex::Fingerprint;
 
-/// One in this many fingerprints gets near-duplicates.
+/// One fingerprint in this many gets near-duplicates.
 const PLANT_EVERY: usize = 1000;
 
 /// Near-duplicates are planted at each distance from 1 to this.
 const MAX_PLANTED_DISTANCE: u32 = 6;
 
-/// Queries that are timed.
+/// The number of timed queries.
 const QUERIES: usize = 20_000;
 
 pub(super) struct Data {
     pub(super) stored: Vec<u64>,
-    /// Every other one is a stored fingerprint with near-duplicates, the rest are random.
+    /// Every other query is a stored fingerprint with near-duplicates, the rest are random.
     pub(super) queries: Vec<u64>,
 }
 
-/// Makes uniform fingerprints, some with near-duplicates at every distance up to the planted one, and queries.
+/// Makes uniform fingerprints, some with near-duplicates at every distance up to the planted one, and
+/// queries.
 pub(super) fn make(count: usize) -> Data {
     let mut numbers = SplitMix64(0x6861_6d64_6578);
     let mut stored: Vec<u64> = (0..count).map(|_| numbers.next()).collect();

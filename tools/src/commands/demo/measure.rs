@@ -1,4 +1,4 @@
-//! One codec's index: built, verified, queried and compared with brute force.
+//! Measures one codec: builds, verifies and queries an index, and compares it with brute force.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,16 +11,16 @@ use hamdex::{
 };
 use tempfile::TempPath;
 
-use crate::bars::Phases;
 use crate::commands::build::choose;
 use crate::commands::demo::Args;
 use crate::commands::demo::data::Data;
 use crate::failure::Failure;
+use crate::progress::Phases;
 
-/// Queries whose answers are compared with brute force.
+/// The number of queries whose answers are compared with brute force.
 const CHECKED_QUERIES: usize = 200;
 
-/// What was measured of an index.
+/// The measurements of an index.
 pub(super) struct Measured {
     pub(super) codec: Codec,
     pub(super) summary: Summary,
@@ -33,14 +33,14 @@ pub(super) struct Measured {
     pub(super) checked: Checked,
 }
 
-/// How a sample of the answers compares with brute force.
+/// A sample of the answers compared with brute force.
 pub(super) struct Checked {
     pub(super) queries: usize,
     /// Matches that brute force finds.
     pub(super) expected: usize,
-    /// How many of these the index finds.
+    /// Matches that the index finds as well.
     pub(super) found: usize,
-    /// Matches of the index that brute force does not find.
+    /// Matches that only the index finds.
     pub(super) excess: usize,
 }
 
@@ -50,8 +50,8 @@ impl Measured {
     }
 }
 
-/// Builds an index with a codec in `directory`, and measures it. The file has a name only until it is open, so that
-/// nothing is left of it, however the command ends.
+/// Builds an index with a codec in `directory`, and measures it. The file loses its name as soon as it is
+/// open, so that nothing is left of it, however the command ends.
 pub(super) fn measure(args: &Args, codec: Codec, data: &Data, directory: &Path) -> Result<Measured, Failure> {
     let path = directory.join(format!("hamdex-demo-{}-{codec}.hamdex", std::process::id()));
     let started = Instant::now();
@@ -62,7 +62,7 @@ pub(super) fn measure(args: &Args, codec: Codec, data: &Data, directory: &Path) 
     })?;
     let built_in = started.elapsed();
 
-    // Some systems keep the name of a file while it is mapped: then it goes at the end.
+    // Some systems keep the name of a mapped file: it is removed at the end.
     let named = TempPath::try_from_path(&path);
     let index = Index::<u64>::open(&path).map_err(Failure::Index)?;
     let removed = std::fs::remove_file(&path);
@@ -96,7 +96,7 @@ fn build(args: &Args, codec: Codec, data: &Data, path: &Path) -> Result<Summary,
     Ok(summary?)
 }
 
-/// The time of each query, ascending, and the number of matches in all.
+/// Returns the time of each query, ascending, and the number of all matches.
 fn time_queries(
     index: &Index<u64>,
     queries: &[u64],
@@ -105,7 +105,7 @@ fn time_queries(
     let mut searcher = index.searcher();
     let mut times = Vec::with_capacity(queries.len());
     let mut matches = 0;
-    // Once without the clock: the index is timed, not the first touch of its pages.
+    // One untimed run, so that the first access to pages is not measured.
     for warm in [true, false] {
         for &query in queries {
             let started = Instant::now();

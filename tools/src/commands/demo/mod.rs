@@ -1,8 +1,8 @@
-//! `hamdex demo`: all of it, on data it makes itself.
+//! `hamdex demo`: everything once, on generated data.
 //!
 //! - [`data`]: fingerprints with planted near-duplicates
-//! - [`measure`]: one codec's index, built, verified, queried and compared with brute force
-//! - [`report`]: the codecs side by side
+//! - [`measure`]: builds, verifies and queries an index of one codec, and compares it with brute force
+//! - [`report`]: the codecs next to each other
 
 mod data;
 mod measure;
@@ -20,33 +20,33 @@ use measure::Measured;
 
 /// Build, verify and query an index of made-up fingerprints, and check it against brute force.
 ///
-/// Makes fingerprints with planted near-duplicates. Then, per codec: builds an index in a temporary
-/// directory, verifies it, queries it, and compares a sample of the answers with brute force. Prints what it
-/// measured and what to try next. Leaves no index behind.
+/// Makes fingerprints with planted near-duplicates. For each codec it builds an index in a temporary
+/// directory, verifies it, queries it, and compares a sample of the answers with brute force. Prints the
+/// measurements and commands to try next. Leaves no index behind.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
   hamdex demo
   hamdex demo --count 10000000 --design cover-8 --codec elias-fano")]
 pub(crate) struct Args {
-    /// How many fingerprints
+    /// The number of fingerprints
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1_000_000, value_parser = value_parser!(u32).range(1..=1_000_000_000))]
     count: u32,
-    /// Which tables: a name that `hamdex designs` lists, or auto
+    /// The tables: a name that `hamdex designs` lists, or auto
     #[arg(long, value_name = "NAME", default_value = hamdex::AUTO)]
     design: String,
-    /// How blocks are coded: huffman or elias-fano [default: both, one after the other]
+    /// The block codec: huffman or elias-fano [default: both, one after the other]
     #[arg(long, value_name = "NAME")]
     codec: Option<Codec>,
-    /// Find everything within this many bits
+    /// The distance, in bits: queries find everything within it
     #[arg(short = 'k', long, value_name = "K", default_value_t = 3)]
     distance: u32,
-    /// Where the index goes while the demo runs [default: the system's temporary directory]
+    /// The directory of the index while the demo runs [default: the system's temporary directory]
     #[arg(long, value_name = "DIR")]
     temp_dir: Option<PathBuf>,
     #[command(flatten)]
     threads: Threads,
-    /// Print a JSON array: an object per codec
+    /// Print a JSON array with an object per codec
     #[arg(long)]
     json: bool,
 }

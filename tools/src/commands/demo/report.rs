@@ -1,4 +1,4 @@
-//! The codecs side by side, and what to try next.
+//! Prints the codecs next to each other, and commands to try next.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -33,7 +33,7 @@ pub(super) fn print(measured: &[Measured]) -> io::Result<()> {
     row("bytes per fingerprint", &|row| format!("{:.2}", row.bytes_per_fingerprint))?;
     row("  without compression", &|row| format!("{:.2}", row.uncompressed_bytes_per_fingerprint))?;
     row("bits above the bound, per entry", &|row| format!("{:+.2}", row.bits_above_bound))?;
-    row("memory beside the file", &|row| DecimalBytes(row.memory_bytes).to_string())?;
+    row("memory besides the file", &|row| DecimalBytes(row.memory_bytes).to_string())?;
     row("built in, seconds", &|row| format!("{:.2}", row.build_seconds))?;
     row("verified in, seconds", &|row| format!("{:.2}", row.verify_seconds))?;
     row("µs per query (warm, one thread), mean", &|row| format!("{:.2}", row.query_mean_us))?;
@@ -53,7 +53,7 @@ pub(super) fn print_json(measured: &[Measured]) -> io::Result<()> {
     writeln!(output)
 }
 
-/// What is reported per codec.
+/// The measurements of a codec, as they are reported.
 #[derive(Serialize)]
 struct Row {
     codec: String,
@@ -64,7 +64,7 @@ struct Row {
     bytes: u64,
     bytes_per_fingerprint: f64,
     uncompressed_bytes_per_fingerprint: f64,
-    /// Per fingerprint and table, above what no code goes below for uniform fingerprints.
+    /// Per fingerprint and table, above the lower bound for uniform fingerprints.
     bits_above_bound: f64,
     memory_bytes: u64,
     build_seconds: f64,

@@ -9,10 +9,10 @@ use hamdex::{BlockError, Codec, Fingerprint, Index};
 
 use crate::failure::Failure;
 
-/// Bits shown of a field before the rest is summed up: padding can be thousands.
+/// Bits shown of a field before it is abbreviated: padding can be thousands.
 const MAX_BITS: usize = 160;
 
-/// A block, taken apart as far as that goes.
+/// A block, decoded as far as possible.
 pub(super) struct Located<'a, F> {
     pub(super) table: usize,
     pub(super) number: u64,
@@ -24,13 +24,13 @@ pub(super) struct Located<'a, F> {
 
 /// An entry of a block.
 pub(super) struct Entry<F> {
-    /// Its number in the block.
+    /// The number of the entry in the block.
     pub(super) number: usize,
-    /// Where it first differs from the one before; `None` where it is raw.
+    /// The first bit that differs from the entry before; `None` if the entry is raw.
     pub(super) h: Option<u32>,
     /// In the table's order of bits.
     pub(super) permuted: F,
-    /// As it was stored.
+    /// The stored fingerprint.
     pub(super) fingerprint: F,
 }
 
@@ -55,12 +55,12 @@ impl<'a, F: Fingerprint> Located<'a, F> {
         Ok(Self { table, number, codec: stats.codec, block, fields, permutation })
     }
 
-    /// Whether it is as it was written.
+    /// Whether the block is as it was written.
     pub(super) fn is_whole(&self) -> bool {
         self.block.is_whole && self.fields.is_ok()
     }
 
-    /// The entries, in order.
+    /// Returns the entries, in order.
     pub(super) fn all_entries(&self) -> Vec<Entry<F>> {
         let fields = self.fields.as_deref().unwrap_or_default();
         let numbered = reference::fingerprints(fields);
@@ -83,8 +83,8 @@ impl<'a, F: Fingerprint> Located<'a, F> {
             .collect()
     }
 
-    /// What of a coded entry stands as it is: what it is called, and how many bits of it there are
-    /// after a first difference at `h`.
+    /// Returns the name of the uncoded part of an entry, and its number of bits after a first difference at
+    /// `h`.
     fn plain_bits(&self) -> (&'static str, impl Fn(u32) -> u32) {
         let low_bits = self.fields.iter().flatten().find_map(|field| match field.kind {
             FieldKind::LowBits(bits) => Some(u32::from(bits)),
@@ -149,7 +149,7 @@ impl<'a, F: Fingerprint> Located<'a, F> {
     }
 }
 
-/// The bits in the order of the codec's bit strings.
+/// Returns the bits in the order of the codec's bit strings.
 fn bit_string(bytes: &[u8], bits: std::ops::Range<usize>, codec: Codec) -> String {
     let is_set = |bit: usize| match codec {
         Codec::EliasFano => bytes[bit / 8] >> (bit % 8) & 1 == 1,

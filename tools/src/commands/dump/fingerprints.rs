@@ -1,4 +1,4 @@
-//! All fingerprints of an index, with their ids or without.
+//! Prints all fingerprints of an index, with or without their ids.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -10,13 +10,13 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::ids::Ids;
-use crate::say;
+use crate::messages;
 use crate::set::Set;
 
-/// That names are not written as they are, said once.
+/// Prints the warning about escaped names once.
 static CAUTION: Once = Once::new();
 
-/// How fingerprints are printed.
+/// The form of printed fingerprints.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Form {
     /// With their ids: a line per pair, as `hamdex build --ids pairs` reads it.
@@ -27,7 +27,7 @@ pub(super) struct Form {
     pub(super) json: bool,
 }
 
-/// What `--json` prints.
+/// The object that `--json` prints.
 #[derive(Serialize)]
 struct Entry<'i> {
     fingerprint: String,
@@ -35,7 +35,7 @@ struct Entry<'i> {
     ids: Option<Ids<'i>>,
 }
 
-/// Prints all of them in ascending order.
+/// Prints all fingerprints in ascending order.
 pub(super) fn print<F: Fingerprint>(
     path: &Path,
     set: Set<'_, F>,
@@ -78,7 +78,7 @@ fn line<F: Fingerprint>(
     } else if let Some(ids) = ids {
         if !ids.for_each(&mut |id| writeln!(output, "{fingerprint}\t{id}"))? {
             CAUTION.call_once(|| {
-                say::caution("some names have line ends or other control characters, which are written as \\n and the like: `hamdex build` takes these for names of their own; --json has them as they are");
+                messages::caution("some names have line ends or other control characters, which are escaped (\\n and the like): `hamdex build` would read different names; --json has the names unchanged");
             });
         }
     } else {

@@ -1,4 +1,4 @@
-//! The same for programs.
+//! The overview and blocks as JSON.
 
 use std::io::{self, Write};
 
@@ -48,7 +48,7 @@ pub(super) fn overview<F: Fingerprint>(
         "overhead_bytes": stats.overhead_bytes,
         "block_bytes": stats.block_bytes,
         "codec": stats.codec.name(),
-        // No entry but a block's first is raw.
+        // No entry but the first of a block is raw.
         "restart_interval": null,
         "fingerprints": stats.fingerprints,
         "distance": stats.distance,
@@ -66,7 +66,7 @@ pub(super) fn overview<F: Fingerprint>(
 
 fn table<F: Fingerprint>(number: usize, table: &TableStats<F>, fingerprints: u64, bound_bits: f64) -> Value {
     let bits = (table.block_bytes + table.key_bytes) as f64 * 8.0 / fingerprints.max(1) as f64;
-    // Without a code there is how often each h occurs all the same.
+    // Without a codebook, h still has counts.
     let codebook: Vec<Value> = (0..table.counts.len())
         .map(|h| {
             let code = table.codes.get(h).map(|code| {

@@ -1,10 +1,10 @@
-//! `hamdex dump`: what a file is made of, down to the bit.
+//! `hamdex dump`: the contents of a file, down to the bit.
 //!
 //! - [`overview`]: the file and its tables
 //! - [`block`]: one block, entry by entry or bit by bit
-//! - [`json`]: the same for programs
-//! - [`fingerprints`]: all fingerprints, with their ids or without
-//! - [`stats`]: how the fingerprints are spread
+//! - [`json`]: both as JSON
+//! - [`fingerprints`]: all fingerprints, with or without their ids
+//! - [`stats`]: the distribution of the fingerprints
 //! - [`store`]: a store, its segments, logs and removals
 //! - [`shards`]: a set of shards
 
@@ -27,17 +27,17 @@ use crate::failure::Failure;
 use crate::output::{Force, Output};
 use crate::set::Set;
 
-/// Show what an index file, a store or a set of shards is made of.
+/// Show the contents of an index file, a store or a set of shards.
 ///
 /// Without further options: header, footer and design; for each table its codebook, its fill, its size
 /// compared with the information bound, and the memory that it needs.
 ///
-/// With --stats, how the fingerprints are distributed: by their leading bits, by the distances within a sample,
-/// and by h, the first bit in which a fingerprint differs from the one before it; and which of them have the
-/// most ids.
+/// With --stats: how the fingerprints are distributed by their leading bits, by the distances within a
+/// sample, and by h, the first bit in which a fingerprint differs from the one before it; and which of them
+/// have the most ids.
 ///
-/// Of a store: manifest, segments, logs, what has been removed, and how much has been written. Its segments are
-/// index files. Of a set of shards: how fingerprints are spread over them, and each shard, which is an index file.
+/// For a store: manifest, segments, logs, removals, and the bytes written. Its segments are index files. For
+/// a set of shards: how fingerprints are spread over the shards, which are index files.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -100,7 +100,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// Prints all fingerprints of whatever the path names.
+/// Prints all fingerprints of the set that the path names.
 fn fingerprints(args: &Args) -> Result<(), Failure> {
     let set = hamdex_any::open(&args.index)?;
     let form = fingerprints::Form { ids: args.ids, names: args.names, json: args.json };
@@ -110,16 +110,16 @@ fn fingerprints(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is a directory of index files and more.
+/// A directory of index files and metadata.
 trait Directory {
-    /// What it is made of, for people.
+    /// Prints the contents as text.
     fn print(&self, output: &mut impl Write) -> Result<(), Failure>;
 
-    /// The same as a JSON object.
+    /// Returns the contents as a JSON object.
     fn json(&self, output: &mut impl Write) -> Result<(), Failure>;
 }
 
-/// `what` it is, and where in it the index files are.
+/// Dumps a directory; `what` describes it, and `files` says where its index files are.
 fn dump_directory<'a, D: Directory>(
     args: &'a Args,
     what: &str,

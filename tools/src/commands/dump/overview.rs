@@ -1,4 +1,4 @@
-//! The file and its tables, for people.
+//! Prints the file and its tables as text.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -8,10 +8,10 @@ use hamdex::inspect::{Stats, TableStats};
 use hamdex::{Fingerprint, Index};
 use indicatif::{HumanBytes, HumanCount};
 
-/// Blocks looked at to tell how full they are.
+/// The number of blocks sampled for their fill.
 const FILL_SAMPLE: u64 = 100;
 
-/// The positions that the ruler over the masks names.
+/// The positions that the ruler above the masks names.
 const RULER_STEP: u32 = 8;
 
 pub(super) fn print<F: Fingerprint>(
@@ -68,7 +68,7 @@ fn header<F: Fingerprint>(
     }
     writeln!(output, "  codec           {}", stats.codec)?;
     writeln!(output, "  blocks          {} bytes", stats.block_bytes)?;
-    writeln!(output, "  memory          {} beside the file", HumanBytes(stats.memory_bytes))?;
+    writeln!(output, "  memory          {} besides the file", HumanBytes(stats.memory_bytes))?;
     writeln!(
         output,
         "  footer          {} with header, trailer and padding",
@@ -81,7 +81,7 @@ fn header<F: Fingerprint>(
     Ok(())
 }
 
-/// A value of the metadata: text as text, anything else by its length.
+/// Formats a value of the metadata: text as text, anything else by its length.
 fn shown(value: &[u8]) -> String {
     match std::str::from_utf8(value) {
         Ok(text) => format!("{text:?}"),
@@ -144,8 +144,8 @@ fn print_table<F: Fingerprint>(
     codebook(table, output)
 }
 
-/// The share of bits in use, over blocks spread evenly through the table; the last block, which holds
-/// what is left, does not count unless it is the only one.
+/// Returns the share of bits in use, over blocks spread evenly through the table. The last block, which is
+/// rarely full, does not count unless it is the only one.
 fn fill<F: Fingerprint>(index: &Index<F>, stats: &Stats<F>, table: usize) -> f64 {
     let (blocks, coding) = (stats.tables[table].blocks, stats.coding(table).expect("there is such a table"));
     let counted = blocks.saturating_sub(1).max(blocks.min(1));

@@ -1,4 +1,4 @@
-//! A set of shards: its manifest, and all that is in it.
+//! Dumps a set of shards: its manifest, and all its fingerprints.
 
 use std::io::Write;
 use std::path::Path;
@@ -9,10 +9,10 @@ use indicatif::{HumanBytes, HumanCount};
 use serde_json::{Value, json};
 
 use crate::commands::dump::Directory;
-use crate::counted::counted;
 use crate::failure::Failure;
+use crate::messages::counted;
 
-/// What a set of shards is made of.
+/// A set of shards to dump.
 pub(super) struct ShardsDump<'a, F: Fingerprint> {
     path: &'a Path,
     set: Shards<F>,
@@ -25,7 +25,7 @@ impl<'a, F: Fingerprint> ShardsDump<'a, F> {
 }
 
 impl<F: Fingerprint> Directory for ShardsDump<'_, F> {
-    /// The manifest, for people.
+    /// Prints the manifest as text.
     fn print(&self, output: &mut impl Write) -> Result<(), Failure> {
         let manifest = self.set.manifest();
         let Manifest { layout, width, distance, .. } = manifest;
@@ -34,7 +34,7 @@ impl<F: Fingerprint> Directory for ShardsDump<'_, F> {
         match manifest.families() {
             1 => {
                 let shards = counted(each as u64, "shard", "shards");
-                writeln!(output, "  layout          {layout}: {shards}, all of which a query asks")?;
+                writeln!(output, "  layout          {layout}: {shards}; a query reads all of them")?;
             }
             families => writeln!(
                 output,
@@ -75,7 +75,7 @@ impl<F: Fingerprint> Directory for ShardsDump<'_, F> {
         Ok(())
     }
 
-    /// The same for programs.
+    /// Returns the same as JSON.
     fn json(&self, output: &mut impl Write) -> Result<(), Failure> {
         let manifest = self.set.manifest();
         let shards: Vec<Value> = manifest.shards.iter().map(|shard| json!(shard)).collect();

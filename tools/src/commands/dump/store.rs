@@ -1,4 +1,4 @@
-//! A store: its manifest, segments, logs, and what has been removed.
+//! Dumps a store: its manifest, segments, logs and removals.
 
 use std::io::Write;
 use std::path::Path;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::commands::dump::Directory;
 use crate::failure::Failure;
 
-/// What a store is made of.
+/// A store to dump.
 pub(super) struct StoreDump<'a, F: Fingerprint> {
     path: &'a Path,
     inspected: Inspected,
@@ -99,7 +99,7 @@ impl<'a, F: Fingerprint> StoreDump<'a, F> {
 }
 
 impl<F: Fingerprint> Directory for StoreDump<'_, F> {
-    /// Manifest, segments and logs, for people.
+    /// Prints manifest, segments and logs as text.
     fn print(&self, output: &mut impl Write) -> Result<(), Failure> {
         self.print_header(&self.reader.stats(), output)?;
         for entry in &self.inspected.manifest.segments {
@@ -108,7 +108,7 @@ impl<F: Fingerprint> Directory for StoreDump<'_, F> {
         Ok(())
     }
 
-    /// The same for programs.
+    /// Returns the same as JSON.
     fn json(&self, output: &mut impl Write) -> Result<(), Failure> {
         let stats = self.reader.stats();
         let Inspected { manifest, logs, .. } = &self.inspected;
@@ -157,12 +157,12 @@ fn segment_json(entry: &SegmentEntry, stats: &StoreStats) -> Value {
     })
 }
 
-/// How many pairs of a segment have been removed.
+/// Returns the number of removed pairs in a segment.
 fn removed(stats: &StoreStats, number: u64) -> u64 {
     stats.segments.iter().find(|segment| segment.number == number).map_or(0, |segment| segment.removed)
 }
 
-/// Two lower-case digits per byte.
+/// Returns two lower-case digits per byte.
 fn hex(bytes: &[u8; 16]) -> String {
     format!("{:032x}", u128::from_be_bytes(*bytes))
 }

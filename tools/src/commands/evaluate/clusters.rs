@@ -1,4 +1,5 @@
-//! What `hamdex dedup` makes of the texts: which near-duplicates it brings together, and what it removes.
+//! Evaluates the clusters of `hamdex dedup`: the near-duplicates that share a cluster, and the documents
+//! removed.
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -12,7 +13,7 @@ use hamdex_simhash::{Fingerprinter, Shingler, Shingles};
 use crate::commands::evaluate::memory;
 use crate::failure::Failure;
 
-/// Near-duplicates are told apart by the share of words in which they differ, in hundredths: up to each of these.
+/// The bands of near-duplicates, by the share of words in which they differ: upper bounds in hundredths.
 const CHANGED_PERCENT: [u32; 8] = [0, 1, 2, 5, 10, 20, 30, 100];
 
 /// The distance of the rule by fingerprints.
@@ -22,7 +23,7 @@ const DISTANCE: u32 = 3;
 pub(super) struct Band {
     pub(super) up_to_percent: u32,
     pub(super) pairs: u64,
-    /// Those that are in one cluster.
+    /// The pairs that share a cluster.
     pub(super) found: u64,
 }
 
@@ -33,15 +34,15 @@ impl Band {
     }
 }
 
-/// What one rule finds.
+/// The outcome of one rule.
 pub(super) struct Outcome {
     pub(super) rule: String,
     pub(super) bands: Vec<Band>,
     pub(super) removed: u64,
-    /// Removed documents that are less similar than 0.7 to what is kept of them.
+    /// The number of removed documents that are less similar than 0.7 to the kept one.
     pub(super) removed_wrongly: u64,
     pub(super) seconds: f64,
-    /// By how much the process has grown, where that is known.
+    /// By how much the process has grown, if that is known.
     pub(super) bytes: Option<u64>,
 }
 
@@ -85,7 +86,7 @@ pub(super) fn outcomes<F: Fingerprint>(
     Ok(outcomes)
 }
 
-/// The kept document of every document in a cluster.
+/// Returns the kept document of every document in a cluster.
 fn kept(clusters: &Clusters) -> HashMap<u32, u32> {
     let of_cluster: Vec<u32> = {
         let mut kept: Vec<_> = clusters.members().iter().filter(|member| member.is_kept).collect();
@@ -96,15 +97,15 @@ fn kept(clusters: &Clusters) -> HashMap<u32, u32> {
     clusters.members().iter().map(|member| (member.document, kept(member.cluster))).collect()
 }
 
-/// The pairs of near-duplicates, and the share of different words that the one with more of them does not have in
-/// common with the other.
+/// Returns the pairs of near-duplicates, and the share of different words that the document with more of them
+/// does not have in common with the other.
 fn changes(texts: &[String], truth: &Truth) -> Vec<(u32, u32, f64)> {
     let mut shingler = Shingler::new(NonZeroUsize::MIN);
     let words: Vec<Shingles> = texts.iter().map(|text| shingler.shingles(text)).collect();
     let change = |(one, other): (u32, u32)| {
         let [first, second] = [one, other].map(|document| &words[document as usize]);
         let most = first.hashes().len().max(second.hashes().len());
-        // Of the resemblance r = shared / (one + other − shared).
+        // From the resemblance r = shared / (one + other − shared).
         let all = (first.hashes().len() + second.hashes().len()) as f64;
         let resemblance = first.resemblance(second);
         let shared = (resemblance * all / (1.0 + resemblance)).round();

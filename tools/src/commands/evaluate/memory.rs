@@ -1,4 +1,4 @@
-//! How much memory work takes: by how much what the process has of its own grows meanwhile.
+//! Measures the memory that work takes, as the growth of the process's private memory.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,8 +7,8 @@ use std::time::Duration;
 
 const BETWEEN_SAMPLES: Duration = Duration::from_millis(5);
 
-/// Returns what `work` returns, and the most bytes by which the process has grown while it ran; `None` where the system
-/// does not say, or starts no thread that looks.
+/// Returns the result of `work`, and the most bytes by which the process has grown while it ran; `None` if
+/// the system does not say, or does not start the sampling thread.
 pub(super) fn growth<T>(work: impl FnOnce() -> T) -> (T, Option<u64>) {
     let Some(before) = own_bytes() else { return (work(), None) };
     let (most, is_done) = (AtomicU64::new(before), AtomicBool::new(false));
@@ -27,7 +27,7 @@ pub(super) fn growth<T>(work: impl FnOnce() -> T) -> (T, Option<u64>) {
     })
 }
 
-/// Memory that is no file's.
+/// Returns the bytes of anonymous memory.
 fn own_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
@@ -42,7 +42,7 @@ mod tests {
     fn what_work_has_allocated_is_in_its_growth() {
         let (held, bytes) = growth(|| vec![1_u8; 64 << 20]);
         assert_eq!(held.len(), 64 << 20);
-        // Other tests may give memory back meanwhile.
+        // Other tests may free memory meanwhile.
         assert!(bytes.is_none_or(|bytes| bytes >= 32 << 20), "{bytes:?}");
     }
 }

@@ -1,8 +1,8 @@
 //! `hamdex evaluate`: how well near-duplicates are found.
 //!
-//! - [`truth`]: which documents are near-duplicates
-//! - [`clusters`]: what `hamdex dedup` makes of them
-//! - [`table`]: what is printed
+//! - [`truth`]: the known near-duplicates
+//! - [`clusters`]: the clusters of `hamdex dedup`
+//! - [`table`]: the output
 
 mod clusters;
 mod memory;
@@ -28,7 +28,7 @@ use crate::failure::Failure;
 use crate::output::{Force, Output, inputs_or_standard_input, is_standard_output};
 use crate::threads::Threads;
 
-/// The greatest distance scored, as in §4 of the paper.
+/// The greatest distance scored, as in  4 of the paper.
 const MAX_DISTANCE: u32 = 10;
 
 /// Words per shingle, for the method by resemblance.
@@ -37,11 +37,11 @@ const SHINGLE_WORDS: NonZeroUsize = NonZeroUsize::new(4).expect("4 is not 0");
 /// The greatest number of sentences, for the method by sentences.
 const MAX_SENTENCES: usize = 5;
 
-/// Precision and recall against known near-duplicates, for each distance from 0 to 10.
+/// Measure precision and recall against known near-duplicates, for each distance from 0 to 10.
 ///
-/// Then what `hamdex dedup` makes of the texts, by similarity and with -k 3: which near-duplicates it brings together,
-/// by the share of words in which they differ, how many of the documents that it removes are less than 0.7 similar to
-/// what is kept, and in which time.
+/// Also evaluates the clusters of `hamdex dedup`, by similarity and with -k 3: the near-duplicates found, by
+/// the share of words in which they differ, the number of removed documents that are less than 0.7 similar to
+/// the kept one, and the time.
 ///
 /// For comparison, two other methods are scored: resemblance of sets of 4-word shingles (Broder 1997), by its
 /// threshold, and equality of the n longest sentences. Every pair is compared, without an index, and all
@@ -56,13 +56,13 @@ Example:
 )]
 #[command(group = clap::ArgGroup::new("known").required(true).args(["truth", "group_field"]))]
 pub(crate) struct Args {
-    /// A file of pairs of ids that are near-duplicates: two on each line, separated by a blank or tab
+    /// A file of pairs of ids that are near-duplicates: two ids on each line, separated by a blank or tab
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
-    /// Or a field: documents with the same value in it are near-duplicates
+    /// A field instead: documents with the same value in it are near-duplicates
     #[arg(long, value_name = "NAME")]
     group_field: Option<String>,
-    /// A JSON object instead of tables
+    /// Print a JSON object instead of tables
     #[arg(long)]
     json: bool,
     /// Draw precision and recall over the distance, as an SVG picture

@@ -1,4 +1,4 @@
-//! Scores as tables, or as JSON.
+//! Prints scores as tables, or as JSON.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::commands::evaluate::clusters::{Band, Outcome};
 
-/// How a method does at each of its levels.
+/// The scores of a method at each of its levels.
 pub(super) struct Method {
     pub(super) name: String,
     pub(super) level: &'static str,
@@ -18,10 +18,10 @@ pub(super) struct Method {
 pub(super) struct Report {
     pub(super) documents: u64,
     pub(super) too_short: u64,
-    /// Pairs that are near-duplicates.
+    /// The number of near-duplicate pairs.
     pub(super) truth: u64,
     pub(super) methods: Vec<Method>,
-    /// What `hamdex dedup` finds, by rule.
+    /// The outcome of `hamdex dedup`, by rule.
     pub(super) clusters: Vec<Outcome>,
 }
 
@@ -56,7 +56,7 @@ impl Report {
         Ok(())
     }
 
-    /// A column for each rule.
+    /// Prints a column for each rule.
     fn print_clusters(&self, output: &mut impl Write) -> io::Result<()> {
         let mut row = |label: &str, pairs: &str, cell: &dyn Fn(&Outcome) -> String| {
             write!(output, "{label:<28}  {pairs:>7}")?;

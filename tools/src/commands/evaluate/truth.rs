@@ -1,4 +1,4 @@
-//! Which documents are near-duplicates, from a file of pairs or by groups.
+//! Reads the known near-duplicates, from a file of pairs or by groups.
 
 use std::collections::HashMap;
 use std::fs;
@@ -9,7 +9,7 @@ use hamdex_simhash::evaluate::Truth;
 use crate::failure::Failure;
 use crate::input::Source;
 
-/// Lines of two ids. Every id must be that of one document.
+/// Reads lines of two ids. Every id must be that of one document.
 pub(super) fn of_file(path: &Path, ids: &[String]) -> Result<Truth, Failure> {
     let source = Source { name: path.display().to_string() };
     let text = fs::read_to_string(path).map_err(|error| source.unreadable(&error))?;
@@ -34,7 +34,7 @@ pub(super) fn of_file(path: &Path, ids: &[String]) -> Result<Truth, Failure> {
     Ok(Truth::of_pairs(pairs))
 }
 
-/// Documents of the same group are near-duplicates. One without a group has none.
+/// Makes near-duplicates of the documents of each group. A document without a group has none.
 pub(super) fn of_groups(groups: Vec<Option<String>>, field: &str) -> Result<Truth, Failure> {
     if groups.iter().all(Option::is_none) {
         return Err(Failure::Usage(format!("no document has a field {field:?} (--group-field)")));

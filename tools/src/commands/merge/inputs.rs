@@ -1,4 +1,4 @@
-//! The files to merge: what they have in common, or why they cannot be merged.
+//! The files to merge, and checks that they fit together.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use hamdex_documents::RECIPE_KEY;
 
 use crate::failure::Failure;
 
-/// The width of all files.
+/// Returns the width of all files.
 pub(super) fn width(paths: &[PathBuf]) -> Result<u32, Failure> {
     let widths = paths.iter().map(|path| hamdex::width(path).map_err(Failure::Index));
     let widths: Vec<u32> = widths.collect::<Result<_, _>>()?;
@@ -31,7 +31,7 @@ pub(super) struct Merging<'p, F> {
 }
 
 impl<'p, F: Fingerprint> Merging<'p, F> {
-    /// Opens all of them; refuses those of which some have ids, or names, and others have none.
+    /// Opens all files; refuses a mix of files with and without ids, or names.
     pub(super) fn open(paths: &'p [PathBuf]) -> Result<Self, Failure> {
         if paths.len() > hamdex::MAX_MERGED {
             return Err(Failure::Usage(format!(
@@ -47,7 +47,7 @@ impl<'p, F: Fingerprint> Merging<'p, F> {
         Ok(merging)
     }
 
-    /// Refuses files of which some have something and others have none of it.
+    /// Refuses files of which some have a property and others do not.
     fn all_or_none(&self, what: &str, has: impl Fn(&Index<F>) -> bool) -> Result<(), Failure> {
         let outcome = self.common(&has).map(drop);
         outcome.map_err(|(a, b)| {
@@ -65,7 +65,7 @@ impl<'p, F: Fingerprint> Merging<'p, F> {
         self.indexes.iter().any(Index::has_names)
     }
 
-    /// What all indexes have, or two files that differ in it.
+    /// Returns the property that all indexes share, or two files that differ in it.
     fn common<'m, T: PartialEq>(&'m self, of: impl Fn(&'m Index<F>) -> T) -> Result<T, (&'p Path, &'p Path)> {
         let first = of(&self.indexes[0]);
         match self.indexes.iter().position(|index| of(index) != first) {
@@ -77,7 +77,7 @@ impl<'p, F: Fingerprint> Merging<'p, F> {
     pub(super) fn design(&self) -> Result<&Design<F>, Failure> {
         self.common(Index::design).map_err(|(a, b)| {
             Failure::Usage(format!(
-                "the designs of {} and {} differ: say with --design which one to take",
+                "the designs of {} and {} differ: choose one with --design",
                 a.display(),
                 b.display()
             ))
@@ -91,14 +91,14 @@ impl<'p, F: Fingerprint> Merging<'p, F> {
     pub(super) fn codec(&self) -> Result<Codec, Failure> {
         self.common(|index| index.stats().codec).map_err(|(a, b)| {
             Failure::Usage(format!(
-                "the codecs of {} and {} differ: say with --codec which one to take",
+                "the codecs of {} and {} differ: choose one with --codec",
                 a.display(),
                 b.display()
             ))
         })
     }
 
-    /// Bytes per block that all inputs of this codec have; `None` where they differ.
+    /// Returns the bytes per block of the inputs of this codec; `None` if they differ.
     pub(super) fn block_bytes(&self, codec: Codec) -> Option<u32> {
         let of_codec = self.indexes.iter().map(Index::stats).filter(|stats| stats.codec == codec);
         let mut sizes: Vec<u32> = of_codec.map(|stats| stats.block_bytes).collect();
@@ -106,7 +106,7 @@ impl<'p, F: Fingerprint> Merging<'p, F> {
         <[u32; 1]>::try_from(sizes).ok().map(|[bytes]| bytes)
     }
 
-    /// The metadata of the output: that of all inputs, which must agree.
+    /// Returns the metadata of the output: that of all inputs, which must agree.
     pub(super) fn metadata(&self) -> Result<&BTreeMap<String, Vec<u8>>, Failure> {
         let recipes = self.common(|index| index.metadata().get(RECIPE_KEY));
         recipes.map_err(|(a, b)| {

@@ -1,6 +1,6 @@
 //! `hamdex merge`: several index files into one.
 //!
-//! - [`inputs`]: what the files have in common, or why they cannot be merged
+//! - [`inputs`]: the files, and checks that they fit together
 
 mod inputs;
 
@@ -13,30 +13,28 @@ use hamdex::{BuildOptions, Codec, Fingerprint, Merger};
 use hamdex_any::for_width;
 use hamdex_atomic_file::Inputs;
 
-use crate::bars::Phases;
-use crate::built::Built;
+use crate::build_report::BuildReport;
 use crate::commands::build::choose;
 use crate::failure::Failure;
+use crate::option_values;
 use crate::output::{Force, Output, check_index_output};
+use crate::progress::Phases;
 use crate::threads::Threads;
-use crate::values;
 
 use inputs::Merging;
 
 /// Merge index files into one.
 ///
-/// The output has every fingerprint that some input has, once, with its ids from all inputs. It is the file that
-/// `hamdex build` makes of all fingerprints, and it is made much faster: inputs of one design are not sorted
+/// The output has every fingerprint of the inputs once, with its ids from all inputs. It equals the file that
+/// `hamdex build` makes of all fingerprints, and is made much faster: inputs of one design are not sorted
 /// again.
 ///
-/// Design, codec and block size are those of the inputs. Where these differ, options say which to take. Files
-/// with ids and files without, files of 64 and of 128 bits, and files whose recipes or metadata differ are not
-/// merged.
+/// Design, codec and block size are those of the inputs. If these differ, options choose them. Files with and
+/// without ids, files of 64 and of 128 bits, and files whose recipes or metadata differ are not merged.
 ///
-/// Where ids have names, as those of documents do, each file was numbered by itself. Their ids are moved up: those of
-/// the second file come after those of the first, and so on, and every name stays with its fingerprint. A
-/// document that is in two files is in the output twice, under the same name. Files with names and files without
-/// are not merged.
+/// Names, such as those of documents, stay with their fingerprints, but ids are renumbered: the ids of the
+/// second file follow those of the first, and so on. A document that is in two files is in the output twice,
+/// under the same name. Files with and without names are not merged.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -52,27 +50,28 @@ pub(crate) struct Args {
     /// The index file to write; - for standard output
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
-    /// Which tables to keep: a name that `hamdex designs` lists, or auto [default: those of the inputs]
+    /// The tables: a name that `hamdex designs` lists, or auto [default: those of the inputs]
     #[arg(long, value_name = "NAME")]
     design: Option<String>,
-    /// Find everything within this many bits, with --design [default: the greatest of the inputs]
+    /// The distance, in bits, with --design [default: the greatest of the inputs]
     #[arg(short = 'k', long, value_name = "K", requires = "design")]
     distance: Option<u32>,
-    /// How blocks are coded: huffman or elias-fano [default: as in the inputs]
+    /// The block codec: huffman or elias-fano [default: as in the inputs]
     #[arg(long, value_name = "NAME")]
     codec: Option<Codec>,
-    /// Bytes per block: a power of two from 512 to 8192 [default: as in the inputs, or what suits the codec]
-    #[arg(long, value_name = "BYTES", value_parser = values::block_bytes)]
+    /// Bytes per block: a power of two from 512 to 8192 [default: as in the inputs, or the default of the
+    /// codec]
+    #[arg(long, value_name = "BYTES", value_parser = option_values::block_bytes)]
     block_size: Option<u32>,
     /// Memory for sorting the tables that some input lacks [default: a quarter of the usable memory]
-    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    #[arg(long, value_name = "SIZE", value_parser = option_values::size)]
     memory: Option<ByteSize>,
-    /// Where temporary files go [default: the directory of the output]
+    /// The directory for temporary files [default: the directory of the output]
     #[arg(long, value_name = "DIR")]
     temp_dir: Option<PathBuf>,
     #[command(flatten)]
     threads: Threads,
-    /// Print what was merged as a JSON object
+    /// Print a summary as a JSON object
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -96,7 +95,7 @@ fn merge<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let sealed = merger.seal(output.path());
     phases.finish();
     let summary = sealed?.publish()?;
-    let built = Built {
+    let report = BuildReport {
         output: &args.output,
         summary: &summary,
         codec,
@@ -104,7 +103,7 @@ fn merge<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
         merged: Some(args.inputs.len()),
         seconds: started.elapsed().as_secs_f64(),
     };
-    let printed = built.print(args.json);
+    let printed = report.print(args.json);
     printed.map_err(|failure| Failure::InPlace { path: args.output.clone(), source: Box::new(failure) })
 }
 

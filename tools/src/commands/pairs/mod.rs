@@ -15,24 +15,23 @@ use hamdex::{Fingerprint, PairsOptions};
 use hamdex_any::for_width;
 use hamdex_atomic_file::{AtomicFile, Inputs};
 
-use crate::bars::Phases;
 use crate::commands::pairs::output::{Form, Printer};
-use crate::counted::counted;
 use crate::failure::Failure;
+use crate::messages::{self, counted};
+use crate::option_values;
 use crate::output::{Force, Output};
-use crate::say;
+use crate::progress::Phases;
 use crate::set::{self, Set};
 use crate::threads::Threads;
-use crate::values;
 
 /// Find all pairs of stored fingerprints that are near each other.
 ///
-/// Prints one line per pair: the lower fingerprint, the higher one, their distance and, with --ids, the ids of
-/// both. The order depends on the index, the distance and --memory, but not on --threads. A fingerprint is
+/// Prints one line per pair: the lower fingerprint, the higher one, their distance and, with --ids, the ids
+/// of both. The order depends on the index, the distance and --memory, but not on --threads. A fingerprint is
 /// stored once, so documents with equal fingerprints are not a pair: they are ids of the same fingerprint.
 ///
-/// Pairs are printed as they are found. Where many fingerprints are alike there can be very many pairs: --count
-/// prints how many there are, before they fill a disk.
+/// Pairs are printed as they are found. Many similar fingerprints can give very many pairs: --count prints
+/// their number before they fill a disk.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -46,10 +45,10 @@ pub(crate) struct Args {
     /// The index file, or the directory of a store or of shards
     #[arg(value_name = "FILE")]
     index: PathBuf,
-    /// Find pairs within K bits; beyond the index's own distance it takes longer [default: the index's]
+    /// Find pairs within K bits; more than the index's own distance takes longer [default: the index's]
     #[arg(short = 'k', long, value_name = "K")]
     distance: Option<u32>,
-    /// Print the ids of both as well; of documents, their names
+    /// Print the ids of both as well; for documents, their names
     #[arg(long, conflicts_with = "count")]
     ids: bool,
     /// Print one JSON object per pair; with --count, per distance
@@ -66,7 +65,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     threads: Threads,
     /// Memory for sorting; beyond that, temporary files are used [default: a quarter of the usable memory]
-    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    #[arg(long, value_name = "SIZE", value_parser = option_values::size)]
     memory: Option<ByteSize>,
 }
 
@@ -92,7 +91,7 @@ fn pairs<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<(), Failure> {
     let outcome = match file {
         Some(file) => into_file(file, |output| work.write(output)),
         None => {
-            // Few bytes: where memory is short, more of it would end the process.
+            // Few bytes: if memory is short, more would end the process.
             let mut output = BufWriter::new(io::stdout().lock());
             work.write(&mut output).and_then(|found| {
                 output.flush()?;
@@ -102,7 +101,7 @@ fn pairs<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<(), Failure> {
     };
     phases.finish();
     let found = outcome?;
-    say::summary(format_args!(
+    messages::summary(format_args!(
         "{} among {}{} in {:.1} s",
         counted(found, "pair", "pairs"),
         if set.description.is_counted { "" } else { "at most " },
@@ -112,13 +111,13 @@ fn pairs<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes a file that has its name only when all is well.
+/// Writes a file that gets its name only when it is complete.
 fn into_file(
     mut file: AtomicFile,
     write: impl FnOnce(&mut AtomicFile) -> Result<u64, Failure>,
 ) -> Result<u64, Failure> {
     let found = write(&mut file).map_err(|failure| match failure {
-        // Other than standard output, this one has a name.
+        // Unlike standard output, it has a name.
         Failure::Output(error) => file.failed()(error).into(),
         other => other,
     })?;
@@ -133,7 +132,7 @@ struct Work<'a, F: Fingerprint> {
 }
 
 impl<F: Fingerprint> Work<'_, F> {
-    /// Writes the pairs, or how many there are at each distance; returns how many there are.
+    /// Writes the pairs, or their number at each distance; returns how many there are.
     fn write(self, output: &mut impl Write) -> Result<u64, Failure> {
         let distance = self.args.distance.unwrap_or(self.set.description.distance);
         if self.args.count {

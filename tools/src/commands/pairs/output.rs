@@ -1,4 +1,4 @@
-//! A line for each pair.
+//! Writes a line for each pair.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::ids::Ids;
 use crate::set::Set;
 
-/// How a pair is written down.
+/// The form of a printed pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Lines,
@@ -80,14 +80,14 @@ impl<'a, W: Write> Printer<'a, W> {
     }
 }
 
-/// What `--count --json` prints.
+/// The object that `--count --json` prints.
 #[derive(Serialize)]
 struct Count {
     distance: usize,
     pairs: u64,
 }
 
-/// How many pairs there are at each distance from 1 on.
+/// The number of pairs at each distance from 1 on.
 pub(super) fn counts(output: &mut impl Write, json: bool, counts: &[u64]) -> Result<(), Failure> {
     for (distance, &pairs) in counts.iter().enumerate().skip(1) {
         if json {

@@ -1,4 +1,4 @@
-//! Queries to answers, in their order.
+//! Answers queries in their order.
 
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use std::ops::ControlFlow;
@@ -6,29 +6,29 @@ use std::path::PathBuf;
 
 use hamdex::{BatchOptions, Fingerprint, Match, SetSearcher};
 
-use crate::bars;
 use crate::commands::query::{Args, Strategy, output};
 use crate::failure::Failure;
 use crate::ids::Ids;
 use crate::input::{Arrivals, Beside, Order};
+use crate::progress;
 use crate::set::Set;
 
-/// Queries answered together, at most.
+/// The most queries answered together.
 const MAX_QUERIES: usize = 1 << 20;
 
-/// Matches whose ids are looked up together.
+/// The number of matches whose ids are looked up together.
 const MATCHES_AT_ONCE: usize = 1 << 10;
 
-/// What the queries are.
+/// The kind of the queries.
 #[derive(Clone, Copy)]
 pub(super) enum Asked<'q> {
     Fingerprints,
-    /// Fingerprints of documents that are called so.
+    /// Fingerprints of documents with these names.
     Documents(&'q [String]),
 }
 
 impl<'q> Asked<'q> {
-    /// The document that the query of that number stands for.
+    /// Returns the name of the document behind a query.
     fn document(self, number: usize) -> Option<&'q str> {
         match self {
             Self::Fingerprints => None,
@@ -43,7 +43,7 @@ pub(super) struct Answerer<'a, F: Fingerprint> {
     set: Set<'a, F>,
     options: BatchOptions,
     searcher: Box<dyn SetSearcher<F> + Send + 'a>,
-    /// Looks up ids while the other one's matches are still in use.
+    /// A second searcher, which looks up ids while the first one's matches are in use.
     id_searcher: Box<dyn SetSearcher<F> + Send + 'a>,
     output: BufWriter<StdoutLock<'static>>,
 }
@@ -64,18 +64,18 @@ impl<'a, F: Fingerprint> Answerer<'a, F> {
         }
     }
 
-    /// Sends the last answers on their way.
+    /// Flushes the last answers.
     pub(super) fn finish(mut self) -> Result<(), Failure> {
         Ok(self.output.flush()?)
     }
 
-    /// Answers what a file holds, chunk by chunk; what comes down a pipe, as it comes.
+    /// Answers the queries of a file in chunks, and those of a pipe as they come.
     pub(super) fn answer_file(&mut self, file: PathBuf) -> Result<(), Failure> {
         let is_pipe = file.as_os_str() == "-";
         // A scan costs the same for one query as for a million.
         let is_prompt = is_pipe && self.args.strategy != Strategy::Scan;
-        // Beside answers on a terminal, a bar would be in their way.
-        let bar = (!io::stdout().is_terminal()).then(|| bars::of_endless_items("Answering"));
+        // A bar would garble answers on the same terminal.
+        let bar = (!io::stdout().is_terminal()).then(|| progress::of_endless_items("Answering"));
         let order = Order {
             paths: vec![file],
             format: self.args.format,
@@ -89,7 +89,7 @@ impl<'a, F: Fingerprint> Answerer<'a, F> {
         while arrivals.next(&mut queries, MAX_QUERIES) {
             self.answer_all(&queries, Asked::Fingerprints)?;
             if is_pipe {
-                // Who sends queries down a pipe may wait for the answer to each.
+                // A program that sends queries down a pipe may wait for the answer to each.
                 self.output.flush()?;
             }
             if let Some(bar) = &bar {
@@ -110,7 +110,7 @@ impl<'a, F: Fingerprint> Answerer<'a, F> {
         }
         let (set, options) = (self.set.set, self.options.clone());
         let mut failure = None;
-        // The visitor knows whether it has broken.
+        // The visitor records why it stopped.
         let _ = set.visit_batch(
             queries,
             self.distance(),

@@ -1,7 +1,7 @@
 //! `hamdex query`: the stored fingerprints near given ones.
 //!
 //! - [`texts`]: queries by text, and by whole files of documents
-//! - [`answer`]: queries to answers
+//! - [`answer`]: answers to queries
 //! - [`output`]: matches as lines of text or JSON
 
 mod answer;
@@ -30,7 +30,7 @@ enum Strategy {
     Auto,
     /// Look up each query in the blocks that can hold matches
     Probe,
-    /// Read the whole first table once, comparing it with all queries
+    /// Scan the whole first table once, comparing it with all queries
     Scan,
 }
 
@@ -46,27 +46,27 @@ impl From<Strategy> for hamdex::Strategy {
 
 /// Find the stored fingerprints near given ones, or near those of texts.
 ///
-/// Prints one line per match: query, fingerprint, distance and, if the index has them, ids; in the order
-/// of the queries, then of distance, then of fingerprint. Exits with 0 also when nothing is near.
+/// Prints one line per match: query, fingerprint, distance and, if the index has them, ids; in the order of
+/// the queries, then of distance, then of fingerprint. The exit code is 0 also if nothing is near.
 ///
-/// Many queries are answered together, in a fraction of the time: those of a file all at once, those of a
-/// pipe as they come, so that a program that sends a query and waits for its answer gets it before it sends
-/// the next. --strategy scan waits for all of them, up to a million.
+/// Batches of queries take a fraction of the time. Those of a file are answered together, those of a pipe as
+/// they come: a program that sends a query and waits gets its answer before it sends the next. --strategy
+/// scan waits for all queries, up to a million.
 ///
-/// The first lines of a file, or the first line of a pipe, show whether numbers are hexadecimal or decimal. A
-/// number of exactly 16 (for 128 bits, 32) decimal digits can be either and is read as hexadecimal: if it is
-/// decimal, say --format decimal. A later line that contradicts is an error.
+/// The first lines of a file, or the first line of a pipe, decide whether numbers are hexadecimal or decimal.
+/// A number of exactly 16 (for 128 bits, 32) decimal digits fits both and is read as hexadecimal, unless
+/// --format decimal is given. A later line that contradicts is an error.
 ///
-/// An index that was built from documents holds the recipe of its fingerprints, which --text, --document and
-/// --documents use, and the names of the documents, which are shown as ids. Whole documents match: a text that is a
-/// small part of a stored one is not near to it.
+/// An index of documents holds the recipe of its fingerprints, which --text, --document and --documents use,
+/// and the names of the documents, which are shown as ids. Whole documents match: a text that is a small part
+/// of a stored one is not near to it.
 ///
-/// With --documents, --file (or standard input) has documents to look for, in any format that `hamdex dedup` reads. A
-/// line begins with the id of the document that is looked for instead of a fingerprint; with --json it is the field
-/// document. Documents too short for a reliable fingerprint are reported and left out.
+/// With --documents, --file (or standard input) has documents to look for, in any format that `hamdex dedup`
+/// reads. A line then begins with the id of the document instead of a fingerprint; with --json the id is the
+/// field document. Documents too short for a reliable fingerprint are reported and left out.
 ///
-/// A store is queried as it is at the start, also while another process writes to it. A set of shards is queried as
-/// one index; of one with families, each query within the distance of the set asks few of the files.
+/// A store is queried as it is at the start, also while another process writes to it. A set of shards is
+/// queried as one index; with families, a query within the distance of the set reads only a few of the files.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -110,25 +110,25 @@ pub(crate) struct Args {
     document: Option<PathBuf>,
     #[command(flatten)]
     recipe: recipe::Options,
-    /// How the fingerprints are written; hex and decimal also apply to those on the command line
+    /// The notation of the fingerprints; hex and decimal also apply to those on the command line
     #[arg(long, value_enum, default_value = "auto")]
     format: Format,
     /// The column of fingerprints in Parquet, Arrow, CSV and TSV files
     #[arg(long, value_name = "NAME", default_value = "fingerprint")]
     fingerprint_field: String,
-    /// Find everything within K bits; beyond the index's own distance it takes longer [default: the index's]
+    /// Find everything within K bits; more than the index's own distance takes longer [default: the index's]
     #[arg(short = 'k', long, value_name = "K")]
     distance: Option<u32>,
-    /// Only one match per query, whichever is found first
+    /// Print only one match per query, whichever is found first
     #[arg(long, conflicts_with = "nearest")]
     first: bool,
-    /// Find the M nearest, however far, or with -k no further than that
+    /// Find the M nearest, at any distance, or with -k within it
     #[arg(long, value_name = "M")]
     nearest: Option<usize>,
-    /// At most N matches per query, and N ids per match
+    /// Print at most N matches per query, and N ids per match
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
-    /// Leave the ids out
+    /// Do not print ids
     #[arg(long)]
     no_ids: bool,
     /// How many queries are answered together

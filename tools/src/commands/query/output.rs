@@ -1,4 +1,4 @@
-//! Matches as lines of text or JSON.
+//! Writes matches as lines of text or JSON.
 
 use std::io::{self, Write};
 
@@ -21,7 +21,7 @@ struct Line<'a> {
     ids: Option<Ids<'a>>,
 }
 
-/// Writes a match of a query, or of a document that is looked for by this fingerprint.
+/// Writes a match of a query, or of the document behind it.
 pub(super) fn print<F: Fingerprint>(
     output: &mut impl Write,
     json: bool,

@@ -11,22 +11,22 @@ use crate::commands::query::answer::{Answerer, Asked};
 use crate::documents::inputs::{Format, Reading};
 use crate::documents::{recipe, report};
 use crate::failure::Failure;
-use crate::input::{Source, say_that_it_waits};
-use crate::say;
+use crate::input::{Source, announce_terminal_input};
+use crate::messages;
 use crate::set::Set;
 
-/// Documents answered together, at most.
+/// The most documents answered together.
 const MAX_DOCUMENTS: usize = 1 << 16;
 
 /// A text of fewer characters is taken for a sentence or two, not for a document.
 const SHORT_CHARS: usize = 300;
 
-/// The fingerprint of the text that is looked for, if it is a text.
+/// Returns the fingerprint of the text to look for, if the query is a text.
 pub(super) fn fingerprint<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<Option<F>, Failure> {
     let (source, text) = match (&args.text, &args.document) {
         (Some(text), _) => ("--text".to_owned(), text.clone()),
         (None, Some(path)) => {
-            say_that_it_waits([path]);
+            announce_terminal_input([path]);
             (path.display().to_string(), hamdex_documents::read_text(path)?)
         }
         (None, None) => return Ok(None),
@@ -35,7 +35,7 @@ pub(super) fn fingerprint<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Resul
     match fingerprinter.fingerprint(&text, &mut Scratch::default()) {
         Outcome::Fingerprint(fingerprint) => {
             if text.chars().nth(SHORT_CHARS).is_none() {
-                say::notice(format_args!(
+                messages::notice(format_args!(
                     "{source}: whole documents match: a passage does not find the documents that contain it"
                 ));
             }
@@ -49,7 +49,7 @@ pub(super) fn fingerprint<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Resul
     }
 }
 
-/// Looks for all documents of the file.
+/// Looks up all documents of the file.
 pub(super) fn answer_documents<F: Fingerprint>(
     args: &Args,
     set: Set<'_, F>,

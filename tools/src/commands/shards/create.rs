@@ -1,14 +1,15 @@
-//! `hamdex shards create`: a set of index files.
+//! `hamdex shards create`: makes a set of index files.
 
 use crate::commands::shards::Joining;
 use crate::failure::Failure;
 use crate::output::Force;
 
-/// Make a set of index files that were built one by one.
+/// Make a set of index files that were built separately.
 ///
-/// Each file is read and checked before. All must have the same width, distance, recipe and kind of ids; designs and
-/// codecs may differ. A fingerprint may be in several files: its ids are those of all. On the same file system the set
-/// links the files, otherwise it copies them: they must not be changed in place afterwards, but may be deleted.
+/// Each file is read and checked before. All must have the same width, distance, recipe and kind of ids;
+/// designs and codecs may differ. A fingerprint may be in several files, and has the ids of all. On the same
+/// file system the set links the files, otherwise it copies them: they must not be changed in place
+/// afterwards, but may be deleted.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,

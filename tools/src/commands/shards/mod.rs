@@ -1,7 +1,7 @@
-//! `hamdex shards`: sets of index files that were built one by one.
+//! `hamdex shards`: sets of index files that were built separately.
 //!
-//! - [`create`]: a new set of index files
-//! - [`add`]: more of them into a set
+//! - [`create`]: makes a set of index files
+//! - [`add`]: adds index files to a set
 
 mod add;
 mod create;
@@ -16,18 +16,17 @@ use hamdex::VerifyOptions;
 use hamdex_shards::Manifest;
 use serde::Serialize;
 
-use crate::bars::Phases;
-use crate::counted::counted;
 use crate::failure::Failure;
-use crate::say;
+use crate::messages::{self, counted};
+use crate::progress::Phases;
 use crate::threads::Threads;
 
 /// Query many index files as one set, in a directory.
 ///
-/// Index files that were built apart, on other machines or other days, make a set: a directory of these files, its
-/// shards, with a manifest. `hamdex query`, `pairs`, `dump` and `verify` take the directory as they take
-/// an index file. `hamdex build --shards` builds such a set itself, and with families one of which a query asks a few
-/// shards only, however many there are; hamdex.spark builds one on many machines.
+/// A set of shards is a directory of index files that were built separately, on other machines or other days,
+/// with a manifest. `hamdex query`, `pairs`, `dump` and `verify` take it like an index file.
+/// `hamdex build --shards` builds such a set itself, with families one whose queries read only a few shards,
+/// however many there are; hamdex.spark builds one on many machines.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -55,7 +54,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// What both commands take.
+/// The arguments of both commands.
 #[derive(clap::Args)]
 struct Joining {
     /// The directory of the set
@@ -66,13 +65,13 @@ struct Joining {
     files: Vec<PathBuf>,
     #[command(flatten)]
     threads: Threads,
-    /// Print what the set has as a JSON object
+    /// Print the state of the set as a JSON object
     #[arg(long)]
     json: bool,
 }
 
 impl Joining {
-    /// Lets the files join by `join`, and says what the set has then.
+    /// Adds the files by `join`, and reports on the set.
     fn run(
         &self,
         join: impl FnOnce(&Path, &[PathBuf], &VerifyOptions) -> Result<Manifest, hamdex_shards::Error>,
@@ -86,7 +85,7 @@ impl Joining {
     }
 }
 
-/// What `--json` prints.
+/// The object that `--json` prints.
 #[derive(Serialize)]
 struct Report<'a> {
     output: Cow<'a, str>,
@@ -98,11 +97,11 @@ struct Report<'a> {
     bytes: u64,
 }
 
-/// Says what a set has now that files have joined it.
+/// Reports on a set after files were added.
 fn report(set: &Path, added: usize, manifest: &Manifest, json: bool) -> Result<(), Failure> {
     if !json {
-        say::summary(format_args!(
-            "{}: {} taken in; {}, at most {}",
+        messages::summary(format_args!(
+            "{}: {} added; {}, at most {}",
             set.display(),
             counted(added as u64, "file", "files"),
             counted(manifest.shards.len() as u64, "shard", "shards"),

@@ -2,15 +2,16 @@
 
 use std::path::PathBuf;
 
-use crate::bars;
 use crate::failure::Failure;
-use crate::say;
+use crate::messages;
+use crate::progress;
 
 /// Copy a store to another directory, also while another process writes to it.
 ///
-/// The copy is a store of its own, with all that was acknowledged before the command began. On the same file system its
-/// large files are links, so that it takes little time and space; for a copy on another device name a directory there.
-/// It is a store only when the command has ended. A copy that was interrupted is replaced by the next one.
+/// The copy is a store of its own, with everything that was acknowledged before the command began. On the
+/// same file system its large files are links, so that it takes little time and space; for a copy on another
+/// device, name a directory there. The copy is usable only when the command has ended. The next backup
+/// replaces an interrupted one.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -22,16 +23,16 @@ pub(super) struct Args {
     /// The directory of the store
     #[arg(value_name = "DIR")]
     store: PathBuf,
-    /// The directory of the copy; it may exist if it is empty, or has a copy that was interrupted
+    /// The directory of the copy; it may exist if it is empty, or has an interrupted copy
     #[arg(value_name = "TO")]
     target: PathBuf,
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    let bar = bars::of_work("Copying");
+    let bar = progress::of_work("Copying");
     let outcome = hamdex_store::backup(&args.store, &args.target);
     bar.finish_and_clear();
     outcome?;
-    say::summary(format_args!("{}: copied to {}", args.store.display(), args.target.display()));
+    messages::summary(format_args!("{}: copied to {}", args.store.display(), args.target.display()));
     Ok(())
 }

@@ -12,16 +12,16 @@ use serde::Serialize;
 use crate::commands::store::{manifest_of, print_json};
 use crate::documents::recipe;
 use crate::failure::Failure;
-use crate::say;
+use crate::messages;
 
 /// Create an empty store.
 ///
-/// What is chosen here stays as it is. Distance and design say for which queries its files are made; any other
-/// distance is answered exactly, too, and a greater one takes longer.
+/// These options cannot be changed later. Distance and design set for which queries the files are made;
+/// queries at any other distance are exact, too, and take longer at a greater one.
 ///
-/// With --documents it is a store of documents: it keeps the recipe of their fingerprints, by which documents are
-/// inserted and queried, and their names. With --ids names it keeps names of fingerprints made elsewhere. In both the
-/// store numbers what is inserted, and shows names as ids.
+/// With --documents it is a store of documents: it keeps the recipe of their fingerprints, by which documents
+/// are inserted and queried, and their names. With --ids names it keeps names of precomputed fingerprints. In
+/// both cases the store numbers the inserts, and shows names as ids.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -35,13 +35,13 @@ pub(super) struct Args {
     /// The directory to create; it may exist if it is empty
     #[arg(value_name = "DIR")]
     store: PathBuf,
-    /// The distance that queries mostly ask for, in bits
+    /// The distance of most queries, in bits
     #[arg(short = 'k', long, value_name = "K", default_value_t = 3)]
     distance: u32,
-    /// Which tables its files have: a name that `hamdex designs` lists, or auto
+    /// The tables of its files: a name that `hamdex designs` lists, or auto
     #[arg(long, value_name = "NAME", default_value = AUTO)]
     design: String,
-    /// How blocks are coded: huffman or elias-fano
+    /// The block codec: huffman or elias-fano
     #[arg(long, value_name = "NAME", default_value_t)]
     codec: Codec,
     /// Bits of a fingerprint [default: 64; of documents, the recipe's]
@@ -50,12 +50,12 @@ pub(super) struct Args {
     /// Whether fingerprints come with ids [default: numbers; of documents, names]
     #[arg(long, value_enum)]
     ids: Option<Ids>,
-    /// For documents: their names, and the recipe of their fingerprints
+    /// For documents: keep their names, and the recipe of their fingerprints
     #[arg(long)]
     documents: bool,
     #[command(flatten)]
     recipe: recipe::Options,
-    /// Print what was created as a JSON object
+    /// Print a summary as a JSON object
     #[arg(long)]
     json: bool,
 }
@@ -67,11 +67,11 @@ enum Ids {
     None,
     /// Each with one or more numbers of at most 64 bits
     Numbers,
-    /// Each with a name; its id is a number that the store gives
+    /// A name each; the store chooses the number that is its id
     Names,
 }
 
-/// What `--json` prints.
+/// The object that `--json` prints.
 #[derive(Serialize)]
 struct Report<'a> {
     store: String,
@@ -111,7 +111,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
             recipe: manifest.recipe.as_deref(),
         });
     }
-    say::summary(format_args!(
+    messages::summary(format_args!(
         "{}: created: design {} for distance {}, {}; {} bits, {}",
         args.store.display(),
         manifest.design,
@@ -137,16 +137,16 @@ impl Ids {
     }
 }
 
-/// The recipe of documents, if it is a store of these.
+/// Returns the recipe, if it is a store of documents.
 fn recipe_of(args: &Args) -> Result<Option<Recipe>, Failure> {
     if args.documents {
         if args.ids.is_some_and(|ids| ids != Ids::Names) {
             return Err(Failure::Usage("a store of documents keeps their names: leave --ids out".to_owned()));
         }
         let (recipe, lists) = args.recipe.load(args.width.as_deref())?;
-        // Refused now rather than when documents come.
+        // Refused now rather than at the first insert of documents.
         for_width!(recipe.width.bits(), F => {
-            drop(Fingerprinter::<F>::with_lists(&recipe, lists).map_err(recipe::usage)?)
+            drop(Fingerprinter::<F>::with_lists(&recipe, lists).map_err(recipe::usage)?);
         });
         return Ok(Some(recipe));
     }

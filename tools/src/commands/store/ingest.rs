@@ -1,23 +1,23 @@
-//! `hamdex store ingest`: index files that were built elsewhere join a store.
+//! `hamdex store ingest`: adds index files to a store.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use hamdex::Fingerprint;
 use hamdex_store::{Store, StoreOptions};
 
-use crate::bars;
 use crate::commands::store::{manifest_of, of_width};
-use crate::counted::counted;
 use crate::failure::Failure;
-use crate::say;
+use crate::messages::{self, counted};
+use crate::progress::Phases;
 
-/// Let index files that `hamdex build` has made join a store, each in one step.
+/// Add index files that `hamdex build` has made to a store, each in one step.
 ///
-/// Every file is read and checked before. It must have the width of the store, and ids if the store has ids; design
-/// and codec may differ. On the same file system the store links the file, otherwise it copies it: the file must not
-/// be changed in place afterwards, but may be deleted.
+/// Every file is read and checked before. It must have the width of the store, and ids if the store has ids;
+/// design and codec may differ. On the same file system the store links the file, otherwise it copies it: the
+/// file must not be changed in place afterwards, but may be deleted.
 ///
-/// A file with names joins a store with names, which moves its ids up behind all that it has given.
+/// A store with names takes files with names, and renumbers their ids to follow its own.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -42,24 +42,18 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 
 fn ingest<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let store = Store::<F>::open(&args.store, StoreOptions::new())?;
-    let bar = bars::of_items("Checking files", args.files.len() as u64);
-    for (done, file) in (0u64..).zip(&args.files) {
-        let outcome = store.ingest(file).map_err(|error| match done {
+    for (done, file) in args.files.iter().enumerate() {
+        let phases = Arc::new(Phases::of_item(done + 1, args.files.len()));
+        let outcome = store.ingest_with(file, phases.reporter());
+        phases.finish();
+        outcome.map_err(|error| match done as u64 {
             0 => Failure::from(error),
-            done => {
-                Failure::from(error).after(format!("{} taken in before it", counted(done, "file", "files")))
-            }
-        });
-        if outcome.is_err() {
-            bar.finish_and_clear();
-        }
-        outcome?;
-        bar.inc(1);
+            done => Failure::from(error).after(format!("{} added before it", counted(done, "file", "files"))),
+        })?;
     }
     store.close()?;
-    bar.finish_and_clear();
-    say::summary(format_args!(
-        "{}: {} taken in",
+    messages::summary(format_args!(
+        "{}: {} added",
         args.store.display(),
         counted(args.files.len() as u64, "file", "files")
     ));

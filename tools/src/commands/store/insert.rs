@@ -1,4 +1,4 @@
-//! `hamdex store insert`: records or documents into a store, all or those that nothing is near to.
+//! `hamdex store insert`: inserts records or documents, all or only those without a near one.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -8,37 +8,36 @@ use hamdex::Fingerprint;
 use hamdex_store::{Durability, Identity, Manifest, Store, StoreOptions};
 use serde::Serialize;
 
-use crate::commands::store::inserter::{Inserter, Wishes};
+use crate::commands::store::inserter::{InsertMode, Inserter};
 use crate::commands::store::records::Records;
 use crate::commands::store::texts::Texts;
 use crate::commands::store::{manifest_of, of_width, print_json};
-use crate::counted::counted;
 use crate::documents::inputs::{self, Reading};
 use crate::documents::recipe;
 use crate::failure::Failure;
 use crate::input::Beside;
-use crate::say;
+use crate::messages::{self, counted};
 use crate::threads::Threads;
 
-/// Records written together, at most.
+/// The most records written together.
 const MAX_BATCH: u32 = 1 << 20;
 
 /// Insert records into a store.
 ///
-/// Reads files, or standard input if none is named (or for -): a fingerprint and an id per record, in a store
-/// without ids a fingerprint alone, in a store with names a fingerprint and a name, in every format that `hamdex
-/// build` reads. A pair that is there already stays.
+/// Reads files, or standard input if none is named (or for -), in every format that `hamdex build` reads: per
+/// record a fingerprint and an id, in a store without ids a fingerprint alone, in a store with names a
+/// fingerprint and a name. Inserting a pair again changes nothing.
 ///
-/// With --documents the inputs are texts, in every format that `hamdex dedup` reads. Their fingerprints are made by
-/// the recipe of the store. Texts too short for a reliable fingerprint are reported and left out.
+/// With --documents the inputs are texts, in every format that `hamdex dedup` reads; the store's recipe makes
+/// their fingerprints. Texts too short for a reliable fingerprint are reported and left out.
 ///
-/// Records are written in batches, each of which is there as a whole after a crash, or not at all. Of a pipe, a
-/// batch is what has come, so that a program that sends records and waits for their acknowledgement gets it before
-/// it sends more. If a record cannot be read, those before it are inserted all the same.
+/// Records are written in batches, each of which survives a crash as a whole or not at all. A batch of a pipe
+/// has the records that have come, so that a program that sends records and waits for their acknowledgement
+/// gets it before it sends more. If a record cannot be read, the records before it are inserted all the same.
 ///
-/// With --unless-near, a record to which something in the store is near is not inserted; a JSON line on standard
-/// output has the record and the nearest fingerprint with its ids, or the names of these. Records of one run see
-/// those before them.
+/// With --unless-near, a record is not inserted if something in the store is near; a JSON line on standard
+/// output has the record and the nearest fingerprint with its ids or names. Earlier records of the same run
+/// count.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -55,7 +54,7 @@ pub(super) struct Args {
     store: PathBuf,
     #[command(flatten)]
     records: Records,
-    /// Where ids come from, in a store with ids [default: pairs]
+    /// The source of ids, in a store with ids [default: pairs]
     #[arg(long, value_enum, conflicts_with = "documents")]
     ids: Option<IdSource>,
     /// The inputs are documents: texts, not fingerprints; FORMAT is as for `hamdex dedup`
@@ -75,19 +74,19 @@ pub(super) struct Args {
     fields: inputs::Fields,
     #[command(flatten)]
     threads: Threads,
-    /// Records per batch, at most
+    /// The most records per batch
     #[arg(long, value_name = "N", default_value_t = 1000,
         value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_BATCH)))]
     batch: u32,
-    /// When a batch is on the disk: sync (before the next), interval=T (at most T later, such as 100ms) or none
-    /// (at the end)
+    /// When batches are synced to disk: sync (each before the next), interval=T (at most T later, such as
+    /// 100ms) or none (at the end)
     #[arg(long, value_name = "WHEN", default_value_t)]
     durability: Durability,
-    /// Insert only what nothing within K bits is there for, and print what is near to the rest
+    /// Insert only records with nothing within K bits in the store, and print the nearest for the others
     #[arg(long, value_name = "K")]
     unless_near: Option<u32>,
-    /// Print a line "acknowledged N" after each batch, as soon as it is as durable as --durability says; N counts
-    /// the records of this run
+    /// Print a line "acknowledged N" after each batch, as soon as it is as durable as --durability says; N
+    /// counts the records of this run
     #[arg(long)]
     acknowledge: bool,
     /// Print a summary as a JSON object, on the last line
@@ -95,7 +94,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// Where ids come from.
+/// The source of ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum IdSource {
     /// Each record is a fingerprint and an id
@@ -104,7 +103,7 @@ enum IdSource {
     Row,
 }
 
-/// What `--json` prints.
+/// The object that `--json` prints.
 #[derive(Serialize)]
 struct Report {
     read: u64,
@@ -119,7 +118,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let refused = |what: &str| Err(Failure::Usage(format!("{}: {what}", args.store.display())));
     let Identity { has_ids, has_names, .. } = manifest.identity;
     if args.documents.is_some() && manifest.recipe.is_none() {
-        return refused("is no store of documents; create one with --documents");
+        return refused("is not a store of documents; create one with --documents");
     }
     if args.documents.is_none() && (args.recipe.recipe.is_some() || args.recipe.files().next().is_some()) {
         return refused("--recipe, --idf and --stop-words are for --documents");
@@ -128,7 +127,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         Some(_) if !has_ids => {
             refused("the store has no ids; leave --ids out, or create a store with --ids numbers")
         }
-        Some(_) if has_names => refused("the store has names, and gives the ids; leave --ids out"),
+        Some(_) if has_names => refused("the store has names, and assigns the ids; leave --ids out"),
         _ => of_width!(manifest, insert(args, &manifest)),
     }
 }
@@ -145,13 +144,13 @@ fn insert<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failur
     };
     let store = Store::<F>::open(&args.store, StoreOptions::new().durability(args.durability))?;
     let Identity { has_ids, has_names, .. } = manifest.identity;
-    let wishes = Wishes {
+    let mode = InsertMode {
         unless_near: args.unless_near,
         acknowledge: args.acknowledge,
         batch: args.batch as usize,
         is_shown: texts.is_some(),
     };
-    let mut inserter = Inserter::new(&store, has_ids, wishes);
+    let mut inserter = Inserter::new(&store, has_ids, mode);
     let outcome = match texts {
         Some(texts) => texts.insert_into(&mut inserter),
         None => {
@@ -166,7 +165,7 @@ fn insert<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failur
         }
     };
     let Inserter { read, near, .. } = inserter;
-    // What has been inserted before a failure stays, so it has to be durable all the same.
+    // Inserts before a failure stay, so they have to be durable all the same.
     let outcome = outcome.and(store.close().map_err(Failure::from));
     outcome.map_err(|failure| {
         failure.after(format!("{} inserted before that", counted(read, "record", "records")))
@@ -177,10 +176,10 @@ fn insert<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failur
         return print_json(&Report { read, inserted: read - near.unwrap_or(0), near, seconds });
     }
     let skipped = match args.unless_near {
-        Some(_) => format!(", {} of them near to others and not inserted", indicatif::HumanCount(near)),
+        Some(_) => format!(", {} of them not inserted, being near to others", indicatif::HumanCount(near)),
         None => String::new(),
     };
-    say::summary(format_args!(
+    messages::summary(format_args!(
         "{}: {} read{skipped} in {seconds:.1} s",
         args.store.display(),
         counted(read, "record", "records")

@@ -1,4 +1,4 @@
-//! Batches into a store, and what there is to say of them.
+//! Inserts batches into a store, and reports on them.
 
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
@@ -7,12 +7,12 @@ use hamdex_store::{Inserted, Operation, Store};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
-use crate::bars;
 use crate::failure::Failure;
 use crate::ids::Ids;
 use crate::input::{Arrivals, Found};
+use crate::progress;
 
-/// What `--unless-near` prints.
+/// The object that `--unless-near` prints.
 #[derive(Serialize)]
 struct Near<'a> {
     fingerprint: String,
@@ -26,52 +26,52 @@ struct Near<'a> {
     ids: Option<Ids<'a>>,
 }
 
-/// Inserts batches, and prints what there is to say of them.
+/// Inserts batches, and prints their outcomes.
 pub(super) struct Inserter<'a, F: Fingerprint> {
     store: &'a Store<F>,
     has_ids: bool,
-    wishes: Wishes,
+    mode: InsertMode,
     output: BufWriter<StdoutLock<'static>>,
     bar: ProgressBar,
     /// Records whose batches have been written.
     pub(super) read: u64,
-    /// How many of them have not been inserted, as something is near.
+    /// Records that were not inserted, as something is near.
     pub(super) near: u64,
 }
 
-/// How records are inserted.
+/// The mode of inserting.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wishes {
-    /// Only those that nothing within this distance is there for.
+pub(super) struct InsertMode {
+    /// The distance within which the store must have nothing for a record to be inserted.
     pub(super) unless_near: Option<u32>,
     /// Whether each batch is acknowledged.
     pub(super) acknowledge: bool,
-    /// Records per batch, at most.
+    /// The most records per batch.
     pub(super) batch: usize,
-    /// Whether somebody else shows how far it is.
+    /// Whether the caller shows progress itself.
     pub(super) is_shown: bool,
 }
 
 impl<'a, F: Fingerprint> Inserter<'a, F> {
-    pub(super) fn new(store: &'a Store<F>, has_ids: bool, wishes: Wishes) -> Self {
-        // Beside lines on a terminal, a bar would be in their way.
-        let prints = wishes.acknowledge || wishes.unless_near.is_some();
-        let is_hidden = wishes.is_shown || (prints && io::stdout().is_terminal());
-        let bar = if is_hidden { ProgressBar::hidden() } else { bars::of_endless_items("Inserting") };
+    pub(super) fn new(store: &'a Store<F>, has_ids: bool, mode: InsertMode) -> Self {
+        // A bar would garble lines on the same terminal.
+        let prints = mode.acknowledge || mode.unless_near.is_some();
+        let is_hidden = mode.is_shown || (prints && io::stdout().is_terminal());
+        let bar = if is_hidden { ProgressBar::hidden() } else { progress::of_endless_items("Inserting") };
         let output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-        Self { store, has_ids, wishes, output, bar, read: 0, near: 0 }
+        Self { store, has_ids, mode, output, bar, read: 0, near: 0 }
     }
 
-    /// Records per batch, at most.
+    /// Returns the most records per batch.
     pub(super) fn batch(&self) -> usize {
-        self.wishes.batch
+        self.mode.batch
     }
 
     /// Inserts all records as they come.
     pub(super) fn insert_all(&mut self, mut arrivals: Arrivals<(F, Found)>) -> Result<(), Failure> {
         let mut records = Vec::new();
         let mut outcome = Ok(());
-        while outcome.is_ok() && arrivals.next(&mut records, self.wishes.batch) {
+        while outcome.is_ok() && arrivals.next(&mut records, self.mode.batch) {
             let (mut pairs, mut named) = (Vec::new(), Vec::new());
             for (number, (fingerprint, found)) in (self.read..).zip(records.drain(..)) {
                 match found {
@@ -87,7 +87,7 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
     }
 
     fn insert(&mut self, batch: &[(F, u64)]) -> Result<(), Failure> {
-        let outcomes = match self.wishes.unless_near {
+        let outcomes = match self.mode.unless_near {
             Some(distance) => self.store.insert_all_unless_near(batch, distance)?,
             None => {
                 let insert = |&(fingerprint, id): &(F, u64)| Operation::Insert(fingerprint, id);
@@ -102,7 +102,7 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
 
     /// Inserts a batch of fingerprints with names.
     pub(super) fn insert_named(&mut self, batch: &[(F, Vec<u8>)]) -> Result<(), Failure> {
-        let outcomes = match self.wishes.unless_near {
+        let outcomes = match self.mode.unless_near {
             Some(distance) => self.store.insert_named_unless_near(batch, distance)?,
             None => {
                 self.store.insert_named(batch)?;
@@ -113,7 +113,7 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
         self.report(described, &outcomes)
     }
 
-    /// Prints what there is to say of a batch that has been written.
+    /// Prints the outcome of a written batch.
     fn report<'b>(
         &mut self,
         batch: impl ExactSizeIterator<Item = (F, Option<u64>, Option<&'b [u8]>)>,
@@ -122,7 +122,7 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
         self.read += batch.len() as u64;
         self.bar.inc(batch.len() as u64);
         self.print_near(batch, outcomes)?;
-        if self.wishes.acknowledge {
+        if self.mode.acknowledge {
             writeln!(self.output, "acknowledged {}", self.read)?;
         }
         // Another program may wait for it.
@@ -130,7 +130,7 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
         Ok(())
     }
 
-    /// Prints a line for each record that something is near to.
+    /// Prints a line for each record that was not inserted.
     fn print_near<'b>(
         &mut self,
         batch: impl Iterator<Item = (F, Option<u64>, Option<&'b [u8]>)>,

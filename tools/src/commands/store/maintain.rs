@@ -1,4 +1,4 @@
-//! `hamdex store flush`, `compact` and `purge`: a store as a whole is brought into another form.
+//! `hamdex store flush`, `compact` and `purge`: maintenance of a whole store.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,13 +9,12 @@ use hamdex_store::{Store, StoreOptions, StoreStats};
 use indicatif::HumanBytes;
 use serde::Serialize;
 
-use crate::bars::{self, Phases};
 use crate::commands::store::{manifest_of, of_width, print_json};
-use crate::counted::counted;
 use crate::failure::Failure;
-use crate::say;
+use crate::messages::{self, counted};
+use crate::progress::{self, Phases};
 
-/// A store as a whole.
+/// The arguments of a maintenance command.
 #[derive(clap::Args)]
 struct Target {
     /// The directory of the store
@@ -28,7 +27,7 @@ struct Target {
 
 /// Write recent records to a file of the store.
 ///
-/// They are durable without it; afterwards the store opens without reading them from the log again.
+/// They are durable without it; the store opens faster afterwards, without reading them from the log.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -41,10 +40,10 @@ pub(super) struct FlushArgs {
     target: Target,
 }
 
-/// Merge all files of a store into one, without what has been removed.
+/// Merge all files of a store into one, without removed records.
 ///
-/// Queries are fastest then. A store merges its files by itself as they become many, so this is only for a store
-/// that is to stay as it is for a while. Needs room on the disk for the new file beside the old ones.
+/// Queries are fastest then. A store merges its files in the background, so this is only for a store that
+/// stays unchanged for a while. Needs free disk space for the new file next to the old ones.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -57,11 +56,11 @@ pub(super) struct CompactArgs {
     target: Target,
 }
 
-/// Take what has been removed off the disk.
+/// Erase removed records from the disk.
 ///
-/// When it ends, no file of the store, logs included, holds a removed record any more. It cannot reach backups,
-/// other links of an ingested file, files that other processes have open, and what a file system or a device keeps
-/// of deleted files.
+/// When it ends, no file of the store, logs included, holds a removed record any more. It cannot erase
+/// backups, other links of an ingested file, files that other processes have open, or data that a file system
+/// or a device keeps of deleted files.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -74,12 +73,12 @@ pub(super) struct PurgeArgs {
     target: Target,
 }
 
-/// What `--json` prints.
+/// The object that `--json` prints.
 #[derive(Serialize)]
 struct Report {
     segments: usize,
     bytes: u64,
-    /// Records that files have lost, where that was the purpose.
+    /// Records erased from files, by a purge.
     #[serde(skip_serializing_if = "Option::is_none")]
     purged: Option<u64>,
     seconds: f64,
@@ -89,7 +88,9 @@ pub(super) fn flush(args: &FlushArgs) -> Result<(), Failure> {
     let manifest = manifest_of(&args.target.store)?;
     of_width!(
         manifest,
-        maintain(&args.target.store, args.target.json, Some("Writing"), |store| store.flush().map(|()| None))
+        maintain(&args.target.store, args.target.json, Some("Writing"), |store, _| store
+            .flush()
+            .map(|()| None))
     )
 }
 
@@ -97,11 +98,8 @@ pub(super) fn compact(args: &CompactArgs) -> Result<(), Failure> {
     let manifest = manifest_of(&args.target.store)?;
     of_width!(
         manifest,
-        maintain(&args.target.store, args.target.json, None, |store| {
-            let phases = Arc::new(Phases::default());
-            let outcome = store.compact_with(phases.reporter());
-            phases.finish();
-            outcome.map(|()| None)
+        maintain(&args.target.store, args.target.json, None, |store, phases| {
+            store.compact_with(phases.reporter()).map(|()| None)
         })
     )
 }
@@ -110,30 +108,33 @@ pub(super) fn purge(args: &PurgeArgs) -> Result<(), Failure> {
     let manifest = manifest_of(&args.target.store)?;
     of_width!(
         manifest,
-        maintain(&args.target.store, args.target.json, Some("Purging"), |store| {
-            let purged = store.purge()?;
-            // No snapshot of this process is open but the one that a merge has just let go.
+        maintain(&args.target.store, args.target.json, None, |store, phases| {
+            let purged = store.purge_with(phases.reporter())?;
+            phases.finish();
+            // This process has no snapshot open but the one that a merge has just released.
             for path in &purged.held {
-                say::caution(format_args!("{}: still in use; purge the store again", path.display()));
+                messages::caution(format_args!("{}: still in use; purge the store again", path.display()));
             }
             Ok(Some(purged.pairs))
         })
     )
 }
 
-/// Opens a store, does something with it as a whole, and says what it is like then. `doing` is shown meanwhile, unless the
-/// work shows how far it is.
+/// Opens a store, runs maintenance on it, and reports its state. A spinner shows `doing`, for work without
+/// progress.
 fn maintain<F: Fingerprint>(
     path: &Path,
     json: bool,
     doing: Option<&'static str>,
-    work: impl FnOnce(&Store<F>) -> Result<Option<u64>, hamdex_store::Error>,
+    work: impl FnOnce(&Store<F>, &Arc<Phases>) -> Result<Option<u64>, hamdex_store::Error>,
 ) -> Result<(), Failure> {
     let started = Instant::now();
-    // Nothing beside the work that was asked for.
+    // No background work next to the one requested.
     let store = Store::<F>::open(path, StoreOptions::new().merges(false))?;
-    let bar = doing.map(bars::of_work);
-    let outcome = work(&store);
+    let bar = doing.map(progress::of_work);
+    let phases = Arc::new(Phases::default());
+    let outcome = work(&store, &phases);
+    phases.finish();
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }
@@ -144,14 +145,14 @@ fn maintain<F: Fingerprint>(
     if json {
         return print_json(&Report { segments: stats.segments.len(), bytes: stats.bytes, purged, seconds });
     }
-    say_what_it_is(path, &stats, purged, seconds);
+    print_summary(path, &stats, purged, seconds);
     Ok(())
 }
 
-fn say_what_it_is(path: &Path, stats: &StoreStats, purged: Option<u64>, seconds: f64) {
+fn print_summary(path: &Path, stats: &StoreStats, purged: Option<u64>, seconds: f64) {
     let purged =
         purged.map_or(String::new(), |purged| format!("{} purged; ", counted(purged, "record", "records")));
-    say::summary(format_args!(
+    messages::summary(format_args!(
         "{}: {purged}{}, {}, in {seconds:.1} s",
         path.display(),
         counted(stats.segments.len() as u64, "segment", "segments"),

@@ -1,15 +1,15 @@
-//! `hamdex store`: a set that grows and shrinks, in a directory.
+//! `hamdex store`: a directory with a set that can be updated.
 //!
-//! - [`create`]: a new one
-//! - [`insert`]: records into it, all or those that nothing is near to; [`inserter`] writes batches of them
-//! - [`remove`]: records out of it, or all with some ids
+//! - [`create`]: creates a store
+//! - [`insert`]: inserts records, all or only those without a near one; [`inserter`] writes batches of them
+//! - [`remove`]: removes records, or everything with some ids
 //! - [`maintain`]: flush, compact, purge
-//! - [`backup`]: a consistent copy
-//! - [`ingest`]: index files that were built elsewhere join it
-//! - [`repair`]: what can be had of a damaged one
-//! - [`stats`]: what it holds, and what that costs
+//! - [`backup`]: makes a consistent copy
+//! - [`ingest`]: adds index files
+//! - [`repair`]: salvages a damaged store
+//! - [`stats`]: counts and costs
 //! - [`records`]: fingerprints, with ids or names, from files or a pipe
-//! - [`texts`]: documents into it
+//! - [`texts`]: documents to insert
 
 mod backup;
 mod create;
@@ -32,11 +32,11 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 
-/// Keep a set of fingerprints that grows and shrinks, in a directory.
+/// Keep an updatable set of fingerprints in a directory.
 ///
-/// A store takes inserts and removals at any time, survives a crash at any moment, and is queried exactly
-/// meanwhile: `hamdex query`, `pairs`, `dump` and `verify` take the directory of a store as they take an index
-/// file, also while another process writes to it. One process at a time writes.
+/// A store takes inserts and removals at any time, survives a crash at any moment, and answers queries
+/// exactly meanwhile: `hamdex query`, `pairs`, `dump` and `verify` take its directory like an index file,
+/// also while another process writes to it. One process at a time can write.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -88,7 +88,7 @@ macro_rules! of_width {
 }
 use of_width;
 
-/// What the manifest of a store says.
+/// Reads the manifest of a store.
 fn manifest_of(path: &Path) -> Result<Manifest, Failure> {
     Ok(hamdex_store::inspect(path)?.manifest)
 }

@@ -7,10 +7,10 @@ use hamdex::Fingerprint;
 use crate::failure::Failure;
 use crate::input::{Arrivals, Beside, Format, Found, Order, has_pipe};
 
-/// Where records come from.
+/// The source of records.
 #[derive(Debug, clap::Args)]
 pub(super) struct Records {
-    /// How the fingerprints are written
+    /// The notation of the fingerprints
     #[arg(long, value_enum, default_value = "auto")]
     pub(super) format: Format,
     /// The column of fingerprints in Parquet, Arrow, CSV and TSV files
@@ -22,7 +22,7 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// Starts to read fingerprints, each with what stands beside it: in tables, in this column.
+    /// Starts to read fingerprints, each with the value next to it: in tables, the one in this column.
     pub(super) fn read<F: Fingerprint>(
         &self,
         beside: Beside,

@@ -1,4 +1,4 @@
-//! `hamdex store remove`: records out of a store, or all with some ids.
+//! `hamdex store remove`: removes records from a store, or everything with some ids.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -8,21 +8,21 @@ use hamdex::Fingerprint;
 use hamdex_store::{Operation, Store, StoreOptions};
 use serde::Serialize;
 
-use crate::bars;
 use crate::commands::store::records::Records;
 use crate::commands::store::{manifest_of, of_width, print_json};
-use crate::counted::counted;
 use crate::failure::Failure;
-use crate::input::{Arrivals, Beside, Format, Found, read_ids, read_names, say_that_it_waits};
-use crate::say;
+use crate::input::{Arrivals, Beside, Format, Found, announce_terminal_input, read_ids, read_names};
+use crate::messages::{self, counted};
+use crate::progress;
 
-/// Records removed together, at most.
+/// The most records removed together.
 const MAX_BATCH: usize = 1 << 14;
 
 /// Remove records from a store.
 ///
-/// Reads files, or standard input if none is named (or for -). What is not there is counted, and is no error.
-/// Removals are durable when the command ends; `hamdex store purge` then takes what has been removed off the disk.
+/// Reads files, or standard input if none is named (or for -). Records that are not in the store are counted;
+/// they are no error. Removals are durable when the command ends; `hamdex store purge` then erases the
+/// records from the disk.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -42,35 +42,36 @@ pub(super) struct Args {
     /// The column of ids in tables
     #[arg(long, value_name = "NAME", default_value = "id")]
     id_field: String,
-    /// What a record is [default: pairs in a store with ids, names in one with names, none in one without ids]
+    /// The form of a record [default: pairs in a store with ids, names in one with names, none in one without
+    /// ids]
     #[arg(long, value_enum)]
     ids: Option<Ids>,
-    /// Print what was removed as a JSON object
+    /// Print a summary as a JSON object
     #[arg(long)]
     json: bool,
 }
 
-/// What a record is.
+/// The form of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Ids {
-    /// A fingerprint and an id: that pair goes
+    /// A fingerprint and an id: removes that pair
     Pairs,
-    /// A fingerprint: all its pairs go
+    /// A fingerprint: removes all its pairs
     None,
-    /// A decimal id, one per line: all pairs with it go. All that is stored is read for it, once
+    /// A decimal id per line: removes all pairs with it. Reads the whole store, once
     Only,
-    /// A name, one per line, in a store with names: all that is called so goes. All that is stored is read for it
+    /// A name per line, in a store with names: removes everything with that name. Reads the whole store
     Names,
 }
 
-/// What has been removed; what `--json` prints.
+/// The removals, as `--json` prints them.
 #[derive(Debug, Default, Serialize)]
 struct Removed {
     /// Records.
     read: u64,
     /// Pairs; of a store without ids, fingerprints.
     removed: u64,
-    /// Records of which nothing was there; of ids it is not known.
+    /// Records that were not in the store; unknown for ids.
     #[serde(skip_serializing_if = "Option::is_none")]
     absent: Option<u64>,
 }
@@ -116,10 +117,10 @@ fn remove<F: Fingerprint>(args: &Args, ids: Ids) -> Result<(), Failure> {
     outcome.map_err(|failure| {
         failure.after(format!("{} removed before that", counted(removed.read, "record", "records")))
     })?;
-    if args.json { print_json(&removed) } else { say_removed(&args.store, ids, &removed) }
+    if args.json { print_json(&removed) } else { summarize(&args.store, ids, &removed) }
 }
 
-fn say_removed(store: &Path, ids: Ids, removed: &Removed) -> Result<(), Failure> {
+fn summarize(store: &Path, ids: Ids, removed: &Removed) -> Result<(), Failure> {
     let read = match ids {
         Ids::Only => counted(removed.read, "id", "ids"),
         Ids::Names => counted(removed.read, "name", "names"),
@@ -130,13 +131,13 @@ fn say_removed(store: &Path, ids: Ids, removed: &Removed) -> Result<(), Failure>
         _ => String::new(),
     };
     let pairs = counted(removed.removed, "pair", "pairs");
-    say::summary(format_args!("{}: {read} read, {pairs} removed{absent}", store.display()));
+    messages::summary(format_args!("{}: {read} read, {pairs} removed{absent}", store.display()));
     Ok(())
 }
 
-/// Removes all pairs with the ids that the inputs have: all of them, or none.
+/// Removes all pairs with the ids of the inputs: all of them, or none.
 fn of_ids<F: Fingerprint>(store: &Store<F>, args: &Args, removed: &mut Removed) -> Result<(), Failure> {
-    say_that_it_waits(&args.records.inputs);
+    announce_terminal_input(&args.records.inputs);
     let mut ids = HashSet::new();
     read_ids(&args.records.inputs, &mut |id| {
         ids.insert(id);
@@ -146,9 +147,9 @@ fn of_ids<F: Fingerprint>(store: &Store<F>, args: &Args, removed: &mut Removed) 
     Ok(())
 }
 
-/// Removes all pairs whose ids have the names that the inputs have: all of them, or none.
+/// Removes all pairs whose ids have the names of the inputs: all of them, or none.
 fn of_names<F: Fingerprint>(store: &Store<F>, args: &Args, removed: &mut Removed) -> Result<(), Failure> {
-    say_that_it_waits(&args.records.inputs);
+    announce_terminal_input(&args.records.inputs);
     let mut names = HashSet::new();
     read_names(&args.records.inputs, &mut |name| {
         names.insert(name.to_vec());
@@ -164,7 +165,7 @@ fn of_records<F: Fingerprint>(
     mut arrivals: Arrivals<(F, Found)>,
     removed: &mut Removed,
 ) -> Result<(), Failure> {
-    let bar = bars::of_endless_items("Removing");
+    let bar = progress::of_endless_items("Removing");
     let mut records = Vec::new();
     while arrivals.next(&mut records, MAX_BATCH) {
         let count = records.len() as u64;
@@ -186,14 +187,14 @@ fn of_records<F: Fingerprint>(
     arrivals.end()
 }
 
-/// Removes all pairs of fingerprints. Returns how many, and of how many fingerprints there was none.
+/// Removes all pairs of fingerprints. Returns the number of pairs, and of fingerprints that had none.
 fn of_fingerprints<F: Fingerprint>(store: &Store<F>, records: &[(F, Found)]) -> Result<(u64, u64), Failure> {
     let snapshot = store.snapshot();
     let (mut absent, mut seen) = (0, HashSet::new());
     let mut present = Vec::new();
     for (fingerprint, _) in records {
         let fingerprint = *fingerprint;
-        // Nobody else writes: this is the one process that may, and this its one thread.
+        // This process is the only writer, with this one thread.
         if seen.insert(fingerprint) && snapshot.contains(fingerprint)? {
             present.push(fingerprint);
         } else {

@@ -1,27 +1,27 @@
-//! `hamdex store repair`: what can be had of a damaged store.
+//! `hamdex store repair`: salvages a damaged store.
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use hamdex_store::{Repaired, RepairedFile};
 use indicatif::HumanCount;
 use serde::Serialize;
 
-use crate::bars;
 use crate::commands::store::print_json;
-use crate::counted::counted;
 use crate::failure::Failure;
-use crate::say;
+use crate::messages::{self, counted};
+use crate::progress::Phases;
 
-/// Make a damaged store usable again, with all that can still be read.
+/// Make a damaged store usable again, with everything that can still be read.
 ///
-/// Saves what the files of the store prove: the manifest or its copy, every whole record of the logs, every whole block
-/// of the segments, in whichever table. Prints what was wrong with each file, and what was saved, lost or may be back:
-/// removals that cannot be read are forgotten. What was damaged is kept in the directory `damaged` of the store. A store
-/// that is whole stays as it is.
+/// Salvages the manifest or its copy, every whole record of the logs, and every whole block of the segments,
+/// in any table. Prints the problems of each file, and the number of records saved, lost or possibly back:
+/// removals that cannot be read are forgotten. Damaged files are kept in the directory `damaged` of the
+/// store. An undamaged store is not changed.
 ///
-/// The exit code is 0 if nothing is missing and nothing that was removed can be back, and otherwise 3; a backup is
-/// better then.
+/// The exit code is 0 if nothing is lost and no removed record can be back, and otherwise 3: restoring a
+/// backup is better then.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -34,12 +34,12 @@ pub(super) struct Args {
     /// The directory of the store
     #[arg(value_name = "DIR")]
     store: PathBuf,
-    /// Print what was found and done as a JSON object
+    /// Print the problems and the outcome as a JSON object
     #[arg(long)]
     json: bool,
 }
 
-/// The object that `--json` prints. Lost and returned records are counts at most.
+/// The object that `--json` prints. The counts of lost and returned records are upper bounds.
 #[derive(Serialize)]
 struct Report {
     complete: bool,
@@ -96,14 +96,14 @@ impl From<&Repaired> for Report {
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    let bar = bars::of_work("Reading everything");
-    let outcome = hamdex_store::repair(&args.store);
-    bar.finish_and_clear();
+    let phases = Arc::new(Phases::default());
+    let outcome = hamdex_store::repair_with(&args.store, phases.reporter());
+    phases.finish();
     let repaired = outcome?;
     if args.json {
         print_json(&Report::from(&repaired))?;
     } else if repaired.was_whole() {
-        say::summary(format_args!("{}: whole; nothing was changed", args.store.display()));
+        messages::summary(format_args!("{}: whole; nothing was changed", args.store.display()));
     } else {
         print(&repaired)?;
     }
@@ -123,12 +123,12 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     )))
 }
 
-/// The problems of a file, each with its path.
+/// Returns the problems of a file, each with its path.
 fn problems(file: &RepairedFile) -> impl Iterator<Item = String> + '_ {
     file.problems.iter().map(|problem| format!("{}: {problem}", file.path.display()))
 }
 
-/// Prints what was wrong with each file, and what has become of it.
+/// Prints the problems of each file, and its fate.
 fn print(repaired: &Repaired) -> Result<(), Failure> {
     let mut output = std::io::stdout().lock();
     for file in &repaired.files {
@@ -146,8 +146,8 @@ fn print(repaired: &Repaired) -> Result<(), Failure> {
         }
     }
     if repaired.is_complete() {
-        say::summary(format_args!(
-            "repaired: nothing is missing, and nothing is back; the store has {}",
+        messages::summary(format_args!(
+            "repaired: nothing is lost, and no removed record is back; the store has {}",
             counted(repaired.pairs_after, "record", "records")
         ));
     }

@@ -1,4 +1,4 @@
-//! `hamdex store stats`: what a store holds, and what that costs.
+//! `hamdex store stats`: the counts of a store, and their costs.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,19 +9,19 @@ use hamdex_store::{Health, Manifest, StoreReader, StoreStats};
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
 
-use crate::bars;
 use crate::commands::store::{manifest_of, of_width, print_json};
-use crate::counted::counted;
 use crate::failure::Failure;
+use crate::messages::counted;
+use crate::progress;
 
-/// Show what a store holds, and what that costs.
+/// Show the counts of a store, and their costs.
 ///
-/// From counts that are kept, so that little is read. Counts are upper bounds where the same record may lie in
-/// several files of the store, or where a fingerprint has lost only some of its ids; `--exact` counts. `hamdex dump`
-/// shows each file.
+/// Reads little, as the store keeps counts. They are upper bounds if several files of the store may have the
+/// same record, or if a fingerprint has lost only some of its ids; `--exact` counts. `hamdex dump` shows each
+/// file.
 ///
-/// Where a process has the store open for writing, its health is shown as well: flushes, merges or syncs that fail and
-/// what ends that, and whether writers are held back.
+/// If a process has the store open for writing, its health is shown as well: flushes, merges or syncs that
+/// fail, the remedy, and whether writers are held back.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -35,7 +35,7 @@ pub(super) struct Args {
     /// The directory of the store
     #[arg(value_name = "DIR")]
     store: PathBuf,
-    /// Count exactly, which reads all of the store unless its counts are exact anyway
+    /// Count exactly, which reads the whole store unless its counts are exact anyway
     #[arg(long)]
     exact: bool,
     /// Print a JSON object
@@ -43,12 +43,12 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// What `--json` prints.
+/// The object that `--json` prints.
 #[derive(Serialize)]
 struct Report {
     fingerprints: u64,
     ids: u64,
-    /// Whether these two are exact, or what there is at most.
+    /// Whether these two are exact, or upper bounds.
     is_exact: bool,
     segments: usize,
     bytes: u64,
@@ -57,7 +57,7 @@ struct Report {
     removed: u64,
     batches: u64,
     write_amplification: f64,
-    /// Of the process that has the store open for writing.
+    /// The health of the process that has the store open for writing.
     health: Option<Writing>,
 }
 
@@ -67,14 +67,14 @@ struct Writing {
     holder: String,
     merges: String,
     pressure: String,
-    /// Writes that wait for others.
+    /// The number of waiting writes.
     queue: usize,
-    /// How long the oldest write waits for a sync.
+    /// The time for which the oldest write has waited for a sync.
     unsynced_seconds: Option<f64>,
     failures: Vec<Failing>,
 }
 
-/// Work that fails in the background.
+/// Background work that fails.
 #[derive(Serialize)]
 struct Failing {
     work: String,
@@ -115,7 +115,7 @@ fn stats<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failure
     let reader = StoreReader::<F>::open(&args.store)?;
     let mut stats = reader.stats();
     if args.exact && !stats.is_exact {
-        let bar = bars::of_work("Counting");
+        let bar = progress::of_work("Counting");
         let count = reader.snapshot().count();
         bar.finish_and_clear();
         let count = count?;

@@ -1,4 +1,4 @@
-//! Documents into a store: fingerprints by its recipe, and names.
+//! Inserts documents into a store: fingerprints by its recipe, and names.
 
 use std::path::Path;
 use std::time::Instant;
@@ -13,14 +13,14 @@ use crate::documents::inputs::Reading;
 use crate::documents::{recipe, report};
 use crate::failure::Failure;
 
-/// Documents that are to be inserted.
+/// Documents to insert.
 pub(super) struct Texts<F> {
     reading: Reading,
     fingerprinter: Fingerprinter<F>,
 }
 
 impl<F: Fingerprint> Texts<F> {
-    /// By the recipe of the store, which a recipe among the options must be.
+    /// The recipe of the store; options must not contradict it.
     pub(super) fn new(
         reading: Reading,
         store: &Path,
@@ -34,7 +34,7 @@ impl<F: Fingerprint> Texts<F> {
         Ok(Self { reading, fingerprinter })
     }
 
-    /// Reads all of them, and inserts them batch by batch.
+    /// Reads all documents, and inserts them batch by batch.
     pub(super) fn insert_into(self, inserter: &mut Inserter<'_, F>) -> Result<(), Failure> {
         let started = Instant::now();
         let (mut batch, mut too_short) = (Vec::new(), TooShort::default());
@@ -48,7 +48,7 @@ impl<F: Fingerprint> Texts<F> {
             inserter.insert_named(&std::mem::take(&mut batch))
         };
         let outcome = self.reading.read(|documents| documents.fingerprint(&self.fingerprinter, &mut sink));
-        // What has been read before a failure is inserted all the same.
+        // Documents read before a failure are inserted all the same.
         if !batch.is_empty() {
             inserter.insert_named(&batch)?;
         }

@@ -1,6 +1,6 @@
-//! `hamdex verify`: whether a file, a store or a set of shards is whole.
+//! `hamdex verify`: checks a file, a store or a set of shards.
 //!
-//! - [`whole`]: what was read and found right
+//! - [`whole`]: the report on an undamaged one
 
 mod whole;
 
@@ -11,19 +11,19 @@ use std::sync::Arc;
 use hamdex::VerifyOptions;
 use serde::Serialize;
 
-use crate::bars::Phases;
 use crate::failure::Failure;
+use crate::progress::Phases;
 use crate::set;
 use crate::threads::Threads;
 use whole::{Contents, Whole};
 
 /// Read a whole index file, store or set of shards and check everything in it.
 ///
-/// Checks all checksums and padding, the order of entries and keys, counts, codebooks, ids and their names, and
-/// that all tables hold the same fingerprints; of a store, all its files, removals, logs and the manifest;
-/// of a set of shards, all its files, that each is the one that the manifest names, and of families that every
-/// fingerprint is in the right shard of each. Exits with 3 if something is damaged. What a crash has
-/// left in a store, and its next writer removes, is no damage: it is printed.
+/// Checks all checksums and padding, the order of entries and keys, counts, codebooks, ids and their names,
+/// and that all tables hold the same fingerprints; in a store, all its files, removals, logs and the
+/// manifest; in a set of shards, all its files, that each is the one that the manifest names, and with
+/// families that every fingerprint is in the right shard of each. The exit code is 3 if something is damaged.
+/// Leftovers of a crash in a store, which its next writer removes, are no damage: they are printed.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -43,7 +43,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// What `--json` prints.
+/// The object that `--json` prints.
 #[derive(Serialize)]
 struct Report<'a> {
     ok: bool,

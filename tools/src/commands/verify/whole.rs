@@ -1,4 +1,4 @@
-//! What was read and found right.
+//! The report on an undamaged file, store or set of shards.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -8,16 +8,16 @@ use hamdex_any::Kind;
 use indicatif::HumanBytes;
 use serde::Serialize;
 
-use crate::counted::counted;
+use crate::messages::counted;
 
-/// The amounts that were read and found right.
+/// The amounts that were read and checked.
 pub(super) struct Whole {
     pub(super) kind: Kind,
     pub(super) has_names: bool,
     pub(super) verified: Verified,
 }
 
-/// What `--json` prints of it.
+/// The amounts, as `--json` prints them.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum Contents<'a> {
@@ -44,7 +44,7 @@ pub(super) enum Contents<'a> {
         families: usize,
         bytes: u64,
         blocks: u64,
-        /// In one family; of layout `hash` at most.
+        /// In one family; an upper bound for the layout `hash`.
         fingerprints: u64,
         ids: u64,
         notes: &'a [String],

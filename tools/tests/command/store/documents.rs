@@ -72,7 +72,7 @@ fn the_recipe_is_that_of_the_store() {
     assert!(dump["recipe"].as_str().unwrap().starts_with("hamdex-simhash/1 width=64 "), "{dump}");
     scratch.output(&["store", "create", "plain"]);
     let (code, text) = scratch.failure(&["store", "insert", "plain", "--documents", "in.jsonl"]);
-    assert!(text.contains("plain: is no store of documents") && code == 2, "{text}");
+    assert!(text.contains("plain: is not a store of documents") && code == 2, "{text}");
     let (code, text) = scratch.failure(&["store", "create", "t", "--recipe", "default"]);
     assert!(text.contains("--documents") && code == 2, "{text}");
     let (code, text) = scratch.failure(&["store", "create", "t", "--documents", "--ids", "numbers"]);
@@ -91,7 +91,7 @@ fn fingerprints_made_elsewhere_keep_their_names() {
     let (code, text) = scratch.failure(&["store", "insert", "s", "pairs.txt"]);
     assert!(text.contains("a tab and a name") && code == 1, "{text}");
     let (code, text) = scratch.failure(&["store", "insert", "s", "--ids", "row", "pairs.txt"]);
-    assert!(text.contains("gives the ids") && code == 2, "{text}");
+    assert!(text.contains("assigns the ids") && code == 2, "{text}");
     scratch.output(&["build", "-o", "named.hamdex", "--ids", "names", "phash.txt"]);
     scratch.output(&["store", "create", "plain"]);
     let (code, text) = scratch.failure(&["store", "ingest", "plain", "named.hamdex"]);

@@ -122,6 +122,6 @@ fn a_file_that_does_not_fit_is_not_taken_in() {
         assert_eq!(dumped(&scratch, "s"), before);
     }
     let (_, text) = scratch.failure(&["store", "ingest", "s", "good.hamdex", "bare.hamdex"]);
-    assert!(text.ends_with("; 1 file taken in before it\n"), "{text}");
+    assert!(text.ends_with("; 1 file added before it\n"), "{text}");
     assert_eq!(dumped(&scratch, "s").lines().count(), 5);
 }

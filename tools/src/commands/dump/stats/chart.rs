@@ -1,7 +1,7 @@
-//! A bar chart as a piece of HTML.
+//! Bar charts as HTML.
 //!
-//! The bars are an SVG that is stretched to the width of the page. The labels are HTML beside it, placed by
-//! percentages: so letters keep their size and shape at any width.
+//! The bars are an SVG that is stretched to the width of the page. The labels are HTML next to it, placed by
+//! percentages, so that letters keep their size and shape at any width.
 
 use std::fmt::Write;
 
@@ -12,23 +12,23 @@ use crate::commands::dump::stats::escape::escape;
 /// Intervals between two labels of the axis below the bars.
 const INTERVALS: usize = 8;
 
-/// Lines across the bars, at most, the floor not counted.
+/// The most lines across the bars, without the floor.
 const MAX_LINES: u64 = 4;
 
-/// The share of its place that a bar fills.
+/// The share of its slot that a bar fills.
 const BAR_WIDTH: f64 = 0.9;
 
-/// What a chart shows.
+/// The data of a chart.
 pub(super) struct Chart<'a> {
-    /// What the chart is about, for those who hear it.
+    /// The subject of the chart, for screen readers.
     pub(super) description: &'a str,
     /// The height of each bar.
     pub(super) counts: &'a [u64],
-    /// A line to compare the bars with.
+    /// A line of expected heights.
     pub(super) expected: Option<&'a [f64]>,
-    /// The name of the bar of that number.
+    /// Returns the label of a bar.
     pub(super) name: &'a dyn Fn(usize) -> String,
-    /// What the axis below the bars shows.
+    /// The title of the axis below the bars.
     pub(super) axis: &'a str,
 }
 
@@ -45,7 +45,7 @@ impl Chart<'_> {
         format!(
             "<figure>\n<div class=\"y\" style=\"width:{}ch\">{}</div>\n{}<div class=\"x\">{}</div>\n\
              <figcaption>{}</figcaption>\n</figure>\n",
-            // Room between the longest label and the bars.
+            // Space between the longest label and the bars.
             longest + 2,
             beside.collect::<String>(),
             self.svg(&lines, top),
@@ -59,12 +59,13 @@ impl Chart<'_> {
         self.counts.iter().copied().max().unwrap_or(0).max(expected.ceil() as u64)
     }
 
-    /// Where the middle of a bar is, in bars.
+    /// Returns the middle of a bar, in bars.
     fn middle(&self, bar: usize) -> f64 {
         bar as f64 + BAR_WIDTH / 2.0
     }
 
-    /// Lines, bars and the expected line; one unit across is a bar, one down is one hundredth of the height.
+    /// Returns lines, bars and the expected line; the unit is a bar across and one hundredth of the height
+    /// down.
     fn svg(&self, lines: &[u64], top: f64) -> String {
         let down = |count: f64| 100.0 * (1.0 - count / top);
         let width = self.counts.len();
@@ -102,20 +103,21 @@ impl Chart<'_> {
     }
 }
 
-/// A label at that share of the axis.
+/// Returns a label at a share of the axis.
 fn label(side: &str, share: f64, text: &str) -> String {
     format!("<span style=\"{side}:{:.2}%\">{}</span>", share * 100.0, escape(text))
 }
 
-/// The bars with a label: the first, the last, and some at equal distances between.
+/// Returns the bars with a label: the first, the last, and some at equal distances between.
 fn labelled(bars: usize) -> impl Iterator<Item = usize> {
     let step = (bars / INTERVALS).max(1);
     let last = bars.saturating_sub(1);
-    // The last but one label would touch the last if it stood closer than half a step.
+    // The last label but one is left out if it would touch the last.
     (0..last).step_by(step).filter(move |bar| (last - bar) * 2 >= step).chain([last])
 }
 
-/// Where lines are drawn: multiples of a round number, from 0 to the first that is not below `highest`.
+/// Returns the heights of the lines: multiples of a round number, from 0 to the first that is not below
+/// `highest`.
 fn lines(highest: u64) -> Vec<u64> {
     let round = (0u32..).flat_map(|zeros| [1, 2, 5].map(|digit| digit * 10u64.saturating_pow(zeros)));
     let step =

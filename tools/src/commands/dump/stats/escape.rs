@@ -1,6 +1,6 @@
-//! Text inside HTML.
+//! Escapes text for HTML.
 
-/// The text as it stands in HTML, in an attribute too.
+/// Returns the text as HTML, also for attributes.
 pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -1,4 +1,4 @@
-//! One walk over the fingerprints, and what it counts.
+//! Counts everything in one pass over the fingerprints.
 
 use hamdex::{Fingerprint, Index};
 use indicatif::HumanCount;
@@ -6,22 +6,22 @@ use indicatif::HumanCount;
 use crate::documents::report::plain;
 use crate::failure::Failure;
 
-/// Leading bits by which fingerprints are counted.
+/// The number of leading bits by which fingerprints are counted.
 pub(super) const LEADING_BITS: u32 = 8;
 
-/// Fingerprints of the sample whose pairs are compared: two million pairs.
+/// The size of the sample whose pairs are compared: two million pairs.
 const SAMPLE: u64 = 2000;
 
-/// Spikes that are shown, at most.
+/// The most spikes that are shown.
 const MAX_SPIKES: usize = 10;
 
-/// Ids of a spike that are shown, at most.
+/// The most ids that are shown of a spike.
 const MAX_SHOWN_IDS: usize = 3;
 
-/// Leading bits are a spike where they are this many times as frequent as by chance.
+/// Leading bits this many times as frequent as by chance are a spike.
 const SPIKE: f64 = 4.0;
 
-/// How the fingerprints are spread.
+/// The distribution of the fingerprints.
 pub(super) struct Spread {
     pub(super) fingerprints: u64,
     pub(super) bits: u32,
@@ -29,15 +29,15 @@ pub(super) struct Spread {
     pub(super) leading: Vec<u64>,
     /// Leading bits with many distinct fingerprints: the bits, and the number of fingerprints.
     pub(super) crowded: Vec<(usize, u64)>,
-    /// Fingerprints with several ids, those with the most first. `None` in an index without ids.
+    /// Fingerprints with several ids, those with the most first. `None` for an index without ids.
     pub(super) spikes: Option<Vec<Spike>>,
-    /// Whether the ids shown are names of documents.
+    /// Whether ids are shown as names of documents.
     pub(super) has_names: bool,
     pub(super) ids: u64,
-    /// Pairs of the sample by their distance.
+    /// The number of pairs of the sample at each distance.
     pub(super) distances: Vec<u64>,
     pub(super) sampled: u64,
-    /// How often each h occurs between neighbours of table 0.
+    /// The number of occurrences of each h between neighbours of table 0.
     pub(super) h: Vec<u64>,
 }
 
@@ -45,14 +45,14 @@ pub(super) struct Spread {
 pub(super) struct Spike {
     /// In hexadecimal.
     pub(super) fingerprint: String,
-    /// How many ids it has.
+    /// The number of ids.
     pub(super) ids: u64,
-    /// The first of them: names of documents where there are names.
+    /// The first ids: names of documents if there are names.
     pub(super) first_ids: Vec<String>,
 }
 
 impl Spike {
-    /// The first ids, and how many more there are.
+    /// Returns the first ids, and the number of others.
     pub(super) fn shown_ids(&self) -> String {
         let more = self.ids - self.first_ids.len() as u64;
         let more = if more == 0 { String::new() } else { format!(" and {} more", HumanCount(more)) };
@@ -60,7 +60,7 @@ impl Spike {
     }
 }
 
-/// Reads all fingerprints; shows ids by their names, where there are names.
+/// Reads all fingerprints; shows ids by their names, if they have names.
 pub(super) fn gather<F: Fingerprint>(
     index: &Index<F>,
     names: Option<hamdex::Names<'_>>,
@@ -93,7 +93,7 @@ pub(super) fn gather<F: Fingerprint>(
         .iter()
         .copied()
         .enumerate()
-        // Of a few fingerprints some always meet.
+        // Among a few fingerprints, some always coincide.
         .filter(|&(_, count)| count as f64 > (expected * SPIKE).max(8.0))
         .collect();
     crowded.sort_by_key(|&(bits, count)| (std::cmp::Reverse(count), bits));
@@ -143,7 +143,8 @@ fn remember<F: Fingerprint>(spikes: &mut Vec<(u64, F)>, ids: u64, fingerprint: F
 }
 
 impl Spread {
-    /// How many pairs uniform fingerprints would have at each distance, of as many pairs in all.
+    /// Returns the number of pairs of uniform fingerprints expected at each distance, for as many pairs in
+    /// all.
     pub(super) fn expected_distances(&self) -> Vec<f64> {
         let pairs: u64 = self.distances.iter().sum();
         let mut share = 0.5f64.powi(self.bits as i32);

@@ -1,4 +1,4 @@
-//! The spread for programs.
+//! Prints the distribution as JSON.
 
 use std::io::{self, Write};
 
@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::commands::dump::stats::gather::{LEADING_BITS, Spike, Spread};
 
-/// Prints an object. Counts that belong to numbers (leading bits, distances, h) are arrays with an item for
-/// each number from 0 on.
+/// Prints an object. Counts by number (leading bits, distances, h) are arrays with an item for each number
+/// from 0 on.
 pub(super) fn print(spread: &Spread, output: &mut impl Write) -> io::Result<()> {
     let crowded: Vec<Value> = spread
         .crowded

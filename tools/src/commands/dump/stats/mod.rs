@@ -1,9 +1,9 @@
-//! `hamdex dump --stats`: how the fingerprints are spread.
+//! `hamdex dump --stats`: the distribution of the fingerprints.
 //!
-//! - [`gather`]: what is counted
-//! - [`text`]: for a terminal
-//! - [`json`]: for programs
-//! - [`page`]: as one HTML page; [`chart`] and [`escape`] are parts of it
+//! - [`gather`]: the counts of fingerprints
+//! - [`text`]: the output on a terminal
+//! - [`json`]: the output as JSON
+//! - [`page`]: an HTML page; [`chart`] and [`escape`] are parts of it
 
 mod chart;
 mod escape;
@@ -20,15 +20,15 @@ use hamdex_atomic_file::AtomicFile;
 
 use crate::failure::Failure;
 
-/// How the statistics are written.
+/// The output format of the statistics.
 pub(super) enum Form {
     Text,
     Json,
-    /// As a page in a file of its own.
+    /// As an HTML page in a separate file.
     Page(AtomicFile),
 }
 
-/// Prints the statistics, or writes them as a page.
+/// Prints the statistics, or writes the page.
 pub(super) fn print<F: Fingerprint>(
     path: &Path,
     index: &Index<F>,

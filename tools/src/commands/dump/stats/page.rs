@@ -1,4 +1,4 @@
-//! The spread as one HTML page that loads nothing else.
+//! Writes the distribution as one HTML page that loads nothing else.
 
 use std::path::Path;
 
@@ -7,9 +7,9 @@ use indicatif::HumanCount;
 use crate::commands::dump::stats::chart::Chart;
 use crate::commands::dump::stats::escape::escape;
 use crate::commands::dump::stats::gather::{LEADING_BITS, Spike, Spread};
-use crate::counted::counted;
+use crate::messages::counted;
 
-/// Colours follow the reader's choice of a light or a dark page.
+/// The styles; colours follow the reader's choice of a light or a dark page.
 const STYLE: &str = "\
 :root { color-scheme: light dark; --text: #222; --ground: #fff; --grid: #ccc; --bar: #0072b2; --expected: #d55e00; }
 @media (prefers-color-scheme: dark) {
@@ -38,7 +38,7 @@ th { white-space: nowrap; }
 td.count, th.count { text-align: right; white-space: nowrap; }
 ";
 
-/// The whole page.
+/// Returns the whole page.
 pub(super) fn page(path: &Path, spread: &Spread) -> String {
     let name = escape(&path.display().to_string());
     let fingerprints = counted(spread.fingerprints, "distinct fingerprint", "distinct fingerprints");
@@ -133,7 +133,7 @@ fn section(title: &str, contents: &str) -> String {
     format!("<h2>{}</h2>\n{contents}", escape(title))
 }
 
-/// A table of texts; the second column is a count. Nothing where there are no rows.
+/// Returns a table of texts, whose second column is a count; an empty string if there are no rows.
 fn table<const N: usize>(headings: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
     let line = |cell: &str, cells: &[String]| -> String {
         let cells = cells.iter().enumerate().map(|(column, text)| {

@@ -1,4 +1,4 @@
-//! The spread for a terminal.
+//! Prints the distribution on a terminal.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -6,12 +6,12 @@ use std::path::Path;
 use indicatif::HumanCount;
 
 use crate::commands::dump::stats::gather::{LEADING_BITS, Spread};
-use crate::counted::counted;
+use crate::messages::counted;
 
-/// Characters of the longest bar.
+/// The length of the longest bar, in characters.
 const BAR: usize = 50;
 
-/// Leading bits are shown by this many, not by all.
+/// The number of leading bits shown; more are counted.
 const SHOWN_BITS: u32 = 5;
 
 pub(super) fn print(path: &Path, spread: &Spread, output: &mut impl Write) -> io::Result<()> {
@@ -58,7 +58,7 @@ pub(super) fn print(path: &Path, spread: &Spread, output: &mut impl Write) -> io
 
     writeln!(
         output,
-        "\ndistances between the pairs of {}, beside those of uniform ones",
+        "\ndistances between the pairs of {}, compared with uniform ones",
         counted(spread.sampled, "fingerprint", "fingerprints")
     )?;
     bars(&spread.distances, Some(&spread.expected_distances()), |distance| distance.to_string(), output)?;
@@ -67,7 +67,7 @@ pub(super) fn print(path: &Path, spread: &Spread, output: &mut impl Write) -> io
     bars(&spread.h, None, |h| h.to_string(), output)
 }
 
-/// A line for each count that is not zero.
+/// Prints a line for each count that is not zero.
 fn bars(
     counts: &[u64],
     expected: Option<&[f64]>,

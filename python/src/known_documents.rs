@@ -1,4 +1,4 @@
-//! Texts against an index, a set of shards or a snapshot of a store.
+//! Compares texts with the known documents of an index, a set of shards or a store's snapshot.
 
 use std::path::PathBuf;
 
@@ -14,16 +14,16 @@ use crate::errors::OrRaise;
 use crate::index::Handle;
 use crate::query::text_of;
 use crate::recipe;
-use crate::rows::Labels;
+use crate::result_rows::Labels;
 use crate::snapshot::Snapshot;
 use crate::store::Store;
 use crate::width::Width;
 use crate::work::Watch;
 
-/// The documents that are known already.
-pub(crate) struct Against(AnySet);
+/// The known documents.
+pub(crate) struct KnownDocuments(AnySet);
 
-impl Against {
+impl KnownDocuments {
     /// Takes an open index or store, or the path of one, or of a set of shards.
     pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(index) = object.cast::<Handle>() {
@@ -38,30 +38,30 @@ impl Against {
         let path = object.extract::<PathBuf>().map_err(|_| {
             let class = object.get_type().name().map_or_else(|_| "that".to_owned(), |name| name.to_string());
             PyTypeError::new_err(format!(
-                "against cannot be a {class}: an index, a store, or the path of one or of a set of shards"
+                "against must be an index, a store, or the path of one or of a set of shards, not {class}"
             ))
         })?;
         object.py().detach(|| hamdex_any::open(&path)).or_raise().map(Self)
     }
 
-    /// The recipe by which texts are to be held against it: its own, or if it has none, the one that is given.
+    /// Returns the recipe of the known documents; `given`, if they have none.
     pub(crate) fn recipe(&self, given: Option<&str>) -> PyResult<Recipe> {
         let width = self.0.description().width;
-        let given = given.map(|text| recipe::of_width(text, width, "what they are held against has"));
+        let given = given.map(|text| recipe::of_width(text, width, "the known documents have"));
         let own = stored_recipe(&self.0.description().metadata).or_raise()?;
         match (own, given.transpose()?) {
             (Some(own), Some(given)) if own != given => Err(PyValueError::new_err(format!(
-                "what texts are held against was built by the recipe \"{own}\", not by \"{given}\": leave recipe out"
+                "the known documents have the recipe \"{own}\", not \"{given}\": leave recipe out"
             ))),
             (Some(recipe), _) | (None, Some(recipe)) => Ok(recipe),
             (None, None) => Err(PyValueError::new_err(
-                "what texts are held against was built of fingerprints and does not say how they are made of texts: \
-                 say it with recipe=",
+                "the known documents have fingerprints without a recipe: pass it with recipe=",
             )),
         }
     }
 
-    /// The name or number of the document that each known document is near to: the first of its ids.
+    /// Returns the name or number of the known document near each text: the first id of the nearest
+    /// fingerprint.
     pub(crate) fn labels<F: Width>(&self, known: &[Known]) -> PyResult<Labels> {
         let Description { has_ids, has_names, .. } = *self.0.description();
         let mut labels = Labels::new(has_ids, has_names);
@@ -83,16 +83,16 @@ impl Against {
     }
 }
 
-/// The known documents, looked up until the work is stopped.
-pub(crate) struct Watched<'a> {
-    pub(crate) against: &'a Against,
+/// Known documents, looked up until the work is cancelled.
+pub(crate) struct WatchedDocuments<'a> {
+    pub(crate) against: &'a KnownDocuments,
     pub(crate) watch: &'a Watch,
 }
 
-impl<F: Width> Reference<F> for Watched<'_> {
+impl<F: Width> Reference<F> for WatchedDocuments<'_> {
     fn nearest(&self, fingerprints: &[Option<F>], distance: u32) -> Result<Vec<Option<Match<F>>>, Error> {
         let Some(set) = self.against.0.typed::<F>() else {
-            return Err(Error::Reference { source: "it has fingerprints of another width".into() });
+            return Err(Error::Reference { source: "its fingerprints have another width".into() });
         };
         let nearest = fingerprints.par_iter().map_init(
             || set.open_searcher(),

@@ -1,4 +1,4 @@
-//! The rows of a batch: for each match of each query its ids, or the match alone where there are none.
+//! The rows of a batch: one for each id of each match, or one per match without ids.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use pyo3::types::PyList;
 use crate::table::{Table, raise};
 use crate::width::Width;
 
-/// What is found, row by row.
+/// The rows, under construction.
 pub(crate) struct Rows<F> {
     queries: Vec<u64>,
     fingerprints: Vec<F>,
@@ -19,7 +19,7 @@ pub(crate) struct Rows<F> {
     ids: Labels,
 }
 
-/// What documents are called.
+/// The ids of matches.
 pub(crate) enum Labels {
     None,
     Numbers(Vec<u64>),
@@ -27,7 +27,7 @@ pub(crate) enum Labels {
 }
 
 impl Labels {
-    /// No ids yet, of an index that has them or not.
+    /// No ids yet, of an index with or without ids.
     pub(crate) fn new(has_ids: bool, has_names: bool) -> Self {
         match (has_ids, has_names) {
             (_, true) => Self::Names(Vec::new()),
@@ -36,7 +36,7 @@ impl Labels {
         }
     }
 
-    /// The ids as a list.
+    /// Returns the ids as a list.
     pub(crate) fn into_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         match self {
             Self::None => Ok(PyList::empty(py).into_any()),
@@ -45,7 +45,7 @@ impl Labels {
         }
     }
 
-    /// The ids as a column, if there are any.
+    /// Returns the ids as a column, if there are any.
     pub(crate) fn column(self) -> Option<ArrayRef> {
         match self {
             Self::None => None,
@@ -55,7 +55,7 @@ impl Labels {
     }
 }
 
-/// A column of texts: with offsets of 64 bits where those of 32 would not do.
+/// Returns a column of texts: with offsets of 64 bits if 32 are too few.
 fn column_of(names: &[String]) -> ArrayRef {
     let bytes: usize = names.iter().map(String::len).sum();
     if i32::try_from(bytes).is_ok() {
@@ -70,7 +70,7 @@ impl<F: Width> Rows<F> {
         Self { queries: Vec::new(), fingerprints: Vec::new(), distances: Vec::new(), ids }
     }
 
-    /// Adds a match alone.
+    /// Adds a match without ids.
     pub(crate) fn push(&mut self, query: u64, fingerprint: F, distance: u32) {
         self.queries.push(query);
         self.fingerprints.push(fingerprint);
@@ -97,7 +97,7 @@ impl<F: Width> Rows<F> {
         }
     }
 
-    /// The rows as a table.
+    /// Returns the rows as a table.
     pub(crate) fn into_table(self) -> PyResult<Table> {
         let mut columns: Vec<(&str, ArrayRef)> = vec![
             ("query", Arc::new(UInt64Array::from(self.queries))),

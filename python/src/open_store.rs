@@ -1,4 +1,4 @@
-//! Opening a store, or making it where there is none.
+//! Opens or creates a store.
 
 use std::io;
 use std::path::Path;
@@ -11,8 +11,8 @@ use pyo3::prelude::*;
 use crate::errors::OrRaise;
 use crate::recipe::of_width;
 
-/// What a store is to be, as far as the user says.
-pub(crate) struct Wanted {
+/// The requested properties of a store, as far as they are given.
+pub(crate) struct StoreRequest {
     pub(crate) distance: Option<u32>,
     pub(crate) ids: Option<bool>,
     pub(crate) names: Option<bool>,
@@ -22,8 +22,8 @@ pub(crate) struct Wanted {
     pub(crate) recipe: Option<String>,
 }
 
-impl Wanted {
-    /// Opens the store, which must be what is wanted; makes it where there is nothing yet.
+impl StoreRequest {
+    /// Opens the store, which must have the requested properties; creates it if there is none.
     pub(crate) fn open(self, py: Python<'_>, path: &Path, options: StoreOptions) -> PyResult<AnyStore> {
         let store = if is_free(path) {
             let width = self.width.unwrap_or(64);
@@ -39,7 +39,7 @@ impl Wanted {
     fn to_create(&self) -> PyResult<CreateOptions> {
         let names = self.names.unwrap_or(false);
         if names && self.ids == Some(false) {
-            return Err(PyValueError::new_err("names are names of ids: ids cannot be False"));
+            return Err(PyValueError::new_err("names=True needs ids: ids cannot be False"));
         }
         let mut create = CreateOptions::new().ids(self.ids.unwrap_or(true)).names(names);
         if let Some(distance) = self.distance {
@@ -52,13 +52,13 @@ impl Wanted {
             create = create.codec(codec);
         }
         if let Some(text) = &self.recipe {
-            let recipe = of_width(text, self.width.unwrap_or(64), "the store is for")?;
+            let recipe = of_width(text, self.width.unwrap_or(64), "the store has")?;
             create = create.recipe(recipe.to_string());
         }
         Ok(create)
     }
 
-    /// Refuses options that differ from what a store is.
+    /// Refuses options that differ from the properties of the store.
     fn check(&self, path: &Path) -> PyResult<()> {
         let manifest = inspect(path).or_raise()?.manifest;
         let identity = manifest.identity;
@@ -69,7 +69,7 @@ impl Wanted {
         refuse(path, "ids", self.ids.as_ref(), &identity.has_ids)?;
         refuse(path, "names", self.names.as_ref(), &identity.has_names)?;
         if let Some(text) = &self.recipe {
-            let recipe = of_width(text, identity.width, "the store is for")?.to_string();
+            let recipe = of_width(text, identity.width, "the store has")?.to_string();
             refuse(path, "recipe", Some(&recipe), &manifest.recipe.unwrap_or_else(|| "none".to_owned()))?;
         }
         Ok(())
@@ -80,7 +80,7 @@ fn refuse<T: PartialEq + ToString>(path: &Path, option: &str, given: Option<&T>,
     match given.filter(|given| *given != found) {
         None => Ok(()),
         Some(given) => Err(PyValueError::new_err(format!(
-            "{}: the store was made with {option}={}, not {}: leave {option} out, or name another directory",
+            "{}: the store was created with {option}={}, not {}: leave {option} out, or name another directory",
             path.display(),
             found.to_string(),
             given.to_string()
@@ -88,7 +88,7 @@ fn refuse<T: PartialEq + ToString>(path: &Path, option: &str, given: Option<&T>,
     }
 }
 
-/// Whether there is nothing yet: no such directory, or an empty one.
+/// Whether there is no store yet: no such directory, or an empty one.
 fn is_free(path: &Path) -> bool {
     match path.read_dir() {
         Ok(mut entries) => entries.next().is_none(),

@@ -1,4 +1,4 @@
-//! Progress on a terminal: what is done, how fast, and what is left. Silent elsewhere.
+//! Progress bars on a terminal: position, rate and time left. Hidden elsewhere.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use hamdex::{Phase, Progress};
 use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
 
-use crate::say;
+use crate::messages;
 
 const COUNTED: &str = "{msg:24} {wide_bar} {human_pos}/{human_len} {rate} {eta} left";
 const COUNTED_WITHOUT_END: &str = "{msg:24} {spinner} {human_pos} {rate}";
@@ -19,17 +19,17 @@ const UNCOUNTED: &str = "{msg:24} {spinner}";
 const BYTES: &str = "{msg:24} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta} left";
 const BYTES_WITHOUT_END: &str = "{msg:24} {spinner} {bytes} {bytes_per_sec}";
 
-/// Before this time has passed, a rate says nothing.
+/// Rates are not shown before this time: they would be noise.
 const MIN_RATED: Duration = Duration::from_millis(500);
 
-/// A bar of this many steps, or of an unknown number of them; hidden where there is no terminal.
+/// A bar with a known or unknown total; hidden if standard error is not a terminal.
 fn bar(
     message: impl Into<Cow<'static, str>>,
     total: Option<u64>,
     with_end: &str,
     without_end: &str,
 ) -> ProgressBar {
-    if say::is_quiet() || !is_terminal() {
+    if messages::is_quiet() || !is_terminal() {
         return ProgressBar::hidden();
     }
     let style = |template| {
@@ -40,46 +40,46 @@ fn bar(
         Some(total) => ProgressBar::new(total).with_style(style(with_end)),
         None => ProgressBar::new_spinner().with_style(style(without_end)),
     };
-    // Before the first tick, which draws it.
+    // Set before the first tick, which draws the bar.
     let bar = bar.with_message(message);
-    // The ticker is a thread and panics where the system refuses one; without it the bar only moves
-    // when there is progress.
+    // The ticker is a thread, and panics if the system refuses one; without it the bar only moves on
+    // progress.
     if thread::Builder::new().spawn(|| {}).is_ok() {
         bar.enable_steady_tick(Duration::from_millis(200));
     }
     bar
 }
 
-/// indicatif draws on standard error.
+/// Whether standard error is a terminal: indicatif draws there.
 fn is_terminal() -> bool {
     io::stderr().is_terminal()
 }
 
-/// Items per second since the start, without decimals; nothing at first.
+/// Writes items per second since the start, without decimals; nothing at first.
 fn rate(state: &ProgressState, output: &mut dyn Write) {
     if state.elapsed() >= MIN_RATED {
         let per_second = state.pos() as f64 / state.elapsed().as_secs_f64();
-        // Where it cannot be written, nothing is shown.
+        // If it cannot be written, no rate is shown.
         let _ = write!(output, "{}/s", HumanCount(per_second as u64));
     }
 }
 
-/// A bar that counts bytes read.
+/// Returns a bar that counts bytes read.
 pub(crate) fn of_bytes(message: &'static str, total: Option<u64>) -> ProgressBar {
     bar(message, total, BYTES, BYTES_WITHOUT_END)
 }
 
-/// A bar that counts items of work.
+/// Returns a bar that counts items.
 pub(crate) fn of_items(message: &'static str, total: u64) -> ProgressBar {
     bar(message, Some(total), COUNTED, COUNTED_WITHOUT_END)
 }
 
-/// A bar that counts items of work whose number is not known.
+/// Returns a bar that counts items without a known total.
 pub(crate) fn of_endless_items(message: &'static str) -> ProgressBar {
     bar(message, None, COUNTED, COUNTED_WITHOUT_END)
 }
 
-/// A sign that something is going on whose steps are not known.
+/// Returns a spinner for work without countable steps.
 pub(crate) fn of_work(message: &'static str) -> ProgressBar {
     bar(message, None, UNCOUNTED, UNCOUNTED)
 }
@@ -87,11 +87,18 @@ pub(crate) fn of_work(message: &'static str) -> ProgressBar {
 /// The bars of the phases of long work, one after the other.
 #[derive(Default)]
 pub(crate) struct Phases {
+    /// The number of the current item and of all items, if there are several.
+    item: Option<(usize, usize)>,
     current: Mutex<Option<(Phase, ProgressBar)>>,
 }
 
 impl Phases {
-    /// A function that shows what the library reports.
+    /// The phases of one of several items, whose number each bar shows.
+    pub(crate) fn of_item(number: usize, all: usize) -> Self {
+        Self { item: (all > 1).then_some((number, all)), ..Self::default() }
+    }
+
+    /// Returns a callback that shows the engine's progress.
     pub(crate) fn reporter(self: &Arc<Self>) -> impl Fn(Progress) -> ControlFlow<()> + Send + Sync + use<> {
         let phases = Arc::clone(self);
         move |progress| {
@@ -100,7 +107,7 @@ impl Phases {
         }
     }
 
-    /// Shows what the library reports. Reading is shown by the reader of the input, in bytes.
+    /// Shows the engine's progress. The reader of the input shows reading, in bytes.
     pub(crate) fn show(&self, progress: Progress) {
         if progress.phase == Phase::Read {
             return;
@@ -112,7 +119,7 @@ impl Phases {
             }
             let is_uncounted = matches!(progress.phase, Phase::Ids | Phase::Sync);
             let without_end = if is_uncounted { UNCOUNTED } else { COUNTED_WITHOUT_END };
-            let bar = bar(describe(progress.phase), progress.total, COUNTED, without_end);
+            let bar = bar(self.describe(progress.phase), progress.total, COUNTED, without_end);
             *current = Some((progress.phase, bar));
         }
         if let Some((_, bar)) = &*current {
@@ -123,6 +130,13 @@ impl Phases {
     pub(crate) fn finish(&self) {
         if let Some((_, bar)) = self.current.lock().expect("no thread panics while it draws").take() {
             bar.finish_and_clear();
+        }
+    }
+
+    fn describe(&self, phase: Phase) -> String {
+        match self.item {
+            Some((number, all)) => format!("{} ({number}/{all})", describe(phase)),
+            None => describe(phase),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Progress of the search, as bars.
+//! Progress bars of the search.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use hamdex_documents::{Progress, Stage};
 use indicatif::ProgressBar;
 
-use crate::bars;
+use crate::progress;
 
 /// The bars of reading and of each stage of the search, one after the other.
 #[derive(Clone)]
@@ -20,7 +20,7 @@ impl Bars {
         Self { reading, current: Arc::default() }
     }
 
-    /// Returns a function that shows reported progress.
+    /// Returns a callback that shows progress.
     pub(super) fn reporter(&self) -> impl Fn(Progress) -> ControlFlow<()> + Send + Sync + use<> {
         let bars = self.clone();
         move |progress| {
@@ -31,7 +31,7 @@ impl Bars {
 
     fn show(&self, progress: Progress) {
         if progress.stage == Stage::Read {
-            // Its bar has the bytes.
+            // Its own bar counts bytes.
             return;
         }
         self.reading.finish_and_clear();
@@ -42,8 +42,8 @@ impl Bars {
             }
             let message = describe(progress.stage);
             let bar = match progress.total {
-                Some(total) => bars::of_items(message, total),
-                None => bars::of_endless_items(message),
+                Some(total) => progress::of_items(message, total),
+                None => progress::of_endless_items(message),
             };
             *current = Some((progress.stage, bar));
         }

@@ -1,4 +1,4 @@
-//! Fingerprints and ids, from Python and back.
+//! Converts fingerprints and ids from Python and back.
 
 use arrow_buffer::ScalarBuffer;
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
@@ -9,10 +9,10 @@ use pyo3::types::{PyInt, PyList, PyTuple};
 use crate::arrow::{self, columns};
 use crate::work;
 
-/// Words that are copied between two looks for signals: an even number.
+/// Words that are copied between two signal checks: an even number.
 const PIECE: usize = 1 << 20;
 
-/// Numbers of 64 bits, where they are.
+/// Numbers of 64 bits, in place or copied.
 pub(crate) enum Words<'py> {
     Array(PyReadonlyArray1<'py, u64>),
     Column(ScalarBuffer<u64>),
@@ -20,7 +20,7 @@ pub(crate) enum Words<'py> {
 }
 
 impl Words<'_> {
-    /// The numbers.
+    /// Returns the numbers.
     pub(crate) fn as_slice(&self) -> PyResult<&[u64]> {
         match self {
             Self::Array(array) => array.as_slice().map_err(|error| PyValueError::new_err(error.to_string())),
@@ -37,7 +37,7 @@ pub(crate) enum Fingerprints<'py> {
 }
 
 impl<'py> Fingerprints<'py> {
-    /// Takes fingerprints: an array of numpy, a column of Arrow, or a list of numbers.
+    /// Takes fingerprints: a numpy array, an Arrow column, or a list of numbers.
     pub(crate) fn of(object: &Bound<'py, PyAny>) -> PyResult<Self> {
         let what = "fingerprints";
         if let Some(own) = listed(object, what)? {
@@ -71,7 +71,7 @@ impl<'py> Fingerprints<'py> {
         }
     }
 
-    /// Their width, in bits.
+    /// Returns the width, in bits.
     pub(crate) fn width(&self) -> u32 {
         match self {
             Self::Bits64(_) => 64,
@@ -79,7 +79,7 @@ impl<'py> Fingerprints<'py> {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of fingerprints.
     pub(crate) fn len(&self) -> PyResult<usize> {
         match self {
             Self::Bits64(words) => Ok(words.as_slice()?.len()),
@@ -104,10 +104,7 @@ pub(crate) fn ids<'py>(object: &Bound<'py, PyAny>) -> PyResult<Words<'py>> {
     }
     let array = as_array(object, what)?;
     if array.shape().len() != 1 {
-        return Err(PyValueError::new_err(format!(
-            "ids of shape {:?}: they are an array of shape (n,)",
-            array.shape()
-        )));
+        return Err(PyValueError::new_err(format!("ids of shape {:?}: expected shape (n,)", array.shape())));
     }
     let is_signed = kind_of(&array)? == "i";
     let words = Words::Array(flat(&array, what)?);
@@ -129,19 +126,17 @@ pub(crate) fn check_lengths(fingerprints: usize, ids: usize) -> PyResult<()> {
     if fingerprints == ids {
         return Ok(());
     }
-    Err(PyValueError::new_err(format!(
-        "{fingerprints} fingerprints and {ids} ids: one id for each is needed"
-    )))
+    Err(PyValueError::new_err(format!("{fingerprints} fingerprints but {ids} ids: pass one id for each")))
 }
 
-/// The numbers of a list or tuple; `None` of anything else.
+/// Returns the numbers of a list or tuple; `None` for anything else.
 fn listed(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Option<Vec<u64>>> {
     if !object.is_instance_of::<PyList>() && !object.is_instance_of::<PyTuple>() {
         return Ok(None);
     }
     let mut words = Vec::with_capacity(object.len()?);
     for (place, item) in object.try_iter()?.enumerate() {
-        work::look_at(object.py(), place)?;
+        work::check_signals_at(object.py(), place)?;
         words.push(word_of(&item?, what)?);
     }
     Ok(Some(words))
@@ -152,12 +147,12 @@ fn word_of(item: &Bound<'_, PyAny>, what: &str) -> PyResult<u64> {
 }
 
 fn narrow(number: u128, what: &str) -> PyResult<u64> {
-    let text = "an array of shape (n, 2) has numbers of 128 bits";
+    let text = "use an array of shape (n, 2) for 128 bits";
     u64::try_from(number)
         .map_err(|_| PyOverflowError::new_err(format!("{what} of more than 64 bits; {text}")))
 }
 
-/// A number: of Python, or a scalar of numpy, whose negative ones are bit patterns of 64 bits.
+/// Takes a number: an int, or a numpy scalar, whose negative values are bit patterns of 64 bits.
 fn number(item: &Bound<'_, PyAny>) -> PyResult<u128> {
     if !item.is_instance_of::<PyInt>() && item.hasattr("dtype")? {
         let kind = item.getattr("dtype")?.getattr("kind")?.extract::<String>()?;
@@ -169,7 +164,7 @@ fn number(item: &Bound<'_, PyAny>) -> PyResult<u128> {
     }
     if !item.is_instance_of::<PyInt>() {
         let class = item.get_type().name()?;
-        return Err(PyTypeError::new_err(format!("a whole number was expected, and this is a {class}")));
+        return Err(PyTypeError::new_err(format!("expected an integer, got {class}")));
     }
     item.extract::<u128>().map_err(|_| {
         let what = "is negative, or has more than 128 bits";
@@ -180,7 +175,7 @@ fn number(item: &Bound<'_, PyAny>) -> PyResult<u128> {
     })
 }
 
-/// One fingerprint: a number, or for 128 bits two words, the high one first.
+/// Takes one fingerprint: a number, or for 128 bits two words, the high one first.
 pub(crate) fn fingerprint(object: &Bound<'_, PyAny>) -> PyResult<u128> {
     match object.cast::<PyUntypedArray>() {
         Ok(array) if array.shape() == [2] => {
@@ -189,8 +184,7 @@ pub(crate) fn fingerprint(object: &Bound<'_, PyAny>) -> PyResult<u128> {
             Ok(u128::from(words[0]) << 64 | u128::from(words[1]))
         }
         Ok(array) if !array.shape().is_empty() => {
-            let text =
-                format!("one fingerprint was expected, and this is an array of shape {:?}", array.shape());
+            let text = format!("expected one fingerprint, got an array of shape {:?}", array.shape());
             Err(PyValueError::new_err(format!("{text}: batch() takes many")))
         }
         _ => number(object),
@@ -201,7 +195,7 @@ fn kind_of(array: &Bound<'_, PyUntypedArray>) -> PyResult<String> {
     array.getattr("dtype")?.getattr("kind")?.extract()
 }
 
-/// An array of integers of 64 bits.
+/// Takes an array of integers of 64 bits.
 fn as_array<'py>(object: &Bound<'py, PyAny>, what: &str) -> PyResult<Bound<'py, PyUntypedArray>> {
     let array = match object.cast::<PyUntypedArray>() {
         Ok(array) => array.clone(),
@@ -211,8 +205,8 @@ fn as_array<'py>(object: &Bound<'py, PyAny>, what: &str) -> PyResult<Bound<'py, 
         }
         Err(_) => {
             let class = object.get_type().name()?;
-            let taken = "a numpy array, an Arrow column or a list of numbers is taken";
-            return Err(PyTypeError::new_err(format!("{what} cannot be a {class}: {taken}")));
+            let taken = "a numpy array, an Arrow column or a list of numbers";
+            return Err(PyTypeError::new_err(format!("{what} must be {taken}, not {class}")));
         }
     };
     let dtype = array.getattr("dtype")?;
@@ -227,13 +221,13 @@ fn as_array<'py>(object: &Bound<'py, PyAny>, what: &str) -> PyResult<Bound<'py, 
             _ => "",
         };
         return Err(PyTypeError::new_err(format!(
-            "{what} of type {dtype}: uint64 and int64 are taken{advice}"
+            "{what} of type {dtype}: expected uint64 or int64{advice}"
         )));
     }
     Ok(array)
 }
 
-/// The words of an array of integers of 64 bits, one after the other; without a copy if they lie so.
+/// Returns the words of an array of integers of 64 bits; without a copy if they are contiguous.
 fn flat<'py>(array: &Bound<'py, PyUntypedArray>, what: &str) -> PyResult<PyReadonlyArray1<'py, u64>> {
     let native = if array.getattr("dtype")?.getattr("isnative")?.extract::<bool>()? {
         array.clone().into_any()
@@ -242,7 +236,7 @@ fn flat<'py>(array: &Bound<'py, PyUntypedArray>, what: &str) -> PyResult<PyReado
         array.call_method1("astype", (dtype,))?
     };
     let numpy = array.py().import("numpy")?;
-    // One after the other, where numbers of 64 bits may lie; an array, and none of its subclasses.
+    // C order, aligned, and an array rather than one of its subclasses.
     let requirements = ["C", "A", "E"];
     let dense = numpy
         .call_method1("require", (native, array.py().None(), requirements))?

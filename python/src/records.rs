@@ -1,4 +1,4 @@
-//! What is given to a store, one or many.
+//! The records of a write to a store, one or many.
 
 use hamdex::Description;
 use hamdex_any::AnySet;
@@ -6,21 +6,21 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyString};
 
-use crate::numbers::{self, Fingerprints, check_lengths};
+use crate::arrays::{self, Fingerprints, check_lengths};
 use crate::query::recipe_of;
 use crate::recipe::{Purpose, of_text, of_texts};
 use crate::texts::Texts;
 use crate::width::Width;
 use crate::work;
 
-/// What is to be written: fingerprints with ids, or with names.
-pub(crate) enum Given<F> {
+/// The records to write: fingerprints with ids, or with names.
+pub(crate) enum Records<F> {
     Pairs(Vec<(F, u64)>),
     Named(Vec<(F, String)>),
 }
 
-impl<F: Width> Given<F> {
-    /// The arguments of a write to a store: fingerprints, or texts if it has a recipe.
+impl<F: Width> Records<F> {
+    /// Takes the arguments of a write: fingerprints, or texts if the store has a recipe.
     pub(crate) fn of(
         fingerprints: &Bound<'_, PyAny>,
         ids: Option<&Bound<'_, PyAny>>,
@@ -53,14 +53,14 @@ impl<F: Width> Given<F> {
             let names = names.into_iter().map(str::to_owned);
             return Ok(Self::Named(fingerprints.into_iter().zip(names).collect()));
         }
-        let ids = numbers::ids(&ids)?;
+        let ids = arrays::ids(&ids)?;
         let ids = ids.as_slice()?;
         check_lengths(fingerprints.len(), ids.len())?;
         Ok(Self::Pairs(fingerprints.into_iter().zip(ids.iter().copied()).collect()))
     }
 }
 
-/// The fingerprints that are given: one, or many.
+/// Takes fingerprints, one or many.
 pub(crate) fn all<F: Width>(fingerprints: &Bound<'_, PyAny>) -> PyResult<Vec<F>> {
     if is_one(fingerprints)? {
         return Ok(vec![F::one(fingerprints)?]);
@@ -68,7 +68,7 @@ pub(crate) fn all<F: Width>(fingerprints: &Bound<'_, PyAny>) -> PyResult<Vec<F>>
     F::slice(&Fingerprints::of(fingerprints)?).map(<[F]>::to_vec)
 }
 
-/// Whether this is one fingerprint or text, not many: a number, a scalar of numpy, or a str.
+/// Whether this is one fingerprint or text: a number, a numpy scalar, or a str.
 pub(crate) fn is_one(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     if object.is_instance_of::<PyInt>() || object.is_instance_of::<PyString>() {
         return Ok(true);

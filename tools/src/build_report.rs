@@ -1,4 +1,4 @@
-//! What is said of an index that has been built or merged.
+//! The report on an index that was built or merged.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -8,26 +8,25 @@ use hamdex::{Codec, Summary};
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
 
-use crate::counted::counted;
 use crate::failure::Failure;
-use crate::say;
+use crate::messages::{self, counted};
 
-/// An index that is in place.
-pub(crate) struct Built<'a> {
-    /// As the user has named it.
+/// A finished index.
+pub(crate) struct BuildReport<'a> {
+    /// The path as the user gave it.
     pub(crate) output: &'a Path,
     pub(crate) summary: &'a Summary,
     pub(crate) codec: Codec,
-    /// How many documents there were, and how many of them too short, where there were documents.
+    /// The number of documents, and how many of them were too short, if the inputs were documents.
     pub(crate) documents: Option<(u64, u64)>,
-    /// How many indexes have been merged, where some have been.
+    /// The number of merged indexes, after a merge.
     pub(crate) merged: Option<usize>,
     pub(crate) seconds: f64,
 }
 
-/// What `--json` prints.
+/// The object that `--json` prints.
 #[derive(Serialize)]
-struct Report<'a> {
+struct Fields<'a> {
     output: Cow<'a, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     merged: Option<usize>,
@@ -45,15 +44,15 @@ struct Report<'a> {
     seconds: f64,
 }
 
-impl Built<'_> {
-    /// Prints it as a JSON object on standard output, or as a sentence on standard error.
+impl BuildReport<'_> {
+    /// Prints the report as a JSON object on standard output, or as a sentence on standard error.
     pub(crate) fn print(&self, json: bool) -> Result<(), Failure> {
         if !json {
             self.say();
             return Ok(());
         }
         let mut output = std::io::stdout().lock();
-        serde_json::to_writer(&mut output, &self.report()).map_err(std::io::Error::from)?;
+        serde_json::to_writer(&mut output, &self.fields()).map_err(std::io::Error::from)?;
         writeln!(output)?;
         Ok(())
     }
@@ -62,9 +61,9 @@ impl Built<'_> {
         self.summary.bytes as f64 / self.summary.fingerprints.max(1) as f64
     }
 
-    fn report(&self) -> Report<'_> {
+    fn fields(&self) -> Fields<'_> {
         let summary = self.summary;
-        Report {
+        Fields {
             output: self.output.to_string_lossy(),
             merged: self.merged,
             read: summary.pushed,
@@ -90,7 +89,7 @@ impl Built<'_> {
             0 => String::new(),
             some => format!(", {}", counted(some, "id", "ids")),
         };
-        say::summary(format_args!(
+        messages::summary(format_args!(
             "{}: {} read{from}, {} distinct{ids}; design {}, {}; {} ({:.2} bytes per fingerprint) in {seconds:.1} s",
             self.output.display(),
             counted(summary.pushed, "fingerprint", "fingerprints"),

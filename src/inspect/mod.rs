@@ -2,7 +2,7 @@
 //! are stored, the plan of a query.
 //!
 //! - [`Stats`], from [`Index::stats`](crate::Index::stats), with [`TableStats`] and [`IdStats`]
-//! - [`RawBlock`], from [`Index::raw_block`](crate::Index::raw_block); [`reference`] reads it bit by bit
+//! - [`RawBlock`], from [`Index::raw_block`](crate::Index::raw_block); [`mod@reference`] reads it bit by bit
 //! - [`Permutation`], from [`Index::permutation`](crate::Index::permutation)
 //! - [`Plan`], from [`Design::plan`](crate::Design::plan), with its [`Probe`]s and [`Cost`]
 

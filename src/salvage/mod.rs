@@ -1,8 +1,8 @@
 //! Salvage of damaged files: the parts and pairs that the rest of a file proves.
 //!
 //! - [`mend`]: parts that follow from others are restored in memory: header, footer, trailer, keys, id directory
-//! - [`one_byte`]: the single changed byte that a checksum reveals
-//! - [`readable`]: all pairs that can be read; a damaged block of table 0 is reconstructed from other tables
+//! - `one_byte`: the single changed byte that a checksum reveals
+//! - `readable`: all pairs that can be read; a damaged block of table 0 is reconstructed from other tables
 //!
 //! Used by repairs. Nothing here writes to a file.
 

@@ -60,7 +60,7 @@ def test_wrong_ids(tmp_path: Path, ids: object, error: type[Exception], text: st
     ("options", "text"),
     [
         ({"distance": 200}, "distance"),
-        ({"design": "nonsense"}, "there are: "),
+        ({"design": "nonsense"}, "use one of: "),
         ({"codec": "zip"}, "huffman, elias-fano"),
         ({"recipe": "defautl"}, "there are: "),
         ({"recipe": "default width=128"}, "128 bits, but the given ones have 64"),

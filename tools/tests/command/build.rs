@@ -205,7 +205,7 @@ fn impossible_options_are_refused_before_anything_is_read() {
     let scratch = Scratch::new();
     scratch.write("in.txt", LINES);
     let cases: [(&[&str], &str); 5] = [
-        (&["--design", "cover-7"], "there are: single, halves"),
+        (&["--design", "cover-7"], "use one of: single, halves"),
         (&["--distance", "99"], "too large"),
         (&["--block-size", "1000"], "power of two from 512 to 8192"),
         (&["--memory", "1KiB"], "at least 16 MiB"),
@@ -252,7 +252,7 @@ fn either_codec_holds_the_same() {
         .hamdex(&["build", "-o", "no.hamdex", "--codec", "golomb", "in.txt"])
         .assert()
         .code(2)
-        .stderr(predicate::str::contains("there are huffman and elias-fano"));
+        .stderr(predicate::str::contains("use huffman or elias-fano"));
     assert_eq!(scratch.names(), ["ef.hamdex", "h.hamdex", "in.txt"]);
 }
 

@@ -16,7 +16,7 @@ use hamdex_fingerprint::Fingerprint;
 /// A permutation of the bit positions of a fingerprint, made from the mask of the leading ones.
 ///
 /// ```
-/// use hamdex::Permutation;
+/// use hamdex::inspect::Permutation;
 ///
 /// let low_byte_first = Permutation::<u64>::new(0xff);
 /// assert_eq!(low_byte_first.apply(0x0123_4567_89ab_cdef), 0xef01_2345_6789_abcd);

@@ -1,5 +1,6 @@
 //! Sets of existing index files.
 
+#[cfg(unix)]
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -66,8 +66,13 @@ pub(crate) fn queries_of<'py>(
 
 /// Returns the recipe of a set, which texts need.
 pub(crate) fn recipe_of(set: &AnySet) -> PyResult<Recipe> {
-    stored_recipe(&set.description().metadata).or_raise()?.ok_or_else(|| {
-        PyValueError::new_err(match set.kind() {
+    recipe_in(set.kind(), set.description())
+}
+
+/// Returns the recipe in the description of a set of this kind, which texts need.
+pub(crate) fn recipe_in(kind: Kind, description: &Description) -> PyResult<Recipe> {
+    stored_recipe(&description.metadata).or_raise()?.ok_or_else(|| {
+        PyValueError::new_err(match kind {
             Kind::Store => {
                 "the store was made for fingerprints and does not say how they are made of texts: \
                  give fingerprints, or make a store with recipe="

@@ -1,13 +1,13 @@
 //! The records of a write to a store, one or many.
 
 use hamdex::Description;
-use hamdex_any::AnySet;
+use hamdex_any::Kind;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyString};
 
 use crate::arrays::{self, Fingerprints, check_lengths};
-use crate::query::recipe_of;
+use crate::query::recipe_in;
 use crate::recipe::{Purpose, of_text, of_texts};
 use crate::texts::Texts;
 use crate::width::Width;
@@ -24,10 +24,10 @@ impl<F: Width> Records<F> {
     pub(crate) fn of(
         fingerprints: &Bound<'_, PyAny>,
         ids: Option<&Bound<'_, PyAny>>,
-        set: &AnySet,
+        description: &Description,
     ) -> PyResult<Self> {
         let ids = ids.filter(|ids| !ids.is_none());
-        let Description { has_ids, has_names, .. } = *set.description();
+        let Description { has_ids, has_names, .. } = *description;
         if ids.is_some() != has_ids {
             let text =
                 if has_ids { "this store has ids: give one for each" } else { "this store has no ids" };
@@ -35,10 +35,18 @@ impl<F: Width> Records<F> {
         }
         let is_one = is_one(fingerprints)?;
         let fingerprints: Vec<F> = match fingerprints.cast::<PyString>() {
-            Ok(text) => vec![of_text(&recipe_of(set)?, text.to_str()?, Purpose::Insert)?],
+            Ok(text) => {
+                vec![of_text(&recipe_in(Kind::Store, description)?, text.to_str()?, Purpose::Insert)?]
+            }
             Err(_) if Texts::are(fingerprints)? => {
                 let texts = Texts::of(fingerprints)?;
-                of_texts(fingerprints.py(), &recipe_of(set)?, &texts, work::threads(None)?, Purpose::Insert)?
+                of_texts(
+                    fingerprints.py(),
+                    &recipe_in(Kind::Store, description)?,
+                    &texts,
+                    work::threads(None)?,
+                    Purpose::Insert,
+                )?
             }
             Err(_) => all(fingerprints)?,
         };

@@ -26,12 +26,13 @@ use crate::work;
 #[derive(Clone)]
 pub(crate) struct Snapshot {
     set: AnySet,
+    searchers: Arc<Pool>,
 }
 
 impl Snapshot {
     /// Wraps a snapshot of a store.
     pub(crate) fn new<F: Width>(snapshot: hamdex_store::Snapshot<F>) -> Self {
-        Self { set: AnySet::new::<F>(Kind::Store, Arc::new(snapshot)) }
+        Self { set: AnySet::new::<F>(Kind::Store, Arc::new(snapshot)), searchers: Arc::default() }
     }
 
     pub(crate) fn set(&self) -> &AnySet {
@@ -56,8 +57,7 @@ impl Snapshot {
         distance: u32,
     ) -> PyResult<Bound<'py, PyList>> {
         let py = query.py();
-        // A searcher caches one snapshot: it is not kept.
-        let found = Pool::default().find(py, &self.set, self.fingerprint(query)?, wanted, distance)?;
+        let found = self.searchers.find(py, &self.set, self.fingerprint(query)?, wanted, distance)?;
         let matches = found.into_iter().map(|found| results::one_match(py, found));
         PyList::new(py, matches.collect::<PyResult<Vec<_>>>()?)
     }

@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use std::process;
 use std::sync::RwLock;
 
-use hamdex::{Description, RECIPE_KEY};
-use hamdex_any::AnySet;
+use hamdex::{Description, FingerprintSet, RECIPE_KEY};
 use hamdex_store::{AnyStore, Operation, StoreOptions, UnknownDurability};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -40,8 +39,8 @@ use crate::work;
 #[pyclass(frozen, module = "hamdex", name = "Store")]
 pub(crate) struct Store {
     path: PathBuf,
-    /// The snapshot at opening, for checks of arguments.
-    opened: AnySet,
+    /// Its properties as it was opened. A snapshot of that time would keep files that have been merged.
+    description: Description,
     store: RwLock<Option<AnyStore>>,
     /// The process that opened the store.
     process: u32,
@@ -81,10 +80,6 @@ impl Store {
     pub(crate) fn take_snapshot(&self) -> PyResult<Snapshot> {
         Ok(either!(self.store()?, store => Snapshot::new(store.snapshot())))
     }
-
-    fn description(&self) -> &Description {
-        self.opened.description()
-    }
 }
 
 #[pymethods]
@@ -120,8 +115,8 @@ impl Store {
         let codec = codec.map(self::codec).transpose()?;
         let request = StoreRequest { distance, ids, names, width, design, codec, recipe };
         let store = request.open(py, &path, options)?;
-        let opened = either!(&store, store => Snapshot::new(store.snapshot()).set().clone());
-        Ok(Self { path, opened, store: RwLock::new(Some(store)), process: process::id() })
+        let description = either!(&store, store => store.snapshot().describe());
+        Ok(Self { path, description, store: RwLock::new(Some(store)), process: process::id() })
     }
 
     /// The path of the directory.
@@ -133,39 +128,39 @@ impl Store {
     /// The width of the fingerprints, in bits: 64 or 128.
     #[getter]
     fn width(&self) -> PyResult<u32> {
-        self.store().map(|_| self.description().width)
+        self.store().map(|_| self.description.width)
     }
 
     /// The distance that the store is made for; any other is answered exactly, too.
     #[getter]
     fn distance(&self) -> u32 {
-        self.description().distance
+        self.description.distance
     }
 
     /// Whether fingerprints have ids.
     #[getter]
     fn has_ids(&self) -> bool {
-        self.description().has_ids
+        self.description.has_ids
     }
 
     /// The recipe of the fingerprints; ``None`` if the store has none.
     #[getter]
     fn recipe(&self) -> Option<&str> {
-        let recipe = self.description().metadata.get(RECIPE_KEY)?;
+        let recipe = self.description.metadata.get(RECIPE_KEY)?;
         std::str::from_utf8(recipe).ok()
     }
 
     fn __repr__(&self) -> String {
         let path = self.path.display();
         let Ok(width) = self.width() else { return format!("<hamdex.Store {path}, closed>") };
-        let ids = match (self.description().has_names, self.description().has_ids) {
+        let ids = match (self.description.has_names, self.description.has_ids) {
             (true, _) => "with names",
             (false, true) => "with ids",
             (false, false) => "without ids",
         };
         format!(
             "<hamdex.Store {path}: fingerprints of {width} bits, {ids}, distance {}>",
-            self.description().distance
+            self.description.distance
         )
     }
 
@@ -178,7 +173,7 @@ impl Store {
         fingerprints: &Bound<'_, PyAny>,
         ids: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        either!(self.store()?, store => match Records::of(fingerprints, ids, &self.opened)? {
+        either!(self.store()?, store => match Records::of(fingerprints, ids, &self.description)? {
             Records::Pairs(pairs) => {
                 let inserts = pairs.into_iter().map(|(fingerprint, id)| Operation::Insert(fingerprint, id)).collect();
                 work::run_here(py, |_| store.write(inserts).map(drop))
@@ -197,15 +192,15 @@ impl Store {
         ids: Option<&Bound<'py, PyAny>>,
         k: Option<u32>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let distance = k.unwrap_or(self.description().distance);
+        let distance = k.unwrap_or(self.description.distance);
         let outcomes = either!(self.store()?, store => {
-            let given = Records::of(fingerprints, ids, &self.opened)?;
+            let given = Records::of(fingerprints, ids, &self.description)?;
             work::run_here(py, |_| {
                 let outcomes = match given {
                     Records::Pairs(pairs) => store.insert_all_unless_near(&pairs, distance)?,
                     Records::Named(named) => store.insert_named_unless_near(&named, distance)?,
                 };
-                Ok::<_, hamdex_store::Error>(outcomes.iter().map(|outcome| outcome.near().map(|near| found_near(self.description(), near))).collect::<Vec<_>>())
+                Ok::<_, hamdex_store::Error>(outcomes.iter().map(|outcome| outcome.near().map(|near| found_near(&self.description, near))).collect::<Vec<_>>())
             })?
         });
         let told = outcomes.into_iter().map(|near| match near {
@@ -229,13 +224,13 @@ impl Store {
         ids: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<u64> {
         let ids = ids.filter(|ids| !ids.is_none());
-        if ids.is_some() && self.description().has_names {
+        if ids.is_some() && self.description.has_names {
             let text = "in a store with names, remove fingerprints without ids, or names with remove_names()";
             return Err(PyValueError::new_err(text));
         }
         let written = either!(self.store()?, store => match ids {
             Some(_) => {
-                let Records::Pairs(pairs) = Records::of(fingerprints, ids, &self.opened)? else { return Ok(0) };
+                let Records::Pairs(pairs) = Records::of(fingerprints, ids, &self.description)? else { return Ok(0) };
                 let removals = pairs.into_iter().map(|(fingerprint, id)| Operation::Remove(fingerprint, id)).collect();
                 work::run_here(py, |_| store.write(removals))?
             }

@@ -36,8 +36,8 @@ pub type ProgressCallback = Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Syn
 /// A set of fingerprints that can be queried: an [`Index`](crate::Index), a [`MultiIndex`](crate::MultiIndex), a snapshot
 /// of a store, or a set of shards.
 ///
-/// Programs that open any kind of set hold a `Box<dyn FingerprintSet<F>>`. A call through it costs some tens of
-/// nanoseconds per query, and nothing per block.
+/// Programs that open any kind of set hold a `Box<dyn FingerprintSet<F>>`. Calls through it are made per
+/// query or per batch, never per block.
 ///
 /// ```
 /// use hamdex::{BuildOptions, Builder, FingerprintSet, Index};

@@ -10,7 +10,7 @@ use hamdex::{
 };
 use hamdex_any::{AnyFingerprint, AnySet, Kind, for_width, open};
 use hamdex_shards::{Layout, ShardsBuilder};
-use hamdex_store::{CreateOptions, Store, StoreOptions};
+use hamdex_store::{CreateOptions, Operation, Store, StoreOptions};
 
 const RECIPE: &str = "default";
 
@@ -225,15 +225,31 @@ fn a_query_or_a_type_of_another_width_is_refused() {
 #[test]
 fn a_progress_callback_stops_a_query_of_many_blocks() {
     let directory = tempfile::tempdir().unwrap();
-    for (_, path) in written(directory.path(), &pairs::<u64>(), false) {
-        let set = open(&path).unwrap();
+    // Blocks enough for more than one wave of any kind, in one file, one segment, and the shards of a family.
+    let spread = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let options = || BuildOptions::<u64>::new().block_bytes(512);
+    let at = |name: &str| directory.path().join(name);
+    let mut file = Builder::with_options(at("file"), options()).unwrap();
+    let mut shards = ShardsBuilder::create(at("shards"), Layout::Hash, 1, options()).unwrap();
+    let store = CreateOptions::new().ids(false);
+    let store = Store::<u64>::create(at("store"), &store, StoreOptions::new()).unwrap();
+    for number in 0..400_000 {
+        file.push(spread(number)).unwrap();
+        shards.push(spread(number)).unwrap();
+    }
+    store.write((0..400_000).map(|number| Operation::Insert(spread(number), 0)).collect()).unwrap();
+    file.finish().unwrap();
+    shards.finish().unwrap();
+    store.flush().unwrap();
+    store.close().unwrap();
+    for name in ["file", "shards", "store"] {
+        let set = open(at(name)).unwrap();
         let mut searcher = set.searcher();
+        let query = AnyFingerprint::from(77u64);
+        assert_eq!(searcher.nearest_within(query, usize::MAX, 64).unwrap().len(), 400_000);
         searcher.set_progress(std::sync::Arc::new(|_| ControlFlow::Break(())));
-        // At this distance, nothing is left but to read everything.
-        match searcher.nearest_within(AnyFingerprint::from(77u64), usize::MAX, 64) {
-            Err(error) => assert_eq!(error.category(), Category::Stopped, "{error}"),
-            Ok(found) => assert!(found.len() > 300, "a set of few blocks may answer first"),
-        }
+        let error = searcher.nearest_within(query, usize::MAX, 64).unwrap_err();
+        assert_eq!(error.category(), Category::Stopped, "{name}: {error}");
     }
 }
 

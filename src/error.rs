@@ -200,6 +200,16 @@ pub enum Place {
         /// The table, 0-based.
         table: usize,
     },
+    /// The filter of a table.
+    Filter {
+        /// The table, 0-based.
+        table: usize,
+    },
+    /// A section of a kind that this version does not know.
+    Section {
+        /// The number of the kind.
+        kind: u32,
+    },
     /// The ids.
     Ids,
     /// The marks of which ids belong to which fingerprint.
@@ -228,6 +238,8 @@ impl fmt::Display for Place {
             Self::Block { table, block, offset } => write!(f, "table {table}, block {block} (byte {offset})"),
             Self::Table { table } => write!(f, "table {table}"),
             Self::Keys { table } => write!(f, "the keys of table {table}"),
+            Self::Filter { table } => write!(f, "the filter of table {table}"),
+            Self::Section { kind } => write!(f, "the section of kind {kind}"),
             Self::Ids => write!(f, "the ids"),
             Self::IdStarts => write!(f, "the id marks"),
             Self::IdDirectory => write!(f, "the id directory"),

@@ -99,7 +99,7 @@ impl Mapping {
     pub fn load(path: impl AsRef<Path>) -> io::Result<Self> {
         let mut file = open_regular(path.as_ref())?;
         let length = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
-        Self::in_memory(length, |bytes| file.read_exact(bytes))
+        Self::anonymous(length, |bytes| file.read_exact(bytes))
     }
 
     /// Maps a copy of a file that is cut, or filled with zeros, to a length, and changes it in memory: the file
@@ -112,7 +112,7 @@ impl Mapping {
         let length = usize::try_from(length).map_err(io::Error::other)?;
         let file_length = file.metadata()?.len();
         if length == 0 || file_length < length as u64 {
-            return Self::in_memory(length, |bytes| {
+            return Self::anonymous(length, |bytes| {
                 file.read_exact(&mut bytes[..file_length as usize])?;
                 change(bytes);
                 Ok(())
@@ -124,7 +124,11 @@ impl Mapping {
         Ok(Self::new(Bytes::Mapped { map: map.make_read_only()?, length }, true))
     }
 
-    fn in_memory(length: usize, fill: impl FnOnce(&mut [u8]) -> io::Result<()>) -> io::Result<Self> {
+    /// Fills memory of the process, in huge pages if the system has them.
+    pub(crate) fn anonymous(
+        length: usize,
+        fill: impl FnOnce(&mut [u8]) -> io::Result<()>,
+    ) -> io::Result<Self> {
         // An empty file is refused later, for what it is.
         let mut map = MmapOptions::new().len(length.max(1)).map_anon()?;
         #[cfg(target_os = "linux")]

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use crate::codec::{Scratch, count_differences};
 use crate::digest::SetDigest;
 use crate::error::{Place, ReadError, ReadErrorKind};
+use crate::filter::prefix_of;
 use crate::format::PAGE_BYTES;
 use crate::format::checksum::{Context, UnitKind};
 use crate::format::header;
@@ -157,6 +158,7 @@ impl<F: Fingerprint> Index<F> {
         let blocks = self.tables.iter().map(|table| table.keys.len() as u64).sum();
         let done = progress.counter(Phase::Verify, Some(blocks))?;
         let check_cancelled = || done.check().map_err(ReadError::from);
+        self.verify_unknown_sections(file, &check_cancelled)?;
         let (mut first_digest, mut names) = (None, 0);
         for table in &self.tables {
             let gathered = self.verify_table(file, table, &done)?;
@@ -195,6 +197,23 @@ impl<F: Fingerprint> Index<F> {
         Ok(())
     }
 
+    /// The optional sections that this version does not know have the right checksums.
+    fn verify_unknown_sections(
+        &self,
+        file: &[u8],
+        check_cancelled: &dyn Fn() -> Result<(), ReadError>,
+    ) -> Result<(), ReadError> {
+        for record in self.footer.optional_sections() {
+            if let UnitKind::Other(kind) = record.kind {
+                let context = Context::new(self.header.file_id, record.kind, record.table as usize);
+                let (offset, length) = (record.offset as usize, record.length as usize);
+                let section = Section::new(Place::Section { kind }, context, offset, length);
+                section.verify_while(file, check_cancelled)?;
+            }
+        }
+        Ok(())
+    }
+
     fn verify_table(&self, file: &[u8], table: &Table<F>, done: &Counter) -> Result<Gathered, ReadError> {
         let keys = self
             .footer
@@ -205,7 +224,11 @@ impl<F: Fingerprint> Index<F> {
         let context = Context::new(self.header.file_id, UnitKind::Keys, table.number);
         let place = Place::Keys { table: table.number };
         let keys = Section::new(place, context, keys.offset as usize, keys.length as usize);
-        keys.verify_while(file, &|| done.check().map_err(ReadError::from))?;
+        let check_cancelled = || done.check().map_err(ReadError::from);
+        keys.verify_while(file, &check_cancelled)?;
+        if let Some(filter) = &table.filter {
+            filter.section().verify_while(file, &check_cancelled)?;
+        }
 
         let tasks: Vec<usize> = (0..table.keys.len()).step_by(BLOCKS_PER_TASK).collect();
         let parts = map_in_order(
@@ -274,6 +297,16 @@ fn verify_blocks<F: Fingerprint>(
         }
         for &value in values.iter() {
             part.digest.add(table.permutation.undo(value));
+        }
+        if let Some(filter) = &table.filter {
+            let bits = filter.geometry().prefix_bits;
+            let filter = filter.in_file(file);
+            for &value in values.iter() {
+                if !filter.may_have(prefix_of(value, bits))? {
+                    let place = Place::Filter { table: table.number };
+                    return Err(ReadError::damaged(place, "it lacks a prefix that the table has"));
+                }
+            }
         }
     }
     Ok(part)

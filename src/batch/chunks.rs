@@ -73,7 +73,7 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
         while at < queries.len() {
             let chunk = self.chunk(&queries[at..], &done).map_err(failed)?;
             let mut visit = |place, matches: &[Match<F>]| visit(at + place, matches);
-            let sample = self.sample_if_worth(chunk, &done).map_err(failed)?;
+            let sample = self.sample_if_worth(chunk, &done).map_err(|error| index.error(error))?;
             let resources = if sample.is_some() { self.resources()? } else { None };
             let outcome = if let (Some(sample), Some(Resources { pool, options })) = (sample, resources) {
                 let room = Room::of_bytes::<F>(options.match_bytes());
@@ -119,7 +119,7 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
     }
 
     /// Returns a sample of queries; `None` if they are best answered at once, one by one.
-    pub(super) fn sample_if_worth(&self, queries: &[F], done: &Counter) -> Result<Option<Sample>, Stopped> {
+    pub(super) fn sample_if_worth(&self, queries: &[F], done: &Counter) -> Result<Option<Sample>, ReadError> {
         if queries.len() < FEW {
             return Ok(None);
         }

@@ -26,7 +26,7 @@ const MAX_MATCHES: usize = 4096;
 
 /// Returns the number of queries to take together at a distance, at least one.
 pub(super) fn group_size<F: Fingerprint>(index: &Index<F>, distance: u32) -> usize {
-    let blocks = index.design.expected_blocks(index.plan(distance), index.len(), index.footer.layout);
+    let blocks = index.expected_blocks(distance);
     ((MAX_BLOCKS / blocks.max(1.0)) as usize).clamp(1, GROUP)
 }
 

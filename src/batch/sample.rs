@@ -4,7 +4,9 @@ use std::ops::ControlFlow;
 
 use crate::batch::context::BatchContext;
 use crate::batch::cost::{ARRANGE_NS, CodecCosts, LOCATE_NS, SEARCH_NS, WAIT_NS};
-use crate::design::Probe;
+use crate::codec::Target;
+use crate::error::ReadError;
+use crate::filter::reader::Filter;
 use crate::progress::Stopped;
 use crate::table::locate::target_of;
 use hamdex_fingerprint::Fingerprint;
@@ -39,12 +41,21 @@ pub(super) struct Load {
     probe_ns: f64,
 }
 
+impl Load {
+    /// Adds time that both ways take.
+    fn and(self, ns: f64) -> Self {
+        Self { alone_ns: self.alone_ns + ns, probe_ns: self.probe_ns + ns, ..self }
+    }
+}
+
 impl Sample {
-    pub(super) fn of<F: Fingerprint>(context: &BatchContext<'_, F>) -> Result<Self, Stopped> {
+    /// # Errors
+    /// When the batch is cancelled, or a filter is damaged.
+    pub(super) fn of<F: Fingerprint>(context: &BatchContext<'_, F>) -> Result<Self, ReadError> {
         let mut blocks = Vec::new();
-        let loads = context.plan.probes().iter().map(|probe| {
+        let loads = (0..context.plan.probes().len()).map(|number| {
             context.done.check()?;
-            Ok(load(context, probe, &mut blocks))
+            load(context, number, &mut blocks)
         });
         Ok(Self { loads: loads.collect::<Result<_, _>>()? })
     }
@@ -65,17 +76,24 @@ pub(super) fn spread<T: Copy>(all: &[T], count: usize) -> impl Iterator<Item = T
     all.iter().step_by(all.len().div_ceil(count.max(1)).max(1)).copied()
 }
 
-fn load<F: Fingerprint>(context: &BatchContext<'_, F>, probe: &Probe<F>, blocks: &mut Vec<u32>) -> Load {
+fn load<F: Fingerprint>(
+    context: &BatchContext<'_, F>,
+    number: usize,
+    blocks: &mut Vec<u32>,
+) -> Result<Load, ReadError> {
     let BatchContext { index, plan, queries, options, .. } = context;
-    let table = &index.tables[probe.table];
+    let probe = &plan.probes()[number];
+    let (table, file) = (&index.tables[probe.table], index.data.as_ref());
     blocks.clear();
     let mut located = 0;
     for query in spread(queries, (queries.len() / QUERIES_PER_LOCATED).min(MAX_LOCATED)) {
-        table.locate(
-            index.data.as_ref(),
-            &target_of(&probe.reach, plan.distance(), table.permutation.apply(query)),
-            blocks,
-        );
+        let target = target_of(&probe.reach, plan.distance(), table.permutation.apply(query));
+        let mut locate = |target: &Target<F>| table.locate(file, target, blocks);
+        if plan.asks_filter(number) {
+            table.split_by_filter(file, &target, |target| locate(&target))?;
+        } else {
+            locate(&target);
+        }
         located += 1;
         if blocks.len() > MAX_BLOCKS {
             break;
@@ -91,7 +109,8 @@ fn load<F: Fingerprint>(context: &BatchContext<'_, F>, probe: &Probe<F>, blocks:
         unread_share: index.read_ahead.unread_share(table),
     };
     blocks.sort_unstable();
-    crowd.load(&costs, blocks)
+    let filter_ns = plan.filter_ns(number, table.filter.as_ref().map(Filter::geometry));
+    Ok(crowd.load(&costs, blocks).and(filter_ns * queries.len() as f64))
 }
 
 /// Number of queries, and number of blocks in which they may meet.

@@ -3,6 +3,8 @@
 use crate::codec::Codec;
 use crate::design::covering::Design;
 use crate::design::table::TableDesign;
+use crate::filter::geometry::Geometry;
+use crate::filter::patterns;
 use hamdex_fingerprint::Fingerprint;
 
 /// Estimated costs of an index; see [`Design::cost`](crate::Design::cost).
@@ -49,11 +51,33 @@ fn choose(bits: f64, chosen: u32) -> f64 {
     (0..chosen).map(|taken| (bits - f64::from(taken)).max(0.0) / f64::from(taken + 1)).product()
 }
 
+/// To find out which block a value is in.
+const LOCATE_NS: f64 = 15.0;
+
+/// To look at a line of a filter, one of many on their way at once.
+const LINE_NS: f64 = 7.0;
+
+/// To make a prefix and look for it in a line that is there.
+const PATTERN_NS: f64 = 2.5;
+
+/// Share of the cost of a block that is left if it is scanned for one prefix, without errors.
+const EXACT_SHARE: f64 = 0.6;
+
 /// The costs that all tables of an index have in common.
 pub(super) struct TableCost {
     bytes: f64,
     entries_per_block: f64,
     blocks: f64,
+    /// To scan a block for a query.
+    block_ns: f64,
+}
+
+/// The cost of a probe, estimated.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ProbeCost {
+    pub(super) ns: f64,
+    /// Blocks to read.
+    pub(super) blocks: f64,
 }
 
 impl TableCost {
@@ -61,7 +85,28 @@ impl TableCost {
         let entries_per_block = codec.expected_entries::<F>(count, block_bytes);
         // A block, and its key.
         let bytes = f64::from(block_bytes + F::BITS / 8) / entries_per_block;
-        Self { bytes, entries_per_block, blocks: (count as f64 / entries_per_block).max(1.0) }
+        let block_ns = match codec {
+            Codec::Huffman => 400.0,
+            Codec::EliasFano => 120.0,
+        };
+        Self { bytes, entries_per_block, blocks: (count as f64 / entries_per_block).max(1.0), block_ns }
+    }
+
+    /// Returns the cost of a probe that reads every block that may hold a match.
+    pub(super) fn direct<F: Fingerprint>(&self, reach: &TableDesign<F>, count: u64) -> ProbeCost {
+        let (blocks, _) = self.probe(reach.prefix_bits(), reach.radius, count);
+        ProbeCost { ns: blocks * (LOCATE_NS + self.block_ns), blocks }
+    }
+
+    /// Returns the cost of a probe that asks a filter for each prefix with at most so many errors.
+    pub(super) fn filtered(&self, filter: &Geometry, errors: u32, count: u64) -> ProbeCost {
+        let prefixes = patterns::count(filter.prefix_bits, errors);
+        let per_prefix = count as f64 / f64::from(filter.prefix_bits).exp2();
+        let present = 1.0 - (-per_prefix).exp();
+        let positive = present + (1.0 - present) * filter.false_positives(count);
+        let blocks = prefixes * positive * (1.0 + per_prefix / self.entries_per_block);
+        let ns = asking_ns(filter, errors) + blocks * (LOCATE_NS + EXACT_SHARE * self.block_ns);
+        ProbeCost { ns, blocks: blocks.min(self.blocks) }
     }
 
     /// Returns the blocks to read and the candidates to compare for one probe.
@@ -75,6 +120,13 @@ impl TableCost {
         let blocks = prefixes(distinguishing_bits) * (1.0 + run / self.entries_per_block);
         (blocks.min(self.blocks), (prefixes(prefix_bits) * run).min(count as f64))
     }
+}
+
+/// Returns the nanoseconds to ask a filter for each prefix with at most so many errors.
+pub(super) fn asking_ns(filter: &Geometry, errors: u32) -> f64 {
+    let line_bits = filter.lines.ilog2().min(filter.prefix_bits);
+    let lines = patterns::count(line_bits, errors);
+    lines * LINE_NS + patterns::count(filter.prefix_bits, errors) * PATTERN_NS
 }
 
 #[cfg(test)]

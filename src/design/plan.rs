@@ -1,10 +1,11 @@
 //! The plan of a query at any distance.
 
 use crate::codec::{Codec, Layout};
-use crate::design::cost::TableCost;
+use crate::design::cost::{ProbeCost, TableCost, asking_ns};
 use crate::design::coverage;
 use crate::design::covering::Design;
 use crate::design::table::TableDesign;
+use crate::filter::geometry::Geometry;
 use hamdex_fingerprint::Fingerprint;
 
 /// A probe of one table: every entry within `radius` of the query under `mask`.
@@ -23,13 +24,25 @@ pub struct Probe<F> {
 pub struct Plan<F> {
     distance: u32,
     probes: Vec<Probe<F>>,
+    /// Whether each probe asks the filter of its table first.
+    by_filter: Vec<bool>,
 }
 
 impl<F: Fingerprint> Plan<F> {
     /// Returns a walk over table 0, with the whole width as its prefix.
     pub(super) fn of_one_table(distance: u32) -> Self {
         let reach = TableDesign { mask: F::ONES, radius: distance };
-        Self { distance, probes: vec![Probe { table: 0, reach }] }
+        Self { distance, probes: vec![Probe { table: 0, reach }], by_filter: vec![false] }
+    }
+
+    /// Returns the plan for the distance of a design.
+    pub(crate) fn of_design(
+        design: &Design<F>,
+        count: u64,
+        layout: Layout,
+        filters: &[Option<Geometry>],
+    ) -> Self {
+        make(design, design.distance(), count, layout, filters)
     }
 
     /// Returns the distance it serves.
@@ -43,27 +56,67 @@ impl<F: Fingerprint> Plan<F> {
     pub fn probes(&self) -> &[Probe<F>] {
         &self.probes
     }
+
+    /// Returns whether a probe asks the filter of its table first.
+    #[inline(always)]
+    pub(crate) fn asks_filter(&self, probe: usize) -> bool {
+        self.by_filter[probe]
+    }
+
+    /// Returns the nanoseconds in which a probe asks its filter, estimated; 0 if it asks none.
+    pub(crate) fn filter_ns(&self, probe: usize, filter: Option<&Geometry>) -> f64 {
+        let errors = self.probes[probe].reach.radius.min(self.distance);
+        filter.filter(|_| self.by_filter[probe]).map_or(0.0, |filter| asking_ns(filter, errors))
+    }
+
+    /// Returns whether some probe asks the filter of a table.
+    pub(crate) fn uses_filter(&self, table: usize) -> bool {
+        self.probes.iter().zip(&self.by_filter).any(|(probe, &asks)| probe.table == table && asks)
+    }
+
+    /// Returns the cost of the plan, estimated, with these filters.
+    fn cost(&self, count: u64, layout: Layout, filters: &[Option<Geometry>]) -> ProbeCost {
+        let costs = TableCost::new::<F>(count, layout.codec, layout.block_bytes as u32);
+        let each = self.probes.iter().zip(&self.by_filter).map(|(probe, &asks)| {
+            let filter = filters[probe.table].as_ref().filter(|_| asks);
+            match filter {
+                Some(filter) => costs.filtered(filter, probe.reach.radius.min(self.distance), count),
+                None => costs.direct(&probe.reach, count),
+            }
+        });
+        let none = ProbeCost { ns: 0.0, blocks: 0.0 };
+        each.fold(none, |a, b| ProbeCost { ns: a.ns + b.ns, blocks: a.blocks + b.blocks })
+    }
+
+    /// Returns the nanoseconds of a query, estimated.
+    pub(crate) fn ns(&self, count: u64, layout: Layout, filters: &[Option<Geometry>]) -> f64 {
+        self.cost(count, layout, filters).ns
+    }
+
+    /// Returns the number of blocks that a query reads, estimated.
+    pub(crate) fn blocks(&self, count: u64, layout: Layout, filters: &[Option<Geometry>]) -> f64 {
+        self.cost(count, layout, filters).blocks
+    }
 }
 
 impl<F: Fingerprint> Design<F> {
-    /// Returns the probes that find everything within `distance`, which may be any.
+    /// Returns the probes that find everything within `distance`, which may be any, in an index without filters.
     #[must_use]
     pub fn plan(&self, distance: u32, count: u64, codec: Codec, block_bytes: u32) -> Plan<F> {
-        make(self, distance, count, codec, block_bytes)
+        let layout = Layout { codec, block_bytes: block_bytes as usize };
+        self.plan_with(distance, count, layout, &vec![None; self.tables().len()])
     }
-}
 
-impl<F: Fingerprint> Design<F> {
-    /// Returns the number of blocks that a plan reads, by the cost model.
-    pub(crate) fn expected_blocks(&self, plan: &Plan<F>, count: u64, layout: Layout) -> f64 {
-        let costs = TableCost::new::<F>(count, layout.codec, layout.block_bytes as u32);
-        blocks(&costs, &plan.probes, count)
+    /// Returns the probes that find everything within `distance` in an index whose tables have these filters.
+    pub(crate) fn plan_with(
+        &self,
+        distance: u32,
+        count: u64,
+        layout: Layout,
+        filters: &[Option<Geometry>],
+    ) -> Plan<F> {
+        make(self, distance, count, layout, filters)
     }
-}
-
-/// Returns the number of blocks to read for some probes.
-fn blocks<F: Fingerprint>(costs: &TableCost, probes: &[Probe<F>], count: u64) -> f64 {
-    probes.iter().map(|p| costs.probe(p.reach.prefix_bits(), p.reach.radius, count).0).sum()
 }
 
 /// Limit of one coverage check while a query waits: some milliseconds. A set not proven by then counts as not
@@ -75,23 +128,28 @@ const PLAN_STEPS: u64 = 20 * CHECK_STEPS;
 
 /// At the built distance the design itself; below it, smaller radii and fewer tables if they
 /// still cover; above it, the existing tables with larger radii or a walk over table 0 alone with
-/// its whole width as prefix, by the lower estimate.
+/// its whole width as prefix, by the lower estimate. A probe asks a filter where that is estimated to cost less.
 fn make<F: Fingerprint>(
     design: &Design<F>,
     distance: u32,
     count: u64,
-    codec: Codec,
-    block_bytes: u32,
+    layout: Layout,
+    filters: &[Option<Geometry>],
 ) -> Plan<F> {
     let distance = distance.min(F::BITS);
-    let costs = TableCost::new::<F>(count, codec, block_bytes);
-    let blocks = |probes: &[Probe<F>]| blocks(&costs, probes, count);
-    let walk = Plan::of_one_table(distance).probes;
-    let probes = match covering_radii(design, distance) {
-        Some(probes) if distance <= design.distance() || blocks(&probes) < blocks(&walk) => probes,
-        _ => walk,
+    let costs = TableCost::new::<F>(count, layout.codec, layout.block_bytes as u32);
+    let asks = |probe: &Probe<F>| {
+        let errors = probe.reach.radius.min(distance);
+        filters[probe.table].as_ref().is_some_and(|filter| {
+            costs.filtered(filter, errors, count).ns < costs.direct(&probe.reach, count).ns
+        })
     };
-    Plan { distance, probes }
+    let walk = Plan::of_one_table(distance);
+    let Some(probes) = covering_radii(design, distance) else { return walk };
+    let by_filter = probes.iter().map(asks).collect();
+    let plan = Plan { distance, probes, by_filter };
+    let ns = |plan: &Plan<F>| plan.ns(count, layout, filters);
+    if distance <= design.distance() || ns(&plan) < ns(&walk) { plan } else { walk }
 }
 
 /// Returns the tables with the least radii that cover; `None` if that cannot be established.

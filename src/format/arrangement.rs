@@ -4,7 +4,8 @@
 //!
 //! ```text
 //! header page | blocks of table 0 | ids, id starts, id directory | name directory, names | blocks of
-//! tables 1… | keys of tables 0… | metadata | footer | trailer
+//! tables 1… | keys of tables 0… | metadata | optional sections | footer |
+//! trailer
 //! ```
 
 use crate::format::checksum::UnitKind;
@@ -27,7 +28,8 @@ impl Arrangement {
 
     /// Returns the offset of a next section of that kind; `None` beyond 64 bits.
     pub(crate) fn next_offset(&self, kind: UnitKind) -> Option<u64> {
-        align(self.end, if kind == UnitKind::Block { PAGE_BYTES } else { SECTION_ALIGNMENT })
+        let is_aligned = kind == UnitKind::Block || kind.is_optional();
+        align(self.end, if is_aligned { PAGE_BYTES } else { SECTION_ALIGNMENT })
     }
 
     /// Adds a section; `None` beyond 64 bits.
@@ -48,8 +50,8 @@ impl Arrangement {
         &self.sections
     }
 
-    /// Returns the arrangement that follows from a footer's counts; only the lengths of the metadata and the names are
-    /// taken from its list of sections. `None` if that is beyond 64 bits.
+    /// Returns the arrangement that follows from a footer's counts; only the lengths of the metadata and the names, and
+    /// kinds and lengths of optional sections are taken from its list of sections. `None` if that is beyond 64 bits.
     pub(crate) fn of(footer: &Footer) -> Option<Self> {
         let listed = |kind| {
             let section = footer.sections.iter().find(|section| section.kind == kind);
@@ -84,6 +86,9 @@ impl Arrangement {
             )?;
         }
         arrangement.push(UnitKind::Metadata, 0, listed(UnitKind::Metadata))?;
+        for section in footer.optional_sections() {
+            arrangement.push(section.kind, section.table as usize, section.length)?;
+        }
         Some(arrangement)
     }
 }

@@ -7,19 +7,25 @@ use crate::format::header::FileId;
 
 /// The kind of a checksummed unit. The number is that of format-spec.md.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u32)]
 pub(crate) enum UnitKind {
-    Block = 1,
-    Keys = 2,
-    Ids = 3,
-    IdStarts = 4,
-    IdDirectory = 5,
-    Metadata = 6,
-    Footer = 7,
-    Trailer = 8,
-    NameDirectory = 9,
-    Names = 10,
+    Block,
+    Keys,
+    Ids,
+    IdStarts,
+    IdDirectory,
+    Metadata,
+    Footer,
+    Trailer,
+    NameDirectory,
+    Names,
+    /// Optional sections, from here on.
+    Filter,
+    /// An optional section of another kind, by its number.
+    Other(u32),
 }
+
+/// The least number of an optional section: a reader skips those that it does not know.
+const FIRST_OPTIONAL: u32 = 256;
 
 impl UnitKind {
     /// The kinds that the footer lists.
@@ -33,6 +39,35 @@ impl UnitKind {
         Self::NameDirectory,
         Self::Names,
     ];
+
+    /// Returns the number in the format.
+    pub(crate) fn number(self) -> u32 {
+        match self {
+            Self::Block => 1,
+            Self::Keys => 2,
+            Self::Ids => 3,
+            Self::IdStarts => 4,
+            Self::IdDirectory => 5,
+            Self::Metadata => 6,
+            Self::Footer => 7,
+            Self::Trailer => 8,
+            Self::NameDirectory => 9,
+            Self::Names => 10,
+            Self::Filter => FIRST_OPTIONAL,
+            Self::Other(number) => number,
+        }
+    }
+
+    /// Returns the kind of a section that a footer lists; `None` if it is unknown and not optional.
+    pub(crate) fn of_section(number: u32) -> Option<Self> {
+        let known = || Self::SECTIONS.into_iter().chain([Self::Filter]).find(|kind| kind.number() == number);
+        known().or_else(|| (number >= FIRST_OPTIONAL).then_some(Self::Other(number)))
+    }
+
+    /// Returns whether a file may lack a section of this kind, and a reader may skip it.
+    pub(crate) fn is_optional(self) -> bool {
+        self.number() >= FIRST_OPTIONAL
+    }
 }
 
 /// The context that all units of one section share, digested once.
@@ -46,7 +81,7 @@ impl Context {
     pub(crate) fn new(file: FileId, kind: UnitKind, table: usize) -> Self {
         let mut digested = Hasher::new();
         digested.update(&file.0);
-        digested.update(&(kind as u32).to_le_bytes());
+        digested.update(&kind.number().to_le_bytes());
         digested.update(&(table as u32).to_le_bytes());
         Self { digested }
     }

@@ -31,7 +31,7 @@ pub(crate) struct Footer {
     /// Whether ids have names.
     pub(crate) names: bool,
     pub(crate) tables: Vec<TableRecord>,
-    /// In the order of the file.
+    /// In the order of the file, the optional ones last.
     pub(crate) sections: Vec<SectionRecord>,
 }
 
@@ -70,6 +70,19 @@ pub(crate) struct TableRecord {
 }
 
 impl Footer {
+    /// Returns the sections that a reader may skip.
+    pub(crate) fn optional_sections(&self) -> &[SectionRecord] {
+        let first = self.sections.iter().position(|section| section.kind.is_optional());
+        &self.sections[first.unwrap_or(self.sections.len())..]
+    }
+
+    /// Returns the optional section of a kind and a table.
+    pub(crate) fn optional(&self, kind: UnitKind, table: usize) -> Option<&SectionRecord> {
+        self.optional_sections()
+            .iter()
+            .find(|section| section.kind == kind && section.table as usize == table)
+    }
+
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
         self.write(&mut out).expect("writing to memory does not fail");
@@ -81,7 +94,7 @@ impl Footer {
         out.write_u8(self.layout.codec.tag())?;
         out.write_u8(self.layout.block_bytes.trailing_zeros() as u8)?;
         out.write_u8(u8::from(self.names))?;
-        out.write_u8(0)?;
+        out.write_u8(self.optional_sections().len() as u8)?;
         out.write_u32::<LittleEndian>(self.distance)?;
         out.write_u32::<LittleEndian>(self.tables.len() as u32)?;
         out.write_u64::<LittleEndian>(self.fingerprints)?;
@@ -106,7 +119,7 @@ impl Footer {
             }
         }
         for section in &self.sections {
-            out.write_u32::<LittleEndian>(section.kind as u32)?;
+            out.write_u32::<LittleEndian>(section.kind.number())?;
             out.write_u32::<LittleEndian>(section.table)?;
             out.write_u64::<LittleEndian>(section.offset)?;
             out.write_u64::<LittleEndian>(section.length)?;
@@ -132,7 +145,7 @@ impl Footer {
         let size_log2 = bytes.read_u8()?;
         check(SIZES_LOG2.contains(&size_log2), "the block size is out of range")?;
         let has_names = bytes.read_u8()?;
-        check(bytes.read_u8()? == 0, "a reserved byte is not zero")?;
+        let optional = bytes.read_u8()?;
         let layout = Layout { codec, block_bytes: 1 << size_log2 };
         let distance = bytes.read_u32::<LittleEndian>()?;
         check(distance <= width, "the distance exceeds the width")?;
@@ -157,9 +170,18 @@ impl Footer {
         let design = std::str::from_utf8(&name[..name_length]);
         let design = design.map_err(|_| Refusal::Field("the design's name is not UTF-8"))?.to_owned();
         let tables = (0..tables).map(|_| read_table(bytes, width)).collect::<Result<_, _>>()?;
-        let sections = (0..sections).map(|_| read_section(bytes)).collect::<Result<_, _>>()?;
+        let sections: Vec<_> = (0..sections).map(|_| read_section(bytes)).collect::<Result<_, _>>()?;
         let names = has_names == 1;
-        Ok(Self { width, layout, distance, design, fingerprints, ids, names, tables, sections })
+        let this = Self { width, layout, distance, design, fingerprints, ids, names, tables, sections };
+        let listed = this.optional_sections();
+        check(listed.len() == usize::from(optional), "the number of optional sections is not as listed")?;
+        let is_after =
+            |a: &SectionRecord, b: &SectionRecord| (a.kind.number(), a.table) < (b.kind.number(), b.table);
+        check(listed.is_sorted_by(is_after), "its optional sections are not in order")?;
+        let is_of_a_table =
+            |s: &SectionRecord| s.kind != UnitKind::Filter || (s.table as usize) < this.tables.len();
+        check(listed.iter().all(is_of_a_table), "a filter is of a table that is not there")?;
+        Ok(this)
     }
 }
 
@@ -176,9 +198,9 @@ fn read_table(bytes: &mut &[u8], width: u32) -> Result<TableRecord, Refusal> {
 
 fn read_section(bytes: &mut &[u8]) -> Result<SectionRecord, Refusal> {
     let kind = bytes.read_u32::<LittleEndian>()?;
-    let kind = UnitKind::SECTIONS.into_iter().find(|known| *known as u32 == kind);
     Ok(SectionRecord {
-        kind: kind.ok_or(Refusal::Field("a section is of unknown kind; update hamdex"))?,
+        kind: UnitKind::of_section(kind)
+            .ok_or(Refusal::Field("a section is of unknown kind; update hamdex"))?,
         table: bytes.read_u32::<LittleEndian>()?,
         offset: bytes.read_u64::<LittleEndian>()?,
         length: bytes.read_u64::<LittleEndian>()?,
@@ -230,7 +252,10 @@ mod tests {
             ids: Some(IdsRecord { count: 1001, base: 7, bits: 20 }),
             names: true,
             tables: vec![table(0xffff_ffff << 32), table(0xffff_ffff)],
-            sections: vec![SectionRecord { kind: UnitKind::Block, table: 0, offset: 4096, length: 16_384 }],
+            sections: vec![
+                SectionRecord { kind: UnitKind::Block, table: 0, offset: 4096, length: 16_384 },
+                SectionRecord { kind: UnitKind::Filter, table: 1, offset: 20_480, length: 128 },
+            ],
         }
     }
 

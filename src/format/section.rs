@@ -123,12 +123,27 @@ impl Section {
             return Err(ReadError::damaged(self.place, "it is shorter than what refers to it"));
         }
         for page in range.start / PAGE..range.end.div_ceil(PAGE) {
-            if self.always_check || !self.checked.contains(page) {
-                self.check(file, page)?;
-                self.checked.insert(page);
-            }
+            self.verify_page_once(file, page)?;
         }
         Ok(&file[self.offset + range.start..self.offset + range.end])
+    }
+
+    /// Verifies the checksum of a page, if it has not been, or is to be each time.
+    #[inline(always)]
+    pub(crate) fn verify_page_once(&self, file: &[u8], page: usize) -> Result<(), ReadError> {
+        if self.always_check || !self.checked.contains(page) { self.first_check(file, page) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn first_check(&self, file: &[u8], page: usize) -> Result<(), ReadError> {
+        self.check(file, page)?;
+        self.checked.insert(page);
+        Ok(())
+    }
+
+    /// Returns the bytes of memory in use.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.checked.bytes()
     }
 
     /// Returns all of the contents.

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use crate::codec::Codec;
 use crate::design::{Design, Plan};
 use crate::error::ReadError;
+use crate::filter::geometry::Geometry;
 use crate::format::footer::Footer;
 use crate::format::header::{FileId, Header};
 use crate::format::section::Section;
@@ -141,10 +142,18 @@ impl<F: Fingerprint> Index<F> {
     /// Returns the probes for a distance.
     pub(crate) fn plan(&self, distance: u32) -> &Plan<F> {
         let distance = distance.min(F::BITS);
-        self.plans[distance as usize].get_or_init(|| {
-            let layout = self.footer.layout;
-            self.design.plan(distance, self.len(), layout.codec, layout.block_bytes as u32)
-        })
+        self.plans[distance as usize]
+            .get_or_init(|| self.design.plan_with(distance, self.len(), self.footer.layout, &self.filters()))
+    }
+
+    /// Returns the number of blocks that a query at a distance reads, estimated.
+    pub(crate) fn expected_blocks(&self, distance: u32) -> f64 {
+        self.plan(distance).blocks(self.len(), self.footer.layout, &self.filters())
+    }
+
+    /// Returns the filters of the tables.
+    fn filters(&self) -> Vec<Option<Geometry>> {
+        self.tables.iter().map(|table| table.filter.as_ref().map(|filter| *filter.geometry())).collect()
     }
 }
 

@@ -72,8 +72,7 @@ pub(crate) type Counts<'a, F> = &'a mut dyn FnMut(&Match<F>) -> Result<bool, Rea
 /// Returns whether a walk through table 0 is cheaper than the plan for a distance.
 pub(crate) fn is_walk_cheaper<F: Fingerprint>(index: &Index<F>, distance: u32) -> bool {
     let blocks = index.tables[0].keys.len();
-    let of_plan = || index.design.expected_blocks(index.plan(distance), index.len(), index.footer.layout);
-    blocks <= SMALL_TABLE_BLOCKS || of_plan() > blocks as f64 * WALK_SHARE
+    blocks <= SMALL_TABLE_BLOCKS || index.expected_blocks(distance) > blocks as f64 * WALK_SHARE
 }
 
 /// Finds the `count` nearest within `most` bits for which `counts` returns true, in order: walks table 0 from

@@ -8,6 +8,7 @@ use crate::checked::Checked;
 use crate::codec::BlockCodec;
 use crate::design::{Design, TableDesign};
 use crate::error::{Place, ReadError, ReadErrorKind};
+use crate::filter::reader::Filter;
 use crate::format::arrangement::Arrangement;
 use crate::format::checksum::{Context, UnitKind};
 use crate::format::footer::{self, Footer};
@@ -48,6 +49,7 @@ pub struct OpenOptions {
     checksums: Checksums,
     larger_than_memory: bool,
     in_memory: bool,
+    maps_keys: bool,
 }
 
 type Read<F> = fn(&OpenOptions, Mapping, ReadAhead) -> Result<Index<F>, ReadError>;
@@ -89,6 +91,15 @@ impl OpenOptions {
     #[must_use]
     pub fn in_memory(mut self, in_memory: bool) -> Self {
         self.in_memory = in_memory;
+        self
+    }
+
+    /// Sets whether keys and filters stay in the mapped file, where all processes that map it share them. By default
+    /// they are copied into memory of the process when the file is opened, in huge pages if the system has
+    /// them, so that the system never evicts them and a query reads nothing but blocks from the file.
+    #[must_use]
+    pub fn map_keys(mut self, maps_keys: bool) -> Self {
+        self.maps_keys = maps_keys;
         self
     }
 
@@ -139,7 +150,7 @@ pub(super) fn read_with<F: Fingerprint>(
     data: Mapping,
     read_ahead: ReadAhead,
 ) -> Result<Index<F>, ReadError> {
-    let index = read(data, read_ahead, options.checksums)?;
+    let index = read(options, data, read_ahead)?;
     for table in &index.tables {
         let (offset, length) = table.extent(0..table.keys.len());
         index.read_ahead.keep_repeated(&index.data, offset..offset + length);
@@ -153,6 +164,9 @@ pub(super) fn read_with<F: Fingerprint>(
                 table.check(file, block)?;
                 table.checked.insert(block);
             }
+        }
+        for filter in index.tables.iter().filter_map(|table| table.filter.as_ref()) {
+            read_whole(&index, filter.section())?;
         }
         if let Some(ids) = &index.ids {
             for section in [&ids.ids, &ids.starts, &ids.directory] {
@@ -241,7 +255,8 @@ fn read_ends(file: &[u8]) -> Result<Ends, ReadError> {
         .filter(|arrangement| arrangement.end() == footer_offset)
         .filter(|arrangement| arrangement.sections() == footer.sections)
         .ok_or_else(|| ReadError::damaged(Place::Footer, "its sections do not fill the file in order"))?;
-    let metadata = arrangement.sections().last().expect("every file has metadata");
+    let mut sections = arrangement.sections().iter();
+    let metadata = sections.find(|s| s.kind == UnitKind::Metadata).expect("every file has metadata");
     if metadata.length > footer::MAX_METADATA_BYTES {
         return Err(ReadError::damaged(Place::Metadata, "it is too long"));
     }
@@ -249,17 +264,26 @@ fn read_ends(file: &[u8]) -> Result<Ends, ReadError> {
 }
 
 fn read<F: Fingerprint>(
+    options: &OpenOptions,
     data: Mapping,
     read_ahead: ReadAhead,
-    checksums: Checksums,
 ) -> Result<Index<F>, ReadError> {
     let file = data.as_ref();
     let Ends { header, footer } = read_ends(file)?;
     if footer.width != F::BITS {
         return Err(ReadErrorKind::Width { found: footer.width, expected: F::BITS }.into());
     }
-    let sections = Sections { file_id: header.file_id, records: &footer.sections, checksums };
-    // Keys are read whole now, and by every query from now on.
+    let sections = Sections {
+        checksums: options.checksums,
+        keys: match (data.is_file(), options.maps_keys) {
+            (false, _) => KeysIn::Memory,
+            (true, true) => KeysIn::File,
+            (true, false) => KeysIn::Copy,
+        },
+        file_id: header.file_id,
+        records: &footer.sections,
+    };
+    // Keys and filters are read whole now, or by every query from now on.
     let keys = sections.record(UnitKind::Keys, 0).offset as usize..file.len();
     read_ahead.bytes(&data, keys.clone());
     read_ahead.keep(&data, keys);
@@ -312,9 +336,21 @@ fn read_design<F: Fingerprint>(footer: &Footer) -> Result<Design<F>, ReadError> 
         .map_err(|error| ReadError::damaged(Place::Footer, error))
 }
 
+/// The place of keys and filters while the file is open.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum KeysIn {
+    /// A copy in memory.
+    Copy,
+    /// The bytes of the file, which are in memory.
+    Memory,
+    /// The mapped file.
+    File,
+}
+
 /// Finds sections by what they are; that they lie inside the file is established.
 struct Sections<'a> {
     checksums: Checksums,
+    keys: KeysIn,
     file_id: FileId,
     records: &'a [SectionRecord],
 }
@@ -331,6 +367,28 @@ impl Sections<'_> {
         let section = Section::new(place, context, record.offset as usize, record.length as usize);
         if self.checksums == Checksums::Always { section.always_checked() } else { section }
     }
+}
+
+/// Returns the filter of a table, if it has one.
+fn read_filter(
+    file: &[u8],
+    footer: &Footer,
+    sections: &Sections<'_>,
+    number: usize,
+    prefix_bits: u32,
+) -> Result<Option<Filter>, ReadError> {
+    if footer.optional(UnitKind::Filter, number).is_none() {
+        return Ok(None);
+    }
+    let place = Place::Filter { table: number };
+    let section = sections.open(place, UnitKind::Filter, number);
+    let filter = Filter::open(place, section, file, prefix_bits)?;
+    Ok(Some(match sections.keys {
+        _ if sections.checksums == Checksums::Always => filter.copied(file)?,
+        KeysIn::Copy => filter.copied(file)?,
+        KeysIn::Memory => filter.verified(file)?,
+        KeysIn::File => filter,
+    }))
 }
 
 fn read_table<F: Fingerprint>(
@@ -365,12 +423,16 @@ fn read_table<F: Fingerprint>(
     let keys = Keys::new(file, section.contents())
         .ok_or_else(|| ReadError::damaged(place, "they are not ascending"))?;
     let always_check = sections.checksums == Checksums::Always;
+    let is_copied = sections.keys == KeysIn::Copy || always_check;
+    let prefix_bits = design.tables()[number].prefix_bits();
+    let filter = read_filter(file, footer, sections, number, prefix_bits)?;
     let blocks = sections.record(UnitKind::Block, number);
     Ok(Table {
         number,
         permutation: Permutation::new(design.tables()[number].mask),
         codec,
-        keys: if always_check { keys.copied(file) } else { keys },
+        keys: if is_copied { keys.copied(file) } else { keys },
+        filter,
         entries_per_block: (footer.fingerprints / record.blocks.max(1)) as usize,
         offset: blocks.offset as usize,
         context: Context::new(sections.file_id, UnitKind::Block, number),

@@ -40,8 +40,10 @@ pub(super) type WaveCheck<'a> = &'a dyn Fn(usize, usize) -> Result<(), Stopped>;
 
 /// The memory of a query, used again and again.
 pub(crate) struct Search<F> {
-    /// Targets of all probes of the first query, then of the next.
+    /// Targets of the probes of all queries.
     targets: Vec<Target<F>>,
+    /// The query and the probe of each target.
+    origins: Vec<Origin>,
     /// Targets that need a key lookup.
     open: Vec<u32>,
     /// The blocks of one probe.
@@ -53,21 +55,40 @@ pub(crate) struct Search<F> {
     pub(crate) scanner: Scanner<F>,
 }
 
+/// The place of a query, and the number of a probe in its plan.
+#[derive(Debug, Clone, Copy)]
+struct Origin {
+    query: u32,
+    probe: u32,
+}
+
 impl<F> Default for Search<F> {
     fn default() -> Self {
         let (located, ahead, scanner) = (Vec::new(), Vec::new(), Scanner::default());
-        Self { targets: Vec::new(), open: Vec::new(), blocks: Vec::new(), located, ahead, scanner }
+        let (targets, origins) = (Vec::new(), Vec::new());
+        Self { targets, origins, open: Vec::new(), blocks: Vec::new(), located, ahead, scanner }
     }
 }
 
 impl<F: Fingerprint> Search<F> {
     /// Finds the blocks of all probes of some queries before any is read, so that memory accesses overlap.
+    ///
+    /// # Errors
+    /// When a filter is damaged.
     #[inline]
-    pub(crate) fn locate(&mut self, index: &Index<F>, queries: &[F], plan: &Plan<F>) {
+    pub(crate) fn locate(
+        &mut self,
+        index: &Index<F>,
+        queries: &[F],
+        plan: &Plan<F>,
+    ) -> Result<(), ReadError> {
         give_back(&mut self.located);
-        let Self { targets, open, blocks, located, .. } = self;
+        give_back(&mut self.targets);
+        give_back(&mut self.origins);
+        let Self { targets, origins, open, blocks, located, .. } = self;
         let (tables, file) = (&*index.tables, index.data.as_ref());
-        arch::run(Locate { tables, file, queries, plan, targets, open, blocks, located });
+        let locate = Locate { tables, file, queries, plan, targets, origins, open, blocks, located };
+        arch::run(locate).map_err(|error| index.error(error))
     }
 
     /// Prefetches the located blocks from storage, up to the limit for one wave.
@@ -88,12 +109,12 @@ impl<F: Fingerprint> Search<F> {
         check_wave: WaveCheck<'_>,
         mut visit: impl FnMut(usize, Match<F>) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
-        let Self { targets, located, scanner, .. } = self;
+        let Self { targets, origins, located, scanner, .. } = self;
         let tag = index.tag();
         let mut visit = |at: Located, entry, value| {
-            let (place, number) =
-                (at.target as usize / plan.probes().len(), at.target as usize % plan.probes().len());
-            let (earlier, probe) = plan.probes().split_at(number);
+            let Origin { query, probe } = origins[at.target as usize];
+            let place = query as usize;
+            let (earlier, probe) = plan.probes().split_at(probe as usize);
             let fingerprint = index.tables[at.table as usize].permutation.undo(value);
             let difference = fingerprint ^ queries[place];
             debug_assert_eq!(probe[0].table, at.table as usize);
@@ -131,35 +152,73 @@ struct Locate<'a, F> {
     queries: &'a [F],
     plan: &'a Plan<F>,
     targets: &'a mut Vec<Target<F>>,
+    origins: &'a mut Vec<Origin>,
     open: &'a mut Vec<u32>,
     blocks: &'a mut Vec<u32>,
     located: &'a mut Vec<Located>,
 }
 
-impl<F: Fingerprint> Kernel for Locate<'_, F> {
-    type Output = ();
-
+impl<F: Fingerprint> Locate<'_, F> {
+    /// Prefetches the lines of filters that all queries ask.
     #[inline(always)]
-    fn run(self, _: impl Instructions) {
-        let Self { tables, file, queries, plan, targets, open, blocks, located } = self;
-        targets.clear();
-        for &query in queries {
-            for probe in plan.probes() {
-                let table = &tables[probe.table];
-                let target = target_of(&probe.reach, plan.distance(), table.permutation.apply(query));
-                table.prefetch_directory(&target);
-                targets.push(target);
+    fn prefetch_filters(&self) {
+        for &query in self.queries {
+            for (number, probe) in self.plan.probes().iter().enumerate() {
+                let table = &self.tables[probe.table];
+                if self.plan.asks_filter(number) {
+                    let target =
+                        target_of(&probe.reach, self.plan.distance(), table.permutation.apply(query));
+                    table.prefetch_filter(self.file, &target);
+                }
             }
         }
-        let probes = || queries.iter().flat_map(|_| plan.probes());
-        open.clear();
-        located.clear();
-        for (number, (probe, target)) in probes().zip(&*targets).enumerate() {
-            let table = &tables[probe.table];
+    }
+
+    /// Makes the targets: of a probe that asks a filter, one for each prefix that the table may have.
+    #[inline(always)]
+    fn make_targets(&mut self) -> Result<(), ReadError> {
+        let Self { tables, file, queries, plan, targets, origins, .. } = self;
+        for (place, &query) in queries.iter().enumerate() {
+            for (number, probe) in plan.probes().iter().enumerate() {
+                let table = &tables[probe.table];
+                let origin = Origin { query: place as u32, probe: number as u32 };
+                let target = target_of(&probe.reach, plan.distance(), table.permutation.apply(query));
+                let mut push = |target| {
+                    table.prefetch_directory(&target);
+                    targets.push(target);
+                    origins.push(origin);
+                };
+                if plan.asks_filter(number) {
+                    table.split_by_filter(file, &target, push)?;
+                } else {
+                    push(target);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<F: Fingerprint> Kernel for Locate<'_, F> {
+    type Output = Result<(), ReadError>;
+
+    #[inline(always)]
+    fn run(mut self, _: impl Instructions) -> Self::Output {
+        self.targets.clear();
+        self.origins.clear();
+        self.open.clear();
+        self.located.clear();
+        self.prefetch_filters();
+        self.make_targets()?;
+        let Self { tables, file, plan, targets, origins, open, blocks, located, .. } = self;
+        let table_of = |number: usize| plan.probes()[origins[number].probe as usize].table;
+        for (number, target) in targets.iter().enumerate() {
+            let table_number = table_of(number);
+            let table = &tables[table_number];
             match table.only_block(target) {
                 Some(block) if block < table.keys.len() => {
                     located.push(Located {
-                        table: probe.table as u32,
+                        table: table_number as u32,
                         block: block as u32,
                         target: number as u32,
                     });
@@ -176,9 +235,9 @@ impl<F: Fingerprint> Kernel for Locate<'_, F> {
         prefetch_fronts(tables, file, &located[..prefetched], targets);
         for &number in &*open {
             blocks.clear();
-            let probe = &plan.probes()[number as usize % plan.probes().len()];
-            tables[probe.table].locate(file, &targets[number as usize], blocks);
-            let place = |&block: &u32| Located { table: probe.table as u32, block, target: number };
+            let table = table_of(number as usize);
+            tables[table].locate(file, &targets[number as usize], blocks);
+            let place = |&block: &u32| Located { table: table as u32, block, target: number };
             located.extend(blocks.iter().map(place));
             let end = located.len().min(SCAN_BATCH);
             if end - prefetched >= PREFETCH_BATCH {
@@ -192,5 +251,6 @@ impl<F: Fingerprint> Kernel for Locate<'_, F> {
         if located.len() <= MAX_SPECULATIVE_BLOCKS {
             prefetch_likely(tables, file, located, targets);
         }
+        Ok(())
     }
 }

@@ -348,7 +348,7 @@ fn for_each_of<F: Fingerprint>(
     visit: impl FnMut(usize, Match<F>) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, ReadError> {
     let plan = index.plan(distance);
-    search.locate(index, queries, plan);
+    search.locate(index, queries, plan)?;
     search.read_ahead(index);
     search.scan(index, queries, plan, check_wave, visit)
 }

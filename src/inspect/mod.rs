@@ -6,6 +6,7 @@
 //! - [`Permutation`], from [`Index::permutation`](crate::Index::permutation)
 //! - [`Plan`], from [`Design::plan`](crate::Design::plan), with its [`Probe`]s and [`Cost`]
 
+mod false_positives;
 mod raw_block;
 mod stats;
 
@@ -13,4 +14,4 @@ pub use crate::codec::reference;
 pub use crate::design::{Cost, Plan, Probe};
 pub use crate::permutation::Permutation;
 pub use raw_block::RawBlock;
-pub use stats::{IdStats, Stats, TableStats};
+pub use stats::{FilterStats, IdStats, Stats, TableStats};

@@ -3,6 +3,7 @@
 use crate::codec::reference::Coding;
 use crate::codec::{Codec, information_bound_bits};
 use crate::design::TableDesign;
+use crate::filter::geometry::Form;
 use crate::format::checksum::UnitKind;
 use crate::format::header::{FileId, MAJOR};
 use crate::index::handle::Index;
@@ -62,12 +63,31 @@ pub struct TableStats<F> {
     pub key_bytes: u64,
     /// Bytes of memory that its keys take.
     pub key_memory_bytes: u64,
+    /// Its filter, if it has one.
+    pub filter: Option<FilterStats>,
     /// The length of the code of each h, in bits; empty if the codec has no code.
     pub code_lengths: Vec<u8>,
     /// The code of each h: the low bits of the number, as many as its length.
     pub codes: Vec<u16>,
     /// Number of occurrences of each h between neighbours.
     pub counts: Vec<u64>,
+}
+
+/// Statistics of a filter.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct FilterStats {
+    /// Whether each prefix that there can be has a bit, so that there are no false positives.
+    pub is_bitmap: bool,
+    /// Number of lines, of 64 bytes.
+    pub lines: u64,
+    /// Bytes in the file.
+    pub bytes: u64,
+    /// Bytes of memory that it takes in addition to the file.
+    pub memory_bytes: u64,
+    /// The share of absent prefixes that pass if the fingerprints are evenly spread.
+    /// [`Index::filter_false_positives`] measures it.
+    pub expected_false_positives: f64,
 }
 
 /// Statistics of the ids.
@@ -117,6 +137,13 @@ impl<F: Fingerprint> Index<F> {
                 block_bytes: bytes_of(&[UnitKind::Block], table.number),
                 key_bytes: bytes_of(&[UnitKind::Keys], table.number),
                 key_memory_bytes: table.keys.bytes() as u64,
+                filter: table.filter.as_ref().map(|filter| FilterStats {
+                    is_bitmap: filter.geometry().form == Form::Bitmap,
+                    lines: filter.geometry().lines,
+                    bytes: bytes_of(&[UnitKind::Filter], table.number),
+                    memory_bytes: filter.memory_bytes() as u64,
+                    expected_false_positives: filter.geometry().false_positives(self.len()),
+                }),
                 code_lengths: table.codec.code_lengths().to_vec(),
                 codes: table.codec.codes().to_vec(),
                 counts: record.counts.clone(),

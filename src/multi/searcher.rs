@@ -289,7 +289,7 @@ fn for_each<F: Fingerprint>(
     let each = || indexes.as_slice().iter().map(|index| -> &Index<F> { index });
     // All look-ups, then one wave of reads, then all scans: neither memory nor storage is waited for index by index.
     for (index, search) in each().zip(&mut *searches) {
-        search.locate(index, &[query], index.plan(distance));
+        search.locate(index, &[query], index.plan(distance))?;
     }
     for (index, search) in each().zip(&*searches) {
         search.read_ahead(index);

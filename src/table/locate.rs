@@ -4,6 +4,9 @@ use std::ops::Range;
 
 use crate::codec::Target;
 use crate::design::TableDesign;
+use crate::error::ReadError;
+use crate::filter::patterns::Pattern;
+use crate::filter::prefix_of;
 use crate::table::keys::KeysInFile;
 use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
@@ -54,6 +57,40 @@ impl<F: Fingerprint> Table<F> {
         if !is_done {
             locate_all(keys, target, blocks);
         }
+    }
+
+    /// Prefetches what [`Self::split_by_filter`] reads for a target.
+    #[inline(always)]
+    pub(crate) fn prefetch_filter(&self, file: &[u8], target: &Target<F>) {
+        if let Some(filter) = &self.filter {
+            let prefix = prefix_of(target.query, target.prefix_bits);
+            filter.in_file(file).prefetch(prefix, target.prefix_errors());
+        }
+    }
+
+    /// Calls `visit` with a target without errors in its prefix for each prefix that `target` admits and the
+    /// table, by its filter, may have. Together these targets meet what `target` meets, each value once.
+    ///
+    /// # Errors
+    /// When a page of the filter is damaged.
+    #[inline(always)]
+    pub(crate) fn split_by_filter(
+        &self,
+        file: &[u8],
+        target: &Target<F>,
+        mut visit: impl FnMut(Target<F>),
+    ) -> Result<(), ReadError> {
+        let Some(filter) = &self.filter else {
+            visit(*target);
+            return Ok(());
+        };
+        let Target { query, prefix_bits, distance, .. } = *target;
+        let suffix = query & !F::prefix_mask(prefix_bits);
+        let prefix = prefix_of(query, prefix_bits);
+        filter.in_file(file).for_each(prefix, target.prefix_errors(), |Pattern { prefix, errors }| {
+            let query = F::truncate(u128::from(prefix)) << (F::BITS - prefix_bits) | suffix;
+            visit(Target { query, prefix_bits, radius: 0, distance: distance - errors });
+        })
     }
 
     /// Returns whether the keys prove that a block holds no match of `target`.

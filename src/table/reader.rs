@@ -7,6 +7,7 @@ use byteorder::{ByteOrder, LittleEndian};
 use crate::checked::Checked;
 use crate::codec::{BlockCodec, BlockError, CHECKSUM_BYTES, Scratch};
 use crate::error::{Place, ReadError};
+use crate::filter::reader::Filter;
 use crate::format::checksum::Context;
 use crate::permutation::Permutation;
 use crate::table::keys::Keys;
@@ -26,6 +27,8 @@ pub(crate) struct Table<F> {
     pub(crate) permutation: Permutation<F>,
     pub(crate) codec: BlockCodec,
     pub(crate) keys: Keys<F>,
+    /// Which prefixes it has, if that is known.
+    pub(crate) filter: Option<Filter>,
     /// Entries of a block, on average: for guesses.
     pub(crate) entries_per_block: usize,
     /// Offset of block 0 in the file.
@@ -44,7 +47,8 @@ impl<F: Fingerprint> Table<F> {
 
     /// Returns the bytes of memory in use.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.keys.bytes() + self.codec.memory_bytes() + self.checked.bytes()
+        let filter = self.filter.as_ref().map_or(0, Filter::memory_bytes);
+        self.keys.bytes() + self.codec.memory_bytes() + self.checked.bytes() + filter
     }
 
     fn place(&self, block: usize) -> Place {

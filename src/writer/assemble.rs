@@ -22,6 +22,7 @@ use crate::writer::sort::Sorter;
 use crate::writer::summary::Summary;
 use crate::writer::table::TablesWriter;
 use crate::writer::tables::{Select, Tables};
+use crate::writer::temporary;
 use hamdex_fingerprint::Fingerprint;
 
 /// Divisor of the memory for sorting: the share of the ids, if all of them are needed; the rest is for the
@@ -42,10 +43,11 @@ pub(super) fn assemble<F: Fingerprint, T: Tables<F>>(
     let names = names.map(|names| take_names(options, names, all_ids, census.ids)).transpose()?;
     let fingerprints = census.fingerprints;
     let design = options.choose_design(fingerprints)?;
-    let file_id =
-        file_id(options, &design, (census.digest, fingerprints), names.as_ref().map(NameSpool::digest));
+    let filters = options.filter.filters(&design, fingerprints, options.layout());
+    let digest_of_names = names.as_ref().map(NameSpool::digest);
+    let file_id = file_id(options, &design, (census.digest, fingerprints), digest_of_names, &filters);
     let mut file = Sections::start(output, file_id)?;
-    let mut writer = TablesWriter::new(options, &design, fingerprints);
+    let mut writer = TablesWriter::new(options, &design, fingerprints, filters, temp_dir);
 
     let ids = if options.ids {
         let mut ids = SpooledIds::new(census.ids.unwrap_or((0, 0)), temp_dir)?;
@@ -64,6 +66,12 @@ pub(super) fn assemble<F: Fingerprint, T: Tables<F>>(
         file.keys(number, keys)?;
     }
     file.copy(UnitKind::Metadata, &mut metadata::to_bytes(&options.metadata).as_slice())?;
+    for (number, filter) in std::mem::take(&mut writer.filters).into_iter().enumerate() {
+        if let Some(filter) = filter {
+            let mut contents = filter.finish().map_err(|source| temporary::failed(temp_dir, source))?;
+            file.copy_of(UnitKind::Filter, number, &mut contents)?;
+        }
+    }
     let footer = Footer {
         width: F::BITS,
         layout: options.layout(),

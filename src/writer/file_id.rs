@@ -2,6 +2,7 @@
 
 use crate::design::Design;
 use crate::digest::{self, SetDigest};
+use crate::filter::geometry::{Geometry, LINE_BYTES};
 use crate::format::header::FileId;
 use crate::metadata;
 use crate::writer::options::BuildOptions;
@@ -14,10 +15,12 @@ pub(super) fn file_id<F: Fingerprint>(
     design: &Design<F>,
     (contents, fingerprints): (SetDigest, u64),
     names: Option<u128>,
+    filters: &[Option<Geometry>],
 ) -> FileId {
     let layout = options.layout();
-    let mut shape =
-        vec![F::BITS as u8, u8::from(options.ids) | u8::from(names.is_some()) << 1, layout.codec.tag()];
+    let has_filters = filters.iter().any(Option::is_some);
+    let has = u8::from(options.ids) | u8::from(names.is_some()) << 1 | u8::from(has_filters) << 2;
+    let mut shape = vec![F::BITS as u8, has, layout.codec.tag()];
     // Every part has a fixed length or a length field, so that no two shapes have the same bytes.
     let (name, tables) = (design.name(), design.tables());
     for number in [layout.block_bytes, design.distance() as usize, name.len(), tables.len()] {
@@ -27,6 +30,11 @@ pub(super) fn file_id<F: Fingerprint>(
     for table in tables {
         shape.extend(table.mask.to_u128().to_le_bytes());
         shape.extend(table.radius.to_le_bytes());
+    }
+    if has_filters {
+        // A head is never all zeros.
+        shape
+            .extend(filters.iter().flat_map(|filter| filter.map_or([0; LINE_BYTES], |filter| filter.head())));
     }
     shape.extend(names.map(u128::to_le_bytes).into_iter().flatten());
     shape.extend(metadata::to_bytes(&options.metadata));

@@ -12,7 +12,7 @@ use crate::progress::{Counter, Phase};
 use crate::writer::options::BuildOptions;
 use crate::writer::record::Record;
 use crate::writer::sections::Sections;
-use crate::writer::temporary::{Watched, rewind, spool};
+use crate::writer::temporary::{Watched, failed, rewind, spool};
 use hamdex_fingerprint::Fingerprint;
 
 /// Ids on their way to a file.
@@ -87,9 +87,4 @@ impl<F: Fingerprint> SpooledIds<F> {
         file.copy(UnitKind::IdDirectory, &mut bytes.as_slice())?;
         Ok(record)
     }
-}
-
-#[cold]
-fn failed(temp_dir: &Path, source: io::Error) -> BuildError {
-    BuildError::Io { doing: "use a temporary file in", path: temp_dir.to_owned(), source }
 }

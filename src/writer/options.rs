@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::codec::{Codec, Layout, SIZES_LOG2};
 use crate::design::{Design, DesignError};
 use crate::error::BuildError;
+use crate::filter::model::FilterChoice;
 use crate::format::footer::MAX_METADATA_BYTES;
 use crate::memory::{MIN_MEMORY, default_memory};
 use crate::metadata::{self, Metadata};
@@ -43,6 +44,7 @@ pub struct BuildOptions<F> {
     pub(crate) ids: bool,
     pub(crate) names: bool,
     pub(super) sorted: bool,
+    pub(crate) filter: FilterChoice,
     pub(super) metadata: Metadata,
     /// The most blocks that a table may have. Tests lower it.
     pub(super) max_blocks: u64,
@@ -71,6 +73,7 @@ impl<F: Fingerprint> BuildOptions<F> {
             ids: false,
             names: false,
             sorted: false,
+            filter: FilterChoice::Auto,
             metadata: Metadata::new(),
             max_blocks: u64::from(u32::MAX),
             progress: Report::default(),
@@ -103,6 +106,14 @@ impl<F: Fingerprint> BuildOptions<F> {
     #[must_use]
     pub fn block_bytes(mut self, bytes: usize) -> Self {
         self.block_bytes = Some(bytes);
+        self
+    }
+
+    /// Sets which tables have a filter of their prefixes, with which a query reads only blocks that probably have a match.
+    /// It takes some bits per fingerprint and table, in the file and in memory while the file is open.
+    #[must_use]
+    pub fn filter(mut self, filter: FilterChoice) -> Self {
+        self.filter = filter;
         self
     }
 
@@ -282,6 +293,7 @@ impl<F: Fingerprint> BuildOptions<F> {
             let expected = format!("at least {} MiB", MIN_MEMORY >> 20);
             return refused("the memory limit", format!("{} bytes", self.memory), expected);
         }
+        self.filter.check()?;
         if self.threads > MAX_THREADS.get() {
             let expected = format!("at most {MAX_THREADS}");
             return refused("the number of threads", self.threads.to_string(), expected);

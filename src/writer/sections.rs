@@ -58,8 +58,18 @@ impl<'w> Sections<'w> {
 
     /// Writes a section with these contents.
     pub(super) fn copy(&mut self, kind: UnitKind, contents: &mut dyn Read) -> Result<(), BuildError> {
+        self.copy_of(kind, 0, contents)
+    }
+
+    /// Writes a section of a table with these contents.
+    pub(super) fn copy_of(
+        &mut self,
+        kind: UnitKind,
+        table: usize,
+        contents: &mut dyn Read,
+    ) -> Result<(), BuildError> {
         let mut buffer = vec![0; COPY_BYTES];
-        self.paged(kind, 0, |section, output| {
+        self.paged(kind, table, |section, output| {
             loop {
                 match contents.read(&mut buffer)? {
                     0 => return Ok(()),

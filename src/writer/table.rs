@@ -1,8 +1,12 @@
 //! Writing tables: the code, the blocks and the keys of each.
 
+use std::path::Path;
+
 use crate::codec::{BlockCodec, Codec};
 use crate::design::Design;
 use crate::error::BuildError;
+use crate::filter::geometry::Geometry;
+use crate::filter::writer::FilterWriter;
 use crate::format::footer::TableRecord;
 use crate::progress::Phase;
 use crate::table::writer::{BlockCounter, TableWriter, Written, min_entries};
@@ -11,6 +15,7 @@ use crate::writer::options::BuildOptions;
 use crate::writer::record::Record;
 use crate::writer::sections::Sections;
 use crate::writer::tables::{Tables, Visit};
+use crate::writer::temporary;
 use hamdex_fingerprint::Fingerprint;
 
 /// Calls a visitor with all batches of a table.
@@ -27,11 +32,23 @@ pub(super) struct TablesWriter<'a, F> {
     pub(super) records: Vec<TableRecord>,
     /// Their keys.
     pub(super) keys: Vec<Vec<F>>,
+    /// The filter that each table will have.
+    geometries: Vec<Option<Geometry>>,
+    /// The filters of the written tables.
+    pub(super) filters: Vec<Option<FilterWriter>>,
+    temp_dir: &'a Path,
 }
 
 impl<'a, F: Fingerprint> TablesWriter<'a, F> {
-    pub(super) fn new(options: &'a BuildOptions<F>, design: &'a Design<F>, fingerprints: u64) -> Self {
-        Self { options, design, fingerprints, codec: None, records: Vec::new(), keys: Vec::new() }
+    pub(super) fn new(
+        options: &'a BuildOptions<F>,
+        design: &'a Design<F>,
+        fingerprints: u64,
+        geometries: Vec<Option<Geometry>>,
+        temp_dir: &'a Path,
+    ) -> Self {
+        let (records, keys, filters) = (Vec::new(), Vec::new(), Vec::new());
+        Self { options, design, fingerprints, codec: None, records, keys, geometries, filters, temp_dir }
     }
 
     /// Writes table 0, in which the occurrences of each h are `counts`. Meanwhile `also` receives each batch.
@@ -83,7 +100,7 @@ impl<'a, F: Fingerprint> TablesWriter<'a, F> {
     }
 
     fn blocks<R: Record<Fingerprint = F>>(
-        &self,
+        &mut self,
         file: &mut Sections<'_>,
         codec: &BlockCodec,
         pass: &mut Pass<'_, R>,
@@ -93,15 +110,24 @@ impl<'a, F: Fingerprint> TablesWriter<'a, F> {
         let number = self.records.len();
         let phase = Phase::Write { table: number, tables: self.design.tables().len() };
         let block_bytes = self.options.layout().block_bytes;
+        let in_temp_dir = |source| temporary::failed(self.temp_dir, source);
+        let filter = self.geometries[number].map(|geometry| FilterWriter::new(geometry, self.temp_dir));
+        let mut filter = filter.transpose().map_err(in_temp_dir)?;
         let written = file.blocks(number, block_bytes, |context, output| {
             let mut writer = TableWriter::new(codec.clone(), context.clone());
             let done = self.options.counter(phase, Some(self.fingerprints))?;
             pass(&mut |batch| {
                 // A fingerprint with several ids comes several times.
                 let values = batch.iter().map(Record::fingerprint);
-                let (taken, also) = rayon::join(|| writer.push(values, output), || also(batch));
+                let prefixes = || match &mut filter {
+                    Some(filter) => filter.push(batch, Record::fingerprint).map_err(in_temp_dir),
+                    None => Ok(()),
+                };
+                let (taken, (also, filtered)) =
+                    rayon::join(|| writer.push(values, output), || rayon::join(|| also(batch), prefixes));
                 let taken = taken.map_err(output.failed())?;
                 also?;
+                filtered?;
                 Ok(done.add(taken)?)
             })?;
             writer.finish(output).map_err(output.failed())
@@ -109,6 +135,7 @@ impl<'a, F: Fingerprint> TablesWriter<'a, F> {
         if written.entries.iter().map(|&entries| u64::from(entries)).sum::<u64>() != self.fingerprints {
             return Err(BuildError::Changed { what: "the source of the index" });
         }
+        self.filters.push(filter);
         Ok(written)
     }
 

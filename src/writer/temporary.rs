@@ -43,3 +43,9 @@ impl Read for Watched<'_> {
         self.spool.read(buffer)
     }
 }
+
+/// Returns the error of using a temporary file.
+#[cold]
+pub(super) fn failed(temp_dir: &Path, source: io::Error) -> BuildError {
+    BuildError::Io { doing: "use a temporary file in", path: temp_dir.to_owned(), source }
+}

@@ -8,7 +8,7 @@ use hamdex::inspect::reference::Coding;
 use hamdex::{Place, ReadError, ReadErrorKind};
 
 use super::file::{self, SectionAt, field};
-pub use super::file::{BLOCKS, ID_DIRECTORY, ID_STARTS, IDS, KEYS, METADATA, NAME_DIRECTORY, NAMES};
+pub use super::file::{BLOCKS, FILTER, ID_DIRECTORY, ID_STARTS, IDS, KEYS, METADATA, NAME_DIRECTORY, NAMES};
 
 /// Bytes of one section record of the footer.
 pub const SECTION_RECORD: usize = 24;

@@ -9,6 +9,7 @@
 //! - [`entries`]: everything stored, in order
 //! - [`errors`]: what errors say, and of which file
 //! - [`exactness`]: results equal brute force
+//! - [`filters`]: filters change nothing but time
 //! - [`in_memory`]: indexes read into memory
 //! - [`indexes`]: several indexes queried as one
 //! - [`merge`]: several indexes into one
@@ -27,6 +28,7 @@ mod coverage;
 mod entries;
 mod errors;
 mod exactness;
+mod filters;
 mod in_memory;
 mod indexes;
 mod merge;

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::batch::probe::table_probe::TableProbe;
+use crate::error::ReadError;
 use hamdex_fingerprint::Fingerprint;
 
 /// Items that one task makes before it stops: few enough to be put in order in cache.
@@ -15,13 +16,16 @@ const MAX_PARTS_LOG2: u32 = 8;
 /// Minimum of items per part; with fewer items there are fewer parts.
 const ITEMS_PER_PART: usize = 128;
 
+/// Queries whose prefixes are looked for in a filter at once: what that takes from memory stays in cache.
+const GROUP: usize = 8;
+
 /// A candidate block of a query.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Item<F> {
     pub(super) block: u32,
     /// The place of the query.
     pub(super) query: u32,
-    /// The query, permuted.
+    /// The query, permuted; with a prefix that a filter has left, if one was asked.
     pub(super) value: F,
 }
 
@@ -86,21 +90,38 @@ impl<F: Fingerprint> Items<F> {
 }
 
 /// Locates queries of a range until there are items enough for one task; with what is left of the range.
+///
+/// # Errors
+/// When a filter is damaged.
 pub(super) fn locate<F: Fingerprint>(
     table_probe: &TableProbe<'_, F>,
-    queries: &[F],
     range: Range<usize>,
     parts: &Parts,
     blocks: &mut Vec<u32>,
-) -> (Items<F>, Range<usize>) {
+) -> Result<(Items<F>, Range<usize>), ReadError> {
+    let TableProbe { table, file, queries, .. } = table_probe;
     let mut items = Vec::with_capacity(range.len());
     let mut left = range;
     while items.len() < ITEMS_PER_TASK {
-        let Some(query) = left.next() else { break };
-        let target = table_probe.target(table_probe.permutation().apply(queries[query]));
-        blocks.clear();
-        table_probe.table.locate(table_probe.file, &target, blocks);
-        items.extend(blocks.iter().map(|&block| Item { block, query: query as u32, value: target.query }));
+        let group = left.start..left.end.min(left.start + GROUP);
+        if group.is_empty() {
+            break;
+        }
+        left.start = group.end;
+        let permuted = |query: usize| table_probe.permutation().apply(queries[query]);
+        if table_probe.asks_filter {
+            for query in group.clone() {
+                table.prefetch_filter(file, &table_probe.target(permuted(query)));
+            }
+        }
+        for query in group {
+            table_probe.for_each_target(permuted(query), |target| {
+                blocks.clear();
+                table.locate(file, &target, blocks);
+                let item = |&block: &u32| Item { block, query: query as u32, value: target.query };
+                items.extend(blocks.iter().map(item));
+            })?;
+        }
     }
-    (Items::in_order(&items, parts), left)
+    Ok((Items::in_order(&items, parts), left))
 }

@@ -50,6 +50,8 @@ pub(super) fn probe<F: Fingerprint>(
             probes: plan.probes(),
             number,
             distance: plan.distance(),
+            asks_filter: plan.asks_filter(number),
+            queries: context.queries,
             dense_from: options.dense_from.unwrap_or(CodecCosts::of(&table.codec).dense_from),
             read_ahead: &|located| index.read_ahead.query(&index.data, &index.tables, located),
             done,
@@ -79,7 +81,7 @@ fn rounds<F: Fingerprint>(
             .into_par_iter()
             .map_init(Vec::new, |blocks, range| {
                 table_probe.done.check()?;
-                Ok::<_, Stop>(items::locate(table_probe, context.queries, range, &parts, blocks))
+                Ok::<_, Stop>(items::locate(table_probe, range, &parts, blocks)?)
             })
             .collect::<Result<_, _>>()?;
         let (items, left): (Vec<Items<F>>, Vec<Range<usize>>) = located.into_iter().unzip();

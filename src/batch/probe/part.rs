@@ -85,11 +85,10 @@ impl<F: Fingerprint> Visitor<F> {
                     let search = Search {
                         values,
                         queries: items.len(),
-                        target: |place: usize| table_probe.target(items[place].value),
+                        target: |place: usize| target_of(table_probe, &items[place]),
                         scratch: searching,
                         visit: |place: usize, value| {
-                            let Item { query, value: permuted, .. } = items[place];
-                            found(table_probe, query, permuted, value, finds)
+                            found(table_probe, items[place].query, items[place].value, value, finds)
                         },
                     };
                     if search.run().is_break() {
@@ -152,20 +151,28 @@ impl<F: Fingerprint> Visitor<F> {
     }
 }
 
-/// A stored value within the distance of a query, both permuted.
+#[inline]
+fn target_of<F: Fingerprint>(table_probe: &TableProbe<'_, F>, item: &Item<F>) -> Target<F> {
+    table_probe.target_of_item(item.value, table_probe.queries[item.query as usize])
+}
+
+/// A stored value within the distance of what was sought for a query, both permuted.
 #[inline]
 fn found<F: Fingerprint>(
     table_probe: &TableProbe<'_, F>,
     query: u32,
-    permuted: F,
+    sought: F,
     value: F,
     finds: &mut Finds<'_, F>,
 ) -> ControlFlow<()> {
-    let difference = table_probe.permutation().undo(value ^ permuted);
-    if !table_probe.owns(difference) {
+    if !table_probe.is_sought(value ^ sought) {
         return ControlFlow::Continue(());
     }
     let fingerprint = table_probe.permutation().undo(value);
+    let difference = fingerprint ^ table_probe.queries[query as usize];
+    if !table_probe.owns(difference) {
+        return ControlFlow::Continue(());
+    }
     finds.push(Found { query, distance: difference.count_ones(), fingerprint })
 }
 
@@ -185,7 +192,7 @@ impl<F: Fingerprint> Sparse<F> {
             block: item.block,
             target: self.targets.len() as u32,
         });
-        self.targets.push(table_probe.target(item.value));
+        self.targets.push(target_of(table_probe, item));
         self.queries.push(item.query);
     }
 

@@ -2,6 +2,7 @@
 
 use crate::codec::{Located, Target};
 use crate::design::{Probe, is_first};
+use crate::error::ReadError;
 use crate::permutation::Permutation;
 use crate::progress::Counter;
 use crate::table::locate::target_of;
@@ -17,6 +18,9 @@ pub(super) struct TableProbe<'a, F> {
     /// The number of the probe.
     pub(super) number: usize,
     pub(super) distance: u32,
+    /// Whether the filter of the table is asked for each prefix.
+    pub(super) asks_filter: bool,
+    pub(super) queries: &'a [F],
     /// From how many queries on a block is decoded.
     pub(super) dense_from: usize,
     /// Reads ahead blocks that are about to be used.
@@ -34,6 +38,41 @@ impl<F: Fingerprint> TableProbe<'_, F> {
     #[inline]
     pub(super) fn target(&self, query: F) -> Target<F> {
         target_of(&self.probes[self.number].reach, self.distance, query)
+    }
+
+    /// Calls `visit` with the targets that together meet what a permuted query's does, each value once: the
+    /// query's own, or those that a filter leaves.
+    ///
+    /// # Errors
+    /// When a filter is damaged.
+    #[inline]
+    pub(super) fn for_each_target(&self, query: F, visit: impl FnMut(Target<F>)) -> Result<(), ReadError> {
+        let target = self.target(query);
+        if self.asks_filter {
+            self.table.split_by_filter(self.file, &target, visit)
+        } else {
+            Some(target).into_iter().for_each(visit);
+            Ok(())
+        }
+    }
+
+    /// Returns the target of an item, whose value is that of a target of a query.
+    #[inline]
+    pub(super) fn target_of_item(&self, value: F, query: F) -> Target<F> {
+        let target = self.target(value);
+        if !self.asks_filter {
+            return target;
+        }
+        let errors = (value ^ self.permutation().apply(query)).count_ones();
+        Target { radius: 0, distance: self.distance - errors, ..target }
+    }
+
+    /// Returns whether what differs in `difference`, permuted, from the value of an item is for this item to find: the
+    /// items of a query that a filter has left have a prefix each.
+    #[inline]
+    pub(super) fn is_sought(&self, difference: F) -> bool {
+        let prefix = F::prefix_mask(self.probes[self.number].reach.prefix_bits());
+        !self.asks_filter || difference & prefix == F::ZERO
     }
 
     /// Returns whether a match that differs in `difference` belongs to this probe: see [`is_first`].

@@ -25,6 +25,8 @@ pub const FOOTER: u32 = 7;
 pub const TRAILER: u32 = 8;
 pub const NAME_DIRECTORY: u32 = 9;
 pub const NAMES: u32 = 10;
+/// The kinds of optional sections.
+pub const FILTER: u32 = 256;
 
 /// Offsets of the fields of the footer.
 pub mod field {
@@ -32,7 +34,7 @@ pub mod field {
     pub const CODEC: usize = 4;
     pub const BLOCK_LOG2: usize = 5;
     pub const HAS_NAMES: usize = 6;
-    pub const RESERVED: usize = 7;
+    pub const OPTIONAL: usize = 7;
     pub const DISTANCE: usize = 8;
     pub const TABLES: usize = 12;
     pub const FINGERPRINTS: usize = 16;

@@ -1,0 +1,110 @@
+//! The place of a prefix in a filter. `format-spec.md` has the same in words.
+
+use byteorder::{ByteOrder, LittleEndian};
+
+/// Bytes of a line: a cache line.
+pub(crate) const LINE_BYTES: usize = 64;
+
+/// Bits of a line.
+const LINE_BITS: u64 = 512;
+
+/// Bits of which a prefix can be long.
+pub(crate) const MAX_PREFIX_BITS: u32 = 64;
+
+/// Multiplier of the hash: 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming 3, §6.4).
+const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The form of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Five bits for each prefix, three in one word of the line and two in another.
+    Bloom,
+    /// One bit for each prefix that there can be.
+    Bitmap,
+}
+
+/// The form and the size of a filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Geometry {
+    pub(crate) form: Form,
+    /// Length of its prefixes: 1 to [`MAX_PREFIX_BITS`].
+    pub(crate) prefix_bits: u32,
+    /// Number of lines, at least 1.
+    pub(crate) lines: u64,
+}
+
+/// Bits of one word of a line.
+pub(crate) type Marks = (usize, u64);
+
+impl Geometry {
+    /// Returns the smallest filter without false positives that fits into so many bits; otherwise one with as many lines as
+    /// fit, and at least one.
+    pub(crate) fn within(bits: u128, prefix_bits: u32) -> Self {
+        let all = 1u128 << prefix_bits;
+        if all <= bits {
+            let lines = Self::lines_of_bitmap(prefix_bits).expect("there are fewer bits than prefixes");
+            return Self { form: Form::Bitmap, prefix_bits, lines };
+        }
+        // More lines than prefixes would be of no use.
+        let lines = (bits / u128::from(LINE_BITS)).clamp(1, all.min(u128::from(u64::MAX >> 10))) as u64;
+        Self { form: Form::Bloom, prefix_bits, lines }
+    }
+
+    /// Returns the number of lines of a bitmap; `None` beyond 2^54.
+    pub(crate) fn lines_of_bitmap(prefix_bits: u32) -> Option<u64> {
+        (prefix_bits < MAX_PREFIX_BITS).then(|| ((1u64 << prefix_bits) / LINE_BITS).max(1))
+    }
+
+    /// Returns the line in front of all others, which says what they are.
+    pub(crate) fn head(&self) -> [u8; LINE_BYTES] {
+        let mut head = [0; LINE_BYTES];
+        let form = match self.form {
+            Form::Bloom => 1,
+            Form::Bitmap => 2,
+        };
+        LittleEndian::write_u32(&mut head, form);
+        LittleEndian::write_u32(&mut head[4..], self.prefix_bits);
+        LittleEndian::write_u64(&mut head[8..], self.lines);
+        head
+    }
+
+    /// Returns the share of absent prefixes that pass, if that many evenly spread ones are present.
+    pub(crate) fn false_positives(&self, present: u64) -> f64 {
+        if self.form == Form::Bitmap {
+            return 0.0;
+        }
+        let load = present as f64 * 5.0 / (self.lines as f64 * LINE_BITS as f64);
+        // Lines and words are not loaded evenly: measured from 8 to 16 bits per prefix.
+        1.3 * (1.0 - (-load).exp()).powi(5)
+    }
+
+    /// Returns the line of a prefix: in the order of prefixes.
+    #[inline(always)]
+    pub(crate) fn line(&self, prefix: u64) -> u64 {
+        let fraction = prefix << (u64::BITS - self.prefix_bits);
+        ((u128::from(fraction) * u128::from(self.lines)) >> u64::BITS) as u64
+    }
+
+    /// Returns the bits of a prefix in its line.
+    #[inline(always)]
+    pub(crate) fn marks(&self, prefix: u64) -> [Marks; 2] {
+        if self.form == Form::Bitmap {
+            let marks = ((prefix >> 6) as usize % 8, 1 << (prefix % 64));
+            return [marks; 2];
+        }
+        let hash = prefix.wrapping_mul(MULTIPLIER);
+        let bit = |from: u32| 1u64 << (hash >> from & 63);
+        let first = hash >> 61;
+        let second = (first + 1 + ((hash >> 58 & 7) * 7 >> 3)) % 8;
+        [(first as usize, bit(52) | bit(46) | bit(40)), (second as usize, bit(34) | bit(28))]
+    }
+
+    /// Returns whether a line has the bits of a prefix.
+    #[inline(always)]
+    pub(crate) fn is_marked(&self, line: &[u8; LINE_BYTES], prefix: u64) -> bool {
+        let [first, second] = self.marks(prefix);
+        let has = |(word, bits): Marks| LittleEndian::read_u64(&line[8 * word..]) & bits == bits;
+        // Most prefixes that are not there fail at the first word.
+        has(first) && has(second)
+    }
+}

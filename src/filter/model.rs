@@ -1,0 +1,84 @@
+//! Whether a filter pays, and how large it is.
+
+use crate::codec::Layout;
+use crate::design::{Design, Plan};
+use crate::error::BuildError;
+use crate::filter::geometry::{Geometry, MAX_PREFIX_BITS};
+use hamdex_fingerprint::Fingerprint;
+
+/// Bits per fingerprint and table of an automatic filter: with eleven, one prefix in 120 that a table lacks
+/// passes. More bits cost more memory than the blocks that they save are worth, fewer the other way round.
+const AUTO_BITS: u32 = 11;
+
+/// The most bits per fingerprint and table that can be asked for.
+const MAX_BITS: u32 = 64;
+
+/// The least number of fingerprints for which [`FilterChoice::Auto`] makes filters: a smaller index is in the
+/// processor's caches.
+const AUTO_MIN_COUNT: u64 = 1 << 14;
+
+/// Share of a query's estimated time that automatic filters must save.
+const AUTO_SAVED_SHARE: f64 = 0.25;
+
+/// The filters of an index: see [`BuildOptions::filter`](crate::BuildOptions::filter).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum FilterChoice {
+    /// A filter for each table for which the cost model says that it pays: the default.
+    #[default]
+    Auto,
+    /// No filter.
+    None,
+    /// A filter of at most so many bits per fingerprint, 1 to 64, for each table whose prefix has at most 64 bits.
+    Bits(u32),
+}
+
+impl FilterChoice {
+    /// Returns the filter of each table of an index of so many fingerprints.
+    pub(crate) fn filters<F: Fingerprint>(
+        self,
+        design: &Design<F>,
+        count: u64,
+        layout: Layout,
+    ) -> Vec<Option<Geometry>> {
+        let of = |bits: u32| -> Vec<Option<Geometry>> {
+            let prefix_bits = design.tables().iter().map(crate::design::TableDesign::prefix_bits);
+            let geometry = |prefix_bits: u32| {
+                let is_possible = count > 0 && prefix_bits <= MAX_PREFIX_BITS;
+                is_possible.then(|| Geometry::within(u128::from(count) * u128::from(bits), prefix_bits))
+            };
+            prefix_bits.map(geometry).collect()
+        };
+        match self {
+            Self::None => vec![None; design.tables().len()],
+            Self::Bits(bits) => of(bits),
+            Self::Auto if count < AUTO_MIN_COUNT => vec![None; design.tables().len()],
+            Self::Auto => {
+                let filters = of(AUTO_BITS);
+                let plan = Plan::of_design(design, count, layout, &filters);
+                let without = Plan::of_design(design, count, layout, &vec![None; filters.len()]);
+                let is_saved = plan.ns(count, layout, &filters)
+                    < (1.0 - AUTO_SAVED_SHARE) * without.ns(count, layout, &filters);
+                // One block without an error is found about as fast as one line.
+                let admits_errors = |table: usize| design.tables()[table].radius > 0;
+                let is_used = |table: usize| is_saved && admits_errors(table) && plan.uses_filter(table);
+                filters
+                    .into_iter()
+                    .enumerate()
+                    .map(|(table, filter)| filter.filter(|_| is_used(table)))
+                    .collect()
+            }
+        }
+    }
+
+    pub(crate) fn check(self) -> Result<(), BuildError> {
+        match self {
+            Self::Bits(bits) if !(1..=MAX_BITS).contains(&bits) => Err(BuildError::Option {
+                option: "the size of the filters",
+                given: format!("{bits} bits per fingerprint"),
+                expected: format!("1 to {MAX_BITS}"),
+            }),
+            _ => Ok(()),
+        }
+    }
+}

@@ -11,7 +11,9 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use common::{Numbers, Shape, data};
-use hamdex::{BatchOptions, BuildOptions, Builder, Codec, Design, Index, Mapping, OpenOptions, Strategy};
+use hamdex::{
+    BatchOptions, BuildOptions, Builder, Codec, Design, FilterChoice, Index, Mapping, OpenOptions, Strategy,
+};
 use rustix::fs::{Advice, fadvise};
 
 /// A piece of work that reads a file, and its name.
@@ -126,9 +128,12 @@ fn a_cold_query_reads_what_the_design_predicts_in_one_wave() {
         for codec in Codec::ALL {
             let design = Design::named(name, 3).unwrap();
             let options = BuildOptions::new().design(design.clone()).codec(codec).overwrite(true);
-            let mut builder = Builder::with_options(&path, options).unwrap();
-            stored.iter().try_for_each(|&x| builder.push(x)).unwrap();
-            builder.finish().unwrap();
+            let build = |filter| {
+                let mut builder = Builder::with_options(&path, options.clone().filter(filter)).unwrap();
+                stored.iter().try_for_each(|&x| builder.push(x)).unwrap();
+                builder.finish().unwrap();
+            };
+            build(FilterChoice::None);
 
             let asking = || Index::open(&path).unwrap();
             // The same bytes without prefetching.
@@ -144,6 +149,7 @@ fn a_cold_query_reads_what_the_design_predicts_in_one_wave() {
                 );
                 return;
             }
+            let unasked_faults = unasked.faults;
             let asked = queries(&path, asking);
             // Blocks on the same page are read together, as if the page were a block.
             let block_bytes = asking().stats().block_bytes.max(PAGE as u32);
@@ -175,6 +181,15 @@ fn a_cold_query_reads_what_the_design_predicts_in_one_wave() {
             let keys: u64 = asking().stats().tables.iter().map(|table| table.key_bytes).sum();
             assert!(unasked.faults >= 0.9 * keys as f64 / PAGE, "{name}, {codec}: {keys}, {unasked:?}");
             assert!(asked.faults <= 6.0, "{name}, {codec}: {asked:?}");
+
+            // With filters, hardly a block is read that has no entry with a prefix of the query.
+            if name == "halves" {
+                build(FilterChoice::Auto);
+                let filtered = queries(&path, asking);
+                eprintln!("{name}, {codec}: with filters {filtered:?}");
+                assert!(filtered.pages < 0.2 * predicted, "{name}, {codec}: {filtered:?}");
+                assert!(filtered.faults < 0.1 * unasked_faults, "{name}, {codec}: {filtered:?}");
+            }
         }
     }
 }

@@ -6,8 +6,8 @@ use crate::batch::context::BatchContext;
 use crate::batch::cost::{ARRANGE_NS, CodecCosts, LOCATE_NS, SEARCH_NS, WAIT_NS};
 use crate::codec::Target;
 use crate::error::ReadError;
-use crate::filter::reader::Filter;
 use crate::progress::Stopped;
+use crate::table::filter::Filter;
 use crate::table::locate::target_of;
 use hamdex_fingerprint::Fingerprint;
 

@@ -13,6 +13,7 @@
 //! - [`catalogue`]: the designs that have a name
 //! - [`recurrence`]: the designs of the paper
 //! - [`cost`]: what a design costs
+//! - [`filter_choice`]: which tables have a filter
 //! - [`ownership`]: which table a match belongs to
 //! - [`plan`]: which tables a query of any distance probes
 //! - [`leads`]: what a self-join brings together
@@ -22,6 +23,7 @@ mod cost;
 mod coverage;
 mod covering;
 mod error;
+mod filter_choice;
 mod leads;
 mod ownership;
 mod plan;
@@ -32,6 +34,8 @@ pub use catalogue::AUTO;
 pub use cost::Cost;
 pub use covering::Design;
 pub use error::DesignError;
+pub use filter_choice::FilterChoice;
+pub(crate) use filter_choice::MAX_BITS as MAX_FILTER_BITS;
 pub(crate) use leads::{lead_sets, lead_sets_of_all};
 pub(crate) use ownership::{Admits, is_first};
 pub use plan::{Plan, Probe};

@@ -6,10 +6,9 @@
 //! depend on it.
 //!
 //! - [`geometry`]: where the bits of a prefix are
-//! - [`model`]: whether a filter pays, and how large it is
-//! - [`patterns`]: the prefixes of a probe, tested while the lines of later ones are on their way
-//! - [`reader`]: a filter of an open file
-//! - [`writer`]: a filter in the making
+//! - [`patterns`]: the prefixes of a probe
+//!
+//! `design/filter_choice.rs` says which tables have one, `writer/filter.rs` writes it, and `table/filter.rs` asks it.
 //!
 //! Filters before compressed runs are those of log-structured stores (Bloom 1970; blocked: Putze, Sanders and
 //! Singler 2007); that the high bits of a prefix choose the line is what keeps the neighbours of a prefix in
@@ -18,10 +17,7 @@
 use hamdex_fingerprint::Fingerprint;
 
 pub(crate) mod geometry;
-pub(crate) mod model;
 pub(crate) mod patterns;
-pub(crate) mod reader;
-pub(crate) mod writer;
 
 /// Returns the first `bits` bits of a value in the order of a table's bits, at least 1 and at most 64.
 #[inline(always)]

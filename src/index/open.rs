@@ -8,7 +8,6 @@ use crate::checked::Checked;
 use crate::codec::BlockCodec;
 use crate::design::{Design, TableDesign};
 use crate::error::{Place, ReadError, ReadErrorKind};
-use crate::filter::reader::Filter;
 use crate::format::arrangement::Arrangement;
 use crate::format::checksum::{Context, UnitKind};
 use crate::format::footer::{self, Footer};
@@ -23,6 +22,7 @@ use crate::mapping::Mapping;
 use crate::metadata;
 use crate::names::reader::NameTable;
 use crate::permutation::Permutation;
+use crate::table::filter::Filter;
 use crate::table::keys::Keys;
 use crate::table::reader::Table;
 use crate::widths::per_width;
@@ -276,8 +276,8 @@ fn read<F: Fingerprint>(
     let sections = Sections {
         checksums: options.checksums,
         keys: match (data.is_file(), options.maps_keys) {
-            (false, _) => KeysIn::Memory,
-            (true, true) => KeysIn::File,
+            (_, true) => KeysIn::File,
+            (false, false) => KeysIn::Memory,
             (true, false) => KeysIn::Copy,
         },
         file_id: header.file_id,

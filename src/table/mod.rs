@@ -2,6 +2,7 @@
 //!
 //! - [`keys`]: from a value to the block that may hold it
 //! - [`directory`]: the number of keys below a value, mostly without reading a key
+//! - [`filter`]: which prefixes the table may have
 //! - [`reader`]: the position and the contents of blocks
 //! - [`locate`]: from a query to the blocks that may hold a match
 //! - [`prefetch`]: prefetching into the processor's caches
@@ -9,6 +10,7 @@
 //! - [`writer`]: from sorted values to blocks and keys
 
 mod directory;
+pub(crate) mod filter;
 pub(crate) mod keys;
 pub(crate) mod locate;
 mod prefetch;

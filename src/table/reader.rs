@@ -7,9 +7,9 @@ use byteorder::{ByteOrder, LittleEndian};
 use crate::checked::Checked;
 use crate::codec::{BlockCodec, BlockError, CHECKSUM_BYTES, Scratch};
 use crate::error::{Place, ReadError};
-use crate::filter::reader::Filter;
 use crate::format::checksum::Context;
 use crate::permutation::Permutation;
+use crate::table::filter::Filter;
 use crate::table::keys::Keys;
 use hamdex_fingerprint::Fingerprint;
 

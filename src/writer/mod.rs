@@ -11,6 +11,7 @@
 //! - [`assemble`]: from tables to a file, front to back
 //! - [`census`]: counts over a table before its code is chosen
 //! - [`table`]: the code, the blocks and the keys of a table
+//! - [`filter`]: the filter of a table
 //! - [`ids`]: the ids of table 0
 //! - [`names`], [`named`]: the names of ids
 //! - [`sections`]: the sections of a file, one after the other
@@ -23,6 +24,7 @@ mod assemble;
 mod builder;
 mod census;
 mod file_id;
+mod filter;
 mod ids;
 mod job;
 mod named;

@@ -4,9 +4,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use crate::codec::{Codec, Layout, SIZES_LOG2};
-use crate::design::{Design, DesignError};
+use crate::design::{Design, DesignError, FilterChoice, MAX_FILTER_BITS};
 use crate::error::BuildError;
-use crate::filter::model::FilterChoice;
 use crate::format::footer::MAX_METADATA_BYTES;
 use crate::memory::{MIN_MEMORY, default_memory};
 use crate::metadata::{self, Metadata};
@@ -293,7 +292,11 @@ impl<F: Fingerprint> BuildOptions<F> {
             let expected = format!("at least {} MiB", MIN_MEMORY >> 20);
             return refused("the memory limit", format!("{} bytes", self.memory), expected);
         }
-        self.filter.check()?;
+        if !self.filter.is_valid() {
+            let given = format!("{:?}", self.filter);
+            let expected = format!("1 to {MAX_FILTER_BITS} bits per fingerprint");
+            return refused("the size of the filters", given, expected);
+        }
         if self.threads > MAX_THREADS.get() {
             let expected = format!("at most {MAX_THREADS}");
             return refused("the number of threads", self.threads.to_string(), expected);

@@ -30,6 +30,7 @@ const LAYERS: &[&str] = &[
     "checked",
     "permutation",
     "codec",
+    "filter",
     "design",
     "category",
     "error",

@@ -166,6 +166,8 @@ pub fn name_of(error: &ReadError) -> String {
                 Place::Block { .. } => "Block",
                 Place::Table { .. } => "Table",
                 Place::Keys { .. } => "Keys",
+                Place::Filter { .. } => "Filter",
+                Place::Section { .. } => "Section",
                 Place::Ids => "Ids",
                 Place::IdStarts => "IdStarts",
                 Place::IdDirectory => "IdDirectory",

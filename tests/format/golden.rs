@@ -10,7 +10,7 @@ use crate::common::{
     Numbers, Shape, brute_force, built, built_with_ids, built_with_names, data, id_lists, pairs, queries,
 };
 use hamdex::inspect::reference::{FieldKind, read_block};
-use hamdex::{BuildOptions, Codec, Design, Fingerprint, Index, ReadError};
+use hamdex::{BuildOptions, Codec, Design, FilterChoice, Fingerprint, Index, ReadError, TableDesign};
 
 fn golden(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
@@ -112,6 +112,21 @@ fn empty() {
 fn empty_with_ids() {
     let index = check_with_ids::<u64>("empty-ids", &[], options("halves", 3));
     assert!(index.is_empty() && index.has_ids());
+}
+
+/// Filters of both forms, and of 128-bit prefixes none.
+#[test]
+fn filters() {
+    let design = Design::custom(
+        "uneven",
+        3,
+        vec![TableDesign::new(0xffff_ffff_ff00_0000, 1), TableDesign::new(0x00ff_f000, 1)],
+    );
+    let options = BuildOptions::new().design(design.unwrap()).block_bytes(512);
+    let input = data::<u64>(Shape::Mixed, 600, 41);
+    let index = check_plain("filters", &input, options.filter(FilterChoice::Bits(9)));
+    let forms: Vec<bool> = index.stats().tables.iter().map(|t| t.filter.unwrap().is_bitmap).collect();
+    assert_eq!(forms, [false, true]);
 }
 
 #[test]
@@ -358,6 +373,7 @@ fn every_stored_file_has_a_test() {
             "elias-fano-wide",
             "empty",
             "empty-ids",
+            "filters",
             "halves-ids",
             "many-ids",
             "names",

@@ -6,11 +6,11 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use crate::common::forge::{Forged, NAME_DIRECTORY, NAMES};
+use crate::common::forge::{FILTER, Forged, NAME_DIRECTORY, NAMES};
 use crate::common::{built, built_with_ids, built_with_names, index};
 use hamdex::inspect::Permutation;
 use hamdex::inspect::reference::{Field, FieldKind, read_block};
-use hamdex::{BuildOptions, Codec, Design, Fingerprint};
+use hamdex::{BuildOptions, Codec, Design, FilterChoice, Fingerprint};
 
 /// Fingerprints and ids of the example, in no order.
 const PAIRS: [(u64, u64); 7] = [
@@ -209,6 +209,29 @@ fn the_numbers_in_the_text_about_the_elias_fano_example_are_true() {
     let word = u64::from_le_bytes(*block.last_chunk().unwrap());
     assert_eq!(word, 0xa11c_0000_0000_0000);
     assert_eq!(word >> 52 & 7, CLOSE[2] & 7);
+}
+
+/// The marks of each row, together, are the filter of a file with these prefixes.
+#[test]
+fn the_table_of_marks_is_that_of_a_filter() {
+    let mut lines = [[0u64; 8]; 2];
+    let mut stored = Vec::new();
+    for row in rows("example filter") {
+        let [prefix, line, u, in_u, v, in_v] = row.as_slice() else { panic!("{row:?}") };
+        let prefix = u64::from_str_radix(prefix.trim_matches('`'), 16).unwrap();
+        stored.extend((0..6).map(|suffix| prefix << 32 | suffix << 20));
+        let number = |cell: &str| cell.parse::<usize>().unwrap();
+        for (word, bits) in [(u, in_u), (v, in_v)] {
+            let bits = bits.split(", ").map(number);
+            bits.for_each(|bit| lines[number(line)][number(word)] |= 1 << bit);
+        }
+    }
+    // Lines for 1,152 bits, of which two are whole.
+    let options = BuildOptions::new().design(Design::named("halves", 3).unwrap());
+    let file = Forged::new(built(&stored, options.block_bytes(512).filter(FilterChoice::Bits(64))));
+    let head = [&[1, 0, 0, 0, 32, 0, 0, 0, 2][..], &[0; 55]].concat();
+    let words = lines.as_flattened().iter().flat_map(|word| word.to_le_bytes());
+    assert_eq!(file.contents(FILTER, 0), head.into_iter().chain(words).collect::<Vec<u8>>());
 }
 
 /// The rows of the table between `<!-- name -->` and `<!-- end of name -->`, cell by cell.

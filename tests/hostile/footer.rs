@@ -53,10 +53,10 @@ fn fields_of_the_footer_out_of_their_range_are_refused() {
     for log2 in [0, 8, 14, 63, 64, 255] {
         plain(field::BLOCK_LOG2, &[log2], "block size");
     }
-    for reserved in [1, 64, 128, 255] {
-        plain(field::RESERVED, &[reserved], "reserved");
-        let file = file::with_footer(&ELIAS_FANO, field::RESERVED, &[reserved]);
-        assert_footer_damaged(&file, "reserved");
+    for optional in [1, 64, 128, 255] {
+        plain(field::OPTIONAL, &[optional], "optional sections");
+        let file = file::with_footer(&ELIAS_FANO, field::OPTIONAL, &[optional]);
+        assert_footer_damaged(&file, "optional sections");
     }
     for distance in [65, 1000, u32::MAX] {
         plain(field::DISTANCE, &distance.to_le_bytes(), "distance");

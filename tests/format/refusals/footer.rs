@@ -4,7 +4,7 @@ use crate::common::forge::{BLOCKS, Forged};
 use crate::common::{Shape, built, built_with_ids, data};
 use crate::refusals::ids::with_ids;
 use crate::refusals::names::with_names;
-use crate::refusals::{Refusal, Spoil, When, plain, plain_elias_fano, raw, sealed};
+use crate::refusals::{Refusal, Spoil, When, filtered, plain, plain_elias_fano, raw, sealed};
 use hamdex::BuildOptions;
 
 fn wide() -> Vec<u8> {
@@ -128,12 +128,17 @@ pub(crate) const REFUSALS: &[Refusal] = &[
             sealed("control characters", |f| f.put_footer(48, "\u{9f}".as_bytes())),
         ],
     ),
+    damaged("footer.reserved", &[sealed("reserved", |f| put_table(f, 1, 20, &[1]))]),
     damaged(
-        "footer.reserved",
+        "footer.optional",
         &[
-            sealed("reserved", |f| f.put_footer(7, &[1])),
-            sealed("reserved", |f| f.put_footer(7, &[0x80])).of(plain_elias_fano),
-            sealed("reserved", |f| put_table(f, 1, 20, &[1])),
+            sealed("optional sections", |f| f.put_footer(7, &[1])),
+            sealed("optional sections", |f| f.put_footer(7, &[0x80])).of(plain_elias_fano),
+            sealed("optional sections", |f| f.put_footer(7, &[1])).of(filtered),
+            // The second one is of table 0, as the first; of a table that is not there; of a lesser kind.
+            sealed("not in order", |f| put_section(f, f.sections.len() - 1, 4, &[0])).of(filtered),
+            sealed("not there", |f| put_section(f, f.sections.len() - 1, 4, &[2])).of(filtered),
+            sealed("not in order", |f| put_section(f, f.sections.len() - 2, 0, &[1])).of(filtered),
         ],
     ),
     damaged(
@@ -186,6 +191,7 @@ pub(crate) const REFUSALS: &[Refusal] = &[
             sealed("unknown kind", |f| put_section(f, 0, 0, &[0])),
             sealed("unknown kind", |f| put_section(f, 0, 0, &[7])),
             sealed("unknown kind", |f| put_section(f, 0, 0, &[11])),
+            sealed("unknown kind", |f| put_section(f, 0, 0, &[255])),
         ],
     ),
     damaged(

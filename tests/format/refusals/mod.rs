@@ -4,6 +4,7 @@
 //! - [`ends`]: header, trailer and padding
 //! - [`footer`]: the footer, field by field
 //! - [`contents`]: keys, metadata, and the parts common to all blocks and tables
+//! - [`filters`]: filters, and other optional sections
 //! - [`huffman`], [`elias_fano`]: blocks of either codec
 //! - [`ids`]: ids, marks and directory
 //! - [`names`]: names and their directory
@@ -11,6 +12,7 @@
 mod contents;
 mod elias_fano;
 mod ends;
+mod filters;
 mod footer;
 mod huffman;
 mod ids;
@@ -20,7 +22,7 @@ use std::collections::BTreeSet;
 
 use crate::common::forge::{Forged, METADATA, name_of};
 use crate::common::{Shape, built, data};
-use hamdex::{BuildOptions, Codec, Design, Index, ReadError};
+use hamdex::{BuildOptions, Codec, Design, FilterChoice, Index, OpenOptions, ReadError};
 
 /// When a reader must refuse at the latest: before it answers anything, when it reads the unit in
 /// question, or when it verifies the whole file.
@@ -75,6 +77,7 @@ fn refusals() -> impl Iterator<Item = &'static Refusal> {
         ends::TRAILER,
         footer::REFUSALS,
         contents::SECTIONS,
+        filters::REFUSALS,
         contents::BLOCKS,
         huffman::REFUSALS,
         elias_fano::REFUSALS,
@@ -102,6 +105,11 @@ fn plain_elias_fano() -> Vec<u8> {
     built(&stored(), options().codec(Codec::EliasFano))
 }
 
+/// Two tables, of which each has a filter.
+fn filtered() -> Vec<u8> {
+    built(&stored(), options().filter(FilterChoice::Bits(16)))
+}
+
 /// Hundreds of entries in each block.
 fn dense() -> Vec<u8> {
     built(&(0..900).collect::<Vec<u64>>(), options())
@@ -114,6 +122,7 @@ fn stored() -> Vec<u64> {
 /// Reads every block of table 0, the ids of every fingerprint, and their names.
 fn use_all(index: &Index<u64>) -> Result<(), ReadError> {
     index.searcher().within(0, 64)?;
+    stored().into_iter().try_for_each(|x| index.searcher().within(x, 3).map(drop))?;
     stored().into_iter().try_for_each(|x| index.ids(x).map(drop))?;
     let Some(names) = index.names()? else { return Ok(()) };
     stored().into_iter().try_for_each(|x| index.ids(x)?.try_for_each(|id| names.get(id).map(drop)))
@@ -126,7 +135,8 @@ fn check(refusal: &Refusal, spoil: &Spoil) {
     if spoil.seal {
         file.seal();
     }
-    let error = match Index::<u64>::from_bytes(file.bytes) {
+    // What may be read late is.
+    let error = match OpenOptions::new().map_keys(true).from_bytes::<u64>(file.bytes) {
         Err(error) => {
             assert_eq!(refusal.when, When::Open, "{name}: {error}");
             error

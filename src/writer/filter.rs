@@ -24,7 +24,7 @@ const GATHER_BYTES: usize = 1 << 18;
 type Line = (u64, [u64; 8]);
 
 /// Takes the values of a table in order.
-pub(crate) struct FilterWriter {
+pub(super) struct FilterWriter {
     geometry: Geometry,
     output: io::BufWriter<SpooledTempFile>,
     /// The line that later values may still change.
@@ -32,7 +32,7 @@ pub(crate) struct FilterWriter {
 }
 
 impl FilterWriter {
-    pub(crate) fn new(geometry: Geometry, temp_dir: &Path) -> io::Result<Self> {
+    pub(super) fn new(geometry: Geometry, temp_dir: &Path) -> io::Result<Self> {
         let spool = spooled_tempfile_in(KEPT_BYTES, temp_dir);
         let mut output = io::BufWriter::with_capacity(GATHER_BYTES, spool);
         output.write_all(&geometry.head())?;
@@ -41,7 +41,7 @@ impl FilterWriter {
 
     /// Takes ascending values, not below the previous ones, by all threads. `value` returns that of an entry in the
     /// order of the table's bits.
-    pub(crate) fn push<R: Sync, F: Fingerprint>(
+    pub(super) fn push<R: Sync, F: Fingerprint>(
         &mut self,
         entries: &[R],
         value: impl Fn(&R) -> F + Sync,
@@ -71,7 +71,7 @@ impl FilterWriter {
     }
 
     /// Returns the contents of the section, to be read.
-    pub(crate) fn finish(mut self) -> io::Result<io::BufReader<SpooledTempFile>> {
+    pub(super) fn finish(mut self) -> io::Result<io::BufReader<SpooledTempFile>> {
         self.write_up_to(self.geometry.lines)?;
         let mut spool = self.output.into_inner().map_err(io::IntoInnerError::into_error)?;
         spool.rewind()?;

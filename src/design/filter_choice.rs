@@ -1,8 +1,8 @@
 //! Whether a filter pays, and how large it is.
 
 use crate::codec::Layout;
+use crate::design::table::TableDesign;
 use crate::design::{Design, Plan};
-use crate::error::BuildError;
 use crate::filter::geometry::{Geometry, MAX_PREFIX_BITS};
 use hamdex_fingerprint::Fingerprint;
 
@@ -11,7 +11,7 @@ use hamdex_fingerprint::Fingerprint;
 const AUTO_BITS: u32 = 11;
 
 /// The most bits per fingerprint and table that can be asked for.
-const MAX_BITS: u32 = 64;
+pub(crate) const MAX_BITS: u32 = 64;
 
 /// The least number of fingerprints for which [`FilterChoice::Auto`] makes filters: a smaller index is in the
 /// processor's caches.
@@ -42,7 +42,7 @@ impl FilterChoice {
         layout: Layout,
     ) -> Vec<Option<Geometry>> {
         let of = |bits: u32| -> Vec<Option<Geometry>> {
-            let prefix_bits = design.tables().iter().map(crate::design::TableDesign::prefix_bits);
+            let prefix_bits = design.tables().iter().map(TableDesign::prefix_bits);
             let geometry = |prefix_bits: u32| {
                 let is_possible = count > 0 && prefix_bits <= MAX_PREFIX_BITS;
                 is_possible.then(|| Geometry::within(u128::from(count) * u128::from(bits), prefix_bits))
@@ -71,14 +71,8 @@ impl FilterChoice {
         }
     }
 
-    pub(crate) fn check(self) -> Result<(), BuildError> {
-        match self {
-            Self::Bits(bits) if !(1..=MAX_BITS).contains(&bits) => Err(BuildError::Option {
-                option: "the size of the filters",
-                given: format!("{bits} bits per fingerprint"),
-                expected: format!("1 to {MAX_BITS}"),
-            }),
-            _ => Ok(()),
-        }
+    /// Returns whether it can be made: whether a number of bits is one of 1 to 64.
+    pub(crate) fn is_valid(self) -> bool {
+        !matches!(self, Self::Bits(bits) if !(1..=MAX_BITS).contains(&bits))
     }
 }

@@ -80,6 +80,16 @@ pub(crate) trait Instructions: Copy {
         portable::sum_of_bytes(bytes)
     }
 
+    /// Returns a bit mask of the words, of eight, that have all bits of their mask; the first has the lowest bit. A
+    /// word is the eight bytes from an offset on, least significant first.
+    ///
+    /// # Panics
+    /// When a word lies outside the bytes.
+    #[inline(always)]
+    fn have_bits(self, bytes: &[u8], offsets: &[u64; LANES], masks: &[u64; LANES]) -> u32 {
+        portable::have_bits(bytes, offsets, masks)
+    }
+
     /// Returns a bit mask of the values, of eight, that differ from `value` in at most `distance` bits; the
     /// first has the lowest bit.
     #[inline(always)]

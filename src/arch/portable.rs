@@ -128,3 +128,13 @@ pub(super) fn near_values(values: &[u64; LANES], value: u64, distance: u32) -> u
     }
     near
 }
+
+#[inline(always)]
+pub(super) fn have_bits(bytes: &[u8], offsets: &[u64; LANES], masks: &[u64; LANES]) -> u32 {
+    let mut found = 0;
+    for (lane, (&offset, &mask)) in offsets.iter().zip(masks).enumerate() {
+        let word = bytes[offset as usize..].first_chunk().expect("the word lies inside the bytes");
+        found |= u32::from(u64::from_le_bytes(*word) & mask == mask) << lane;
+    }
+    found
+}

@@ -35,6 +35,7 @@ impl Kernel for Everything<'_> {
         u32,
         u64,
         usize,
+        u32,
         (bool, [u64; LANES]),
     );
 
@@ -53,6 +54,12 @@ impl Kernel for Everything<'_> {
             instructions.near_values(self.words, self.words[1], self.distance),
             instructions.equal_bytes(self.long, self.rank as u8),
             instructions.sum_of_bytes(self.suffixes),
+            {
+                let offsets = self.hs.map(|h| u64::from(h) % (BYTES as u64 - 7));
+                // Of some words all, of others most bits.
+                let masks = self.words.map(|word| word & word >> 7 & word << 9);
+                instructions.have_bits(self.long, &offsets, &masks)
+            },
             {
                 let mut values = [0; LANES];
                 let (bytes, end) = (self.suffixes, self.suffixes_end);

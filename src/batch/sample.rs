@@ -90,7 +90,7 @@ fn load<F: Fingerprint>(
         let target = target_of(&probe.reach, plan.distance(), table.permutation.apply(query));
         let mut locate = |target: &Target<F>| table.locate(file, target, blocks);
         if plan.asks_filter(number) {
-            table.split_by_filter(file, &target, |target| locate(&target))?;
+            table.for_each_target(file, &target, &mut |target| locate(&target))?;
         } else {
             locate(&target);
         }

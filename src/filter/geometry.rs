@@ -2,6 +2,8 @@
 
 use byteorder::{ByteOrder, LittleEndian};
 
+use crate::arch::{Instructions, LANES};
+
 /// Bytes of a line: a cache line.
 pub(crate) const LINE_BYTES: usize = 64;
 
@@ -33,8 +35,8 @@ pub(crate) struct Geometry {
     pub(crate) lines: u64,
 }
 
-/// Bits of one word of a line.
-pub(crate) type Marks = (usize, u64);
+/// A word of a line, and bits of it.
+pub(crate) type Marks = (u64, u64);
 
 impl Geometry {
     /// Returns the smallest filter without false positives that fits into so many bits; otherwise one with as many lines as
@@ -85,26 +87,101 @@ impl Geometry {
         ((u128::from(fraction) * u128::from(self.lines)) >> u64::BITS) as u64
     }
 
+    /// Returns the lines of some prefixes: see [`Self::line`].
+    #[inline(always)]
+    pub(crate) fn lines_of(&self, prefixes: &[u64; LANES]) -> [u64; LANES] {
+        let mut lines = [0; LANES];
+        if self.prefix_bits <= u32::BITS && self.lines <= 1 << u32::BITS {
+            // The product fits into a word, so that all lanes are one operation.
+            for lane in 0..LANES {
+                lines[lane] = (prefixes[lane] * self.lines) >> self.prefix_bits;
+            }
+        } else {
+            for lane in 0..LANES {
+                lines[lane] = self.line(prefixes[lane]);
+            }
+        }
+        lines
+    }
+
     /// Returns the bits of a prefix in its line.
     #[inline(always)]
     pub(crate) fn marks(&self, prefix: u64) -> [Marks; 2] {
-        if self.form == Form::Bitmap {
-            let marks = ((prefix >> 6) as usize % 8, 1 << (prefix % 64));
-            return [marks; 2];
+        match self.form {
+            Form::Bloom => [first_marks(prefix), second_marks(prefix)],
+            Form::Bitmap => [bitmap_marks(prefix); 2],
         }
-        let hash = prefix.wrapping_mul(MULTIPLIER);
-        let bit = |from: u32| 1u64 << (hash >> from & 63);
-        let first = hash >> 61;
-        let second = (first + 1 + ((hash >> 58 & 7) * 7 >> 3)) % 8;
-        [(first as usize, bit(52) | bit(46) | bit(40)), (second as usize, bit(34) | bit(28))]
     }
 
     /// Returns whether a line has the bits of a prefix.
-    #[inline(always)]
     pub(crate) fn is_marked(&self, line: &[u8; LINE_BYTES], prefix: u64) -> bool {
-        let [first, second] = self.marks(prefix);
-        let has = |(word, bits): Marks| LittleEndian::read_u64(&line[8 * word..]) & bits == bits;
-        // Most prefixes that are not there fail at the first word.
-        has(first) && has(second)
+        self.marks(prefix)
+            .into_iter()
+            .all(|(word, bits)| LittleEndian::read_u64(&line[8 * word as usize..]) & bits == bits)
     }
+
+    /// Returns a bit mask of the prefixes whose marks are all set; the first has the lowest bit. `starts` are the offsets of
+    /// their lines in `bytes`.
+    #[inline(always)]
+    pub(crate) fn are_marked(
+        &self,
+        instructions: impl Instructions,
+        bytes: &[u8],
+        starts: &[u64; LANES],
+        prefixes: &[u64; LANES],
+    ) -> u32 {
+        // No closure: only what is sure to become part of a kernel is compiled for its instructions.
+        let (mut offsets, mut bits) = (*starts, [0; LANES]);
+        if self.form == Form::Bitmap {
+            for lane in 0..LANES {
+                let (word, mark) = bitmap_marks(prefixes[lane]);
+                offsets[lane] += 8 * word;
+                bits[lane] = mark;
+            }
+            return instructions.have_bits(bytes, &offsets, &bits);
+        }
+        for lane in 0..LANES {
+            let (word, marks) = first_marks(prefixes[lane]);
+            offsets[lane] += 8 * word;
+            bits[lane] = marks;
+        }
+        // Most prefixes that are absent fail at the first word.
+        let marked = instructions.have_bits(bytes, &offsets, &bits);
+        if marked == 0 {
+            return 0;
+        }
+        for lane in 0..LANES {
+            let (word, marks) = second_marks(prefixes[lane]);
+            offsets[lane] = starts[lane] + 8 * word;
+            bits[lane] = marks;
+        }
+        marked & instructions.have_bits(bytes, &offsets, &bits)
+    }
+}
+
+/// Returns the one mark of a prefix in a bitmap.
+#[inline(always)]
+fn bitmap_marks(prefix: u64) -> Marks {
+    ((prefix >> 6) & 7, 1 << (prefix & 63))
+}
+
+/// Returns three of the five marks of a prefix.
+#[inline(always)]
+fn first_marks(prefix: u64) -> Marks {
+    let hash = prefix.wrapping_mul(MULTIPLIER);
+    (hash >> 61, bit(hash, 52) | bit(hash, 46) | bit(hash, 40))
+}
+
+/// Returns the other two, which are in another word.
+#[inline(always)]
+fn second_marks(prefix: u64) -> Marks {
+    let hash = prefix.wrapping_mul(MULTIPLIER);
+    let word = ((hash >> 61) + 1 + (((hash >> 58) & 7) * 7 / 8)) & 7;
+    (word, bit(hash, 34) | bit(hash, 28))
+}
+
+/// Returns the bit that six bits of a hash name.
+#[inline(always)]
+fn bit(hash: u64, from: u32) -> u64 {
+    1 << ((hash >> from) & 63)
 }

@@ -1,58 +1,136 @@
-//! The prefixes of a probe.
+//! The prefixes of a probe, eight at a time.
 
-/// Prefixes whose lines are on their way while one is tested.
-const AHEAD: usize = 64;
+use crate::arch::LANES;
+
+/// Groups whose lines are on their way while one is tested.
+const AHEAD: usize = 8;
 
 /// A prefix, and the number of bits in which it differs from the query's.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pattern {
     pub(crate) prefix: u64,
     pub(crate) errors: u32,
 }
 
-/// Calls `visit` with each prefix of `bits` bits that differs from `prefix` in at most `errors` bits, each once: flips of
-/// high bits first, so that prefixes of one line follow each other.
-#[inline(always)]
-pub(crate) fn for_each(prefix: u64, bits: u32, errors: u32, visit: &mut impl FnMut(Pattern)) {
-    visit(Pattern { prefix, errors: 0 });
-    if errors > 0 {
-        flip(Pattern { prefix, errors: 0 }, bits, errors, visit);
-    }
+/// Up to eight prefixes that differ from one in a bit each: in consecutive bits, so that all are computed at once.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Group {
+    prefix: u64,
+    /// The highest of the bits; 0 for the prefix itself.
+    highest: u64,
+    count: u32,
+    /// The errors of each, that bit included.
+    errors: u32,
 }
 
-/// Flips up to `left` of the lowest `below` bits, at least one.
-fn flip(of: Pattern, below: u32, left: u32, visit: &mut impl FnMut(Pattern)) {
-    for bit in (0..below).rev() {
-        let flipped = Pattern { prefix: of.prefix ^ 1 << bit, errors: of.errors + 1 };
-        visit(flipped);
-        if left > 1 {
-            flip(flipped, bit, left - 1, visit);
+impl Group {
+    /// Returns the prefixes; behind the last are others.
+    #[inline(always)]
+    pub(crate) fn prefixes(&self) -> [u64; LANES] {
+        let mut prefixes = [self.prefix; LANES];
+        for (lane, prefix) in prefixes.iter_mut().enumerate() {
+            *prefix ^= self.highest >> lane;
+        }
+        prefixes
+    }
+
+    /// Returns a mask of the lanes that have a prefix of the group.
+    #[inline(always)]
+    pub(crate) fn lanes(&self) -> u32 {
+        (1 << self.count) - 1
+    }
+
+    /// Calls `visit` with the prefixes whose bit is set; the first has the lowest.
+    #[inline(always)]
+    pub(crate) fn visit(&self, mut marked: u32, visit: &mut impl FnMut(Pattern)) {
+        while marked != 0 {
+            let prefix = self.prefix ^ self.highest >> marked.trailing_zeros();
+            visit(Pattern { prefix, errors: self.errors });
+            marked &= marked - 1;
         }
     }
 }
 
-/// Delays patterns, so that what is started when one is pushed has been done when it comes out.
+/// The prefixes that differ from one in at most so many bits, in groups, each once. The bits that are flipped descend, so
+/// that prefixes of one line follow each other.
+pub(crate) struct Groups {
+    bits: u32,
+    errors: u32,
+    /// The prefix of which lower bits are flipped next, and its errors.
+    prefix: u64,
+    flipped: u32,
+    /// Its flipped bits, descending.
+    positions: [u8; 64],
+    /// The bits below this one are yet to be flipped; `None` before the first group.
+    below: Option<u32>,
+}
+
+impl Groups {
+    /// The prefixes of `bits` bits that differ from `prefix` in at most `errors` bits.
+    #[inline(always)]
+    pub(crate) fn new(prefix: u64, bits: u32, errors: u32) -> Self {
+        Self { bits, errors, prefix, flipped: 0, positions: [0; 64], below: None }
+    }
+
+    /// Returns the next group, of the prefix itself first.
+    #[inline(always)]
+    pub(crate) fn next(&mut self) -> Option<Group> {
+        let Some(mut below) = self.below else {
+            self.below = Some(if self.errors > 0 { self.bits } else { 0 });
+            return Some(Group { prefix: self.prefix, highest: 0, count: 1, errors: 0 });
+        };
+        while below == 0 {
+            below = self.turn_to_next()?;
+        }
+        let count = below.min(LANES as u32);
+        self.below = Some(below - count);
+        Some(Group { prefix: self.prefix, highest: 1 << (below - 1), count, errors: self.flipped + 1 })
+    }
+
+    /// Takes the next prefix that has an error less than there may be; returns its lowest flipped bit.
+    fn turn_to_next(&mut self) -> Option<u32> {
+        let mut below = match self.flipped {
+            0 => self.bits,
+            flipped => u32::from(self.positions[flipped as usize - 1]),
+        };
+        // Another error as well, or the last one in a lower bit.
+        if self.flipped + 1 >= self.errors || below == 0 {
+            loop {
+                self.flipped = self.flipped.checked_sub(1)?;
+                below = u32::from(self.positions[self.flipped as usize]);
+                self.prefix ^= 1 << below;
+                if below > 0 {
+                    break;
+                }
+            }
+        }
+        below -= 1;
+        self.positions[self.flipped as usize] = below as u8;
+        self.flipped += 1;
+        self.prefix ^= 1 << below;
+        Some(below)
+    }
+}
+
+/// Delays groups, so that what is started when one is pushed has been done when it comes out.
+#[derive(Default)]
 pub(crate) struct Delay {
-    ring: [Pattern; AHEAD],
+    ring: [Group; AHEAD],
     pushed: usize,
 }
 
 impl Delay {
-    pub(crate) fn new() -> Self {
-        Self { ring: [Pattern::default(); AHEAD], pushed: 0 }
-    }
-
-    /// Takes a pattern; returns the one that was pushed [`AHEAD`] earlier.
+    /// Takes a group; returns the one that was pushed [`AHEAD`] earlier.
     #[inline(always)]
-    pub(crate) fn push(&mut self, pattern: Pattern) -> Option<Pattern> {
-        let earlier = std::mem::replace(&mut self.ring[self.pushed % AHEAD], pattern);
+    pub(crate) fn push(&mut self, group: Group) -> Option<Group> {
+        let earlier = std::mem::replace(&mut self.ring[self.pushed % AHEAD], group);
         self.pushed += 1;
         (self.pushed > AHEAD).then_some(earlier)
     }
 
-    /// Returns the patterns that have not come out.
-    pub(crate) fn rest(&self) -> impl Iterator<Item = Pattern> {
-        (self.pushed.saturating_sub(AHEAD)..self.pushed).map(|at| self.ring[at % AHEAD])
+    /// Returns the groups that have not come out.
+    pub(crate) fn rest(&self) -> impl Iterator<Item = &Group> {
+        (self.pushed.saturating_sub(AHEAD)..self.pushed).map(|at| &self.ring[at % AHEAD])
     }
 }
 
@@ -75,15 +153,21 @@ mod tests {
 
     #[test]
     fn each_prefix_within_the_errors_comes_once() {
-        for (bits, errors) in [(1, 0), (1, 1), (5, 2), (10, 3), (10, 10), (64, 1), (12, 12)] {
+        for (bits, errors) in [(1, 0), (1, 1), (5, 2), (10, 3), (10, 10), (64, 0), (64, 1), (64, 2), (12, 13)]
+        {
             let prefix = 0x5555_5555_5555_5555 >> (64 - bits);
             let (mut seen, mut calls) = (BTreeSet::new(), 0);
-            for_each(prefix, bits, errors, &mut |pattern| {
-                assert_eq!((pattern.prefix ^ prefix).count_ones(), pattern.errors);
-                assert!(pattern.errors <= errors && pattern.prefix <= u64::MAX >> (64 - bits));
-                seen.insert(pattern.prefix);
-                calls += 1;
-            });
+            let mut groups = Groups::new(prefix, bits, errors);
+            while let Some(group) = groups.next() {
+                let lanes = group.prefixes();
+                group.visit(group.lanes(), &mut |pattern| {
+                    assert_eq!((pattern.prefix ^ prefix).count_ones(), pattern.errors);
+                    assert!(pattern.errors <= errors && pattern.prefix <= u64::MAX >> (64 - bits));
+                    assert!(lanes.contains(&pattern.prefix));
+                    seen.insert(pattern.prefix);
+                    calls += 1;
+                });
+            }
             assert_eq!(seen.len(), calls);
             assert_eq!(calls as f64, count(bits, errors), "{bits} {errors}");
         }
@@ -91,14 +175,14 @@ mod tests {
 
     #[test]
     fn a_delay_loses_and_repeats_nothing() {
-        for length in [0, 1, 63, 64, 65, 200] {
-            let mut delay = Delay::new();
+        for length in [0, 1, 7, 8, 9, 200] {
+            let mut delay = Delay::default();
             let mut out = Vec::new();
-            for prefix in 0..length {
-                out.extend(delay.push(Pattern { prefix, errors: 0 }));
+            for count in 0..length {
+                out.extend(delay.push(Group { count, ..Group::default() }));
             }
             out.extend(delay.rest());
-            assert!(out.iter().map(|pattern| pattern.prefix).eq(0..length));
+            assert!(out.iter().map(|group| group.count).eq(0..length));
         }
     }
 }

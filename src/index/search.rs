@@ -176,7 +176,7 @@ impl<F: Fingerprint> Locate<'_, F> {
 
     /// Makes the targets: of a probe that asks a filter, one for each prefix that the table may have.
     #[inline(always)]
-    fn make_targets(&mut self) -> Result<(), ReadError> {
+    fn make_targets(&mut self, instructions: impl Instructions) -> Result<(), ReadError> {
         let Self { tables, file, queries, plan, targets, origins, .. } = self;
         for (place, &query) in queries.iter().enumerate() {
             for (number, probe) in plan.probes().iter().enumerate() {
@@ -189,7 +189,7 @@ impl<F: Fingerprint> Locate<'_, F> {
                     origins.push(origin);
                 };
                 if plan.asks_filter(number) {
-                    table.split_by_filter(file, &target, push)?;
+                    table.split_by_filter(instructions, file, &target, push)?;
                 } else {
                     push(target);
                 }
@@ -203,13 +203,13 @@ impl<F: Fingerprint> Kernel for Locate<'_, F> {
     type Output = Result<(), ReadError>;
 
     #[inline(always)]
-    fn run(mut self, _: impl Instructions) -> Self::Output {
+    fn run(mut self, instructions: impl Instructions) -> Self::Output {
         self.targets.clear();
         self.origins.clear();
         self.open.clear();
         self.located.clear();
         self.prefetch_filters();
-        self.make_targets()?;
+        self.make_targets(instructions)?;
         let Self { tables, file, plan, targets, origins, open, blocks, located, .. } = self;
         let table_of = |number: usize| plan.probes()[origins[number].probe as usize].table;
         for (number, target) in targets.iter().enumerate() {

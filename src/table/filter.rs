@@ -2,10 +2,10 @@
 
 use byteorder::{ByteOrder, LittleEndian};
 
-use crate::arch::prefetch;
+use crate::arch::{Instructions, LANES, prefetch};
 use crate::error::{Place, ReadError};
 use crate::filter::geometry::{Form, Geometry, LINE_BYTES, MAX_PREFIX_BITS};
-use crate::filter::patterns::{self, Delay, Pattern};
+use crate::filter::patterns::{Delay, Group, Groups, Pattern};
 use crate::format::section::{PAGE, Section};
 use crate::mapping::Mapping;
 
@@ -39,7 +39,7 @@ impl Filter {
     ) -> Result<Self, ReadError> {
         let damaged = |what| ReadError::damaged(place, what);
         let length = section.length();
-        if length < 2 * LINE_BYTES || length % LINE_BYTES != 0 {
+        if length < 2 * LINE_BYTES || !length.is_multiple_of(LINE_BYTES) {
             return Err(damaged("its length is impossible"));
         }
         let head = section.read(file, 0..LINE_BYTES)?;
@@ -107,11 +107,12 @@ impl Filter {
 impl FilterInFile<'_> {
     /// Prefetches the lines of all prefixes with at most one error, if there are no others to look up.
     #[inline(always)]
-    pub(crate) fn prefetch(&self, prefix: u64, errors: u32) {
+    pub(crate) fn prefetch_lines(&self, prefix: u64, errors: u32) {
         if errors <= 1 {
-            patterns::for_each(prefix, self.geometry.prefix_bits, errors, &mut |pattern| {
-                self.prefetch_line(pattern.prefix);
-            });
+            let mut groups = Groups::new(prefix, self.geometry.prefix_bits, errors);
+            while let Some(group) = groups.next() {
+                self.prefetch_group(&group);
+            }
         }
     }
 
@@ -122,28 +123,64 @@ impl FilterInFile<'_> {
     #[inline(always)]
     pub(crate) fn for_each(
         &self,
+        instructions: impl Instructions,
         prefix: u64,
         errors: u32,
         mut visit: impl FnMut(Pattern),
     ) -> Result<(), ReadError> {
-        let mut outcome = Ok(());
-        let mut test = |pattern: Pattern| match self.may_have(pattern.prefix) {
-            Ok(false) => {}
-            Ok(true) => visit(pattern),
-            Err(error) => outcome = Err(error),
-        };
-        let bits = self.geometry.prefix_bits;
-        if errors <= 1 {
-            patterns::for_each(prefix, bits, errors, &mut test);
-        } else {
-            let mut delay = Delay::new();
-            patterns::for_each(prefix, bits, errors, &mut |pattern| {
-                self.prefetch_line(pattern.prefix);
-                delay.push(pattern).into_iter().for_each(&mut test);
-            });
-            delay.rest().for_each(&mut test);
+        // No closure tests: only what is sure to become part of a kernel is compiled for its instructions.
+        let mut groups = Groups::new(prefix, self.geometry.prefix_bits, errors);
+        let mut delay = Delay::default();
+        while let Some(group) = groups.next() {
+            // The lines of up to one error have been prefetched.
+            let due = if errors > 1 {
+                self.prefetch_group(&group);
+                delay.push(group)
+            } else {
+                Some(group)
+            };
+            if let Some(due) = due {
+                let marked = self.test(instructions, &due)?;
+                due.visit(marked, &mut visit);
+            }
         }
-        outcome
+        for due in delay.rest() {
+            let marked = self.test(instructions, due)?;
+            due.visit(marked, &mut visit);
+        }
+        Ok(())
+    }
+
+    /// Returns a bit mask of the prefixes of a group that the table may have.
+    #[inline(always)]
+    fn test(&self, instructions: impl Instructions, group: &Group) -> Result<u32, ReadError> {
+        let prefixes = group.prefixes();
+        let starts = self.starts(&prefixes);
+        if let Some((section, file)) = self.unverified {
+            for start in starts {
+                section.verify_page_once(file, start as usize / PAGE)?;
+            }
+        }
+        Ok(self.geometry.are_marked(instructions, self.bytes, &starts, &prefixes) & group.lanes())
+    }
+
+    /// Prefetches the lines of a group.
+    #[inline(always)]
+    fn prefetch_group(&self, group: &Group) {
+        for start in self.starts(&group.prefixes()) {
+            prefetch(self.bytes, start as usize);
+        }
+    }
+
+    /// Returns the offsets of the lines of some prefixes.
+    #[inline(always)]
+    fn starts(&self, prefixes: &[u64; LANES]) -> [u64; LANES] {
+        let mut starts = self.geometry.lines_of(prefixes);
+        for start in &mut starts {
+            // The first line is the head.
+            *start = (*start + 1) * LINE_BYTES as u64;
+        }
+        starts
     }
 
     /// Returns whether the table may have a prefix.
@@ -158,11 +195,6 @@ impl FilterInFile<'_> {
         }
         let line = self.bytes[at..].first_chunk().expect("every line lies inside the filter");
         Ok(self.geometry.is_marked(line, prefix))
-    }
-
-    #[inline(always)]
-    fn prefetch_line(&self, prefix: u64) {
-        prefetch(self.bytes, self.line_at(prefix));
     }
 
     /// Returns the offset of the line of a prefix: the first line is the head.

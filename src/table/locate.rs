@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::arch::{self, Instructions, Kernel};
 use crate::codec::Target;
 use crate::design::TableDesign;
 use crate::error::ReadError;
@@ -64,7 +65,7 @@ impl<F: Fingerprint> Table<F> {
     pub(crate) fn prefetch_filter(&self, file: &[u8], target: &Target<F>) {
         if let Some(filter) = &self.filter {
             let prefix = prefix_of(target.query, target.prefix_bits);
-            filter.in_file(file).prefetch(prefix, target.prefix_errors());
+            filter.in_file(file).prefetch_lines(prefix, target.prefix_errors());
         }
     }
 
@@ -76,6 +77,7 @@ impl<F: Fingerprint> Table<F> {
     #[inline(always)]
     pub(crate) fn split_by_filter(
         &self,
+        instructions: impl Instructions,
         file: &[u8],
         target: &Target<F>,
         mut visit: impl FnMut(Target<F>),
@@ -86,16 +88,46 @@ impl<F: Fingerprint> Table<F> {
         };
         let Target { query, prefix_bits, distance, .. } = *target;
         let suffix = query & !F::prefix_mask(prefix_bits);
-        let prefix = prefix_of(query, prefix_bits);
-        filter.in_file(file).for_each(prefix, target.prefix_errors(), |Pattern { prefix, errors }| {
+        let (prefix, errors) = (prefix_of(query, prefix_bits), target.prefix_errors());
+        filter.in_file(file).for_each(instructions, prefix, errors, |Pattern { prefix, errors }| {
             let query = F::truncate(u128::from(prefix)) << (F::BITS - prefix_bits) | suffix;
             visit(Target { query, prefix_bits, radius: 0, distance: distance - errors });
         })
     }
 
+    /// As [`Self::split_by_filter`], with the best instructions there are.
+    ///
+    /// # Errors
+    /// When a page of the filter is damaged.
+    pub(crate) fn for_each_target(
+        &self,
+        file: &[u8],
+        target: &Target<F>,
+        visit: &mut dyn FnMut(Target<F>),
+    ) -> Result<(), ReadError> {
+        arch::run(Split { table: self, file, target, visit })
+    }
+
     /// Returns whether the keys prove that a block holds no match of `target`.
     pub(crate) fn rules_out(&self, file: &[u8], target: &Target<F>, block: usize) -> bool {
         rules_out(self.keys.in_file(file), target, block)
+    }
+}
+
+/// See [`Table::for_each_target`].
+struct Split<'a, F> {
+    table: &'a Table<F>,
+    file: &'a [u8],
+    target: &'a Target<F>,
+    visit: &'a mut dyn FnMut(Target<F>),
+}
+
+impl<F: Fingerprint> Kernel for Split<'_, F> {
+    type Output = Result<(), ReadError>;
+
+    #[inline(always)]
+    fn run(self, instructions: impl Instructions) -> Self::Output {
+        self.table.split_by_filter(instructions, self.file, self.target, self.visit)
     }
 }
 

@@ -88,7 +88,7 @@ fn lines_of(geometry: &Geometry, prefixes: impl Iterator<Item = u64>) -> Vec<Lin
             lines.push((number, [0; 8]));
         }
         let (_, words) = lines.last_mut().expect("one has been added");
-        geometry.marks(prefix).into_iter().for_each(|(word, bits)| words[word] |= bits);
+        geometry.marks(prefix).into_iter().for_each(|(word, bits)| words[word as usize] |= bits);
     }
     lines
 }

@@ -202,6 +202,21 @@ impl Instructions for Avx512 {
     }
 
     #[inline(always)]
+    fn have_bits(self, bytes: &[u8], offsets: &[u64; LANES], masks: &[u64; LANES]) -> u32 {
+        // SAFETY: `self` exists, so `detect` has seen all the features used; the loads read the eight offsets and
+        // the eight masks, and the gather reads only words that lie inside `bytes`, as checked.
+        unsafe {
+            let offsets = _mm512_loadu_si512(offsets.as_ptr().cast());
+            let end = bytes.len().saturating_sub(8) as i64;
+            let is_inside = _mm512_cmple_epu64_mask(offsets, _mm512_set1_epi64(end));
+            assert!(bytes.len() >= 8 && is_inside == 0xff, "a word lies outside the bytes");
+            let masks = _mm512_loadu_si512(masks.as_ptr().cast());
+            let words = _mm512_i64gather_epi64::<1>(offsets, bytes.as_ptr().cast());
+            u32::from(_mm512_cmpeq_epi64_mask(_mm512_and_si512(words, masks), masks))
+        }
+    }
+
+    #[inline(always)]
     fn near_values(self, values: &[u64; LANES], value: u64, distance: u32) -> u32 {
         // SAFETY: `self` exists, so `detect` has seen all the features used; the load reads the eight
         // values.

@@ -46,12 +46,16 @@ impl<F: Fingerprint> TableProbe<'_, F> {
     /// # Errors
     /// When a filter is damaged.
     #[inline]
-    pub(super) fn for_each_target(&self, query: F, visit: impl FnMut(Target<F>)) -> Result<(), ReadError> {
+    pub(super) fn for_each_target(
+        &self,
+        query: F,
+        mut visit: impl FnMut(Target<F>),
+    ) -> Result<(), ReadError> {
         let target = self.target(query);
         if self.asks_filter {
-            self.table.split_by_filter(self.file, &target, visit)
+            self.table.for_each_target(self.file, &target, &mut visit)
         } else {
-            Some(target).into_iter().for_each(visit);
+            visit(target);
             Ok(())
         }
     }

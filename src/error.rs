@@ -304,19 +304,10 @@ pub enum BuildError {
         /// The number of the first that is below the one before it.
         number: u64,
     },
-    /// A source that is read several times has failed.
-    #[error("cannot read the source")]
-    Source {
-        /// Its error.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
-    /// A build has one source only, or none and what is pushed.
-    #[error("a build takes either pushed fingerprints or one source: {0}")]
-    Mixed(&'static str),
-    /// A source that is read several times was not the same each time.
+    /// An input that is read several times was not the same each time.
     #[error("{what} has changed between two readings: it must return the same each time")]
     Changed {
-        /// The source.
+        /// The input.
         what: &'static str,
     },
     /// The system refuses to start a single thread.
@@ -350,13 +341,9 @@ impl BuildError {
             Self::Output(error) => error.into(),
             Self::Input(error) => error.category(),
             Self::Design(_) | Self::Option { .. } => Category::Usage,
-            Self::Ids(_) | Self::Names(_) | Self::Unsorted { .. } | Self::Mixed(_) | Self::Changed { .. } => {
-                Category::Input
-            }
+            Self::Ids(_) | Self::Names(_) | Self::Unsorted { .. } | Self::Changed { .. } => Category::Input,
             Self::OutOfMemory { .. } => Category::Memory,
-            Self::Io { .. } | Self::Write { .. } | Self::Source { .. } | Self::Threads { .. } => {
-                Category::System
-            }
+            Self::Io { .. } | Self::Write { .. } | Self::Threads { .. } => Category::System,
             Self::Stopped => Category::Stopped,
         }
     }

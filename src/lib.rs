@@ -148,7 +148,7 @@ pub use set::{
 #[doc(hidden)]
 pub use sorting::sort_by_keys;
 pub use verify::{Verified, VerifyOptions};
-pub use writer::{BuildOptions, Builder, DesignChoice, IndexFile, SealedIndex, Summary, Take};
+pub use writer::{BuildOptions, Builder, DesignChoice, IndexFile, SealedIndex, Summary};
 
 /// The block codec itself, and settings for tests and benches.
 ///

@@ -1,6 +1,5 @@
 //! The builder: fingerprints in any order, one index out.
 
-use std::error::Error;
 use std::fmt;
 use std::io::Write;
 use std::path::Path;
@@ -13,7 +12,6 @@ use crate::widths::per_width;
 use crate::writer::job::Job;
 use crate::writer::names::{NameSource, NameSpool};
 use crate::writer::options::BuildOptions;
-use crate::writer::passes::{Passes, Reader, Take};
 use crate::writer::pushed::Pushed;
 use crate::writer::record::{Record, WithId};
 use crate::writer::sort::Sorter;
@@ -75,8 +73,6 @@ pub struct IndexFile(AtomicFile);
 enum Input<F: Fingerprint> {
     Plain(Sorter<F>),
     WithIds(Sorter<WithId<F>>),
-    Source(Box<Reader<F>>),
-    SourceWithIds(Box<Reader<(F, u64)>>),
 }
 
 type Push<F> = fn(&mut Core<F>, F) -> Result<(), BuildError>;
@@ -187,73 +183,11 @@ impl<F: Fingerprint, W> Builder<F, W> {
         Ok(Self { core: Core { job, input, names, pushed: 0, last: None, reading }, output })
     }
 
-    /// Reads all fingerprints from a source that can be read several times, instead of pushed ones. Without
-    /// temporary files: a table that is n times as large as the memory limit takes about n readings of the
-    /// source, and twice as many with the Huffman codec, and always for table 0.
-    ///
-    /// `source` calls its argument with all fingerprints, in batches of any size (thousands at once cost least)
-    /// and in any order, repeats included. It ends if that breaks. It must return the same each time; otherwise
-    /// the build fails.
-    ///
-    /// ```
-    /// use hamdex::{BuildOptions, Builder};
-    ///
-    /// let mut builder = Builder::<u64, _>::in_memory(BuildOptions::new())?;
-    /// builder.read_from(|take| {
-    ///     for start in (0..100_000_u64).step_by(1000) {
-    ///         let batch: Vec<u64> = (start..start + 1000).map(|i| i.wrapping_mul(i)).collect();
-    ///         if take(&batch).is_break() {
-    ///             break;
-    ///         }
-    ///     }
-    ///     Ok(())
-    /// })?;
-    /// assert_eq!(builder.into_inner()?.1.fingerprints, 100_000);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// When the index was to have ids, or something has been pushed, or there is a source already.
-    pub fn read_from(
-        &mut self,
-        source: impl FnMut(&mut Take<'_, F>) -> Result<(), Box<dyn Error + Send + Sync>> + Send + 'static,
-    ) -> Result<(), BuildError> {
-        if self.core.job.options.ids {
-            return Err(BuildError::Ids(NO_ID));
-        }
-        self.set_source(Input::Source(Box::new(source)))
-    }
-
-    /// As [`Builder::read_from`], for an index with ids: the source has fingerprints, each with one of its ids.
-    ///
-    /// # Errors
-    /// When the index was to have no ids, or something has been pushed, or there is a source already.
-    pub fn read_pairs_from(
-        &mut self,
-        source: impl FnMut(&mut Take<'_, (F, u64)>) -> Result<(), Box<dyn Error + Send + Sync>> + Send + 'static,
-    ) -> Result<(), BuildError> {
-        if !self.core.job.options.ids {
-            return Err(BuildError::Ids(ID_GIVEN));
-        }
-        self.set_source(Input::SourceWithIds(Box::new(source)))
-    }
-
-    fn set_source(&mut self, source: Input<F>) -> Result<(), BuildError> {
-        if self.core.pushed > 0 {
-            return Err(BuildError::Mixed("fingerprints were pushed before"));
-        }
-        if !matches!(self.core.input, Input::Plain(_) | Input::WithIds(_)) {
-            return Err(BuildError::Mixed("it has a source already"));
-        }
-        self.core.input = source;
-        Ok(())
-    }
-
     /// Adds a fingerprint to an index without ids.
     ///
     /// # Errors
-    /// When the index was to have ids, or is built from a source; when fingerprints were to be sorted and this
-    /// one is below the one before it; when memory or disk run out, or the progress callback stops the build.
+    /// When the index was to have ids; when fingerprints were to be sorted and this one is below the one before
+    /// it; when memory or disk run out, or the progress callback stops the build.
     pub fn push(&mut self, fingerprint: F) -> Result<(), BuildError> {
         compiled_push()(&mut self.core, fingerprint)
     }
@@ -272,9 +206,6 @@ fn push<F: Fingerprint>(core: &mut Core<F>, fingerprint: F) -> Result<(), BuildE
     match &mut core.input {
         Input::Plain(sorter) => sorter.push_in(&core.job.pool, fingerprint, &core.reading)?,
         Input::WithIds(_) => return Err(BuildError::Ids(NO_ID)),
-        Input::Source(_) | Input::SourceWithIds(_) => {
-            return Err(BuildError::Mixed("it has a source already"));
-        }
     }
     core.count_push((fingerprint, 0))
 }
@@ -286,9 +217,6 @@ fn push_with_id<F: Fingerprint>(core: &mut Core<F>, fingerprint: F, id: u64) -> 
             sorter.push_in(&core.job.pool, WithId { fingerprint, id }, &core.reading)?;
         }
         Input::Plain(_) => return Err(BuildError::Ids(ID_GIVEN)),
-        Input::Source(_) | Input::SourceWithIds(_) => {
-            return Err(BuildError::Mixed("it has a source already"));
-        }
     }
     core.count_push((fingerprint, id))
 }
@@ -300,8 +228,6 @@ fn seal<F: Fingerprint>(core: Core<F>, output: AtomicFile) -> Result<SealedIndex
     match input {
         Input::Plain(sorter) => job.seal(output, |job| job.pushed(sorter, pushed), None),
         Input::WithIds(sorter) => job.seal(output, |job| job.pushed(sorter, pushed), names),
-        Input::Source(reader) => job.seal(output, |job| Ok(Passes::new(reader, &job.options)), None),
-        Input::SourceWithIds(reader) => job.seal(output, |job| Ok(Passes::new(reader, &job.options)), names),
     }
 }
 
@@ -312,8 +238,6 @@ fn write<F: Fingerprint>(core: Core<F>, output: &mut (dyn Write + Send)) -> Resu
     match input {
         Input::Plain(sorter) => job.write(output, |job| job.pushed(sorter, pushed), None),
         Input::WithIds(sorter) => job.write(output, |job| job.pushed(sorter, pushed), names),
-        Input::Source(reader) => job.write(output, |job| Ok(Passes::new(reader, &job.options)), None),
-        Input::SourceWithIds(reader) => job.write(output, |job| Ok(Passes::new(reader, &job.options)), names),
     }
 }
 

@@ -18,12 +18,6 @@ use crate::writer::sort::Sorter;
 use crate::writer::summary::{SealedIndex, Summary};
 use hamdex_fingerprint::Fingerprint;
 
-/// The error of an index with ids that gets none.
-const NO_ID: &str = "this index has ids: give one with each fingerprint";
-
-/// The error of an index without ids that gets one.
-const ID_GIVEN: &str = "this index has no ids: they are an option of the build";
-
 /// Fingerprints read between two reports.
 const REPORT_EVERY: u64 = 1 << 16;
 
@@ -205,7 +199,7 @@ fn push<F: Fingerprint>(core: &mut Core<F>, fingerprint: F) -> Result<(), BuildE
     core.check_order((fingerprint, 0))?;
     match &mut core.input {
         Input::Plain(sorter) => sorter.push_in(&core.job.pool, fingerprint, &core.reading)?,
-        Input::WithIds(_) => return Err(BuildError::Ids(NO_ID)),
+        Input::WithIds(_) => return Err(BuildError::IdMissing),
     }
     core.count_push((fingerprint, 0))
 }
@@ -216,7 +210,7 @@ fn push_with_id<F: Fingerprint>(core: &mut Core<F>, fingerprint: F, id: u64) -> 
         Input::WithIds(sorter) => {
             sorter.push_in(&core.job.pool, WithId { fingerprint, id }, &core.reading)?;
         }
-        Input::Plain(_) => return Err(BuildError::Ids(ID_GIVEN)),
+        Input::Plain(_) => return Err(BuildError::IdUnexpected),
     }
     core.count_push((fingerprint, id))
 }

@@ -69,6 +69,7 @@ impl<F: Fingerprint> Store<F> {
     ///
     /// # Errors
     /// As for [`Store::create`].
+    #[doc(hidden)]
     pub fn create_on(disk: impl Disk, create: &CreateOptions, options: StoreOptions) -> Result<Self, Error> {
         Self::start(StoreInner::create(Box::new(disk), create, options)?)
     }
@@ -77,6 +78,7 @@ impl<F: Fingerprint> Store<F> {
     ///
     /// # Errors
     /// As for [`Store::open`].
+    #[doc(hidden)]
     pub fn open_on(disk: impl Disk, options: StoreOptions) -> Result<Self, Error> {
         Self::start(StoreInner::open(Box::new(disk), options)?)
     }

@@ -10,7 +10,8 @@ use hamdex::VerifyOptions;
 use hamdex_store::disk::{SimulatedDisk, Survival};
 use hamdex_store::internals::log::salvage;
 use hamdex_store::internals::manifest::{SegmentEntry, parse, to_text};
-use hamdex_store::{CreateOptions, Fingerprint, Operation, Store, StoreOptions, repair};
+use hamdex::Fingerprint;
+use hamdex_store::{CreateOptions, Operation, Store, StoreOptions, repair};
 
 use crate::choose::{below, damage, flag, one_of};
 use crate::seal::seal;

@@ -94,6 +94,7 @@ impl<F: Fingerprint> StoreReader<F> {
     ///
     /// # Errors
     /// As for [`StoreReader::open`].
+    #[doc(hidden)]
     pub fn open_on(disk: impl Disk, options: ReadOptions) -> Result<Self, Error> {
         let mut removed = Vec::new();
         let opening = options.opening();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hamdex::Fingerprint;
 use hamdex::{BuildOptions, Builder, OpenOptions, RECIPE_KEY};
 use hamdex_store::disk::{Disk, SimulatedDisk};
 use hamdex_store::internals::log::{LogWriter, Position, replay};
@@ -10,8 +11,7 @@ use hamdex_store::internals::manifest::{
 };
 use hamdex_store::internals::removals;
 use hamdex_store::{
-    CreateOptions, Error, Fingerprint, Identity, Operation, ReadOptions, Store, StoreId, StoreOptions,
-    StoreReader,
+    CreateOptions, Error, Identity, Operation, ReadOptions, Store, StoreId, StoreOptions, StoreReader,
 };
 use roaring::RoaringTreemap;
 

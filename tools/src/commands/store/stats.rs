@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use hamdex::Fingerprint;
-use hamdex_store::{Health, Manifest, StoreReader, StoreStats};
+use hamdex_store::inspect::Manifest;
+use hamdex_store::{Health, StoreReader, StoreStats};
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
 

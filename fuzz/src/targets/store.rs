@@ -6,11 +6,11 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use arbitrary::Unstructured;
+use hamdex::Fingerprint;
 use hamdex::VerifyOptions;
 use hamdex_store::disk::{SimulatedDisk, Survival};
 use hamdex_store::internals::log::salvage;
 use hamdex_store::internals::manifest::{SegmentEntry, parse, to_text};
-use hamdex::Fingerprint;
 use hamdex_store::{CreateOptions, Operation, Store, StoreOptions, repair};
 
 use crate::choose::{below, damage, flag, one_of};

@@ -41,10 +41,10 @@ mod table;
 mod tables;
 mod temporary;
 
-pub use builder::{Builder, IndexFile};
+pub use builder::Builder;
 pub(crate) use job::Job;
 pub(crate) use names::{NameSource, NameSpool};
-pub use options::{BuildOptions, DesignChoice};
+pub use options::BuildOptions;
 pub(crate) use record::{Record, WithId};
 pub(crate) use sort::{OneByOne, Sorted, Sorter};
 pub use summary::{SealedIndex, Summary};

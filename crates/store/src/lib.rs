@@ -75,7 +75,7 @@ mod write;
 pub use any::{AnyStore, width};
 pub use error::Error;
 pub use health::{Event, Failure, Health, Merges, Pressure, Remedy, Work};
-pub use maintenance::backup::backup;
+pub use maintenance::backup::{backup, backup_with};
 pub use maintenance::inspect::inspect;
 pub use maintenance::purge::Purged;
 pub use maintenance::repair::{Repaired, RepairedFile, repair, repair_with};

@@ -1,6 +1,6 @@
 //! A compressed on-disk index that finds every stored fingerprint within k bits of a query, exactly.
 //!
-//! Documents become 64-bit (or 128-bit) simhash fingerprints; near-duplicates are those that differ in
+//! Documents become 64-bit (or 128-bit) simhash fingerprints; near-duplicates differ in
 //! at most k bits. hamdex keeps a few sorted, permuted, compressed copies of the set in one file, after
 //! Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling" (WWW 2007).
 //!

@@ -245,7 +245,7 @@ mod tests {
         struct Waiting<'a>(std::slice::Iter<'a, &'a [u8]>);
         impl io::Read for Waiting<'_> {
             fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-                let line = self.0.next().expect("nobody reads on before an answer");
+                let line = self.0.next().expect("the caller reads on only after an answer");
                 buffer[..line.len()].copy_from_slice(line);
                 Ok(line.len())
             }

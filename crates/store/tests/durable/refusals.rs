@@ -369,7 +369,7 @@ fn fresh_log(change: fn(&mut [u8])) -> Edit {
     })
 }
 
-/// Removals of one container of runs, each a first number and the number of those that follow, with a count in the
+/// Removals of one container of runs, each a first number and the number of its successors, with a count in the
 /// header of the container.
 fn runs(runs: &'static [(u16, u16)], count: u16) -> Edit {
     Box::new(move |disk| {

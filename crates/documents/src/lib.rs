@@ -34,7 +34,7 @@
 //!   reads named columns of CSV, TSV, Parquet and Arrow.
 //! - [`Dedup`] and [`Clusters`]: near-duplicates, by the similarity of texts ([`Similarity`]) or the distance of
 //!   fingerprints.
-//! - [`Rows`]: tables of results as JSON Lines, CSV or Parquet.
+//! - [`Rows`](tables::Rows): tables of results as JSON Lines, CSV or Parquet.
 //! - [`RECIPE_KEY`], [`stored_recipe`]: the recipe in an index's metadata.
 //!
 //! The library prints nothing. It writes only the files that the caller names, and temporary files.
@@ -74,6 +74,10 @@ pub use problem::{Action, Field, Notice, Place, Position, Problem};
 pub use read::fingerprint::stored_recipe;
 pub use read::options::Documents;
 pub use read::read_text;
-pub use table_reader::Value;
-pub use table_writer::cell::{Cell, Kind, write_json};
-pub use table_writer::rows::{Rows, TableFormat};
+
+/// Tables of cells, read and written row by row.
+pub mod tables {
+    pub use crate::table_reader::Value;
+    pub use crate::table_writer::cell::{Cell, Kind, write_json};
+    pub use crate::table_writer::rows::{Rows, TableFormat};
+}

@@ -57,7 +57,7 @@ pub mod disk;
 #[cfg(not(feature = "unstable"))]
 mod disk;
 mod error;
-mod health;
+pub mod health;
 mod inner;
 mod log;
 mod maintenance;
@@ -74,7 +74,7 @@ mod write;
 
 pub use any::{AnyStore, width};
 pub use error::Error;
-pub use health::{Event, Failure, Health, Merges, Pressure, Remedy, Work};
+pub use health::Health;
 pub use maintenance::backup::{backup, backup_with};
 pub use maintenance::inspect::inspect;
 pub use maintenance::purge::Purged;

@@ -60,7 +60,7 @@
 //! - Jieba gains little here and costs half the speed on Chinese and 25 MB of memory; pairs of characters
 //!   are as good.
 //!
-//! Results of the default recipe, with its own seed, on the articles (`--example compare`):
+//! Results of the default recipe, with its own seed, on the articles (`hamdex evaluate articles_1000.train --truth articles_1000.truth`):
 //!
 //! | k | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 |
 //! |---|---|---|---|---|---|---|---|---|---|---|---|

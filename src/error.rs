@@ -266,7 +266,7 @@ pub enum BuildError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The output exists already, is no file, or cannot be created, written or synced.
+    /// The output exists already, is not a file, or cannot be created, written or synced.
     #[error(transparent)]
     Output(#[from] OutputError),
     /// The writer that the index goes to has failed.

@@ -60,7 +60,7 @@ impl<F: Fingerprint> Store<F> {
     /// Opens a store for writing. After a crash, it has every write that was acknowledged as durable.
     ///
     /// # Errors
-    /// When the directory is no store, is damaged, has another width or is in use, or the disk refuses an operation.
+    /// When the directory is not a store, is damaged, has another width or is in use, or the disk refuses an operation.
     pub fn open(path: impl AsRef<Path>, options: StoreOptions) -> Result<Self, Error> {
         Self::open_on(RealDisk::new(path), options)
     }

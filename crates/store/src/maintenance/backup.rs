@@ -36,7 +36,7 @@ type Report = dyn Fn(Progress) -> ControlFlow<()>;
 /// ```
 ///
 /// # Errors
-/// When the source is no store or is damaged, the target has files other than those of an interrupted copy or lies
+/// When the source is not a store or is damaged, the target has files other than those of an interrupted copy or lies
 /// inside the store, or the disk refuses an operation. The partial copy is removed then, as far as the disk allows it.
 pub fn backup(path: impl AsRef<Path>, directory: impl AsRef<Path>) -> Result<(), Error> {
     backup_with(path, directory, |_| ControlFlow::Continue(()))
@@ -66,7 +66,7 @@ pub fn backup_on(disk: &dyn Disk, target: &dyn Disk) -> Result<(), Error> {
 }
 
 fn backup_and_report(disk: &dyn Disk, target: &dyn Disk, report: &Report) -> Result<(), Error> {
-    // Nothing is created for a source that is no store.
+    // Nothing is created for a source that is not a store.
     crate::manifest::read(disk)?;
     prepare(target)?;
     let mut copied = Vec::<String>::new();
@@ -218,7 +218,7 @@ fn discard_interrupted(target: &dyn Disk) -> Result<(), Error> {
             own.push(if directory.is_empty() { name } else { format!("{directory}/{name}") });
         }
     }
-    // The manifest first, and durably: without it the rest is no store.
+    // The manifest first, and durably: without it the rest is not a store.
     let is_manifest = |name: &&String| name.starts_with(MANIFEST);
     let remove = |name: &String| target.remove(name).map_err(Error::io("remove it", target.path(name)));
     own.iter().filter(is_manifest).try_for_each(remove)?;

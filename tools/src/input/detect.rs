@@ -122,7 +122,7 @@ pub(super) fn format<F: Fingerprint>(
     if start.bytes.starts_with(NPY_MAGIC) {
         return Ok(Format::Npy);
     }
-    if let Some(kind) = hamdex_documents::kind_of_file(&start.bytes) {
+    if let Some(kind) = hamdex_documents::problems::kind_of_file(&start.bytes) {
         return Err(source.complaint(format_args!(
             "is {}; {} (raw numbers that only look like it: {raw_option})",
             kind.name,

@@ -1,4 +1,4 @@
-//! The self-join, by design: tables gone through as they are, and values gathered in memory; and without an index.
+//! The self-join, by design: tables streamed as they are, and values gathered in memory; and without an index.
 //!
 //! `cargo bench --bench pairs`
 

@@ -33,33 +33,6 @@ impl SetDigest {
     }
 }
 
-/// The number of items and a sum over them: at a fraction of the cost of a [`SetDigest`], to check only that a
-/// second reading equals the first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Tally {
-    items: u64,
-    sum: u64,
-}
-
-impl Tally {
-    pub(crate) fn add<F: Fingerprint>(&mut self, member: F, second: u64) {
-        let wide = member.to_u128();
-        let high = ((wide >> 64) as u64).wrapping_mul(0x9fb2_1c65_1e98_df25);
-        let second = second.wrapping_mul(0xd6e8_feb8_6659_fd93);
-        self.items += 1;
-        self.sum = self.sum.wrapping_add(scramble(wide as u64 ^ high ^ second));
-    }
-
-    pub(crate) fn join(&mut self, other: Self) {
-        self.items += other.items;
-        self.sum = self.sum.wrapping_add(other.sum);
-    }
-
-    pub(crate) fn items(self) -> u64 {
-        self.items
-    }
-}
-
 /// 128 bits that depend on every byte, on their order and number, and on `seed`.
 pub(crate) fn of_bytes(seed: u128, bytes: &[u8]) -> u128 {
     let mut state = seed ^ bytes.len() as u128;

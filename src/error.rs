@@ -266,7 +266,7 @@ pub enum BuildError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The output exists already, is no file, or cannot be created, written or synced.
+    /// The output exists already, is not a file, or cannot be created, written or synced.
     #[error(transparent)]
     Output(#[from] OutputError),
     /// The writer that the index goes to has failed.
@@ -288,13 +288,56 @@ pub enum BuildError {
         /// The values allowed.
         expected: String,
     },
-    /// An id was given to an index without ids, or none to an index with ids.
-    #[error("either every fingerprint has an id or none has: {0}")]
-    Ids(&'static str),
-    /// Names are out of order, lack an id, or were given to an index without names; or those of indexes to merge
-    /// do not agree.
-    #[error("names of ids: {0}")]
-    Names(String),
+    /// A fingerprint came without an id, and the index has ids.
+    #[error(
+        "either every fingerprint has an id or none has: this index has ids: give one with each fingerprint"
+    )]
+    IdMissing,
+    /// A fingerprint came with an id, and the index has none.
+    #[error(
+        "either every fingerprint has an id or none has: this index has no ids: they are an option of the build"
+    )]
+    IdUnexpected,
+    /// Some of the indexes to merge have ids, and others have none.
+    #[error(
+        "either every fingerprint has an id or none has: some of the indexes to merge have ids, and others have none"
+    )]
+    IdsInSome,
+    /// A name was given to an index without names.
+    #[error("names of ids: this index has none: they are an option of the build")]
+    NameUnexpected,
+    /// The names of ids are out of order.
+    #[error("names of ids: the name of id {id} comes after that of id {last}: ids must ascend")]
+    NamesUnsorted {
+        /// The id.
+        id: u64,
+        /// The id before it.
+        last: u64,
+    },
+    /// An id has no name, and the index has names.
+    #[error("names of ids: id {id} has none: every id of an index with names needs one")]
+    NameMissing {
+        /// The id.
+        id: u64,
+    },
+    /// Some of the indexes to merge have names, and others have none.
+    #[error("names of ids: some of the indexes to merge have them, and others have none")]
+    NamesInSome,
+    /// An id has different names in the indexes to merge.
+    #[error(
+        "names of ids: id {id} is {:?} in one index and {:?} in another",
+        String::from_utf8_lossy(names[0].as_slice()),
+        String::from_utf8_lossy(names[1].as_slice())
+    )]
+    NamesDiffer {
+        /// The id.
+        id: u64,
+        /// Its names in two of the indexes.
+        names: [Vec<u8>; 2],
+    },
+    /// The renumbered ids of the indexes to merge exceed 64 bits.
+    #[error("names of ids: together, the ids exceed 64 bits")]
+    IdsTooLarge,
     /// An index that is merged cannot be read.
     #[error(transparent)]
     Input(#[from] ReadError),
@@ -304,19 +347,10 @@ pub enum BuildError {
         /// The number of the first that is below the one before it.
         number: u64,
     },
-    /// A source that is read several times has failed.
-    #[error("cannot read the source")]
-    Source {
-        /// Its error.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
-    /// A build has one source only, or none and what is pushed.
-    #[error("a build takes either pushed fingerprints or one source: {0}")]
-    Mixed(&'static str),
-    /// A source that is read several times was not the same each time.
+    /// An input that is read several times was not the same each time.
     #[error("{what} has changed between two readings: it must return the same each time")]
     Changed {
-        /// The source.
+        /// The input.
         what: &'static str,
     },
     /// The system refuses to start a single thread.
@@ -350,13 +384,19 @@ impl BuildError {
             Self::Output(error) => error.into(),
             Self::Input(error) => error.category(),
             Self::Design(_) | Self::Option { .. } => Category::Usage,
-            Self::Ids(_) | Self::Names(_) | Self::Unsorted { .. } | Self::Mixed(_) | Self::Changed { .. } => {
-                Category::Input
-            }
+            Self::IdMissing
+            | Self::IdUnexpected
+            | Self::IdsInSome
+            | Self::IdsTooLarge
+            | Self::NameUnexpected
+            | Self::NamesUnsorted { .. }
+            | Self::NameMissing { .. }
+            | Self::NamesInSome
+            | Self::NamesDiffer { .. }
+            | Self::Unsorted { .. }
+            | Self::Changed { .. } => Category::Input,
             Self::OutOfMemory { .. } => Category::Memory,
-            Self::Io { .. } | Self::Write { .. } | Self::Source { .. } | Self::Threads { .. } => {
-                Category::System
-            }
+            Self::Io { .. } | Self::Write { .. } | Self::Threads { .. } => Category::System,
             Self::Stopped => Category::Stopped,
         }
     }

@@ -1,6 +1,6 @@
 //! A compressed on-disk index that finds every stored fingerprint within k bits of a query, exactly.
 //!
-//! Documents become 64-bit (or 128-bit) simhash fingerprints; near-duplicates are those that differ in
+//! Documents become 64-bit (or 128-bit) simhash fingerprints; near-duplicates differ in
 //! at most k bits. hamdex keeps a few sorted, permuted, compressed copies of the set in one file, after
 //! Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling" (WWW 2007).
 //!
@@ -130,17 +130,14 @@ pub use format::header::FileId;
 pub use hamdex_atomic_file::Error as OutputError;
 pub use hamdex_fingerprint::{Fingerprint, Hex, ParseFingerprintError};
 pub use ids::Ids;
-pub use index::{
-    Checksums, Entries, Entry, Fingerprints, Index, IndexRef, Match, MatchVisitor, OpenOptions, Searcher,
-    width,
-};
+pub use index::{Checksums, Entries, Entry, Index, Match, MatchVisitor, OpenOptions, Searcher, width};
 pub use join::{Pair, Pairs, PairsOptions, pairs};
 pub use mapping::Mapping;
 pub use memory::default_memory;
 pub use merge::{MAX_MERGED, Merger};
 pub use metadata::RECIPE_KEY;
 pub use multi::{FoundIn, MultiIndex, MultiMatch, MultiMatches, MultiSearcher};
-pub use names::{Names, NamesIter};
+pub use names::Names;
 pub use progress::{Phase, Progress};
 pub use set::{
     Description, EntryVisitor, FingerprintSet, MatchIds, PairVisitor, ProgressCallback, SetSearcher, StoredId,
@@ -148,7 +145,7 @@ pub use set::{
 #[doc(hidden)]
 pub use sorting::sort_by_keys;
 pub use verify::{Verified, VerifyOptions};
-pub use writer::{BuildOptions, Builder, DesignChoice, IndexFile, SealedIndex, Summary, Take};
+pub use writer::{BuildOptions, Builder, SealedIndex, Summary};
 
 /// The block codec itself, and settings for tests and benches.
 ///

@@ -37,6 +37,8 @@ pub enum Phase {
     Batch,
     /// Pairs are searched; in fingerprints, counted at each pass.
     Pairs,
+    /// Files are copied; in bytes.
+    Copy,
 }
 
 /// The progress of a phase.
@@ -52,7 +54,9 @@ pub struct Progress {
 }
 
 impl Progress {
-    pub(crate) fn new(phase: Phase, done: u64, total: Option<u64>) -> Self {
+    /// Creates the progress of a phase, for work of other crates.
+    #[must_use]
+    pub fn new(phase: Phase, done: u64, total: Option<u64>) -> Self {
         Self { phase, done, total }
     }
 }

@@ -41,7 +41,7 @@ ERRORS = {
     "poll": ["ENOMEM"],
 }
 
-# What the standard library calls before `main`, and the loader does not.
+# Calls of the standard library before `main`, without the loader's.
 FIRST_CALL = "poll"
 
 

@@ -2,7 +2,7 @@
 
 import collections
 
-# What runs out or fails, such as `openat` or `space`; and where, or how much there is.
+# The resource that runs out or the call that fails, such as `openat` or `space`; and where, or how much there is.
 Fault = collections.namedtuple("Fault", "kind detail")
 
 
@@ -20,7 +20,7 @@ class BaseMode:
         return self.campaign.copy()
 
     def before(self, _fault):
-        """What stands before the command."""
+        """The words before the command."""
         return []
 
     def relieve(self, _fault):

@@ -1,4 +1,4 @@
-"""What a disturbed command may do, and what not."""
+"""The judge of disturbed commands."""
 
 import re
 import shutil
@@ -34,7 +34,7 @@ PANICKED = (101, -6)
 # Names for the time until an output is whole, and for as long as the demo runs.
 TEMPORARY = re.compile(r"\.hamdex-\w+\.tmp(\.old)?|hamdex-demo-[\w.-]+")
 
-# What `verify` says of files of a store that have no part in it, and that its next writer removes; and of a set.
+# Messages of `verify` about leftover files of a store, which its next writer removes, and of a set.
 LEFTOVER = re.compile(r"(.*): left by a crash")
 OF_A_CRASH = re.compile(r": left by a crash|: a crash left|: is not part of the set")
 
@@ -59,7 +59,7 @@ def was_ended(fault, code, text):
 
 
 def wrong_ending(scenario, wanted, code, output, text):
-    """What is wrong with the exit code, the messages and the output of a command that ended by itself."""
+    """The faults of the exit code, the messages and the output of a command that ended by itself."""
     if "panicked" in text:
         return f"panic: {text.strip()[:300]}"
     if code not in (0, 1, 4):
@@ -72,7 +72,7 @@ def wrong_ending(scenario, wanted, code, output, text):
 
 
 def compared(scenario, output):
-    """What is compared of an output: without its numbers, and dashes for what cannot be measured, where they vary."""
+    """The compared part of an output: without its numbers, and dashes for what cannot be measured, where they vary."""
     return re.sub(r"[ \d.,–]+", " ", output.decode()) if scenario.varies else output
 
 
@@ -101,7 +101,7 @@ class Campaign:
         return directory
 
     def expected(self, scenario):
-        """What the scenario does when nothing fails."""
+        """The outcome of the scenario when nothing fails."""
         directory = self.copy()
         outcome = self.command.run(scenario.arguments, directory)
         if outcome.returncode != 0:
@@ -149,7 +149,7 @@ class Campaign:
         return wrong and f"{'ended' if code is ENDED else f'exit code {code}'}: {wrong}: {text.strip()[:300]}"
 
     def wrong_files(self, scenario, expected, directory, code, text):
-        """What has changed beside what the command is to make or to change, and what is left lying about in that."""
+        """Changes other than the ones that the command is to make, and leftovers in its output."""
         after = files(directory)
         subject = scenario.output or expected["store"]
         changed = [path for path in {**self.before, **after} if after.get(path, 0) != self.before.get(path, 0)]
@@ -159,7 +159,7 @@ class Campaign:
     def may_not_change(self, path, subject, after, code, text):
         top, name = path.split("/")[0], path.split("/")[-1]
         if top == subject:
-            # The next one who writes to a store removes what somebody who was killed left of the next file.
+            # The next writer of a store removes what a killed one left of the next file.
             return bool(TEMPORARY.fullmatch(name)) or name.endswith(".new") and path in after and code is not ENDED
         if top in self.before or not TEMPORARY.fullmatch(top):
             return True
@@ -169,7 +169,7 @@ class Campaign:
         return not is_excused
 
     def wrong_output(self, scenario, expected, directory, code, may_be_left):
-        """What is wrong with an output: it is to be new, or as it was."""
+        """The faults of an output: it is to be new, or as it was."""
         path = directory / scenario.output
         if not path.exists():
             return "there is no output" if code in DONE or scenario.output in self.before else None
@@ -189,7 +189,7 @@ class Campaign:
         return "the output is not complete"
 
     def wrong_store(self, scenario, expected, directory, code, has_less, may_be_left):
-        """What is wrong with a store or a set: it is to hold what it was to hold or, after a failure, what it held."""
+        """The faults of a store or a set: it is to hold what it was to hold or, after a failure, what it held."""
         store = expected["store"]
         if store == DAMAGED and (lost := self.lost_originals(directory)):
             return f"neither in place nor kept aside: {lost}"
@@ -203,7 +203,7 @@ class Campaign:
         return None if code == 0 else self.wrong_again(scenario, expected, directory)
 
     def wrong_again(self, scenario, expected, directory):
-        """What is wrong when the command runs once more, undisturbed. What has joined a set does not join it again."""
+        """The faults of a second run, undisturbed. A file that has joined a set does not join it again."""
         again = self.command.run(scenario.arguments, directory)
         # A repair of what is whole leaves leftovers to the next writer; all others are that.
         may_be_left = LEFTOVER.match if expected["store"] == DAMAGED else lambda _line: False
@@ -226,7 +226,7 @@ class Campaign:
         return lambda line: code != 0 and (left := LEFTOVER.match(line)) and left[1] in self.before
 
     def held(self, directory, name, may_be_left):
-        """What a store or a set holds, or what is wrong with it."""
+        """The contents of a store or a set, or its faults."""
         verified = self.command.run(f"verify {name}", directory)
         if verified.returncode != 0:
             return None, f"{name} does not verify: {verified.stderr.decode().strip()[:300]}"

@@ -9,7 +9,7 @@ from faults.fault import BaseMode, Fault
 # KiB.
 LIMITS = [1000, 2000, 4000, 8000, 16_000, 32_000]
 
-# A group that somebody made for this, and that may have its limit changed: of version 1 or 2.
+# A group made for this, whose limit may be changed: of version 1 or 2.
 VARIABLE = "HAMDEX_CGROUP"
 
 

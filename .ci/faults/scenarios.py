@@ -149,7 +149,7 @@ def is_index(name):
 
 
 def contents(command, directory, name):
-    """What a file, a directory, a store or a set holds."""
+    """The contents of a file, a directory, a store or a set."""
     path = directory / name
     if is_index(name):
         command.done(f"verify {name}", directory)

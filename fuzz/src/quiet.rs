@@ -6,7 +6,7 @@
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Mutex;
 
-/// What the latest panic said.
+/// The message of the latest panic.
 static LATEST: Mutex<String> = Mutex::new(String::new());
 
 /// From now on, panics are kept instead of printed.

@@ -1,6 +1,6 @@
 //! Checksums made right in bytes that need not be a hamdex file at all.
 //!
-//! What is out of range stays as it is: then the reader has to refuse it for that.
+//! Values out of range stay as they are: then the reader has to refuse them.
 
 use byteorder::{ByteOrder, LittleEndian as Le};
 

@@ -123,7 +123,7 @@ fn metadata(given: Option<BTreeMap<String, Bound<'_, PyAny>>>) -> PyResult<BTree
 /// ``fingerprints``: an array of uint64 (int64 is taken as bit patterns), of shape (n, 2) for 128 bits, the
 /// high word first; an Arrow column; or a list of int. ``ids``: a number or a name for each; without ids,
 /// queries return fingerprints alone. ``distance`` is that of most queries; any other is answered exactly,
-/// too. ``recipe`` tells how the fingerprints were made of texts, so that the index can be queried with
+/// too. ``recipe`` says how the fingerprints were made of texts, so that the index can be queried with
 /// texts.
 ///
 /// The file appears only when it is complete; an existing file is replaced with ``overwrite=True`` only.

@@ -161,14 +161,14 @@ impl IntoException for OutputError {
 impl IntoException for hamdex::BuildError {
     fn into_exception(self) -> PyErr {
         let text = chain(&self);
+        let is_refused = matches!(self.category(), Category::Usage | Category::Input)
+            && !matches!(self, Self::Changed { .. });
         match self {
             Self::Io { source, path, .. } => of_io(&source, Some(&path), text),
             Self::Output(error) => error.into_exception(),
             Self::Input(error) => error.into_exception(),
             Self::Design(error) => error.into_exception(),
-            Self::Option { .. } | Self::Ids(_) | Self::Names(_) | Self::Unsorted { .. } => {
-                PyValueError::new_err(text)
-            }
+            _ if is_refused => PyValueError::new_err(text),
             Self::OutOfMemory { .. } => PyMemoryError::new_err(text),
             Self::Threads { source } => of_io(&source, None, text),
             _ => BuildError::new_err(text),

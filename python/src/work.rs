@@ -85,6 +85,7 @@ fn name_of(phase: Phase) -> &'static str {
         Phase::Verify => "verifying",
         Phase::Query | Phase::Batch => "searching",
         Phase::Pairs => "comparing",
+        Phase::Copy => "copying",
         _ => "working",
     }
 }

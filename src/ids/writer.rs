@@ -14,7 +14,7 @@ pub(crate) struct IdWriter<W> {
     ranks: Vec<u64>,
 }
 
-/// All that is known of packed ids.
+/// The properties of packed ids.
 pub(crate) struct Packed<W> {
     /// For the footer.
     pub(crate) record: IdsRecord,

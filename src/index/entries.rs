@@ -1,4 +1,4 @@
-//! All that is stored, in natural order: table 0, block by block.
+//! All stored fingerprints, in natural order: table 0, block by block.
 
 use std::fmt;
 use std::ops::Range;

@@ -27,9 +27,8 @@ pub(crate) mod searcher;
 mod stored;
 mod view;
 
-pub use entries::{Entries, Entry, Fingerprints};
+pub use entries::{Entries, Entry};
 pub use handle::Index;
-pub use index_ref::IndexRef;
 pub use matches::{Match, MatchVisitor};
 pub use open::{Checksums, OpenOptions, width};
 pub use searcher::Searcher;

@@ -86,11 +86,10 @@ impl<'i, F: Fingerprint> Merger<'i, F> {
             });
         };
         if inputs.iter().any(|index| index.has_ids() != first.has_ids()) {
-            return Err(BuildError::Ids("some of the indexes to merge have ids, and others have none"));
+            return Err(BuildError::IdsInSome);
         }
         if inputs.iter().any(|index| index.has_names() != first.has_names()) {
-            let what = "some of the indexes to merge have them, and others have none";
-            return Err(BuildError::Names(what.to_owned()));
+            return Err(BuildError::NamesInSome);
         }
         let options = first.build_options();
         Ok(Self { inputs, options, filter: None, renumbers: false })
@@ -198,14 +197,13 @@ fn checked<F: Fingerprint>(
 
 /// Returns the number added to the ids of each input.
 fn id_offsets<F: Fingerprint>(inputs: &[&Index<F>], renumbers: bool) -> Result<Vec<u64>, BuildError> {
-    let too_large = || BuildError::Names("together, the ids exceed 64 bits".to_owned());
     let mut offsets = Vec::with_capacity(inputs.len());
     let mut next = Some(0u64);
     for index in inputs {
-        let offset = if renumbers { next.ok_or_else(too_large)? } else { 0 };
+        let offset = if renumbers { next.ok_or(BuildError::IdsTooLarge)? } else { 0 };
         let most = index.most_id().unwrap_or(0);
         if offset > 0 && offset.checked_add(most).is_none() {
-            return Err(too_large());
+            return Err(BuildError::IdsTooLarge);
         }
         offsets.push(offset);
         let last = match index.names()? {

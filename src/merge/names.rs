@@ -57,7 +57,7 @@ impl NameSource for MergedNames<'_> {
                 && last_id == id
             {
                 if last_name != name {
-                    return Err(differ(id, last_name, name));
+                    return Err(BuildError::NamesDiffer { id, names: [last_name.to_vec(), name.to_vec()] });
                 }
                 continue;
             }
@@ -74,10 +74,4 @@ impl NameSource for MergedNames<'_> {
         }
         Ok(spool)
     }
-}
-
-#[cold]
-fn differ(id: u64, one: &[u8], other: &[u8]) -> BuildError {
-    let [one, other] = [one, other].map(String::from_utf8_lossy);
-    BuildError::Names(format!("id {id} is {one:?} in one index and {other:?} in another"))
 }

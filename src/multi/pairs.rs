@@ -52,7 +52,7 @@ impl<F: Fingerprint> MultiIndex<F> {
     }
 }
 
-/// All that several indexes store.
+/// All fingerprints of several indexes.
 struct OfIndexes<'a, F>(&'a MultiIndex<F>);
 
 impl<F: Fingerprint> Population<F> for OfIndexes<'_, F> {

@@ -12,4 +12,5 @@ pub(crate) mod layout;
 pub(crate) mod reader;
 mod verify;
 
-pub use reader::{Names, NamesIter};
+pub use reader::Names;
+pub(crate) use reader::NamesIter;

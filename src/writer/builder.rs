@@ -1,6 +1,5 @@
 //! The builder: fingerprints in any order, one index out.
 
-use std::error::Error;
 use std::fmt;
 use std::io::Write;
 use std::path::Path;
@@ -13,18 +12,11 @@ use crate::widths::per_width;
 use crate::writer::job::Job;
 use crate::writer::names::{NameSource, NameSpool};
 use crate::writer::options::BuildOptions;
-use crate::writer::passes::{Passes, Reader, Take};
 use crate::writer::pushed::Pushed;
 use crate::writer::record::{Record, WithId};
 use crate::writer::sort::Sorter;
 use crate::writer::summary::{SealedIndex, Summary};
 use hamdex_fingerprint::Fingerprint;
-
-/// The error of an index with ids that gets none.
-const NO_ID: &str = "this index has ids: give one with each fingerprint";
-
-/// The error of an index without ids that gets one.
-const ID_GIVEN: &str = "this index has no ids: they are an option of the build";
 
 /// Fingerprints read between two reports.
 const REPORT_EVERY: u64 = 1 << 16;
@@ -75,8 +67,6 @@ pub struct IndexFile(AtomicFile);
 enum Input<F: Fingerprint> {
     Plain(Sorter<F>),
     WithIds(Sorter<WithId<F>>),
-    Source(Box<Reader<F>>),
-    SourceWithIds(Box<Reader<(F, u64)>>),
 }
 
 type Push<F> = fn(&mut Core<F>, F) -> Result<(), BuildError>;
@@ -187,73 +177,11 @@ impl<F: Fingerprint, W> Builder<F, W> {
         Ok(Self { core: Core { job, input, names, pushed: 0, last: None, reading }, output })
     }
 
-    /// Reads all fingerprints from a source that can be read several times, instead of pushed ones. Without
-    /// temporary files: a table that is n times as large as the memory limit takes about n readings of the
-    /// source, and twice as many with the Huffman codec, and always for table 0.
-    ///
-    /// `source` calls its argument with all fingerprints, in batches of any size (thousands at once cost least)
-    /// and in any order, repeats included. It ends if that breaks. It must return the same each time; otherwise
-    /// the build fails.
-    ///
-    /// ```
-    /// use hamdex::{BuildOptions, Builder};
-    ///
-    /// let mut builder = Builder::<u64, _>::in_memory(BuildOptions::new())?;
-    /// builder.read_from(|take| {
-    ///     for start in (0..100_000_u64).step_by(1000) {
-    ///         let batch: Vec<u64> = (start..start + 1000).map(|i| i.wrapping_mul(i)).collect();
-    ///         if take(&batch).is_break() {
-    ///             break;
-    ///         }
-    ///     }
-    ///     Ok(())
-    /// })?;
-    /// assert_eq!(builder.into_inner()?.1.fingerprints, 100_000);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// When the index was to have ids, or something has been pushed, or there is a source already.
-    pub fn read_from(
-        &mut self,
-        source: impl FnMut(&mut Take<'_, F>) -> Result<(), Box<dyn Error + Send + Sync>> + Send + 'static,
-    ) -> Result<(), BuildError> {
-        if self.core.job.options.ids {
-            return Err(BuildError::Ids(NO_ID));
-        }
-        self.set_source(Input::Source(Box::new(source)))
-    }
-
-    /// As [`Builder::read_from`], for an index with ids: the source has fingerprints, each with one of its ids.
-    ///
-    /// # Errors
-    /// When the index was to have no ids, or something has been pushed, or there is a source already.
-    pub fn read_pairs_from(
-        &mut self,
-        source: impl FnMut(&mut Take<'_, (F, u64)>) -> Result<(), Box<dyn Error + Send + Sync>> + Send + 'static,
-    ) -> Result<(), BuildError> {
-        if !self.core.job.options.ids {
-            return Err(BuildError::Ids(ID_GIVEN));
-        }
-        self.set_source(Input::SourceWithIds(Box::new(source)))
-    }
-
-    fn set_source(&mut self, source: Input<F>) -> Result<(), BuildError> {
-        if self.core.pushed > 0 {
-            return Err(BuildError::Mixed("fingerprints were pushed before"));
-        }
-        if !matches!(self.core.input, Input::Plain(_) | Input::WithIds(_)) {
-            return Err(BuildError::Mixed("it has a source already"));
-        }
-        self.core.input = source;
-        Ok(())
-    }
-
     /// Adds a fingerprint to an index without ids.
     ///
     /// # Errors
-    /// When the index was to have ids, or is built from a source; when fingerprints were to be sorted and this
-    /// one is below the one before it; when memory or disk run out, or the progress callback stops the build.
+    /// When the index was to have ids; when fingerprints were to be sorted and this one is below the one before
+    /// it; when memory or disk run out, or the progress callback stops the build.
     pub fn push(&mut self, fingerprint: F) -> Result<(), BuildError> {
         compiled_push()(&mut self.core, fingerprint)
     }
@@ -271,10 +199,7 @@ fn push<F: Fingerprint>(core: &mut Core<F>, fingerprint: F) -> Result<(), BuildE
     core.check_order((fingerprint, 0))?;
     match &mut core.input {
         Input::Plain(sorter) => sorter.push_in(&core.job.pool, fingerprint, &core.reading)?,
-        Input::WithIds(_) => return Err(BuildError::Ids(NO_ID)),
-        Input::Source(_) | Input::SourceWithIds(_) => {
-            return Err(BuildError::Mixed("it has a source already"));
-        }
+        Input::WithIds(_) => return Err(BuildError::IdMissing),
     }
     core.count_push((fingerprint, 0))
 }
@@ -285,10 +210,7 @@ fn push_with_id<F: Fingerprint>(core: &mut Core<F>, fingerprint: F, id: u64) -> 
         Input::WithIds(sorter) => {
             sorter.push_in(&core.job.pool, WithId { fingerprint, id }, &core.reading)?;
         }
-        Input::Plain(_) => return Err(BuildError::Ids(ID_GIVEN)),
-        Input::Source(_) | Input::SourceWithIds(_) => {
-            return Err(BuildError::Mixed("it has a source already"));
-        }
+        Input::Plain(_) => return Err(BuildError::IdUnexpected),
     }
     core.count_push((fingerprint, id))
 }
@@ -300,8 +222,6 @@ fn seal<F: Fingerprint>(core: Core<F>, output: AtomicFile) -> Result<SealedIndex
     match input {
         Input::Plain(sorter) => job.seal(output, |job| job.pushed(sorter, pushed), None),
         Input::WithIds(sorter) => job.seal(output, |job| job.pushed(sorter, pushed), names),
-        Input::Source(reader) => job.seal(output, |job| Ok(Passes::new(reader, &job.options)), None),
-        Input::SourceWithIds(reader) => job.seal(output, |job| Ok(Passes::new(reader, &job.options)), names),
     }
 }
 
@@ -312,8 +232,6 @@ fn write<F: Fingerprint>(core: Core<F>, output: &mut (dyn Write + Send)) -> Resu
     match input {
         Input::Plain(sorter) => job.write(output, |job| job.pushed(sorter, pushed), None),
         Input::WithIds(sorter) => job.write(output, |job| job.pushed(sorter, pushed), names),
-        Input::Source(reader) => job.write(output, |job| Ok(Passes::new(reader, &job.options)), None),
-        Input::SourceWithIds(reader) => job.write(output, |job| Ok(Passes::new(reader, &job.options)), names),
     }
 }
 

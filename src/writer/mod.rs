@@ -6,7 +6,6 @@
 //! - [`sort`], [`spill`], [`run_merge`]: sorting within a memory limit
 //! - [`tables`]: the source of a file's tables
 //! - [`pushed`]: tables from records that have been pushed
-//! - [`passes`], [`portions`]: tables from a source that is read repeatedly
 //! - [`job`]: options, threads and temporary files of a build
 //! - [`assemble`]: from tables to a file, front to back
 //! - [`census`]: counts over a table before its code is chosen
@@ -31,8 +30,6 @@ mod named;
 mod names;
 mod options;
 mod output;
-mod passes;
-mod portions;
 mod pushed;
 mod record;
 mod run_merge;
@@ -44,11 +41,10 @@ mod table;
 mod tables;
 mod temporary;
 
-pub use builder::{Builder, IndexFile};
+pub use builder::Builder;
 pub(crate) use job::Job;
 pub(crate) use names::{NameSource, NameSpool};
-pub use options::{BuildOptions, DesignChoice};
-pub use passes::Take;
+pub use options::BuildOptions;
 pub(crate) use record::{Record, WithId};
 pub(crate) use sort::{OneByOne, Sorted, Sorter};
 pub use summary::{SealedIndex, Summary};

@@ -27,7 +27,7 @@ impl<F: Fingerprint, W> Builder<F, W> {
     /// When the index was to have no names, the id does not come after the one before, or the disk is full.
     pub fn push_name(&mut self, id: u64, name: impl AsRef<[u8]>) -> Result<(), BuildError> {
         let Some(names) = &mut self.core.names else {
-            return Err(BuildError::Names("this index has none: they are an option of the build".to_owned()));
+            return Err(BuildError::NameUnexpected);
         };
         names.push(id, name.as_ref())
     }

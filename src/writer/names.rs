@@ -63,8 +63,7 @@ impl NameSpool {
     /// Takes the name of the next id.
     pub(crate) fn push(&mut self, id: u64, name: &[u8]) -> Result<(), BuildError> {
         if self.count > 0 && id <= self.ids.1 {
-            let what = format!("the name of id {id} comes after that of id {}: ids must ascend", self.ids.1);
-            return Err(BuildError::Names(what));
+            return Err(BuildError::NamesUnsorted { id, last: self.ids.1 });
         }
         self.ids = (if self.count == 0 { id } else { self.ids.0 }, id);
         self.count += 1;
@@ -87,7 +86,7 @@ impl NameSpool {
         let Some((least, greatest)) = ids else { return Ok(()) };
         let has_name = |id| self.count > 0 && (self.ids.0..=self.ids.1).contains(&id);
         match [least, greatest].into_iter().find(|&id| !has_name(id)) {
-            Some(id) => Err(nameless(id)),
+            Some(id) => Err(BuildError::NameMissing { id }),
             None => Ok(()),
         }
     }
@@ -136,7 +135,7 @@ impl NameSpool {
                 left -= 1;
             }
             if named != Some(id) {
-                return Err(nameless(id));
+                return Err(BuildError::NameMissing { id });
             }
         }
         Ok(())
@@ -186,11 +185,6 @@ fn pack(
     }
     packer.finish(&mut packed);
     put(&packed)
-}
-
-#[cold]
-fn nameless(id: u64) -> BuildError {
-    BuildError::Names(format!("id {id} has none: every id of an index with names needs one"))
 }
 
 #[cold]

@@ -18,8 +18,7 @@ const DEFAULT_DISTANCE: u32 = 3;
 
 /// The choice of tables.
 #[derive(Debug, Clone)]
-#[non_exhaustive]
-pub enum DesignChoice<F> {
+pub(super) enum DesignChoice<F> {
     /// The one that [`Design::auto`] takes for this distance and the number of fingerprints.
     Auto {
         /// The distance.

@@ -167,14 +167,14 @@ mod tests {
     use crate::progress::{Phase, Report};
 
     /// Counts for no callback.
-    fn nobody() -> Counter {
+    fn silent() -> Counter {
         Counter::new(Report::default(), Phase::Read, None)
     }
 
     fn runs(lists: &[Vec<u64>]) -> SpilledRuns<u64> {
         let mut runs = SpilledRuns::create(&std::env::temp_dir(), 1 << 16).unwrap();
-        lists.iter().for_each(|list| runs.push(list, &nobody()).unwrap());
-        runs.prepare(&nobody()).unwrap();
+        lists.iter().for_each(|list| runs.push(list, &silent()).unwrap());
+        runs.prepare(&silent()).unwrap();
         runs
     }
 
@@ -209,8 +209,8 @@ mod tests {
     fn what_a_failed_attempt_left_behind_is_written_over() {
         let mut runs = runs(&[vec![3, 4]]);
         // A disk that was full for a while: a part of a run is there, and the run is not.
-        runs.write(&[77, 78, 79], runs.end(), &nobody()).unwrap();
-        runs.push(&[1, 5], &nobody()).unwrap();
+        runs.write(&[77, 78, 79], runs.end(), &silent()).unwrap();
+        runs.push(&[1, 5], &silent()).unwrap();
         assert_eq!(merged(&runs), [1, 3, 4, 5]);
     }
 

@@ -13,7 +13,7 @@ pub use super::file::{BLOCKS, FILTER, ID_DIRECTORY, ID_STARTS, IDS, KEYS, METADA
 /// Bytes of one section record of the footer.
 pub const SECTION_RECORD: usize = 24;
 
-/// A file under the forger's hands. Where things lie is read once, from the intact file.
+/// A file to be forged. Its layout is read once, from the intact file.
 pub struct Forged {
     pub bytes: Vec<u8>,
     pub width: usize,

@@ -35,7 +35,7 @@ mod merge;
 mod names;
 mod pairs;
 mod searchers;
-mod source;
+mod sorted_input;
 mod stop;
 mod threads;
 

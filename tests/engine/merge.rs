@@ -243,7 +243,7 @@ fn inputs_that_do_not_fit_or_are_damaged_leave_no_output() {
     let plain = index::<u64>(built(&whole, BuildOptions::new()));
     let with_ids = index::<u64>(built_with_ids(&[(1u64, 2)], BuildOptions::new()));
     let refused = Merger::new([&plain, &with_ids]).err().unwrap();
-    assert!(matches!(refused, BuildError::Ids(_)), "{refused}");
+    assert!(matches!(refused, BuildError::IdsInSome), "{refused}");
 
     let damaged = index::<u64>(with_a_damaged_block().0);
     let refused = Merger::new([&plain, &damaged]).unwrap().finish(scratch.path("out")).unwrap_err();

@@ -5,6 +5,7 @@ mod build_report;
 mod cli;
 mod commands;
 mod documents;
+mod escape;
 mod failure;
 mod ids;
 mod input;

@@ -119,7 +119,8 @@ impl Phases {
             }
             let is_uncounted = matches!(progress.phase, Phase::Ids | Phase::Sync);
             let without_end = if is_uncounted { UNCOUNTED } else { COUNTED_WITHOUT_END };
-            let bar = bar(self.describe(progress.phase), progress.total, COUNTED, without_end);
+            let with_end = if progress.phase == Phase::Copy { BYTES } else { COUNTED };
+            let bar = bar(self.describe(progress.phase), progress.total, with_end, without_end);
             *current = Some((progress.phase, bar));
         }
         if let Some((_, bar)) = &*current {
@@ -149,6 +150,7 @@ fn describe(phase: Phase) -> String {
         Phase::Sync => "Syncing to disk".to_owned(),
         Phase::Verify => "Verifying blocks".to_owned(),
         Phase::Pairs => "Comparing".to_owned(),
+        Phase::Copy => "Copying".to_owned(),
         _ => "Reading".to_owned(),
     }
 }

@@ -46,7 +46,7 @@ pub(crate) struct Build {
     pub cost: Cost,
     pub peak_memory_bytes: u64,
     pub file_bytes: u64,
-    /// 0: the set is made again for each pass instead.
+    /// The temporary files, by estimate.
     pub temporary_bytes: u64,
 }
 

@@ -165,11 +165,12 @@ impl Args {
 fn check_space(directory: &Path, stages: &Stages<'_>) -> Result<()> {
     let block_bytes = stages.codec.default_block_bytes() as u32;
     let cost = stages.design.cost(stages.set.len(), stages.codec, block_bytes);
-    let needed = (cost.bytes_per_fingerprint * stages.set.len() as f64 * SPARE) as u64;
+    let index = (cost.bytes_per_fingerprint * stages.set.len() as f64 * SPARE) as u64;
+    let needed = index + stages.temporary_bytes();
     let free = system::free_bytes(directory)?;
     ensure!(
         needed <= free,
-        "{}: the index takes {}, and {} are free; take a smaller --log2 or --design, or another --dir",
+        "{}: the index and its temporary files take {}, and {} are free; take a smaller --log2 or --design, or another --dir",
         directory.display(),
         ByteSize(needed),
         ByteSize(free)

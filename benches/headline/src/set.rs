@@ -4,8 +4,6 @@
 //! The function is a bijection, so brute force over the set needs no pass over it: whether a value is stored
 //! follows from its inverse.
 
-use std::ops::ControlFlow;
-
 use rayon::prelude::*;
 
 /// Fingerprints of one batch of the source.
@@ -39,17 +37,16 @@ impl Set {
         number_of(fingerprint) < self.len()
     }
 
-    /// Calls `take` with all of the set, in batches, until it breaks.
-    pub(crate) fn read(self, mut take: impl FnMut(&[u64]) -> ControlFlow<()>) {
+    /// Calls `take` with all of the set, in batches, until it fails.
+    pub(crate) fn read<E>(self, mut take: impl FnMut(&[u64]) -> Result<(), E>) -> Result<(), E> {
         let mut batch = Vec::new();
         for start in (0..self.len()).step_by(BATCH as usize) {
             let count = (self.len() - start).min(BATCH) as usize;
             let fingerprint = |place| fingerprint_of(start + place as u64);
             (0..count).into_par_iter().map(fingerprint).collect_into_vec(&mut batch);
-            if take(&batch).is_break() {
-                return;
-            }
+            take(&batch)?;
         }
+        Ok(())
     }
 
     /// `count` queries, no two of which are likely to be alike: every other one is planted within
@@ -158,10 +155,11 @@ mod tests {
     fn brute_force_by_the_inverse_is_brute_force_over_the_set() {
         let set = Set::new(16);
         let mut all = Vec::new();
-        set.read(|batch| {
+        set.read::<()>(|batch| {
             all.extend_from_slice(batch);
-            ControlFlow::Continue(())
-        });
+            Ok(())
+        })
+        .unwrap();
         assert_eq!(all.len(), 1 << 16);
         // Random values are hardly ever near each other, so neighbours of stored fingerprints are queried.
         for (place, query) in set.queries(200, 1).into_iter().enumerate() {
@@ -174,12 +172,12 @@ mod tests {
     }
 
     #[test]
-    fn the_source_can_be_left_early() {
+    fn an_error_ends_the_reading() {
         let mut calls = 0;
-        Set::new(21).read(|_| {
+        let outcome = Set::new(21).read(|_| {
             calls += 1;
-            ControlFlow::Break(())
+            Err("full")
         });
-        assert_eq!(calls, 1);
+        assert_eq!((outcome, calls), (Err("full"), 1));
     }
 }

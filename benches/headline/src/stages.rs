@@ -27,22 +27,33 @@ pub(crate) struct Stages<'a> {
 }
 
 impl Stages<'_> {
-    /// From a source that is read again and again, so without temporary space.
+    /// From fingerprints in no order; beyond the memory limit, they are sorted in temporary files.
     pub(crate) fn build(&self) -> Result<Build> {
         let (used, memory) = (Used::now()?, PeakMemory::watch()?);
         let options = BuildOptions::new().design(self.design.clone()).codec(self.codec).memory(self.memory);
         // Only a run that was killed between the build and its figures leaves a file.
         let options = options.overwrite(true).progress(bar::report());
         let mut builder = Builder::with_options(self.index, options)?;
-        let set = self.set;
-        builder.read_from(move |take| {
-            set.read(take);
-            Ok(())
-        })?;
+        self.set.read(|batch| batch.iter().try_for_each(|&fingerprint| builder.push(fingerprint)))?;
         let summary = builder.finish()?;
         ensure!(summary.fingerprints == self.set.len(), "{} fingerprints were stored", summary.fingerprints);
         let cost = used.since()?;
-        Ok(Build { cost, peak_memory_bytes: memory.bytes(), file_bytes: summary.bytes, temporary_bytes: 0 })
+        Ok(Build {
+            cost,
+            peak_memory_bytes: memory.bytes(),
+            file_bytes: summary.bytes,
+            temporary_bytes: self.temporary_bytes(),
+        })
+    }
+
+    /// The temporary files of a build: the set in natural order, and in the order of a later table.
+    pub(crate) fn temporary_bytes(&self) -> u64 {
+        let bytes = self.set.len() * size_of::<u64>() as u64;
+        if bytes <= self.memory - self.memory / 8 {
+            0
+        } else {
+            bytes * self.design.tables().len().min(2) as u64
+        }
     }
 
     /// One query after the other, each waiting for storage.

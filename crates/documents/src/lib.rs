@@ -28,13 +28,13 @@
 //! # What is where
 //!
 //! - [`Documents`]: which documents to read, and how; [`Documents::read`] and [`Documents::fingerprint`].
-//!   Problems with single documents are reported ([`Notice`]) and counted ([`Counts`]).
+//!   Problems with single documents are reported ([`Notice`](problems::Notice)) and counted ([`Counts`]).
 //! - [`Documents::copyable`], [`Documents::copy`]: rows of the inputs, copied with all their columns and types.
 //! - [`Input`]: a file or standard input, decompressed and with its format detected; [`Input::for_each_row`]
 //!   reads named columns of CSV, TSV, Parquet and Arrow.
 //! - [`Dedup`] and [`Clusters`]: near-duplicates, by the similarity of texts ([`Similarity`]) or the distance of
 //!   fingerprints.
-//! - [`Rows`]: tables of results as JSON Lines, CSV or Parquet.
+//! - [`Rows`](tables::Rows): tables of results as JSON Lines, CSV or Parquet.
 //! - [`RECIPE_KEY`], [`stored_recipe`]: the recipe in an index's metadata.
 //!
 //! The library prints nothing. It writes only the files that the caller names, and temporary files.
@@ -67,13 +67,21 @@ pub use dedup::similarity::Similarity;
 pub use document::{Counts, Document, TooShort};
 pub use error::{Error, InvalidOption};
 pub use format::Format;
-pub use format::signatures::{FileKind, FileSort, kind_of_file};
 pub use hamdex::RECIPE_KEY;
 pub use input::Input;
-pub use problem::{Action, Field, Notice, Place, Position, Problem};
 pub use read::fingerprint::stored_recipe;
 pub use read::options::Documents;
 pub use read::read_text;
-pub use table_reader::Value;
-pub use table_writer::cell::{Cell, Kind, write_json};
-pub use table_writer::rows::{Rows, TableFormat};
+
+/// Problems with single documents and files, and their places.
+pub mod problems {
+    pub use crate::format::signatures::{FileKind, FileSort, kind_of_file};
+    pub use crate::problem::{Action, Field, Notice, Place, Position, Problem};
+}
+
+/// Tables of cells, read and written row by row.
+pub mod tables {
+    pub use crate::table_reader::Value;
+    pub use crate::table_writer::cell::{Cell, Kind, write_json};
+    pub use crate::table_writer::rows::{Rows, TableFormat};
+}

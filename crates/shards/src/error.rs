@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 
 use hamdex::{BuildError, Category, OutputError, ReadError, SetError};
 
+/// The end of the messages about a path that is not replaced.
+const ONLY_SETS: &str = "only a set of shards is replaced; name another directory, or remove this one";
+
 /// An error of opening, querying, building or extending a set of shards.
 ///
 /// An error of the operating system is the [source](std::error::Error::source) and not part of the text.
@@ -99,13 +102,48 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
-    /// The directory to be replaced is not a set of shards, or contains other files.
-    #[error("{}: {what}: only a set of shards is replaced; name another directory, or remove this one", path.display())]
+    /// The path to be replaced is not the name of a directory.
+    #[error("{}: not the name of a directory: {}", path.display(), ONLY_SETS)]
+    NotDirectoryName {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The path to be replaced is not a directory.
+    #[error("{}: not a directory: {}", path.display(), ONLY_SETS)]
+    NotDirectory {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The directory to be replaced is not a set of shards.
+    #[error("{}: not a set of shards: {}", path.display(), ONLY_SETS)]
     NotReplaced {
         /// The directory.
         path: PathBuf,
-        /// The reason.
-        what: String,
+    },
+    /// The manifest of the set to be replaced cannot be read.
+    #[error("{}: its manifest cannot be read: {}", path.display(), ONLY_SETS)]
+    UnreadableManifest {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The set to be replaced has a file that is not its own.
+    #[error("{}: has {file} in it: {}", path.display(), ONLY_SETS)]
+    OtherFile {
+        /// The directory.
+        path: PathBuf,
+        /// The file.
+        file: String,
+    },
+    /// A record without an id or name that the options ask for, or with another.
+    #[error(
+        "either every fingerprint has an id or none has: each fingerprint comes with what the options say: nothing, an id, or an id and a name"
+    )]
+    UnexpectedRecord,
+    /// A name is too long.
+    #[error("names of ids: the name of id {id} has more than 4 GiB")]
+    NameTooLong {
+        /// The id.
+        id: u64,
     },
     /// An option is out of its range.
     #[error("{option} cannot be {given}: {expected}")]
@@ -159,8 +197,14 @@ impl Error {
             | Self::QueryTooWide { .. }
             | Self::Families { .. }
             | Self::Unlike { .. }
-            | Self::Twice { .. } => Category::Input,
-            Self::NotReplaced { .. } => Category::Exists,
+            | Self::Twice { .. }
+            | Self::UnexpectedRecord
+            | Self::NameTooLong { .. } => Category::Input,
+            Self::NotDirectoryName { .. }
+            | Self::NotDirectory { .. }
+            | Self::NotReplaced { .. }
+            | Self::UnreadableManifest { .. }
+            | Self::OtherFile { .. } => Category::Exists,
             Self::InUse { .. } => Category::Unavailable,
             Self::Option { .. } => Category::Usage,
             Self::Read(error) => error.category(),

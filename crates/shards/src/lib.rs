@@ -8,9 +8,9 @@
 //!   shards there are.
 //! - [`Layout::Hash`]: every fingerprint once, in any shard; a query searches all shards.
 //!
-//! [`ShardsBuilder`] writes either; [`Shards`] is an open set, with queries ([`ShardsSearcher`]), batches, the self-join
-//! ([`ShardsPairs`]), entries and verification; [`create`] and [`add`] make a set of layout `hash` from existing
-//! index files.
+//! [`ShardsBuilder`] writes either; [`Shards`] is an open set, with queries ([`ShardsSearcher`]), batches and
+//! verification, and the self-join and entries of a [`FingerprintSet`](hamdex::FingerprintSet); [`create`] and [`add`]
+//! make a set of layout `hash` from existing index files.
 
 mod build;
 mod error;
@@ -25,7 +25,5 @@ pub use error::Error;
 pub use manifest::{
     IdType, Layout, MANIFEST, MAX_SHARDS, Manifest, ShardEntry, VERSION, is_set, read as read_manifest,
 };
-pub use query::entries::{SetEntries, SetEntry};
-pub use query::pairs::ShardsPairs;
 pub use query::searcher::ShardsSearcher;
 pub use set::{Shards, width};

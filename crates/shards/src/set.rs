@@ -50,7 +50,7 @@ pub struct Shards<F: Fingerprint> {
 /// Returns the width of the fingerprints in a set, in bits: 64 or 128.
 ///
 /// # Errors
-/// When the directory is no set of shards, or its manifest cannot be read.
+/// When the directory is not a set of shards, or its manifest cannot be read.
 pub fn width(directory: impl AsRef<Path>) -> Result<u32, Error> {
     Ok(manifest::read(directory)?.width)
 }

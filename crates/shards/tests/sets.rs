@@ -5,8 +5,10 @@ mod common;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use common::{Pushed, build, distinct, kinds, mix};
-use hamdex::{BatchOptions, Fingerprint, Match, OpenOptions, VerifyOptions};
+use common::{Pushed, build, distinct, entries, kinds, mix};
+use hamdex::{
+    BatchOptions, Fingerprint, FingerprintSet, Match, OpenOptions, Pair, PairsOptions, VerifyOptions,
+};
 use hamdex_shards::{Layout, Shards};
 use proptest::prelude::*;
 
@@ -66,10 +68,15 @@ fn check_pairs<F: Fingerprint>(set: &Shards<F>, stored: &BTreeSet<F>, distance: 
             }
         }
     }
-    let found = set.pairs(distance).collect().unwrap();
+    let mut found = Vec::new();
+    let mut visit = |pairs: &[Pair<F>]| {
+        found.extend_from_slice(pairs);
+        ControlFlow::Continue(())
+    };
+    let _ = set.visit_pairs(distance, &PairsOptions::new(), &mut visit).unwrap();
     assert_eq!(found.len(), all.len(), "each once");
     assert_eq!(found.iter().map(|pair| (pair.a, pair.b, pair.distance)).collect::<BTreeSet<_>>(), all);
-    assert_eq!(set.pairs(distance).memory(16 << 20).threads(1).count_by_distance().unwrap(), counts);
+    assert_eq!(set.count_pairs(distance, &PairsOptions::new().memory(16 << 20).threads(1)).unwrap(), counts);
 }
 
 fn check_ids<F: Fingerprint>(set: &Shards<F>, pushed: &[Pushed<F>]) {
@@ -81,11 +88,9 @@ fn check_ids<F: Fingerprint>(set: &Shards<F>, pushed: &[Pushed<F>]) {
     let ids_of = |ids: &BTreeSet<u64>| -> Vec<u64> {
         if has_ids { ids.iter().copied().collect() } else { Vec::new() }
     };
-    let mut entries = set.entries().unwrap();
+    let mut entries = entries(set).into_iter();
     for (&fingerprint, ids) in &all {
-        let entry = entries.next().unwrap().unwrap();
-        assert_eq!(entry.fingerprint, fingerprint);
-        assert_eq!(entry.ids.iter().map(|stored| stored.id).collect::<Vec<_>>(), ids_of(ids));
+        assert_eq!(entries.next().unwrap(), (fingerprint, ids_of(ids)));
     }
     assert!(entries.next().is_none());
     let mut searcher = set.searcher();

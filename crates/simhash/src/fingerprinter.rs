@@ -21,7 +21,8 @@ use crate::word_lists::{IdfDictionary, StopWords};
 /// use std::fs::File;
 /// use std::io::BufReader;
 /// use std::sync::Arc;
-/// use hamdex_simhash::{Lists, StopWords};
+/// use hamdex_simhash::word_lists::StopWords;
+/// use hamdex_simhash::Lists;
 ///
 /// let stop = StopWords::read(BufReader::new(File::open("stop.txt")?))?;
 /// let lists = Lists::default().with_stop_words(Arc::new(stop));

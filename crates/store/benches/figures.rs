@@ -116,7 +116,7 @@ fn ingest(path: &Path, shape: &CreateOptions, count: u64) -> Result<Store<u64>> 
             store.write(batch(first, BATCH.min(count - first)))?;
         }
         let rate = count as f64 / start.elapsed().as_secs_f64();
-        println!("  ingest, batches of {BATCH}, merges beside it: {rate:.0} pairs per second");
+        println!("  ingest, batches of {BATCH}, with merges: {rate:.0} pairs per second");
         is_over.store(true, Ordering::Relaxed);
         Ok(reader.join().expect("the reader"))
     })?;

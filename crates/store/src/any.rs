@@ -11,7 +11,7 @@ use crate::store::Store;
 /// Returns the width of the fingerprints in a store, in bits: 64 or 128.
 ///
 /// # Errors
-/// When the directory is no store, or its manifest cannot be read.
+/// When the directory is not a store, or its manifest cannot be read.
 pub fn width(path: impl AsRef<Path>) -> Result<u32, Error> {
     Ok(manifest::read(&RealDisk::new(path))?.identity.width)
 }

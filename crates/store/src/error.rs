@@ -294,16 +294,6 @@ impl Error {
             _ => false,
         }
     }
-
-    /// Whether a file was missing. A reading process then has to read the manifest again.
-    #[must_use]
-    pub fn is_missing_file(&self) -> bool {
-        match self {
-            Self::Missing { .. } => true,
-            Self::Io { source, .. } => source.kind() == io::ErrorKind::NotFound,
-            _ => false,
-        }
-    }
 }
 
 /// Returns a copy of an error of the operating system.

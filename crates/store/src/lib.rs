@@ -52,9 +52,12 @@
 mod any;
 mod background;
 mod compaction;
+#[cfg(feature = "unstable")]
 pub mod disk;
+#[cfg(not(feature = "unstable"))]
+mod disk;
 mod error;
-mod health;
+pub mod health;
 mod inner;
 mod log;
 mod maintenance;
@@ -70,27 +73,30 @@ mod view;
 mod write;
 
 pub use any::{AnyStore, width};
-pub use disk::{Disk, DiskLock, RealDisk};
 pub use error::Error;
-pub use hamdex::Fingerprint;
-pub use health::{Event, Failure, Health, Merges, Pressure, Remedy, Work};
-pub use log::Sealed;
-pub use maintenance::backup::{backup, backup_on};
-pub use maintenance::inspect::{Inspected, LogFile, inspect};
+pub use health::Health;
+pub use maintenance::backup::{backup, backup_with};
+pub use maintenance::inspect::inspect;
 pub use maintenance::purge::Purged;
-pub use maintenance::repair::{Repaired, RepairedFile, repair, repair_on, repair_with};
+pub use maintenance::repair::{Repaired, RepairedFile, repair, repair_with};
 pub use maintenance::stats::{SegmentStats, StoreStats};
 pub use manifest::identity::{Identity, StoreId};
-pub use manifest::{Manifest, RemovalsEntry, SegmentEntry, Written as WrittenBytes};
 pub use options::{CreateOptions, StoreOptions};
 pub use read::reader::{ReadOptions, StoreReader};
 pub use read::searcher::Searcher;
 pub use read::snapshot::{Count, Snapshot};
 pub use store::Store;
 pub use view::Written;
-pub use write::batch::{Batch, Name, Operation};
+pub use write::batch::{Batch, Operation};
 pub use write::durability::{Durability, UnknownDurability};
 pub use write::unless_near::inserted::{Inserted, Near};
+
+/// The files of a store, for tools.
+pub mod inspect {
+    pub use crate::log::Sealed;
+    pub use crate::maintenance::inspect::{Inspected, LogFile};
+    pub use crate::manifest::{Manifest, RemovalsEntry, SegmentEntry, Written};
+}
 
 /// The file formats of a store, for tests and benches.
 ///
@@ -99,7 +105,9 @@ pub use write::unless_near::inserted::{Inserted, Near};
 pub mod internals {
     pub use crate::disk::keep_aside::keep_aside;
     pub use crate::disk::lock::StoreLock;
-    pub use crate::maintenance::repair::{RepairedLogs, repair_logs};
+    pub use crate::maintenance::backup::backup_on;
+    pub use crate::maintenance::repair::{RepairedLogs, repair_logs, repair_on};
+    pub use crate::write::batch::Name;
 
     /// Logs.
     pub mod log {

@@ -57,7 +57,7 @@ impl<F: Fingerprint> StoreInner<F> {
 
     /// Opens a store for writing, and removes the leftovers of a crash.
     pub(crate) fn open(disk: Box<dyn Disk>, options: StoreOptions) -> Result<Self, Error> {
-        // No lock file is created in a directory that is no store.
+        // No lock file is created in a directory that is not a store.
         manifest::read(&*disk)?;
         let lock = StoreLock::take(&*disk)?;
         let opened = Opened::load(&*disk, options)?;

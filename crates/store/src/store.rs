@@ -60,7 +60,7 @@ impl<F: Fingerprint> Store<F> {
     /// Opens a store for writing. After a crash, it has every write that was acknowledged as durable.
     ///
     /// # Errors
-    /// When the directory is no store, is damaged, has another width or is in use, or the disk refuses an operation.
+    /// When the directory is not a store, is damaged, has another width or is in use, or the disk refuses an operation.
     pub fn open(path: impl AsRef<Path>, options: StoreOptions) -> Result<Self, Error> {
         Self::open_on(RealDisk::new(path), options)
     }
@@ -69,6 +69,7 @@ impl<F: Fingerprint> Store<F> {
     ///
     /// # Errors
     /// As for [`Store::create`].
+    #[doc(hidden)]
     pub fn create_on(disk: impl Disk, create: &CreateOptions, options: StoreOptions) -> Result<Self, Error> {
         Self::start(StoreInner::create(Box::new(disk), create, options)?)
     }
@@ -77,6 +78,7 @@ impl<F: Fingerprint> Store<F> {
     ///
     /// # Errors
     /// As for [`Store::open`].
+    #[doc(hidden)]
     pub fn open_on(disk: impl Disk, options: StoreOptions) -> Result<Self, Error> {
         Self::start(StoreInner::open(Box::new(disk), options)?)
     }

@@ -9,7 +9,8 @@ use arrow_array::{
 };
 use arrow_ipc::writer::{FileWriter, StreamWriter};
 use hamdex_atomic_file::AtomicFile;
-use hamdex_documents::{Cell, Documents, Error, Format, Input, Kind, Rows, TableFormat, Value};
+use hamdex_documents::tables::{Cell, Kind, Rows, TableFormat, Value};
+use hamdex_documents::{Documents, Error, Format, Input};
 
 const NAMES: [(&str, Format); 4] = [
     ("a.parquet", Format::Parquet),

@@ -1,6 +1,6 @@
 //! Dictionaries of any bytes: refused or read, and what is read is written and read again.
 
-use hamdex_simhash::{IdfDictionary, Unknown};
+use hamdex_simhash::word_lists::{IdfDictionary, Unknown};
 
 /// Reads the input as a dictionary.
 pub fn run(input: &[u8]) {

@@ -25,7 +25,7 @@ const NAMES: [&str; 12] = [
 
 const ENCODINGS: [&str; 4] = ["utf-16le", "windows-1252", "gb18030", "shift_jis"];
 
-/// What was read: documents without their ids, and counts or an error.
+/// The result of reading: documents without their ids, and counts or an error.
 type Read = (Vec<String>, Result<String, ()>);
 
 /// Two bytes choose name and options; the others are the file.

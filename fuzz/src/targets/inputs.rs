@@ -1,4 +1,4 @@
-//! Files of fingerprints, as the command reads them: those of any bytes are refused or read, and those that the target
+//! Files of fingerprints, as the command reads them: files of any bytes are refused or read, and the ones that the target
 //! writes are read as what was written.
 
 use std::path::Path;
@@ -12,7 +12,7 @@ use hamdex_tools::internals::{Record, fingerprints, ids, names};
 
 use crate::choose::{below, flag, one_of, pairs, set};
 
-/// Names of files, and the formats that the command knows; the first ones are those that the target writes.
+/// Names of files, and the formats that the command knows; the target writes the first ones.
 const NAMES: [&str; 13] = [
     "a.npy",
     "a.u64",
@@ -31,7 +31,7 @@ const NAMES: [&str; 13] = [
 const FORMATS: [&str; 10] =
     ["auto", "npy", "u64le", "u128le", "hex", "decimal", "csv", "tsv", "arrow", "parquet"];
 
-/// What compressed files begin with. They are decompressed whatever their format is said to be.
+/// The first bytes of compressed files. These are decompressed whatever their format is said to be.
 const MARKS: [&[u8]; 5] = [b"\x1f\x8b\x08", b"\x04\x22\x4d\x18", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ\0"];
 
 /// Makes the file that the input describes, and reads it.

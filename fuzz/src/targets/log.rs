@@ -24,7 +24,7 @@ pub fn run(input: &[u8]) {
     read(&bytes, &identity, sealed);
 }
 
-/// What the first byte of an input says of the store.
+/// The kind of store that the first byte of an input selects.
 fn identity(kind: u8) -> Identity {
     Identity { store: STORE, width: 64, has_ids: kind & 1 != 0, has_names: kind & 3 == 3 }
 }
@@ -125,7 +125,7 @@ fn good_record<'b>(bytes: &'b [u8], at: usize, identity: &Identity) -> Option<(u
     (Le::read_u32(&bytes[at + 28..]) == checksum(2, at, body)).then_some((header.sequence, body))
 }
 
-/// What the units of a record say in a store with names: first these, then operations.
+/// The units of a record in a store with names: first these, then operations.
 fn named(mut units: &[&[u8]]) -> Option<Batch<u64>> {
     let mut names = Vec::new();
     while let Some((first, rest)) = units.split_first().filter(|(first, _)| first[0] == 3) {

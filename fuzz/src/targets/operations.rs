@@ -7,7 +7,7 @@ use hamdex_store::{Operation, Store, StoreOptions};
 
 use crate::choose::{below, flag, one_of};
 
-/// What the tests of the store compare it with.
+/// The model of the store's tests.
 #[path = "../../../crates/store/tests/store/common.rs"]
 #[allow(dead_code, unreachable_pub, reason = "a part of it is used here")]
 pub(crate) mod model;

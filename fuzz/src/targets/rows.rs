@@ -2,7 +2,8 @@
 
 use arbitrary::Unstructured;
 use hamdex_atomic_file::AtomicFile;
-use hamdex_documents::{Cell, Documents, Error, Kind, Rows, TableFormat};
+use hamdex_documents::tables::{Cell, Kind, Rows, TableFormat};
+use hamdex_documents::{Documents, Error};
 
 use crate::choose::one_of;
 

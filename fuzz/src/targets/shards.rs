@@ -6,7 +6,10 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use arbitrary::Unstructured;
-use hamdex::{BatchOptions, BuildOptions, Fingerprint, OpenOptions, RECIPE_KEY, VerifyOptions};
+use hamdex::{
+    BatchOptions, BuildOptions, Fingerprint, FingerprintSet, OpenOptions, PairsOptions, RECIPE_KEY,
+    VerifyOptions,
+};
 use hamdex_shards::{IdType, Layout, MANIFEST, Shards, ShardsBuilder, width};
 
 use crate::check::{MAX_JOINED, are_all_pairs, assert_sound};
@@ -102,25 +105,30 @@ fn ask<F: Fingerprint>(set: &Shards<F>) {
         let _ = (searcher.first(query, 3), searcher.ids(query), searcher.contains(query));
         let _ = searcher.nearest(query, 2).map(<[_]>::len);
     }
-    let _ = set.entries().map(|entries| entries.take(1000).take_while(Result::is_ok).count());
-    let _ = set.pairs(2).threads(1).count_by_distance();
+    let mut left = 1000;
+    let _ = set.visit_entries(F::ZERO, &mut |_, _| {
+        left -= 1;
+        if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    let _ = set.count_pairs(2, &PairsOptions::new().threads(1));
 }
 
 /// All that is stored, ascending, each once; its ids are the same by every way to them.
 fn entries<F: Fingerprint>(set: &Shards<F>) -> Vec<F> {
     let mut searcher = set.searcher();
     let mut stored = Vec::new();
-    for entry in set.entries().expect("it was verified") {
-        let entry = entry.expect("it was verified");
-        assert_eq!(entry.ids.is_empty(), set.manifest().id_type.is_none());
-        let ids = searcher.ids(entry.fingerprint).expect("it was verified");
-        assert!(ids.iter().map(|stored| stored.id).eq(entry.ids.iter().map(|stored| stored.id)));
+    let outcome = set.visit_entries(F::ZERO, &mut |fingerprint, listed| {
+        assert_eq!(listed.len() == 0, set.manifest().id_type.is_none());
+        let ids = searcher.ids(fingerprint).expect("it was verified");
+        assert!(ids.iter().map(|stored| stored.id).eq(listed.map(|stored| stored.id)));
         for &id in &ids {
             let name = set.name(id).expect("it was verified");
             assert_eq!(name.is_some(), set.manifest().id_type == Some(IdType::Names));
         }
-        stored.push(entry.fingerprint);
-    }
+        stored.push(fingerprint);
+        ControlFlow::Continue(())
+    });
+    assert!(outcome.expect("it was verified").is_continue());
     assert!(stored.is_sorted_by(|a, b| a < b));
     stored
 }
@@ -152,7 +160,13 @@ fn agrees<F: Fingerprint>(set: &Shards<F>, stored: &[F]) {
     }
     if stored.len() <= MAX_JOINED {
         for distance in [1, known.min(6)] {
-            are_all_pairs(set.pairs(distance).threads(1).collect().unwrap(), stored, distance);
+            let mut found = Vec::new();
+            let outcome = set.visit_pairs(distance, &PairsOptions::new().threads(1), &mut |pairs| {
+                found.extend_from_slice(pairs);
+                ControlFlow::Continue(())
+            });
+            assert!(outcome.unwrap().is_continue());
+            are_all_pairs(found, stored, distance);
         }
     }
 }

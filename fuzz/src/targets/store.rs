@@ -6,11 +6,12 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use arbitrary::Unstructured;
+use hamdex::Fingerprint;
 use hamdex::VerifyOptions;
 use hamdex_store::disk::{SimulatedDisk, Survival};
 use hamdex_store::internals::log::salvage;
 use hamdex_store::internals::manifest::{SegmentEntry, parse, to_text};
-use hamdex_store::{CreateOptions, Fingerprint, Operation, Store, StoreOptions, repair};
+use hamdex_store::{CreateOptions, Operation, Store, StoreOptions, repair};
 
 use crate::choose::{below, damage, flag, one_of};
 use crate::seal::seal;
@@ -64,7 +65,7 @@ fn change(files: &mut Files, bytes: &mut Unstructured<'_>) {
     }
 }
 
-/// What the manifest says of the store's kind.
+/// The store's kind, as of the manifest.
 fn width_and_ids(text: &[u8]) -> Option<(u32, bool)> {
     parse(text).ok().map(|manifest| (manifest.identity.width, manifest.identity.has_ids))
 }
@@ -92,11 +93,11 @@ fn open<F: Fingerprint>(good: &Files, files: &Files) {
     }
 }
 
-/// The pairs that a store has whatever was changed in its files. Where the manifest was changed, which says what
+/// The pairs that a store has whatever was changed in its files. If the manifest was changed, which says what
 /// counts, there are none.
 ///
 /// They are those of a store that lacks the segments that were changed, or whose removals were. What such segments are
-/// found to hold only adds to them, since a pair may lie in several. Where logs were changed, too, pairs that these name
+/// found to hold only adds to them, since a pair may lie in several. If logs were changed, too, pairs that these name
 /// are left out: what inserted them may be lost, and what is read may remove them.
 fn unchanged<F: Fingerprint>(good: &Files, files: &Files) -> BTreeSet<Pair<F>> {
     let is_same = |name: &String| good.get(name) == files.get(name);

@@ -11,7 +11,7 @@ use crate::join::workspace::Workspace;
 use crate::table::reader::{Table, runs_of};
 use hamdex_fingerprint::Fingerprint;
 
-/// All that an index stores.
+/// All fingerprints of an index.
 pub(crate) struct OfIndex<'i, F>(pub(crate) &'i Index<F>);
 
 impl<F: Fingerprint> Population<F> for OfIndex<'_, F> {

@@ -129,11 +129,11 @@ fn ids_are_all_or_nothing() {
     let scratch = Scratch::new();
     let mut plain = Builder::<u64>::new(scratch.path("plain")).unwrap();
     plain.push(1).unwrap();
-    assert!(matches!(plain.push_with_id(2, 3), Err(BuildError::Ids(_))));
+    assert!(matches!(plain.push_with_id(2, 3), Err(BuildError::IdUnexpected)));
     let mut with_ids =
         Builder::<u64>::with_options(scratch.path("ids"), BuildOptions::new().ids(true)).unwrap();
     with_ids.push_with_id(1, 2).unwrap();
-    assert!(matches!(with_ids.push(2), Err(BuildError::Ids(_))));
+    assert!(matches!(with_ids.push(2), Err(BuildError::IdMissing)));
     // Rejected ids are not in the index, accepted ones are.
     let (plain, with_ids) = (plain.finish().unwrap(), with_ids.finish().unwrap());
     assert_eq!((plain.pushed, plain.fingerprints), (1, 1));

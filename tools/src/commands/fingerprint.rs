@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use hamdex::Fingerprint;
 use hamdex_any::for_width;
-use hamdex_documents::{Cell, Document, Kind, Rows, TableFormat, TooShort};
+use hamdex_documents::tables::{Cell, Kind, Rows, TableFormat};
+use hamdex_documents::{Document, TooShort};
 use hamdex_simhash::{Fingerprinter, Lists, Outcome, Recipe};
 use serde::Serialize;
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use hamdex_documents::TooShort;
-use hamdex_simhash::{IdfBuilder, IdfDictionary};
+use hamdex_simhash::word_lists::{IdfBuilder, IdfDictionary};
 use serde::Serialize;
 
 use crate::documents::inputs::Inputs;

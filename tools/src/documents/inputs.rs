@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use bytesize::ByteSize;
 use clap::ValueEnum;
 use hamdex_atomic_file::AtomicFile;
-use hamdex_documents::{Copied, Documents, TableFormat};
+use hamdex_documents::tables::TableFormat;
+use hamdex_documents::{Copied, Documents};
 use indicatif::ProgressBar;
 
 use crate::documents::notices::Notices;

@@ -1,7 +1,8 @@
 //! Messages about documents that name options of the command.
 
 use bytesize::ByteSize;
-use hamdex_documents::{Error, Field, FileKind, FileSort, Position, Problem};
+use hamdex_documents::Error;
+use hamdex_documents::problems::{Field, FileKind, FileSort, Position, Problem};
 
 use crate::messages::chain;
 

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use hamdex_documents::{Action, Notice};
+use hamdex_documents::problems::{Action, Notice};
 use indicatif::ProgressBar;
 
 use crate::documents::message;

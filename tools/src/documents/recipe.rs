@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hamdex_documents::{RECIPE_KEY, stored_recipe};
-use hamdex_simhash::{IdfDictionary, ListError, Lists, Recipe, RecipeError, StopWords, Weight, Width};
+use hamdex_simhash::word_lists::{IdfDictionary, ListError, StopWords};
+use hamdex_simhash::{Lists, Recipe, RecipeError, Weight, Width};
 
 use crate::failure::Failure;
 use crate::messages::chain;

@@ -122,7 +122,7 @@ pub(super) fn format<F: Fingerprint>(
     if start.bytes.starts_with(NPY_MAGIC) {
         return Ok(Format::Npy);
     }
-    if let Some(kind) = hamdex_documents::kind_of_file(&start.bytes) {
+    if let Some(kind) = hamdex_documents::problems::kind_of_file(&start.bytes) {
         return Err(source.complaint(format_args!(
             "is {}; {} (raw numbers that only look like it: {raw_option})",
             kind.name,
@@ -245,7 +245,7 @@ mod tests {
         struct Waiting<'a>(std::slice::Iter<'a, &'a [u8]>);
         impl io::Read for Waiting<'_> {
             fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-                let line = self.0.next().expect("nobody reads on before an answer");
+                let line = self.0.next().expect("the caller reads on only after an answer");
                 buffer[..line.len()].copy_from_slice(line);
                 Ok(line.len())
             }

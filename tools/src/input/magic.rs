@@ -1,6 +1,6 @@
 //! Advice for files that hold no fingerprints, by their first bytes.
 
-use hamdex_documents::FileSort;
+use hamdex_documents::problems::FileSort;
 
 /// Returns the advice for a sort of file, as the end of a sentence.
 pub(crate) fn advice(sort: FileSort) -> String {

@@ -2,7 +2,9 @@
 //! of 8 or 16 bytes are little-endian numbers, as in raw files.
 
 use hamdex::Fingerprint;
-use hamdex_documents::{Error, Format, Input, Place, Value};
+use hamdex_documents::problems::Place;
+use hamdex_documents::tables::Value;
+use hamdex_documents::{Error, Format, Input};
 
 use crate::failure::{Failure, shown};
 use crate::input::numbers::{Evidence, Notation};

@@ -49,7 +49,7 @@ fn many_queries_are_answered_as_each_alone_in_their_order() {
                 let output = scratch.hamdex(&args).assert().success();
                 let output = output.get_output();
                 assert!(output.stdout == alone.as_bytes(), "{how:?}");
-                assert!(output.stderr.is_empty(), "silent where nobody looks");
+                assert!(output.stderr.is_empty(), "silent without a terminal");
                 let mut piped = scratch.hamdex(&[&["query", "index.hamdex"], &how[..]].concat());
                 piped.write_stdin(lines_of(&queries)).assert().success().stdout(alone.clone());
             }

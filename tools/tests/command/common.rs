@@ -1,4 +1,4 @@
-//! What the command tests share: a directory of their own and the command in it.
+//! Helpers of the command tests: a directory of their own and the command in it.
 
 use std::path::PathBuf;
 
@@ -28,7 +28,7 @@ impl Scratch {
         command
     }
 
-    /// What the command prints when it succeeds.
+    /// Returns the output of the command, which succeeds.
     pub(crate) fn output(&self, args: &[&str]) -> String {
         let output = self.hamdex(args).assert().success();
         String::from_utf8(output.get_output().stdout.clone()).unwrap()
@@ -44,7 +44,7 @@ impl Scratch {
         (output.status.code().unwrap(), text)
     }
 
-    /// What the command prints before it fails with this exit code.
+    /// Returns the output of the command, which fails with this exit code.
     pub(crate) fn output_before(&self, code: i32, args: &[&str]) -> String {
         let output = self.hamdex(args).assert().code(code);
         String::from_utf8(output.get_output().stdout.clone()).unwrap()

@@ -1,4 +1,4 @@
-//! What every command has in common: help, messages, exit codes, standard streams.
+//! Conventions of all commands: help, messages, exit codes, standard streams.
 
 use std::process::{Command, Output, Stdio};
 
@@ -54,7 +54,7 @@ fn completions_and_manual_pages_know_every_command() {
 #[test]
 fn manual_pages_are_replaced_only_by_force_and_then_all() {
     let scratch = Scratch::new();
-    scratch.write("hamdex-pairs.1", "somebody's own page");
+    scratch.write("hamdex-pairs.1", "a page of another program");
     let (code, text) = scratch.failure(&["man", "."]);
     assert!(text.contains("hamdex-pairs.1: exists already") && text.contains("--force"), "{text}");
     assert_eq!((code, scratch.names()), (1, vec!["hamdex-pairs.1".to_owned()]));

@@ -1,4 +1,4 @@
-//! Where fingerprints come from: what is taken for them, and what is not.
+//! Sources of fingerprints: accepted and rejected inputs.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
@@ -355,7 +355,7 @@ fn a_line_that_contradicts_those_before_it_is_an_error_with_its_number() {
         assert!(text.starts_with("hamdex: standard input:2: ") && text.contains(decimal), "{text}");
     }
     assert!(!scratch.path("x.hamdex").exists());
-    // Where the user says which, the notation is not called into question.
+    // An explicit notation is not called into question.
     scratch.write("hex.txt", "00000000000000ff\n17\n");
     let (_, text) = scratch.failure(&["build", "-o", "x.hamdex", "--format", "hex", "hex.txt"]);
     assert!(text.contains("hex.txt:2: expected 16 hexadecimal digits"), "{text}");

@@ -12,7 +12,8 @@ use arrow_array::{
 };
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
-use hamdex_documents::{Documents, Error, Format, Input, Value};
+use hamdex_documents::tables::Value;
+use hamdex_documents::{Documents, Error, Format, Input};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{BrotliLevel, Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;

@@ -135,8 +135,7 @@ impl<F: Fingerprint> ShardsBuilder<F> {
         if (self.options.has_ids(), self.options.has_names()) == (ids, names) {
             return Ok(());
         }
-        let text = "each fingerprint comes with what the options say: nothing, an id, or an id and a name";
-        Err(hamdex::BuildError::Ids(text).into())
+        Err(Error::UnexpectedRecord)
     }
 
     fn add(&mut self, record: Record<'_, F>) -> Result<(), Error> {

@@ -69,7 +69,8 @@ impl<F: Fingerprint> Spool<F> {
         }
         self.recent.extend_from_slice(&record.fingerprint.to_u128().to_le_bytes()[..F::BYTES]);
         if self.fields.names {
-            let length = u32::try_from(record.name.len()).map_err(|_| too_long(record.id))?;
+            let length =
+                u32::try_from(record.name.len()).map_err(|_| Error::NameTooLong { id: record.id })?;
             self.recent.extend_from_slice(&length.to_le_bytes());
             self.recent.extend_from_slice(record.name);
         }
@@ -118,11 +119,6 @@ impl<F: Fingerprint> Spool<F> {
         debug_assert_eq!(left, 0);
         Ok(())
     }
-}
-
-#[cold]
-fn too_long(id: u64) -> Error {
-    hamdex::BuildError::Names(format!("the name of id {id} has more than 4 GiB")).into()
 }
 
 /// Reads a record, and its name into `name`.

@@ -22,8 +22,7 @@ impl Target {
     /// Checks that the directory may be written, before any work.
     pub(crate) fn new(path: &Path, overwrite: bool) -> Result<Self, Error> {
         if path.file_name().is_none() {
-            let what = "not the name of a directory".to_owned();
-            return Err(Error::NotReplaced { path: path.to_owned(), what });
+            return Err(Error::NotDirectoryName { path: path.to_owned() });
         }
         let target = Self { path: path.to_owned(), overwrite };
         target.replaced()?;
@@ -38,21 +37,19 @@ impl Target {
         match self.path.symlink_metadata() {
             Ok(_) if !self.overwrite => return Err(hamdex::OutputError::Exists { path: path() }.into()),
             Ok(_) if !self.path.is_dir() => {
-                return Err(Error::NotReplaced { path: path(), what: "not a directory".to_owned() });
+                return Err(Error::NotDirectory { path: path() });
             }
             Ok(_) => {}
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Error::io("look at it", &self.path)(error)),
         }
         let manifest = manifest::read(&self.path).map_err(|error| match error {
-            Error::NotShards { path } => Error::NotReplaced { path, what: "not a set of shards".to_owned() },
-            Error::Damaged { .. } | Error::Newer { .. } => {
-                Error::NotReplaced { path: path(), what: "its manifest cannot be read".to_owned() }
-            }
+            Error::NotShards { path } => Error::NotReplaced { path },
+            Error::Damaged { .. } | Error::Newer { .. } => Error::UnreadableManifest { path: path() },
             other => other,
         })?;
         if let Some(file) = unlisted_files(&self.path, &manifest)?.first() {
-            return Err(Error::NotReplaced { path: path(), what: format!("has {file} in it") });
+            return Err(Error::OtherFile { path: path(), file: file.clone() });
         }
         let shards = manifest.shards.into_iter().map(|shard| shard.file);
         Ok(Some(shards.chain([MANIFEST.to_owned()]).collect()))

@@ -1,4 +1,4 @@
-//! Reading and writing the manifest, and the files beside it that it does not name.
+//! Reading and writing the manifest, and the files next to it that it does not name.
 
 use std::collections::HashSet;
 use std::fs::File;

@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fmt;
 
 use hamdex::{Entries, Fingerprint, StoredId};
 
@@ -12,18 +11,15 @@ use crate::query::ids::unite;
 use crate::set::Shards;
 
 /// A stored fingerprint and its ids.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct SetEntry<F> {
-    /// The fingerprint.
-    pub fingerprint: F,
+pub(super) struct SetEntry<F> {
+    pub(super) fingerprint: F,
     /// Its ids in all shards, in the order of [`ShardsSearcher::ids`](crate::ShardsSearcher::ids).
-    pub ids: Vec<StoredId>,
+    pub(super) ids: Vec<StoredId>,
 }
 
 /// An iterator over the entries of a set, ascending by fingerprint, made by [`Shards::entries`]. It ends after the first
 /// error.
-pub struct SetEntries<'s, F> {
+pub(super) struct SetEntries<'s, F> {
     /// The entries of each shard.
     shards: Vec<Entries<'s, F>>,
     /// The fingerprint and the shard of the next entry of each shard.
@@ -34,19 +30,8 @@ pub struct SetEntries<'s, F> {
 }
 
 impl<F: Fingerprint> Shards<F> {
-    /// Returns all fingerprints with their ids, ascending, each once.
-    ///
-    /// # Errors
-    /// When a shard cannot be opened.
-    pub fn entries(&self) -> Result<SetEntries<'_, F>, Error> {
-        self.entries_from(F::ZERO)
-    }
-
-    /// Returns the entries of [`Shards::entries`] from a fingerprint on.
-    ///
-    /// # Errors
-    /// When a shard cannot be opened.
-    pub fn entries_from(&self, from: F) -> Result<SetEntries<'_, F>, Error> {
+    /// Returns all fingerprints that are not below `from`, ascending, each once, with their ids.
+    pub(super) fn entries(&self, from: F) -> Result<SetEntries<'_, F>, Error> {
         let opened = self.first_family().map(|number| Ok(self.shard(number)?.entries().from(from)));
         let shards = opened.collect::<Result<Vec<_>, Error>>()?;
         let next = shards.iter().map(|_| None).collect();
@@ -92,11 +77,5 @@ impl<F: Fingerprint> Iterator for SetEntries<'_, F> {
         }
         unite(&mut ids, self.id_type);
         Some(Ok(SetEntry { fingerprint, ids }))
-    }
-}
-
-impl<F> fmt::Debug for SetEntries<'_, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SetEntries").field("shards", &self.shards.len()).finish_non_exhaustive()
     }
 }

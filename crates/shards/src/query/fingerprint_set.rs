@@ -46,15 +46,15 @@ impl<F: Fingerprint> FingerprintSet<F> for Shards<F> {
         options: &PairsOptions,
         visit: &mut PairVisitor<'_, F>,
     ) -> Result<ControlFlow<()>, SetError> {
-        Ok(self.pairs(distance).options(options).for_each_batch(visit)?)
+        Ok(self.for_each_pair_batch(distance, options, visit)?)
     }
 
     fn count_pairs(&self, distance: u32, options: &PairsOptions) -> Result<Vec<u64>, SetError> {
-        Ok(self.pairs(distance).options(options).count_by_distance()?)
+        Ok(self.count_pairs_by_distance(distance, options)?)
     }
 
     fn visit_entries(&self, from: F, visit: &mut EntryVisitor<'_, F>) -> Result<ControlFlow<()>, SetError> {
-        for entry in self.entries_from(from)? {
+        for entry in self.entries(from)? {
             let entry = entry?;
             if visit(entry.fingerprint, entry.ids.into()).is_break() {
                 return Ok(ControlFlow::Break(()));

@@ -8,8 +8,8 @@
 //! - [`ids`]: the ids of a fingerprint, and their names
 
 mod batch;
-pub(crate) mod entries;
+mod entries;
 mod fingerprint_set;
 pub(crate) mod ids;
-pub(crate) mod pairs;
+mod pairs;
 pub(crate) mod searcher;

@@ -2,10 +2,11 @@
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::path::Path;
 
-use hamdex::{BuildOptions, Fingerprint};
-use hamdex_shards::{Layout, ShardsBuilder, ShardsSummary};
+use hamdex::{BuildOptions, Fingerprint, FingerprintSet, MatchIds};
+use hamdex_shards::{Layout, Shards, ShardsBuilder, ShardsSummary};
 
 /// A fingerprint and its id.
 pub type Pushed<F> = (F, u64);
@@ -37,6 +38,17 @@ pub fn build<F: Fingerprint>(
         }
     }
     builder.finish().unwrap()
+}
+
+/// All entries of a set, in order.
+pub fn entries<F: Fingerprint>(set: &Shards<F>) -> Vec<(F, Vec<u64>)> {
+    let mut entries = Vec::new();
+    let mut visit = |fingerprint: F, ids: MatchIds<'_>| {
+        entries.push((fingerprint, ids.map(|stored| stored.id).collect()));
+        ControlFlow::Continue(())
+    };
+    let _ = set.visit_entries(F::ZERO, &mut visit).unwrap();
+    entries
 }
 
 /// The fingerprints, each once.

@@ -46,12 +46,12 @@ impl FromStr for Unknown {
 /// Inverse document frequencies of words.
 ///
 /// ```
-/// use hamdex_simhash::{IdfDictionary, Unknown};
+/// use hamdex_simhash::word_lists::{IdfDictionary, Unknown};
 ///
 /// let dictionary = IdfDictionary::read("the 0.1\nfox 5\nlazy dog 9.5\n".as_bytes())?;
 /// assert_eq!(dictionary.idf("lazy dog", Unknown::Median), 9.5);
 /// assert_eq!(dictionary.idf("hen", Unknown::Median), 5.0);
-/// # Ok::<(), hamdex_simhash::ListError>(())
+/// # Ok::<(), hamdex_simhash::word_lists::ListError>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct IdfDictionary {

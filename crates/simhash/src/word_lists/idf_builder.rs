@@ -21,7 +21,8 @@ const LONGEST_WORD_BYTES: usize = 256;
 /// 60 bytes of table; English and Chinese words take about 70 bytes each, so a million of them 70 MB.
 ///
 /// ```
-/// use hamdex_simhash::{IdfBuilder, Recipe, Unknown};
+/// use hamdex_simhash::word_lists::{IdfBuilder, Unknown};
+/// use hamdex_simhash::Recipe;
 ///
 /// let recipe: Recipe = "default shingle=words:1".parse()?;
 /// let mut builder = IdfBuilder::new(&recipe, None, 1_000_000)?;

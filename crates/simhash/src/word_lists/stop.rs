@@ -9,11 +9,11 @@ use crate::word_lists::{ListDigest, ListError};
 /// A list of tokens to drop. They are compared, as they are, with tokens after case folding.
 ///
 /// ```
-/// use hamdex_simhash::StopWords;
+/// use hamdex_simhash::word_lists::StopWords;
 ///
 /// let list = StopWords::read("the\nof\n".as_bytes())?;
 /// assert!(list.contains("of") && !list.contains("Of"));
-/// # Ok::<(), hamdex_simhash::ListError>(())
+/// # Ok::<(), hamdex_simhash::word_lists::ListError>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct StopWords {

@@ -149,7 +149,8 @@ fn yanyiwu_on_given_terms() {
 fn yanyiwu_on_text_takes_the_heaviest_words() {
     use std::sync::Arc;
 
-    use hamdex_simhash::{IdfDictionary, Lists, StopWords};
+    use hamdex_simhash::Lists;
+    use hamdex_simhash::word_lists::{IdfDictionary, StopWords};
 
     let idf = Arc::new(IdfDictionary::read("北京 4\n清华大学 9\n来到 5\n".as_bytes()).unwrap());
     let stop = Arc::new(StopWords::read("来到\n".as_bytes()).unwrap());

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use hamdex_simhash::evaluate::by_distance;
-use hamdex_simhash::{Fingerprinter, IdfBuilder, IdfDictionary, Lists, Recipe, RecipeError, Scratch};
+use hamdex_simhash::word_lists::{IdfBuilder, IdfDictionary};
+use hamdex_simhash::{Fingerprinter, Lists, Recipe, RecipeError, Scratch};
 
 fn dictionary<T: AsRef<str>>(recipe: &Recipe, texts: &[T]) -> Arc<IdfDictionary> {
     let mut builder = IdfBuilder::new(recipe, None, 1_000_000).unwrap();

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::thread::available_parallelism;
 
-/// Lowers the priority of this thread and of those that it starts: on a busy processor they get about a tenth of the
+/// Lowers the priority of this thread and of the threads it starts: on a busy processor they get about a tenth of the
 /// share of others. It has no effect on systems without priorities of threads.
 pub(crate) fn lower() {
     #[cfg(target_os = "linux")]

@@ -1,6 +1,7 @@
 //! Copies of damaged files in the directory `damaged`, for people to inspect.
 
 use std::io;
+use std::ops::ControlFlow;
 
 use crate::disk::layout;
 use crate::disk::{Disk, link_or_copy};
@@ -32,7 +33,7 @@ fn keep(disk: &dyn Disk, name: &str) -> io::Result<String> {
         if disk.exists(&new_name)? {
             continue;
         }
-        link_or_copy(disk, name, disk, &new_name)?;
+        link_or_copy(disk, name, disk, &new_name, &mut |_| ControlFlow::Continue(()))?;
         return Ok(new_name);
     }
     unreachable!("there is a free number")

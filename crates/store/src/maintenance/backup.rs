@@ -1,9 +1,11 @@
 //! Backup: a consistent copy of a store.
 
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 
-use hamdex::Fingerprint;
+use hamdex::{BuildError, Fingerprint, Phase, Progress};
 
 use crate::disk::copy::copy;
 use crate::disk::layout::{self, BACKUP, COPY, DELETES, LOGS, MANIFEST, SEGMENTS};
@@ -15,8 +17,11 @@ use crate::manifest::current::CurrentManifest;
 use crate::read::reader::retry_if_manifest_changed;
 use crate::store::Store;
 
+/// A progress callback.
+type Report = dyn Fn(Progress) -> ControlFlow<()>;
+
 /// Copies a store to a directory that does not exist yet or is empty, also while another process writes to it. The
-/// copy has every write that was acknowledged before this was called. Otherwise as [`Store::backup_to`].
+/// copy has every write that was acknowledged before this was called. Otherwise as [`Store::backup`].
 ///
 /// ```
 /// use hamdex_store::{CreateOptions, Store, StoreOptions, backup};
@@ -31,10 +36,25 @@ use crate::store::Store;
 /// ```
 ///
 /// # Errors
-/// When the source is no store or is damaged, the target has files other than those of an interrupted copy or lies
+/// When the source is not a store or is damaged, the target has files other than those of an interrupted copy or lies
 /// inside the store, or the disk refuses an operation. The partial copy is removed then, as far as the disk allows it.
 pub fn backup(path: impl AsRef<Path>, directory: impl AsRef<Path>) -> Result<(), Error> {
-    copy_or_clean_up(path.as_ref(), directory.as_ref(), |target| backup_on(&RealDisk::new(&path), target))
+    backup_with(path, directory, |_| ControlFlow::Continue(()))
+}
+
+/// Copies a store with a progress callback, as [`Store::compact_with`]: in bytes, of which those of linked files are
+/// done at once.
+///
+/// # Errors
+/// As for [`backup`]; when the callback cancels it.
+pub fn backup_with(
+    path: impl AsRef<Path>,
+    directory: impl AsRef<Path>,
+    report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
+) -> Result<(), Error> {
+    copy_or_clean_up(path.as_ref(), directory.as_ref(), |target| {
+        backup_and_report(&RealDisk::new(&path), target, &report)
+    })
 }
 
 /// As [`backup`], on any disk.
@@ -42,7 +62,11 @@ pub fn backup(path: impl AsRef<Path>, directory: impl AsRef<Path>) -> Result<(),
 /// # Errors
 /// As for [`backup`].
 pub fn backup_on(disk: &dyn Disk, target: &dyn Disk) -> Result<(), Error> {
-    // Nothing is created for a source that is no store.
+    backup_and_report(disk, target, &|_| ControlFlow::Continue(()))
+}
+
+fn backup_and_report(disk: &dyn Disk, target: &dyn Disk, report: &Report) -> Result<(), Error> {
+    // Nothing is created for a source that is not a store.
     crate::manifest::read(disk)?;
     prepare(target)?;
     let mut copied = Vec::<String>::new();
@@ -57,7 +81,7 @@ pub fn backup_on(disk: &dyn Disk, target: &dyn Disk) -> Result<(), Error> {
         } else {
             end_of_logs::<u64>(disk, &manifest)
         };
-        copy_all(disk, manifest, end?, target, &mut copied)
+        copy_all(disk, manifest, end?, target, &mut copied, report)
     });
     finish(target, outcome, &copied)
 }
@@ -97,29 +121,47 @@ fn is_within(directory: &Path, outer: &Path) -> bool {
 }
 
 impl<F: Fingerprint> Store<F> {
-    /// Copies the store to a directory that does not exist yet or is empty: see [`Store::backup_to`].
+    /// Copies a snapshot of the store to a directory that does not exist yet or is empty: segments by hard links if the
+    /// file system can, logs byte by byte. Writes, flushes and merges continue meanwhile. The copy becomes a store when
+    /// this returns, not before. An interrupted copy is replaced.
     ///
     /// # Errors
-    /// As for [`Store::backup_to`]; when the directory lies inside the store.
+    /// When the directory is not empty or lies inside the store, or the disk refuses an operation.
     pub fn backup(&self, directory: impl AsRef<Path>) -> Result<(), Error> {
-        let store = self.inner().disk.path("");
-        copy_or_clean_up(&store, directory.as_ref(), |target| self.backup_to(target))
+        self.backup_with(directory, |_| ControlFlow::Continue(()))
     }
 
-    /// Copies a snapshot of the store to an empty directory: segments by hard links if the file system can, logs byte
-    /// by byte. Writes, flushes and merges continue meanwhile. The copy becomes a store when this returns, not before.
-    /// An interrupted copy is replaced.
+    /// Copies the store with a progress callback: see [`backup_with`].
     ///
     /// # Errors
-    /// When the directory is not empty, or the disk refuses an operation.
+    /// As for [`Store::backup`]; when the callback cancels it.
+    pub fn backup_with(
+        &self,
+        directory: impl AsRef<Path>,
+        report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
+    ) -> Result<(), Error> {
+        let store = self.inner().disk.path("");
+        let report = self.inner().background.cancellation().or_report(Arc::new(report));
+        copy_or_clean_up(&store, directory.as_ref(), |target| self.copy_to(target, &report))
+    }
+
+    /// As [`Store::backup`], to any disk.
+    ///
+    /// # Errors
+    /// As for [`Store::backup`].
+    #[doc(hidden)]
     pub fn backup_to(&self, target: &dyn Disk) -> Result<(), Error> {
+        self.copy_to(target, &|_| ControlFlow::Continue(()))
+    }
+
+    fn copy_to(&self, target: &dyn Disk, report: &Report) -> Result<(), Error> {
         let inner = self.inner();
         let _activity = inner.begin()?;
         prepare(target)?;
         let pinned = inner.pin()?;
         let mut copied = Vec::new();
-        let outcome =
-            copy_all(&*inner.disk, pinned.manifest.as_ref().clone(), pinned.end, target, &mut copied);
+        let manifest = pinned.manifest.as_ref().clone();
+        let outcome = copy_all(&*inner.disk, manifest, pinned.end, target, &mut copied, report);
         finish(target, outcome, &copied)
     }
 }
@@ -176,7 +218,7 @@ fn discard_interrupted(target: &dyn Disk) -> Result<(), Error> {
             own.push(if directory.is_empty() { name } else { format!("{directory}/{name}") });
         }
     }
-    // The manifest first, and durably: without it the rest is no store.
+    // The manifest first, and durably: without it the rest is not a store.
     let is_manifest = |name: &&String| name.starts_with(MANIFEST);
     let remove = |name: &String| target.remove(name).map_err(Error::io("remove it", target.path(name)));
     own.iter().filter(is_manifest).try_for_each(remove)?;
@@ -206,6 +248,38 @@ fn end_of_logs<F: Fingerprint>(disk: &dyn Disk, manifest: &Manifest) -> Result<S
     Ok(Sealed { log: end.log, bytes: end.offset })
 }
 
+/// The progress of a copy, in bytes.
+struct Copying<'r> {
+    report: &'r Report,
+    done: u64,
+    total: u64,
+    is_stopped: bool,
+}
+
+impl Copying<'_> {
+    fn add(&mut self, bytes: u64) -> ControlFlow<()> {
+        self.done += bytes;
+        // A log that is written to may be longer by now.
+        let total = self.total.max(self.done);
+        let outcome = (self.report)(Progress::new(Phase::Copy, self.done, Some(total)));
+        self.is_stopped |= outcome.is_break();
+        outcome
+    }
+
+    /// Fails if the callback has cancelled the copy.
+    fn check(&mut self) -> Result<(), Error> {
+        if self.is_stopped || self.add(0).is_break() { Err(BuildError::Stopped.into()) } else { Ok(()) }
+    }
+
+    /// Turns the outcome of copying a file into an error about the target.
+    fn outcome(&self, outcome: io::Result<()>, target: &dyn Disk, name: &str) -> Result<(), Error> {
+        match outcome {
+            Err(_) if self.is_stopped => Err(BuildError::Stopped.into()),
+            outcome => outcome.map_err(Error::io("copy it", target.path(name))),
+        }
+    }
+}
+
 /// Copies all files that a manifest names, the logs up to an end, and the manifest last. Appends the names of the
 /// copied files, without the manifest, to `copied`.
 fn copy_all(
@@ -214,13 +288,9 @@ fn copy_all(
     end: Sealed,
     target: &dyn Disk,
     copied: &mut Vec<String>,
+    report: &Report,
 ) -> Result<(), Error> {
-    for entry in &manifest.segments {
-        let name = layout::segment(entry.number);
-        let linked = link_or_copy(disk, &name, target, &name);
-        linked.map_err(Error::io("copy it", target.path(&name)))?;
-        copied.push(name);
-    }
+    let segments: Vec<String> = manifest.segments.iter().map(|entry| layout::segment(entry.number)).collect();
     let removals = manifest.segments.iter().filter_map(|entry| {
         let removals = entry.removals?;
         Some((layout::removals(entry.number, removals.version), u64::MAX))
@@ -229,8 +299,26 @@ fn copy_all(
         let bytes = if number == end.log { end.bytes } else { u64::MAX };
         (layout::log(number), bytes)
     });
-    for (name, bytes) in removals.chain(logs) {
-        copy(disk, &name, target, &name, bytes).map_err(Error::io("copy it", target.path(&name)))?;
+    let rest: Vec<(String, u64)> = removals.chain(logs).collect();
+    // A file without a length fails when it is copied.
+    let length = |name: &str| disk.length(name).unwrap_or(0);
+    let total = segments.iter().map(|name| length(name)).sum::<u64>()
+        + rest.iter().map(|(name, at_most)| length(name).min(*at_most)).sum::<u64>();
+    let mut copying = Copying { report, done: 0, total, is_stopped: false };
+    copying.check()?;
+    for name in segments {
+        let before = copying.done;
+        let linked = link_or_copy(disk, &name, target, &name, &mut |bytes| copying.add(bytes));
+        copying.outcome(linked, target, &name)?;
+        if copying.done == before {
+            let _ = copying.add(length(&name));
+        }
+        copied.push(name);
+        copying.check()?;
+    }
+    for (name, at_most) in rest {
+        let written = copy(disk, &name, target, &name, at_most, &mut |bytes| copying.add(bytes));
+        copying.outcome(written.map(drop), target, &name)?;
         copied.push(name);
     }
     for directory in [SEGMENTS, DELETES, LOGS] {

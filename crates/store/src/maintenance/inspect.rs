@@ -30,7 +30,7 @@ pub struct LogFile {
 /// Reads the manifest of a store and lists its logs. Takes no lock, and opens nothing else.
 ///
 /// # Errors
-/// When the directory is no store, its manifest is damaged, or the operating system refuses an operation.
+/// When the directory is not a store, its manifest is damaged, or the operating system refuses an operation.
 pub fn inspect(path: impl AsRef<Path>) -> Result<Inspected, Error> {
     let disk = RealDisk::new(path);
     let manifest = manifest::read(&disk)?;

@@ -8,7 +8,7 @@
 //! - [`purge`]: removed pairs leave the disk
 //! - [`repair`]: salvaging a damaged store
 //! - [`inspect`]: the parts of a store, whatever its width
-//! - [`pinned`]: the files of one moment, kept for long reads; [`stale_files`]: those that wait for such reads to end
+//! - [`pinned`]: the files of one moment, kept for long reads; [`stale_files`]: files that wait for such reads to end
 
 pub(crate) mod backup;
 mod compact;

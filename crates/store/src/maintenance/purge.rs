@@ -19,7 +19,7 @@ pub struct Purged {
     /// Removed pairs that were dropped from segments.
     pub pairs: u64,
     /// Files that may still hold removed pairs. Those in use by snapshots, backups and verifications of this process
-    /// are removed with the last of these, or when the store is opened next. Those that a repair has kept aside stay.
+    /// are removed with the last of these, or when the store is opened next. Files that a repair has kept aside stay.
     pub held: Vec<PathBuf>,
 }
 
@@ -58,7 +58,7 @@ impl<F: Fingerprint> Store<F> {
     }
 
     /// Removes logs and removals files that no manifest names, which earlier failures have left. Returns the files that
-    /// have to stay, and those that a repair has kept aside.
+    /// have to stay, and the ones that a repair has kept aside.
     fn remove_unreferenced(&self) -> Result<Vec<PathBuf>, Error> {
         let disk = &*self.inner().disk;
         // The manifest cannot change meanwhile.

@@ -77,7 +77,7 @@ impl<F: Fingerprint> StoreReader<F> {
     /// Opens a store for reading.
     ///
     /// # Errors
-    /// When the directory is no store, is damaged or has another width, or the disk refuses an operation.
+    /// When the directory is not a store, is damaged or has another width, or the disk refuses an operation.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::open_with(path, ReadOptions::new())
     }
@@ -94,6 +94,7 @@ impl<F: Fingerprint> StoreReader<F> {
     ///
     /// # Errors
     /// As for [`StoreReader::open`].
+    #[doc(hidden)]
     pub fn open_on(disk: impl Disk, options: ReadOptions) -> Result<Self, Error> {
         let mut removed = Vec::new();
         let opening = options.opening();

@@ -4,6 +4,7 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
+use hamdex::Fingerprint;
 use hamdex::{Codec, Design};
 use hamdex_store::disk::{Disk, RealDisk};
 use hamdex_store::internals::log::{LogWriter, replay};
@@ -11,7 +12,7 @@ use hamdex_store::internals::manifest::{
     Manifest, ManifestFile, RemovalsEntry, SegmentEntry, Written, read, to_text,
 };
 use hamdex_store::internals::removals;
-use hamdex_store::{Fingerprint, Identity, Operation, StoreId};
+use hamdex_store::{Identity, Operation, StoreId};
 use roaring::RoaringTreemap;
 
 use crate::common::Batch;

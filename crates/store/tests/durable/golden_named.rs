@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use hamdex::Codec;
 use hamdex_store::disk::{Disk, RealDisk};
+use hamdex_store::internals::Name;
 use hamdex_store::internals::log::{LogWriter, replay};
 use hamdex_store::internals::manifest::{Manifest, ManifestFile, Written, read};
-use hamdex_store::{Batch, Identity, Name, Operation, StoreReader};
+use hamdex_store::{Batch, Identity, Operation, StoreReader};
 
 use crate::golden::{STORE, compare, golden, is_blessing};
 

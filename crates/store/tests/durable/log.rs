@@ -1,8 +1,10 @@
 //! Logs: batches are read as they were written, and damage is reported with its offset.
 
+use hamdex::Fingerprint;
 use hamdex_store::disk::{Disk, SimulatedDisk};
+use hamdex_store::internals::Name;
 use hamdex_store::internals::log::{LogWriter, Position, Sealed, replay};
-use hamdex_store::{Error, Fingerprint, Identity, Name, Operation, StoreId};
+use hamdex_store::{Error, Identity, Operation, StoreId};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hamdex::Fingerprint;
 use hamdex::{BuildOptions, Builder, OpenOptions, RECIPE_KEY};
 use hamdex_store::disk::{Disk, SimulatedDisk};
 use hamdex_store::internals::log::{LogWriter, Position, replay};
@@ -10,8 +11,7 @@ use hamdex_store::internals::manifest::{
 };
 use hamdex_store::internals::removals;
 use hamdex_store::{
-    CreateOptions, Error, Fingerprint, Identity, Operation, ReadOptions, Store, StoreId, StoreOptions,
-    StoreReader,
+    CreateOptions, Error, Identity, Operation, ReadOptions, Store, StoreId, StoreOptions, StoreReader,
 };
 use roaring::RoaringTreemap;
 
@@ -369,7 +369,7 @@ fn fresh_log(change: fn(&mut [u8])) -> Edit {
     })
 }
 
-/// Removals of one container of runs, each a first number and the number of those that follow, with a count in the
+/// Removals of one container of runs, each a first number and the number of its successors, with a count in the
 /// header of the container.
 fn runs(runs: &'static [(u16, u16)], count: u16) -> Edit {
     Box::new(move |disk| {

@@ -5,7 +5,8 @@ use std::thread;
 
 use hamdex::VerifyOptions;
 use hamdex_store::disk::{Disk, Failure, SimulatedDisk, Survival};
-use hamdex_store::{Error, Operation, Store, backup, backup_on};
+use hamdex_store::internals::backup_on;
+use hamdex_store::{Error, Operation, Store, backup};
 
 use crate::common::{Chance, Model, assert_same, shape, tiny};
 

@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use std::ops::{Bound, ControlFlow, RangeBounds};
 
 use hamdex::BatchOptions;
-use hamdex_store::{CreateOptions, Fingerprint, Operation, Snapshot, StoreOptions};
+use hamdex::Fingerprint;
+use hamdex_store::{CreateOptions, Operation, Snapshot, StoreOptions};
 
 pub(crate) use chance::Chance;
 

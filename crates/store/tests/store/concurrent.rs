@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use hamdex_store::{Fingerprint, Inserted, Operation, Store};
+use hamdex::Fingerprint;
+use hamdex_store::{Inserted, Operation, Store};
 
 use crate::common::{Chance, Model, assert_same, shape, tiny};
 

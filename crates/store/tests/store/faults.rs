@@ -1,8 +1,9 @@
 //! Failing operations of the disk, and damaged bytes.
 
 use hamdex::VerifyOptions;
+use hamdex_store::disk::Disk;
 use hamdex_store::disk::{Failure, SimulatedDisk, Survival};
-use hamdex_store::{Disk, Error, Store};
+use hamdex_store::{Error, Store};
 
 use crate::common::{Chance, Model, assert_same, seeds, shape, step, tiny};
 

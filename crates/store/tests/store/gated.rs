@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
 use hamdex::Mapping;
-use hamdex_store::Disk;
+use hamdex_store::disk::Disk;
 use hamdex_store::disk::{DiskFile, DiskLock, SimulatedDisk};
 
 /// A simulated disk with a gate before the files of one directory.

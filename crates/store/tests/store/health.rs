@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use hamdex::VerifyOptions;
 use hamdex_store::disk::{Failure as DiskFailure, SimulatedDisk, Survival};
-use hamdex_store::{Durability, Error, Event, Merges, Operation, Remedy, Snapshot, Store, StoreReader, Work};
+use hamdex_store::health::{Event, Merges, Remedy, Work};
+use hamdex_store::{Durability, Error, Operation, Snapshot, Store, StoreReader};
 
 use crate::common::{Chance, Model, assert_same, shape, tiny};
 use crate::gated::GatedDisk;

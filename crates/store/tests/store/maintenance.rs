@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use hamdex::{
     BuildError, BuildOptions, Builder, Category, Design, Phase, Progress, ReadErrorKind, VerifyOptions,
 };
-use hamdex_store::{Durability, Error, Operation, Store, repair_with};
+use hamdex_store::{Durability, Error, Operation, Store, backup_with, repair_with};
 
 use crate::common::{Chance, Model, assert_same, shape, tiny};
 
@@ -276,6 +276,29 @@ fn an_ingestion_reports_its_progress_and_can_be_cancelled() {
     assert!(phases.lock().unwrap().contains(&Phase::Verify));
     model.0.insert((0x00ff, 7));
     assert_same(&store.snapshot(), &model, &[0x00ff], true);
+}
+
+#[test]
+fn a_backup_reports_its_progress_and_can_be_cancelled() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, copy) = (directory.path().join("s"), directory.path().join("copy"));
+    let (store, model, _) = filled(&path, 15);
+    let stopped = store.backup_with(&copy, |_| ControlFlow::Break(())).unwrap_err();
+    assert_eq!(stopped.category(), Category::Stopped, "{stopped}");
+    // All is copied but the last bytes of the logs.
+    let almost_all = |progress: Progress| match progress.total {
+        Some(total) if progress.done < total => ControlFlow::Continue(()),
+        _ => ControlFlow::Break(()),
+    };
+    let stopped = backup_with(&path, &copy, almost_all).unwrap_err();
+    assert_eq!(stopped.category(), Category::Stopped, "{stopped}");
+    assert!(!copy.exists(), "a cancelled copy is removed");
+    let (phases, report) = reported();
+    backup_with(&path, &copy, report).unwrap();
+    let phases = phases.lock().unwrap();
+    assert!(phases.len() > 2 && phases.iter().all(|phase| *phase == Phase::Copy), "{phases:?}");
+    let copied = Store::<u64>::open(&copy, tiny()).unwrap();
+    assert_same(&copied.snapshot(), &model, &[0], true);
 }
 
 #[test]

@@ -5,7 +5,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hamdex_store::disk::SimulatedDisk;
-use hamdex_store::{Durability, Error, Merges, Operation, Pressure, Store, StoreOptions};
+use hamdex_store::health::{Merges, Pressure};
+use hamdex_store::{Durability, Error, Operation, Store, StoreOptions};
 
 use crate::common::{Chance, Model, assert_same, shape, tiny};
 use crate::gated::GatedDisk;

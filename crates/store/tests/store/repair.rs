@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use hamdex::VerifyOptions;
 use hamdex_store::disk::{Disk, Failure, SimulatedDisk, Survival};
-use hamdex_store::{Error, Operation, Repaired, RepairedFile, Store, repair_on};
+use hamdex_store::internals::repair_on;
+use hamdex_store::{Error, Operation, Repaired, RepairedFile, Store};
 
 use crate::common::{Chance, Model, seeds, shape, step, tiny};
 

@@ -1,4 +1,4 @@
-//! What the Python package does, done in Rust: `beside_rust.py` runs both in turns.
+//! The work of the Python package in Rust: `beside_rust.py` runs both in turns.
 //!
 //! Prints the seconds that one piece of work takes, and the processor's, without reading what it works on.
 

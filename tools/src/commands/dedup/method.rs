@@ -37,7 +37,7 @@ pub(super) struct Options {
     keep: Kept,
 }
 
-/// How near-duplicates form clusters.
+/// The ways in which near-duplicates form clusters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Clusters {
     /// Each document is a near-duplicate of the kept one

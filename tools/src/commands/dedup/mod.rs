@@ -21,7 +21,8 @@ use bytesize::ByteSize;
 use hamdex::Fingerprint;
 use hamdex_any::{AnySet, for_width};
 use hamdex_atomic_file::AtomicFile;
-use hamdex_documents::{Dedup, RECIPE_KEY, TableFormat};
+use hamdex_documents::tables::TableFormat;
+use hamdex_documents::{Dedup, RECIPE_KEY};
 use hamdex_simhash::{Fingerprinter, Lists, Recipe};
 use indicatif::ProgressBar;
 

@@ -6,7 +6,8 @@ use std::path::Path;
 use clap::ValueEnum;
 use hamdex::Fingerprint;
 use hamdex_atomic_file::AtomicFile;
-use hamdex_documents::{Clusters, Rows, TableFormat, write_json};
+use hamdex_documents::Clusters;
+use hamdex_documents::tables::{Rows, TableFormat, write_json};
 
 use crate::commands::dedup::known::{self, Against};
 use crate::documents::report::plain;

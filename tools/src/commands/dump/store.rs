@@ -4,7 +4,10 @@ use std::io::Write;
 use std::path::Path;
 
 use hamdex::Fingerprint;
-use hamdex_store::{Identity, Inspected, SegmentEntry, StoreReader, StoreStats, WrittenBytes};
+use hamdex_store::inspect::Inspected;
+use hamdex_store::inspect::SegmentEntry;
+use hamdex_store::inspect::Written as WrittenBytes;
+use hamdex_store::{Identity, StoreReader, StoreStats};
 use indicatif::{HumanBytes, HumanCount};
 use serde_json::{Value, json};
 

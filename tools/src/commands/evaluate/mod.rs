@@ -2,8 +2,9 @@
 //!
 //! - [`truth`]: the known near-duplicates
 //! - [`clusters`]: the clusters of `hamdex dedup`
-//! - [`table`]: the output
+//! - [`table`], [`chart`]: the output
 
+mod chart;
 mod clusters;
 mod memory;
 mod table;
@@ -17,9 +18,10 @@ use std::time::Instant;
 use hamdex::Fingerprint;
 use hamdex_any::for_width;
 use hamdex_documents::TooShort;
-use hamdex_simhash::evaluate::{Curve, Score, by_distance, by_longest_sentences, by_resemblance, svg_chart};
+use hamdex_simhash::evaluate::{Score, by_distance, by_longest_sentences, by_resemblance};
 use hamdex_simhash::{Fingerprinter, Lists, Recipe};
 
+use crate::commands::evaluate::chart::{Curve, svg_chart};
 use crate::commands::evaluate::table::{Method, Report};
 use crate::documents::inputs::Inputs;
 use crate::documents::recipe::{self, usage};
@@ -162,7 +164,6 @@ fn evaluate<F: Fingerprint>(args: &Args, recipe: &Recipe, lists: Lists) -> Resul
 fn picture(recipe: &str, simhash: &Method) -> String {
     let curve = |name: &str, dashed, share: fn(&Score) -> Option<f64>| Curve {
         name: format!("{name}, {recipe}"),
-        series: 0,
         dashed,
         points: simhash.scores.iter().map(|(distance, score)| (f64::from(*distance), share(score))).collect(),
     };

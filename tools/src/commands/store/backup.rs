@@ -1,10 +1,11 @@
 //! `hamdex store backup`: a consistent copy of a store.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::failure::Failure;
 use crate::messages;
-use crate::progress;
+use crate::progress::Phases;
 
 /// Copy a store to another directory, also while another process writes to it.
 ///
@@ -29,9 +30,9 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    let bar = progress::of_work("Copying");
-    let outcome = hamdex_store::backup(&args.store, &args.target);
-    bar.finish_and_clear();
+    let phases = Arc::new(Phases::default());
+    let outcome = hamdex_store::backup_with(&args.store, &args.target, phases.reporter());
+    phases.finish();
     outcome?;
     messages::summary(format_args!("{}: copied to {}", args.store.display(), args.target.display()));
     Ok(())

@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use clap::ValueEnum;
 use hamdex::Fingerprint;
-use hamdex_store::{Durability, Identity, Manifest, Store, StoreOptions};
+use hamdex_store::inspect::Manifest;
+use hamdex_store::{Durability, Identity, Store, StoreOptions};
 use serde::Serialize;
 
 use crate::commands::store::inserter::{InsertMode, Inserter};

@@ -27,7 +27,7 @@ use std::io::Write;
 use std::path::Path;
 
 use clap::Subcommand;
-use hamdex_store::Manifest;
+use hamdex_store::inspect::Manifest;
 use serde::Serialize;
 
 use crate::failure::Failure;

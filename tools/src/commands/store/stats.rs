@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use hamdex::Fingerprint;
-use hamdex_store::{Health, Manifest, StoreReader, StoreStats};
+use hamdex_store::inspect::Manifest;
+use hamdex_store::{Health, StoreReader, StoreStats};
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
 
@@ -88,7 +89,7 @@ struct Failing {
 impl Writing {
     fn of(health: Health) -> Self {
         let seconds = |time: SystemTime| time.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
-        let failing = |failure: hamdex_store::Failure| Failing {
+        let failing = |failure: hamdex_store::health::Failure| Failing {
             work: failure.work.to_string(),
             since: seconds(failure.since),
             attempts: failure.attempts,

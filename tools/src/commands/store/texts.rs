@@ -6,7 +6,7 @@ use std::time::Instant;
 use hamdex::{Fingerprint, RECIPE_KEY};
 use hamdex_documents::{Document, TooShort};
 use hamdex_simhash::{Fingerprinter, Outcome};
-use hamdex_store::Manifest;
+use hamdex_store::inspect::Manifest;
 
 use crate::commands::store::inserter::Inserter;
 use crate::documents::inputs::Reading;

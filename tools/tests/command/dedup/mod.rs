@@ -113,7 +113,7 @@ fn short_texts_are_together_only_when_equal() {
     let text = scratch.output(&["dedup", "in.jsonl", "--json", "--distance", "8"]);
     assert_eq!(clusters(&text), [["d0", "d2"], ["d5", "d6"]]);
     assert!(messages(&scratch, &["dedup", "in.jsonl", "-k", "3"]).contains("8 too short"));
-    // Where texts are compared, none is too short, and punctuation does not count beside words.
+    // If texts are compared, none is too short, and punctuation does not count next to words.
     scratch
         .write("near.jsonl", [json_line("a", "Page not found"), json_line("b", "page, not found!")].concat());
     assert_eq!(clusters(&scratch.output(&["dedup", "near.jsonl", "--json"])), [["a", "b"]]);

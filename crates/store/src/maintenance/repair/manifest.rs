@@ -17,7 +17,7 @@ use crate::segment::removals_file;
 /// Returns the width of the store, from the manifest or the readable parts of it and its copy.
 ///
 /// # Errors
-/// When the directory is no store, its version is newer, or the width is unreadable.
+/// When the directory is not a store, its version is newer, or the width is unreadable.
 pub(super) fn width_of(disk: &dyn Disk) -> Result<u32, Error> {
     match separate_damage(manifest::read(disk))? {
         Ok(manifest) => Ok(manifest.identity.width),

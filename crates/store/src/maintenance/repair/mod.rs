@@ -138,7 +138,7 @@ impl Repaired {
 /// [`Repaired::returned_pairs`] is the number of pairs that may have come back.
 ///
 /// # Errors
-/// When the directory is no store, the store is in use, or too little of the manifest and its copy is readable; when
+/// When the directory is not a store, the store is in use, or too little of the manifest and its copy is readable; when
 /// the operating system refuses an operation, other than to read bytes that the disk has lost.
 pub fn repair(path: impl AsRef<Path>) -> Result<Repaired, Error> {
     repair_on(&RealDisk::new(path))

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use indicatif::HumanCount;
 
-use crate::commands::dump::stats::escape::escape;
+use crate::escape::escape;
 
 /// Intervals between two labels of the axis below the bars.
 const INTERVALS: usize = 8;

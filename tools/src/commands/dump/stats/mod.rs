@@ -3,10 +3,9 @@
 //! - [`gather`]: the counts of fingerprints
 //! - [`text`]: the output on a terminal
 //! - [`json`]: the output as JSON
-//! - [`page`]: an HTML page; [`chart`] and [`escape`] are parts of it
+//! - [`page`]: an HTML page; [`chart`] is a part of it
 
 mod chart;
-mod escape;
 mod gather;
 mod json;
 mod page;

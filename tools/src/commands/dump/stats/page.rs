@@ -5,8 +5,8 @@ use std::path::Path;
 use indicatif::HumanCount;
 
 use crate::commands::dump::stats::chart::Chart;
-use crate::commands::dump::stats::escape::escape;
 use crate::commands::dump::stats::gather::{LEADING_BITS, Spike, Spread};
+use crate::escape::escape;
 use crate::messages::counted;
 
 /// The styles; colours follow the reader's choice of a light or a dark page.

@@ -1,6 +1,6 @@
 //! The load: each step follows from its number.
 
-#[path = "../../tests/store/chance.rs"]
+#[path = "../../store/chance.rs"]
 mod chance;
 
 use std::collections::BTreeSet;

@@ -329,7 +329,7 @@ impl Soak {
     }
 }
 
-/// The lines of a process as they come, until it ends. It never has to wait for who reads them.
+/// The lines of a process as they come, until it ends. It never has to wait for the reader.
 fn lines_of(output: ChildStdout) -> Receiver<String> {
     let (lines, received) = channel();
     std::thread::spawn(move || {

@@ -1,19 +1,18 @@
-//! Charts of scores as self-contained SVG pictures.
+//! A chart of scores as a self-contained SVG picture.
 
 use std::fmt::Write;
 
+use crate::escape::escape;
+
 /// One line of a chart.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Curve {
+pub(super) struct Curve {
     /// Its name in the legend.
-    pub name: String,
-    /// Curves of one series, such as precision and recall of one recipe, share a colour.
-    pub series: usize,
-    /// Whether it is dashed, to distinguish curves of one series.
-    pub dashed: bool,
+    pub(super) name: String,
+    /// Whether it is dashed.
+    pub(super) dashed: bool,
     /// Its points: a position on the x axis, and a share from 0 to 1. An unknown share (the precision of no reported
     /// pair) is a gap in the line.
-    pub points: Vec<(f64, Option<f64>)>,
+    pub(super) points: Vec<(f64, Option<f64>)>,
 }
 
 const WIDTH: f64 = 760.0;
@@ -26,22 +25,11 @@ const LEGEND: f64 = 470.0;
 const LEGEND_LINE: f64 = 20.0;
 /// Names longer than this need the picture's whole width.
 const LEGEND_HALF_CHARS: usize = 44;
-/// Colours that the colour-blind can distinguish (Okabe and Ito, 2008), dark enough on white.
-const COLOURS: [&str; 6] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00"];
+const COLOUR: &str = "#0072b2";
 
 /// Returns a chart of shares from 0 to 1 over whole numbers, such as precision and recall over distance. The
 /// text is escaped; the picture refers to nothing outside itself.
-///
-/// ```
-/// use hamdex_simhash::evaluate::{Curve, svg_chart};
-///
-/// let points = vec![(0.0, Some(0.5)), (1.0, Some(0.9))];
-/// let recall = Curve { name: "recall".into(), series: 0, dashed: true, points };
-/// let svg = svg_chart("Articles", "distance ≤ k", &[recall]);
-/// assert!(svg.starts_with("<svg") && svg.contains("distance ≤ k"));
-/// ```
-#[must_use]
-pub fn svg_chart(title: &str, x_label: &str, curves: &[Curve]) -> String {
+pub(super) fn svg_chart(title: &str, x_label: &str, curves: &[Curve]) -> String {
     let places = || curves.iter().flat_map(|curve| curve.points.iter().map(|&(x, _)| x));
     let (first, last) = places().fold((f64::MAX, f64::MIN), |(low, high), x| (low.min(x), high.max(x)));
     let axes = if first < last { Axes { first, last } } else { Axes { first: 0.0, last: 1.0 } };
@@ -125,11 +113,10 @@ fn draw_legend(svg: &mut String, curves: &[Curve], columns: usize) {
 }
 
 fn stroke(svg: &mut String, path: &str, curve: &Curve, thickness: f64) {
-    let colour = COLOURS[curve.series % COLOURS.len()];
     let dashes = if curve.dashed { "6 4" } else { "none" };
     writeln!(
         svg,
-        "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{thickness:.1}\" \
+        "<path d=\"{path}\" fill=\"none\" stroke=\"{COLOUR}\" stroke-width=\"{thickness:.1}\" \
          stroke-dasharray=\"{dashes}\" stroke-linejoin=\"round\"/>"
     )
     .expect("writing to a string cannot fail");
@@ -141,7 +128,7 @@ fn line(svg: &mut String, (x1, y1): (f64, f64), (x2, y2): (f64, f64), colour: &s
 }
 
 fn text(svg: &mut String, x: f64, y: f64, anchor: &str, style: &str, content: &str) {
-    let content = content.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let content = escape(content);
     writeln!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" {style}>{content}</text>")
         .expect("writing to a string cannot fail");
 }
@@ -153,14 +140,14 @@ mod tests {
     #[test]
     fn a_gap_starts_a_new_line() {
         let points = vec![(0.0, None), (1.0, Some(1.0)), (2.0, Some(0.5)), (3.0, None), (4.0, Some(0.0))];
-        let svg = svg_chart("t", "x", &[Curve { name: "c".into(), series: 0, dashed: false, points }]);
+        let svg = svg_chart("t", "x", &[Curve { name: "c".into(), dashed: false, points }]);
         let path = svg.lines().find(|line| line.starts_with("<path")).unwrap();
         assert_eq!((path.matches('M').count(), path.matches('L').count()), (2, 1), "{path}");
     }
 
     #[test]
     fn every_curve_is_in_the_legend() {
-        let curve = |name: &str| Curve { name: name.into(), series: 0, dashed: true, points: vec![] };
+        let curve = |name: &str| Curve { name: name.into(), dashed: true, points: vec![] };
         let short = svg_chart("t", "x", &[curve("one"), curve("two")]);
         let long = svg_chart("t", "x", &[curve("one"), curve(&"long".repeat(20))]);
         assert!(short.contains(">one</text>") && short.contains(">two</text>"));

@@ -29,6 +29,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/** Writes the bytes of a fingerprint of 64 bits. */
+static inline void hamdex_u64_to_bytes(uint64_t fingerprint, uint8_t bytes[8])
+{
+    for (int i = 0; i < 8; i++) {
+        bytes[i] = (uint8_t)(fingerprint >> (56 - 8 * i));
+    }
+}
+
+/** Returns the fingerprint of 64 bits that these bytes are. */
+static inline uint64_t hamdex_u64_of_bytes(const uint8_t bytes[8])
+{
+    uint64_t fingerprint = 0;
+    for (int i = 0; i < 8; i++) {
+        fingerprint = fingerprint << 8 | bytes[i];
+    }
+    return fingerprint;
+}
+
 
 /**
  * The version of the functions and structures of this header. It grows when one of them is changed or removed, and
@@ -1023,21 +1041,3 @@ hamdex_status hamdex_store_remove_names(const struct hamdex_store *store,
 #endif  // __cplusplus
 
 #endif  /* HAMDEX_H */
-
-/** Writes the bytes of a fingerprint of 64 bits. */
-static inline void hamdex_u64_to_bytes(uint64_t fingerprint, uint8_t bytes[8])
-{
-    for (int i = 0; i < 8; i++) {
-        bytes[i] = (uint8_t)(fingerprint >> (56 - 8 * i));
-    }
-}
-
-/** Returns the fingerprint of 64 bits that these bytes are. */
-static inline uint64_t hamdex_u64_of_bytes(const uint8_t bytes[8])
-{
-    uint64_t fingerprint = 0;
-    for (int i = 0; i < 8; i++) {
-        fingerprint = fingerprint << 8 | bytes[i];
-    }
-    return fingerprint;
-}

@@ -23,6 +23,7 @@ pub(super) fn listing(header: &str) -> Vec<String> {
     let mut declarations = Vec::new();
     let mut text = String::new();
     for line in code.lines() {
+        let line = line.split_once("//").map_or(line, |(code, _)| code);
         match line.trim() {
             define if define.starts_with("#define HAMDEX_") => {
                 let words: Vec<&str> = define.split_whitespace().collect();

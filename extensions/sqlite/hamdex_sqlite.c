@@ -529,7 +529,7 @@ static sqlite3_module module = {
 
 /* ---- hamdex_build(path, fingerprint, id) ---- */
 
-/* What an aggregate has collected. */
+/* The rows that an aggregate has collected. */
 typedef struct {
     char *path;
     int fingerprint_bytes;

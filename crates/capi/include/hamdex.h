@@ -146,7 +146,7 @@ typedef struct hamdex_error {
      */
     int32_t os_code;
     /**
-     * What happened, and often what to do about it: one line in UTF-8 with a zero byte behind it.
+     * The cause, and often the remedy: one line in UTF-8 with a zero byte behind it.
      */
     const char *message;
     /**
@@ -960,7 +960,7 @@ hamdex_status hamdex_store_get_stats(const struct hamdex_store *store,
  *
  * Ownership: nothing is kept.
  *
- * Threads: any. Those that write at the same time share a sync.
+ * Threads: any. Writers that wait at the same time share a sync.
  *
  * Errors: `HAMDEX_INPUT` for records that do not fit the store, `HAMDEX_UNAVAILABLE`, `HAMDEX_SYSTEM`, `HAMDEX_MEMORY`,
  * `HAMDEX_USAGE`, `HAMDEX_MISUSE`; nothing was inserted then.

@@ -1,12 +1,12 @@
 //! The C library of hamdex: `include/hamdex.h` is written from these sources, and is its documentation.
 //!
 //! - `edge/`: all `unsafe` code: arguments and handles from C, and panics, which go no further
-//! - [`status`], [`failure`], [`error`]: how a call fails
-//! - [`options`], [`records`], [`matches`]: data in, and data out
-//! - [`set`], [`search`], [`batch`], [`pairs`]: queries
-//! - [`store`], [`write`](mod@write), [`build`]: what changes a set, or makes one
+//! - `status`, `failure`, `error`: how a call fails
+//! - `options`, `records`, `matches`: data in, and data out
+//! - `set`, `search`, `batch`, `pairs`: queries
+//! - `store`, `write`, `build`: what changes a set, or makes one
 //!
-//! Every exported function makes a [`Caller`](edge::Caller) and does its work in [`Caller::run`](edge::Caller::run).
+//! Every exported function makes a `Caller` and does its work in `Caller::run`.
 
 // Names and types are those of the header.
 #![allow(non_camel_case_types, unreachable_pub, reason = "they are public in C, under these names")]

@@ -91,7 +91,7 @@ impl Wanted {
         })
     }
 
-    /// What a set has, all of it.
+    /// Everything that a set has.
     pub(crate) fn all_of(description: &Description) -> Self {
         match (description.has_ids, description.has_names) {
             (_, true) => Self::Names,

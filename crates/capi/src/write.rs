@@ -110,7 +110,7 @@ fn remove<F: Fingerprint>(
 ///
 /// Ownership: nothing is kept.
 ///
-/// Threads: any. Those that write at the same time share a sync.
+/// Threads: any. Writers that wait at the same time share a sync.
 ///
 /// Errors: `HAMDEX_INPUT` for records that do not fit the store, `HAMDEX_UNAVAILABLE`, `HAMDEX_SYSTEM`, `HAMDEX_MEMORY`,
 /// `HAMDEX_USAGE`, `HAMDEX_MISUSE`; nothing was inserted then.

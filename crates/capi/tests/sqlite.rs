@@ -46,7 +46,7 @@ impl Extension {
         self.directory.path().join(name)
     }
 
-    /// What the shell prints for statements.
+    /// The output of the shell for statements.
     fn output(&self, sql: &str) -> String {
         let mut shell = Command::new("sqlite3")
             .args(["-batch", ":memory:"])

@@ -14,7 +14,7 @@ pub struct hamdex_error {
     pub status: hamdex_status,
     /// The number of the error of the operating system (`errno`, or that of Windows); 0 if there is none.
     pub os_code: i32,
-    /// What happened, and often what to do about it: one line in UTF-8 with a zero byte behind it.
+    /// The cause, and often the remedy: one line in UTF-8 with a zero byte behind it.
     pub message: *const c_char,
     /// Its length, in bytes, without the zero byte.
     pub message_length: u64,

@@ -1,4 +1,4 @@
-//! What a careful program in C does: every call with an error, and everything closed.
+//! The habits of a careful program in C: every call with an error, and everything closed.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::path::Path;

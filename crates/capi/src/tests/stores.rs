@@ -25,7 +25,7 @@ fn options() -> hamdex_store_options {
     hamdex_store_options {
         durability: durability.as_ptr().cast(),
         durability_length: durability.len(),
-        // What a test compacts has not been merged before.
+        // The segments that a test compacts have not been merged before.
         flags: HAMDEX_NO_MERGES,
         ..hamdex_store_options::default()
     }

@@ -17,7 +17,7 @@ pub(crate) fn run(command: &mut Command) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// What a program has written.
+/// Everything that a program has written.
 pub(crate) fn both(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     text(&output.stdout) + &text(&output.stderr)

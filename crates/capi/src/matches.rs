@@ -138,12 +138,17 @@ impl Columns {
         self.wanted = wanted;
         self.fingerprints.clear();
         self.distances.clear();
-        self.ids.clear();
-        self.parts.clear();
-        self.names.clear();
-        for starts in [&mut self.query_starts, &mut self.id_starts, &mut self.name_starts] {
-            starts.clear();
-            starts.push(0);
+        self.query_starts.clear();
+        self.query_starts.push(0);
+        // Most queries ask for no ids, whose columns then stay as they were.
+        if wanted != Wanted::Matches {
+            self.ids.clear();
+            self.parts.clear();
+            self.names.clear();
+            for starts in [&mut self.id_starts, &mut self.name_starts] {
+                starts.clear();
+                starts.push(0);
+            }
         }
     }
 
@@ -209,7 +214,7 @@ impl Columns {
         hamdex_matches {
             queries: self.query_starts.len() as u64 - 1,
             count: self.distances.len() as u64,
-            ids_count: self.ids.len() as u64,
+            ids_count: if self.wanted == Wanted::Matches { 0 } else { self.ids.len() as u64 },
             query_starts: self.query_starts.as_ptr(),
             fingerprints: self.fingerprints.as_ptr(),
             distances: self.distances.as_ptr(),

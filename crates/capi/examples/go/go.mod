@@ -1,0 +1,3 @@
+module hamdex/examples/near
+
+go 1.19

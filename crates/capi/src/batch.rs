@@ -1,0 +1,101 @@
+//! Many queries at once.
+#![expect(unsafe_code, reason = "functions that are exported to C")]
+
+use std::ops::ControlFlow;
+use std::ptr;
+
+use hamdex::Match;
+use hamdex_any::{AnySet, for_width};
+
+use crate::edge::{Caller, hamdex_error};
+use crate::failure::Failure;
+use crate::fingerprint::check_length;
+use crate::matches::{Columns, Wanted, give, hamdex_matches, widen};
+use crate::options::{Work, hamdex_work};
+use crate::records::{fingerprints, numbers};
+use crate::set::{get, hamdex_set};
+use crate::status::hamdex_status;
+
+/// The number of matches whose ids are looked up together.
+const IDS_AT_ONCE: usize = 4096;
+
+/// Answers queries that are given as bytes.
+fn answer<F: hamdex::Fingerprint>(
+    any: &AnySet,
+    queries: &[u8],
+    distance: u32,
+    limit: u64,
+    wanted: Wanted,
+    work: &Work,
+) -> Result<Columns, Failure> {
+    let set = any.typed::<F>().ok_or_else(|| Failure::input("the set has another width"))?;
+    let queries: Vec<F> = numbers(queries)?;
+    let mut columns = Columns::new(F::BYTES, wanted);
+    let mut found: Vec<Match<F>> = Vec::new();
+    let mut failure = None;
+    let mut collect = |matches: &[Match<F>]| {
+        columns.extend(matches.iter().map(widen))?;
+        columns.end_query()?;
+        if wanted != Wanted::Matches {
+            found.try_reserve(matches.len())?;
+            found.extend_from_slice(matches);
+        }
+        Ok::<_, Failure>(())
+    };
+    let distance = distance.min(F::BITS);
+    let _ =
+        set.visit_batch(&queries, distance, &work.batch(limit), &mut |_, matches| match collect(matches) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(refused) => {
+                failure = Some(refused);
+                ControlFlow::Break(())
+            }
+        })?;
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    let mut searcher = set.open_searcher();
+    for found in found.chunks(IDS_AT_ONCE) {
+        searcher.ids_of(found)?.into_iter().try_for_each(|ids| columns.push_ids(any, ids))?;
+    }
+    Ok(columns)
+}
+
+/// Answers many queries together, which is several times as fast as one after the other: for each of `count` queries the
+/// fingerprints within `distance` bits, the `limit` nearest, or all if `limit` is 0. `queries` has `query_bytes` bytes per
+/// query, as many as the fingerprints of the set. `flags` are 0, or of `HAMDEX_IDS` and `HAMDEX_NAMES`. `work` may be null.
+///
+/// Ownership: `*matches` are the caller's, who frees them with `hamdex_matches_free`.
+///
+/// Threads: any; it uses several.
+///
+/// Errors: `HAMDEX_INPUT` for queries of another width, `HAMDEX_DAMAGED`, `HAMDEX_STOPPED`, `HAMDEX_MEMORY`,
+/// `HAMDEX_SYSTEM`, `HAMDEX_USAGE`, `HAMDEX_MISUSE`; `*matches` is null then.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hamdex_set_batch(
+    set: *const hamdex_set,
+    queries: *const u8,
+    query_bytes: usize,
+    count: u64,
+    distance: u32,
+    limit: u64,
+    flags: u32,
+    work: *const hamdex_work,
+    matches: *mut *const hamdex_matches,
+    error: *mut *mut hamdex_error,
+) -> hamdex_status {
+    // SAFETY: the caller keeps the contract of the header.
+    let caller = unsafe { Caller::new(error) };
+    caller.run(|caller| {
+        let mut place = caller.out("the place for the matches", matches)?;
+        place.write(ptr::null());
+        let set = get(caller, set)?;
+        let width = set.description().width;
+        check_length(query_bytes, width as usize / 8)?;
+        let queries = fingerprints(caller, queries, count, query_bytes)?;
+        let (wanted, work) = (Wanted::of_flags(flags)?, Work::of(caller, work)?);
+        let columns = for_width!(width, F => answer::<F>(&set, queries, distance, limit, wanted, &work))?;
+        place.write(give(columns));
+        Ok(())
+    })
+}

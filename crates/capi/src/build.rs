@@ -1,0 +1,160 @@
+//! Index files from arrays.
+#![expect(unsafe_code, reason = "functions that are exported to C")]
+
+use std::ffi::c_char;
+use std::path::Path;
+use std::ptr;
+
+use hamdex::{BuildOptions, Builder, Codec, Design, Fingerprint};
+use hamdex_any::for_width;
+
+use crate::edge::{Caller, Versioned, hamdex_error};
+use crate::failure::Failure;
+use crate::options::{Work, check_flags, hamdex_work};
+use crate::records::{Labels, Records, hamdex_records};
+use crate::status::hamdex_status;
+
+/// Replace an existing file: for `hamdex_build`.
+pub const HAMDEX_OVERWRITE: u32 = 1;
+
+/// Options of an index file. All zero but `size` are the defaults, as is a null pointer to them.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct hamdex_build_options {
+    /// `sizeof(hamdex_build_options)`.
+    pub size: usize,
+    /// The distance of most queries, in bits; 0 for the default, 3. Any other is answered exactly, too.
+    pub distance: u32,
+    /// `HAMDEX_OVERWRITE`, or 0.
+    pub flags: u32,
+    /// The name of a design, such as "halves"; null for the one that suits the number of fingerprints.
+    pub design: *const c_char,
+    /// Its length, in bytes.
+    pub design_length: usize,
+    /// The name of a codec: "huffman" for size, "elias-fano" for speed; null for the default.
+    pub codec: *const c_char,
+    /// Its length, in bytes.
+    pub codec_length: usize,
+}
+
+// SAFETY: numbers and pointers, all of which may be zero.
+unsafe impl Versioned for hamdex_build_options {
+    const LEAST_SIZE: usize = size_of::<Self>();
+}
+
+impl Default for hamdex_build_options {
+    fn default() -> Self {
+        Self {
+            size: size_of::<Self>(),
+            distance: 0,
+            flags: 0,
+            design: ptr::null(),
+            design_length: 0,
+            codec: ptr::null(),
+            codec_length: 0,
+        }
+    }
+}
+
+/// The distance of a set unless another is given.
+pub(crate) const DEFAULT_DISTANCE: u32 = 3;
+
+/// A distance of options, where 0 is the default.
+pub(crate) fn distance_of(given: u32) -> u32 {
+    if given == 0 { DEFAULT_DISTANCE } else { given }
+}
+
+/// The codec of this name, if there is a name.
+pub(crate) fn codec_of(
+    caller: &Caller,
+    name: *const c_char,
+    length: usize,
+) -> Result<Option<Codec>, Failure> {
+    if name.is_null() {
+        return Ok(None);
+    }
+    let name = caller.text("the codec", name, length)?;
+    name.parse().map(Some).map_err(|_| {
+        let names: Vec<&str> = Codec::ALL.iter().map(|codec| codec.name()).collect();
+        Failure::usage(format!("there is no codec {name:?}; there are: {}", names.join(", ")))
+    })
+}
+
+/// The design of this name, if there is a name.
+pub(crate) fn design_of(
+    caller: &Caller,
+    name: *const c_char,
+    length: usize,
+) -> Result<Option<&str>, Failure> {
+    if name.is_null() { Ok(None) } else { caller.text("the design", name, length).map(Some) }
+}
+
+fn build<F: Fingerprint>(
+    path: &Path,
+    records: &Records<'_>,
+    given: &hamdex_build_options,
+    (design, codec): (Option<&str>, Option<Codec>),
+    work: &Work,
+) -> Result<(), Failure> {
+    let fingerprints: Vec<F> = records.fingerprints()?;
+    let distance = distance_of(given.distance);
+    let mut options = BuildOptions::<F>::new().distance(distance);
+    if let Some(name) = design {
+        options = options.design(Design::named(name, distance)?);
+    }
+    if let Some(codec) = codec {
+        options = options.codec(codec);
+    }
+    let options = options
+        .overwrite(given.flags & HAMDEX_OVERWRITE != 0)
+        .ids(matches!(records.labels, Labels::Ids(_)))
+        .names(matches!(records.labels, Labels::Names(_)));
+    let mut builder = Builder::with_options(path, work.build(options))?;
+    match &records.labels {
+        Labels::None => fingerprints.into_iter().try_for_each(|fingerprint| builder.push(fingerprint))?,
+        Labels::Ids(ids) => {
+            let mut pairs = fingerprints.into_iter().zip(*ids);
+            pairs.try_for_each(|(fingerprint, &id)| builder.push_with_id(fingerprint, id))?;
+        }
+        Labels::Names(names) => {
+            for (id, (fingerprint, name)) in (0..).zip(fingerprints.into_iter().zip(names)) {
+                builder.push_with_id(fingerprint, id)?;
+                builder.push_name(id, name)?;
+            }
+        }
+    }
+    builder.finish()?;
+    Ok(())
+}
+
+/// Builds an index file of fingerprints, in any order, with ids, with names, or without. `options` and `work` may be null.
+/// The file appears under its name when it is complete and durable, or not at all.
+///
+/// Ownership: nothing is kept.
+///
+/// Threads: any; it uses several.
+///
+/// Errors: `HAMDEX_EXISTS` if there is a file and `HAMDEX_OVERWRITE` is not set, `HAMDEX_INPUT`, `HAMDEX_SYSTEM` as for a
+/// full disk, `HAMDEX_NOT_DURABLE`, `HAMDEX_STOPPED`, `HAMDEX_MEMORY`, `HAMDEX_USAGE`, `HAMDEX_MISUSE`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hamdex_build(
+    path: *const c_char,
+    path_length: usize,
+    records: *const hamdex_records,
+    options: *const hamdex_build_options,
+    work: *const hamdex_work,
+    error: *mut *mut hamdex_error,
+) -> hamdex_status {
+    // SAFETY: the caller keeps the contract of the header.
+    let caller = unsafe { Caller::new(error) };
+    caller.run(|caller| {
+        let path = caller.path(path, path_length)?;
+        let records = Records::of(caller, records)?;
+        let given = caller.options("the options", options)?;
+        check_flags(given.flags, HAMDEX_OVERWRITE)?;
+        let design = design_of(caller, given.design, given.design_length)?;
+        let codec = codec_of(caller, given.codec, given.codec_length)?;
+        let work = Work::of(caller, work)?;
+        for_width!(records.fingerprint_bytes * 8, F => build::<F>(path, &records, &given, (design, codec), &work))
+    })
+}

@@ -1,0 +1,283 @@
+//! Results.
+#![expect(unsafe_code, reason = "functions that are exported to C")]
+
+use std::ffi::c_char;
+use std::ptr;
+
+use hamdex::{Description, Match, MatchIds};
+use hamdex_any::{AnyFingerprint, AnyMatch, AnySet};
+
+use crate::edge::{Caller, Kind, Pool, Shell};
+use crate::failure::Failure;
+use crate::fingerprint::{MAX_BYTES, to_bytes};
+use crate::options::{HAMDEX_IDS, HAMDEX_NAMES, check_flags};
+use crate::status::hamdex_status;
+
+/// The answers to one query or several, in columns. Everything in it belongs to the library and is read only.
+///
+/// The matches of query q are those from `query_starts[q]` up to `query_starts[q + 1]`, nearest first, then by
+/// fingerprint. If ids were asked for, those of match m are the ones from `id_starts[m]` up to `id_starts[m + 1]`; if names
+/// were, that of id i are the bytes of `names` from `name_starts[i]` up to `name_starts[i + 1]`.
+#[repr(C)]
+pub struct hamdex_matches {
+    /// The number of queries.
+    pub queries: u64,
+    /// The number of matches.
+    pub count: u64,
+    /// The number of ids.
+    pub ids_count: u64,
+    /// Where the matches of each query begin, and where those of the last end: `queries` + 1 numbers.
+    pub query_starts: *const u64,
+    /// The fingerprints of the matches, `fingerprint_bytes` bytes each, the most significant first.
+    pub fingerprints: *const u8,
+    /// The Hamming distance of each match to its query.
+    pub distances: *const u32,
+    /// Where the ids of each match begin, and where those of the last end: `count` + 1 numbers; null if no ids were asked
+    /// for.
+    pub id_starts: *const u64,
+    /// The ids.
+    pub ids: *const u64,
+    /// The number of the part of the set that each id is stored in: of a shard; 0 in a set of one part. Parts of which ids
+    /// have names number their ids independently.
+    pub parts: *const u32,
+    /// Where the name of each id begins, and where the last ends: `ids_count` + 1 numbers; null if no names were asked
+    /// for. Without names in the set, all are empty.
+    pub name_starts: *const u64,
+    /// The names.
+    pub names: *const c_char,
+    /// The bytes of a fingerprint.
+    pub fingerprint_bytes: u32,
+    /// Zero.
+    pub reserved: u32,
+}
+
+impl Default for hamdex_matches {
+    fn default() -> Self {
+        Self {
+            queries: 0,
+            count: 0,
+            ids_count: 0,
+            query_starts: ptr::null(),
+            fingerprints: ptr::null(),
+            distances: ptr::null(),
+            id_starts: ptr::null(),
+            ids: ptr::null(),
+            parts: ptr::null(),
+            name_starts: ptr::null(),
+            names: ptr::null(),
+            fingerprint_bytes: 0,
+            reserved: 0,
+        }
+    }
+}
+
+/// The labels of matches that the caller wants.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    Matches,
+    Ids,
+    Names,
+}
+
+impl Wanted {
+    pub(crate) fn of_flags(flags: u32) -> Result<Self, Failure> {
+        check_flags(flags, HAMDEX_IDS | HAMDEX_NAMES)?;
+        Ok(if flags & HAMDEX_NAMES != 0 {
+            Self::Names
+        } else if flags & HAMDEX_IDS != 0 {
+            Self::Ids
+        } else {
+            Self::Matches
+        })
+    }
+
+    /// Everything that a set has.
+    pub(crate) fn all_of(description: &Description) -> Self {
+        match (description.has_ids, description.has_names) {
+            (_, true) => Self::Names,
+            (true, false) => Self::Ids,
+            (false, false) => Self::Matches,
+        }
+    }
+}
+
+/// Results as they are collected.
+pub(crate) struct Columns {
+    fingerprint_bytes: usize,
+    wanted: Wanted,
+    query_starts: Vec<u64>,
+    fingerprints: Vec<u8>,
+    distances: Vec<u32>,
+    id_starts: Vec<u64>,
+    ids: Vec<u64>,
+    parts: Vec<u32>,
+    name_starts: Vec<u64>,
+    names: Vec<u8>,
+}
+
+impl Columns {
+    pub(crate) fn new(fingerprint_bytes: usize, wanted: Wanted) -> Self {
+        let mut columns = Self {
+            fingerprint_bytes,
+            wanted,
+            query_starts: Vec::new(),
+            fingerprints: Vec::new(),
+            distances: Vec::new(),
+            id_starts: Vec::new(),
+            ids: Vec::new(),
+            parts: Vec::new(),
+            name_starts: Vec::new(),
+            names: Vec::new(),
+        };
+        columns.clear(wanted);
+        columns
+    }
+
+    /// Empties the columns, and keeps their memory.
+    pub(crate) fn clear(&mut self, wanted: Wanted) {
+        self.wanted = wanted;
+        self.fingerprints.clear();
+        self.distances.clear();
+        self.query_starts.clear();
+        self.query_starts.push(0);
+        // Most queries ask for no ids, whose columns then stay as they were.
+        if wanted != Wanted::Matches {
+            self.ids.clear();
+            self.parts.clear();
+            self.names.clear();
+            for starts in [&mut self.id_starts, &mut self.name_starts] {
+                starts.clear();
+                starts.push(0);
+            }
+        }
+    }
+
+    /// Adds matches of the present query.
+    pub(crate) fn extend(&mut self, matches: impl ExactSizeIterator<Item = AnyMatch>) -> Result<(), Failure> {
+        self.distances.try_reserve(matches.len())?;
+        self.fingerprints.try_reserve(matches.len().saturating_mul(self.fingerprint_bytes))?;
+        for found in matches {
+            self.distances.push(found.distance);
+            let bytes = to_bytes(found.fingerprint);
+            self.fingerprints.extend_from_slice(&bytes[MAX_BYTES - self.fingerprint_bytes..]);
+        }
+        Ok(())
+    }
+
+    /// Ends the present query.
+    pub(crate) fn end_query(&mut self) -> Result<(), Failure> {
+        self.query_starts.try_reserve(1)?;
+        self.query_starts.push(self.distances.len() as u64);
+        Ok(())
+    }
+
+    /// Adds the ids of the next match that has none yet.
+    pub(crate) fn push_ids(&mut self, set: &AnySet, ids: MatchIds<'_>) -> Result<(), Failure> {
+        for id in ids {
+            let name = match self.wanted {
+                Wanted::Names => set.name_of(id)?,
+                _ => None,
+            };
+            self.push_id(id.id, id.part, &name.unwrap_or_default())?;
+        }
+        self.end_ids()
+    }
+
+    /// Adds an id of the next match that has none yet.
+    pub(crate) fn push_id(&mut self, id: u64, part: usize, name: &[u8]) -> Result<(), Failure> {
+        self.ids.try_reserve(1)?;
+        self.parts.try_reserve(1)?;
+        self.ids.push(id);
+        self.parts.push(u32::try_from(part).unwrap_or(u32::MAX));
+        if self.wanted == Wanted::Names {
+            self.names.try_reserve(name.len())?;
+            self.name_starts.try_reserve(1)?;
+            self.names.extend_from_slice(name);
+            self.name_starts.push(self.names.len() as u64);
+        }
+        Ok(())
+    }
+
+    /// Ends the ids of a match.
+    pub(crate) fn end_ids(&mut self) -> Result<(), Failure> {
+        self.id_starts.try_reserve(1)?;
+        self.id_starts.push(self.ids.len() as u64);
+        Ok(())
+    }
+
+    /// The structure that C reads, valid until the columns change.
+    pub(crate) fn public(&self) -> hamdex_matches {
+        let with_ids = |starts: &Vec<u64>| match self.wanted {
+            Wanted::Matches => ptr::null(),
+            _ => starts.as_ptr(),
+        };
+        hamdex_matches {
+            queries: self.query_starts.len() as u64 - 1,
+            count: self.distances.len() as u64,
+            ids_count: if self.wanted == Wanted::Matches { 0 } else { self.ids.len() as u64 },
+            query_starts: self.query_starts.as_ptr(),
+            fingerprints: self.fingerprints.as_ptr(),
+            distances: self.distances.as_ptr(),
+            id_starts: with_ids(&self.id_starts),
+            ids: self.ids.as_ptr(),
+            parts: self.parts.as_ptr(),
+            name_starts: if self.wanted == Wanted::Names { self.name_starts.as_ptr() } else { ptr::null() },
+            names: self.names.as_ptr().cast(),
+            fingerprint_bytes: self.fingerprint_bytes as u32,
+            reserved: 0,
+        }
+    }
+}
+
+/// Matches that C holds.
+#[expect(clippy::large_enum_variant, reason = "most are large, and all lie in shells")]
+pub(crate) enum Held {
+    /// Freed by the caller.
+    ByCaller { _columns: Columns },
+    /// Those of the last query of a searcher, which has the columns.
+    BySearcher,
+}
+
+static MATCHES: Pool<Held> = Pool::new();
+
+impl Kind for Held {
+    const MAGIC: u64 = 0x6861_6d64_6578_204d;
+    const NAME: &'static str = "matches";
+    type Public = hamdex_matches;
+
+    fn pool() -> &'static Pool<Self> {
+        &MATCHES
+    }
+}
+
+/// Gives results to the caller.
+pub(crate) fn give(columns: Columns) -> *const hamdex_matches {
+    let public = columns.public();
+    let shell = Shell::new(Held::ByCaller { _columns: columns });
+    shell.publish(public);
+    shell.as_c()
+}
+
+/// A match of the engine, of whichever width.
+pub(crate) fn widen<F: hamdex::Fingerprint>(found: &Match<F>) -> AnyMatch {
+    AnyMatch { distance: found.distance, fingerprint: AnyFingerprint::of(found.fingerprint) }
+}
+
+/// Frees matches. Null is allowed. The matches of a searcher are refused: the searcher frees them.
+///
+/// Threads: any. No other call may use the matches meanwhile.
+///
+/// Errors: `HAMDEX_MISUSE` for what are no matches, were freed already, or belong to a searcher.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hamdex_matches_free(matches: *const hamdex_matches) -> hamdex_status {
+    // SAFETY: the caller keeps the contract of the header.
+    let caller = unsafe { Caller::new(ptr::null_mut()) };
+    caller.run(|caller| {
+        if matches.is_null() {
+            return Ok(());
+        }
+        let shell = caller.shell::<Held>(matches)?;
+        let belongs = || Failure::misuse("the matches belong to a searcher, which frees them");
+        shell.close(|held| if matches!(held, Held::BySearcher) { Err(belongs()) } else { Ok(()) }).map(drop)
+    })
+}

@@ -1,0 +1,146 @@
+//! Options, as C gives them.
+
+use std::ffi::c_void;
+use std::ptr;
+
+use hamdex::{BatchOptions, PairsOptions, VerifyOptions};
+
+use crate::edge::{Caller, Reporter, Versioned, hamdex_progress};
+use crate::failure::Failure;
+
+/// Read files into memory, in huge pages if the system has them, instead of mapping them: for `hamdex_open` and
+/// `hamdex_store_options`.
+pub const HAMDEX_IN_MEMORY: u32 = 1;
+/// Expect the files to be larger than memory, and read from them only what queries need: for `hamdex_open`.
+pub const HAMDEX_LARGER_THAN_MEMORY: u32 = 2;
+
+/// Return the ids of each match: for queries.
+pub const HAMDEX_IDS: u32 = 1;
+/// Return the ids of each match, and their names: for queries.
+pub const HAMDEX_NAMES: u32 = 2;
+
+/// Options of long work. All zero but `size` are the defaults, as is a null pointer to them.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct hamdex_work {
+    /// `sizeof(hamdex_work)`.
+    pub size: usize,
+    /// The memory limit, in bytes; 0 for the default.
+    pub memory: u64,
+    /// The most threads; 0 for one per processor.
+    pub threads: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// A callback, or null.
+    pub progress: hamdex_progress,
+    /// Its context.
+    pub context: *mut c_void,
+}
+
+// SAFETY: numbers, pointers and a callback, all of which may be zero.
+#[expect(unsafe_code, reason = "a promise about the structure")]
+unsafe impl Versioned for hamdex_work {
+    const LEAST_SIZE: usize = size_of::<Self>();
+}
+
+impl Default for hamdex_work {
+    fn default() -> Self {
+        Self {
+            size: size_of::<Self>(),
+            memory: 0,
+            threads: 0,
+            reserved: 0,
+            progress: None,
+            context: ptr::null_mut(),
+        }
+    }
+}
+
+/// Options of long work, checked.
+pub(crate) struct Work {
+    memory: Option<u64>,
+    threads: usize,
+    reporter: Option<Reporter>,
+}
+
+/// Applies the options that all kinds of long work have.
+macro_rules! apply {
+    ($work:expr, $options:expr) => {{
+        let mut options = $options.threads($work.threads);
+        if let Some(reporter) = $work.reporter {
+            options = options.progress(move |progress| reporter.report(progress));
+        }
+        options
+    }};
+}
+
+impl Work {
+    pub(crate) fn of(caller: &Caller, given: *const hamdex_work) -> Result<Self, Failure> {
+        let given = caller.options("the options of the work", given)?;
+        check_zero("reserved", given.reserved)?;
+        let reporter = caller.reporter(given.progress, given.context);
+        Ok(Self {
+            memory: (given.memory > 0).then_some(given.memory),
+            threads: given.threads as usize,
+            reporter,
+        })
+    }
+
+    pub(crate) fn batch(&self, limit: u64) -> BatchOptions {
+        let mut options = apply!(self, BatchOptions::new());
+        if let Some(memory) = self.memory {
+            options = options.memory(memory);
+        }
+        if limit > 0 {
+            options = options.limit(count(limit));
+        }
+        options
+    }
+
+    pub(crate) fn pairs(&self) -> PairsOptions {
+        let options = apply!(self, PairsOptions::new());
+        match self.memory {
+            Some(memory) => options.memory(memory),
+            None => options,
+        }
+    }
+
+    pub(crate) fn verify(&self) -> VerifyOptions {
+        apply!(self, VerifyOptions::new())
+    }
+
+    pub(crate) fn build<F: hamdex::Fingerprint>(
+        &self,
+        options: hamdex::BuildOptions<F>,
+    ) -> hamdex::BuildOptions<F> {
+        let options = apply!(self, options);
+        match self.memory {
+            Some(memory) => options.memory(memory),
+            None => options,
+        }
+    }
+
+    pub(crate) fn reporter(&self) -> Option<Reporter> {
+        self.reporter
+    }
+}
+
+/// A limit on matches; 0 is none.
+pub(crate) fn limit(given: u64) -> usize {
+    if given == 0 { usize::MAX } else { count(given) }
+}
+
+fn count(given: u64) -> usize {
+    usize::try_from(given).unwrap_or(usize::MAX)
+}
+
+/// Refuses flags that this version does not know.
+pub(crate) fn check_flags(given: u32, known: u32) -> Result<(), Failure> {
+    let unknown = given & !known;
+    if unknown == 0 { Ok(()) } else { Err(Failure::usage(format!("flags {unknown:#x} are unknown"))) }
+}
+
+/// Refuses fields that later versions may use.
+pub(crate) fn check_zero(name: &str, field: u32) -> Result<(), Failure> {
+    if field == 0 { Ok(()) } else { Err(Failure::usage(format!("the field {name} is not zero"))) }
+}

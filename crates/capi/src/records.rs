@@ -1,0 +1,135 @@
+//! Fingerprints with ids or names, as C gives them.
+
+use std::ffi::c_char;
+use std::ptr;
+
+use hamdex::Fingerprint;
+
+use crate::edge::{Caller, Versioned};
+use crate::failure::Failure;
+use crate::fingerprint::{check_length, from_bytes};
+use crate::options::check_zero;
+
+/// Fingerprints, and an id or a name of each. The arrays are the caller's, and are read during the call only.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct hamdex_records {
+    /// `sizeof(hamdex_records)`.
+    pub size: usize,
+    /// The number of fingerprints.
+    pub count: u64,
+    /// The fingerprints, one behind the other, of `fingerprint_bytes` bytes each, the most significant first.
+    pub fingerprints: *const u8,
+    /// The bytes of a fingerprint: 8 or 16.
+    pub fingerprint_bytes: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// An id of each fingerprint; null if they have none, or have names.
+    pub ids: *const u64,
+    /// The names, one behind the other; null if there are none.
+    pub names: *const c_char,
+    /// Where each name begins in `names`, and behind these where the last one ends: `count` + 1 numbers that begin with 0;
+    /// null if there are no names.
+    pub name_starts: *const u64,
+}
+
+// SAFETY: numbers and pointers, all of which may be zero.
+#[expect(unsafe_code, reason = "a promise about the structure")]
+unsafe impl Versioned for hamdex_records {
+    const LEAST_SIZE: usize = size_of::<Self>();
+}
+
+impl Default for hamdex_records {
+    fn default() -> Self {
+        Self {
+            size: size_of::<Self>(),
+            count: 0,
+            fingerprints: ptr::null(),
+            fingerprint_bytes: 8,
+            reserved: 0,
+            ids: ptr::null(),
+            names: ptr::null(),
+            name_starts: ptr::null(),
+        }
+    }
+}
+
+/// The labels of fingerprints.
+pub(crate) enum Labels<'c> {
+    None,
+    Ids(&'c [u64]),
+    Names(Vec<&'c [u8]>),
+}
+
+/// Records, checked.
+pub(crate) struct Records<'c> {
+    fingerprints: &'c [u8],
+    pub(crate) fingerprint_bytes: usize,
+    pub(crate) labels: Labels<'c>,
+}
+
+impl<'c> Records<'c> {
+    pub(crate) fn of(caller: &'c Caller, given: *const hamdex_records) -> Result<Self, Failure> {
+        let given: hamdex_records = caller.structure("the records", given)?;
+        check_zero("reserved", given.reserved)?;
+        let fingerprint_bytes = given.fingerprint_bytes as usize;
+        if !matches!(fingerprint_bytes, 8 | 16) {
+            return Err(Failure::input(format!("fingerprints have 8 or 16 bytes, not {fingerprint_bytes}")));
+        }
+        let labels = match (given.ids.is_null(), given.name_starts.is_null()) {
+            (false, false) => return Err(Failure::usage("records have ids or names, not both")),
+            (false, true) => Labels::Ids(caller.array("the ids", given.ids, given.count)?),
+            (true, false) => Labels::Names(names(caller, given.names, given.name_starts, given.count)?),
+            (true, true) => Labels::None,
+        };
+        let fingerprints = fingerprints(caller, given.fingerprints, given.count, fingerprint_bytes)?;
+        Ok(Self { fingerprints, fingerprint_bytes, labels })
+    }
+
+    /// The fingerprints.
+    ///
+    /// # Errors
+    /// If they have another width.
+    pub(crate) fn fingerprints<F: Fingerprint>(&self) -> Result<Vec<F>, Failure> {
+        check_length(self.fingerprint_bytes, F::BYTES)?;
+        numbers(self.fingerprints)
+    }
+}
+
+/// The bytes of fingerprints.
+pub(crate) fn fingerprints(
+    caller: &Caller,
+    pointer: *const u8,
+    count: u64,
+    fingerprint_bytes: usize,
+) -> Result<&[u8], Failure> {
+    let bytes = count.checked_mul(fingerprint_bytes as u64);
+    let bytes = bytes.ok_or_else(|| Failure::misuse("the fingerprints: no array is that long"))?;
+    caller.array("the array of fingerprints", pointer, bytes)
+}
+
+/// Fingerprints of their bytes.
+pub(crate) fn numbers<F: Fingerprint>(bytes: &[u8]) -> Result<Vec<F>, Failure> {
+    let mut numbers = Vec::new();
+    numbers.try_reserve_exact(bytes.len() / F::BYTES)?;
+    for one in bytes.chunks_exact(F::BYTES) {
+        numbers.push(from_bytes(one)?);
+    }
+    Ok(numbers)
+}
+
+/// Names, from where they begin.
+pub(crate) fn names(
+    caller: &Caller,
+    names: *const c_char,
+    starts: *const u64,
+    count: u64,
+) -> Result<Vec<&[u8]>, Failure> {
+    let starts = caller.array("the array of where names begin", starts, count.saturating_add(1))?;
+    if starts[0] != 0 || !starts.is_sorted() {
+        return Err(Failure::usage("where names begin: the numbers do not ascend from 0"));
+    }
+    let names = caller.array("the names", names.cast::<u8>(), starts[starts.len() - 1])?;
+    // They fit: the last is the length of the names.
+    Ok(starts.windows(2).map(|ends| &names[ends[0] as usize..ends[1] as usize]).collect())
+}

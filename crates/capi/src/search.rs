@@ -1,0 +1,261 @@
+//! Queries, one at a time.
+#![expect(unsafe_code, reason = "functions that are exported to C")]
+
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::Arc;
+
+use hamdex_any::{AnySearcher, AnySet};
+use self_cell::self_cell;
+
+use crate::edge::{Caller, Kind, Pool, Shell, hamdex_error, hamdex_progress};
+use crate::failure::Failure;
+use crate::fingerprint::any_from_bytes;
+use crate::matches::{Columns, Held, Wanted, hamdex_matches};
+use crate::options::limit as match_limit;
+use crate::set::{get, hamdex_set};
+use crate::status::hamdex_status;
+
+/// A searcher of a set, with memory that its queries use again and again: one per thread. Its matches are its own, and
+/// those of its last query only.
+#[derive(Default)]
+pub struct hamdex_searcher {
+    _opaque: u64,
+}
+
+self_cell! {
+    /// A searcher beside the set that it borrows.
+    struct Owned {
+        owner: AnySet,
+        #[not_covariant]
+        dependent: AnySearcher,
+    }
+}
+
+/// A searcher and its last results.
+pub(crate) struct Searching {
+    searcher: Owned,
+    fingerprint_bytes: usize,
+    width: u32,
+    columns: Columns,
+    matches: &'static Shell<Held>,
+}
+
+/// The matches that a query asks for.
+enum Question {
+    Nearest { count: usize, distance: u32 },
+    First { distance: u32 },
+}
+
+impl Searching {
+    fn new(set: &AnySet) -> Self {
+        let width = set.description().width;
+        let fingerprint_bytes = width as usize / 8;
+        Self {
+            searcher: Owned::new(set.clone(), AnySet::searcher),
+            fingerprint_bytes,
+            width,
+            columns: Columns::new(fingerprint_bytes, Wanted::Matches),
+            matches: Shell::new(Held::BySearcher),
+        }
+    }
+
+    fn answer(&mut self, query: &[u8], question: &Question, wanted: Wanted) -> Result<(), Failure> {
+        let query = any_from_bytes(query, self.fingerprint_bytes)?;
+        let (columns, width) = (&mut self.columns, self.width);
+        columns.clear(wanted);
+        self.searcher.with_dependent_mut(|set, searcher| {
+            match *question {
+                Question::Nearest { count, distance } => {
+                    columns.extend(
+                        searcher.nearest_within(query, count, distance.min(width))?.iter().copied(),
+                    )?;
+                }
+                Question::First { distance } => {
+                    let found = searcher.first(query, distance.min(width))?;
+                    columns.extend(found.as_slice().iter().copied())?;
+                }
+            }
+            columns.end_query()?;
+            if wanted != Wanted::Matches {
+                searcher.ids()?.into_iter().try_for_each(|ids| columns.push_ids(set, ids))?;
+            }
+            Ok(())
+        })
+    }
+}
+
+impl Drop for Searching {
+    fn drop(&mut self) {
+        // Nothing but this closes it.
+        let _ = self.matches.close(|_| Ok(()));
+    }
+}
+
+static SEARCHERS: Pool<Searching> = Pool::new();
+
+impl Kind for Searching {
+    const MAGIC: u64 = 0x6861_6d64_6578_2051;
+    const NAME: &'static str = "searcher";
+    type Public = hamdex_searcher;
+
+    fn pool() -> &'static Pool<Self> {
+        &SEARCHERS
+    }
+}
+
+/// Answers a question with a searcher.
+fn ask(
+    caller: &Caller,
+    searcher: *mut hamdex_searcher,
+    query: (*const u8, usize),
+    question: &Question,
+    flags: u32,
+    matches: *mut *const hamdex_matches,
+) -> Result<(), Failure> {
+    let mut place = caller.out("the place for the matches", matches)?;
+    place.write(ptr::null());
+    let mut searcher = caller.shell::<Searching>(searcher)?.exclusive()?;
+    let query = caller.array("the query", query.0, query.1 as u64)?;
+    let searching = searcher.object();
+    searching.answer(query, question, Wanted::of_flags(flags)?)?;
+    searching.matches.publish(searching.columns.public());
+    place.write(searching.matches.as_c());
+    Ok(())
+}
+
+/// Opens a searcher of a set.
+///
+/// Ownership: `*searcher` is the caller's, who closes it with `hamdex_searcher_close`. It keeps the set open even if that
+/// is closed.
+///
+/// Threads: any.
+///
+/// Errors: `HAMDEX_MISUSE`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hamdex_searcher_open(
+    set: *const hamdex_set,
+    searcher: *mut *mut hamdex_searcher,
+    error: *mut *mut hamdex_error,
+) -> hamdex_status {
+    // SAFETY: the caller keeps the contract of the header.
+    let caller = unsafe { Caller::new(error) };
+    caller.run(|caller| {
+        let mut place = caller.out("the place for the searcher", searcher)?;
+        place.write(ptr::null_mut());
+        let set: Arc<AnySet> = get(caller, set)?;
+        place.write(Shell::new(Searching::new(&set)).as_c());
+        Ok(())
+    })
+}
+
+/// Closes a searcher and frees its matches. Null is allowed.
+///
+/// Threads: any. No other call may use the searcher or its matches meanwhile.
+///
+/// Errors: `HAMDEX_MISUSE` for what is no searcher, or is closed already.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hamdex_searcher_close(searcher: *mut hamdex_searcher) -> hamdex_status {
+    // SAFETY: the caller keeps the contract of the header.
+    let caller = unsafe { Caller::new(ptr::null_mut()) };
+    caller.run(|caller| caller.close::<Searching>(searcher).map(drop))
+}
+
+/// Finds the fingerprints within `distance` bits of a query: the `limit` nearest, or all if `limit` is 0. `query` has as
+/// many bytes as the fingerprints of the set. `flags` are 0, or of `HAMDEX_IDS` and `HAMDEX_NAMES`.
+///
+/// Ownership: `*matches` belong to the searcher, until its next call; they are not freed.
+///
+/// Threads: any, one at a time with a searcher.
+///
+/// Errors: `HAMDEX_INPUT` for a query of another width, `HAMDEX_DAMAGED`, `HAMDEX_STOPPED`, `HAMDEX_MEMORY`,
+/// `HAMDEX_SYSTEM`, `HAMDEX_USAGE`, `HAMDEX_MISUSE`; `*matches` is null then.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hamdex_searcher_query(
+    searcher: *mut hamdex_searcher,
+    query: *const u8,
+    query_bytes: usize,
+    distance: u32,
+    limit: u64,
+    flags: u32,
+    matches: *mut *const hamdex_matches,
+    error: *mut *mut hamdex_error,
+) -> hamdex_status {
+    // SAFETY: the caller keeps the contract of the header.
+    let caller = unsafe { Caller::new(error) };
+    caller.run(|caller| {
+        let question = Question::Nearest { count: match_limit(limit), distance };
+        ask(caller, searcher, (query, query_bytes), &question, flags, matches)
+    })
+}
+
+/// Finds the `count` nearest fingerprints, however far they are.
+///
+/// Ownership, threads and errors: as for `hamdex_searcher_query`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hamdex_searcher_nearest(
+    searcher: *mut hamdex_searcher,
+    query: *const u8,
+    query_bytes: usize,
+    count: u64,
+    flags: u32,
+    matches: *mut *const hamdex_matches,
+    error: *mut *mut hamdex_error,
+) -> hamdex_status {
+    // SAFETY: the caller keeps the contract of the header.
+    let caller = unsafe { Caller::new(error) };
+    caller.run(|caller| {
+        let question =
+            Question::Nearest { count: usize::try_from(count).unwrap_or(usize::MAX), distance: u32::MAX };
+        ask(caller, searcher, (query, query_bytes), &question, flags, matches)
+    })
+}
+
+/// Finds any fingerprint within `distance` bits of a query, not always the nearest: one match, or none. This is the
+/// fastest way to ask whether there is one.
+///
+/// Ownership, threads and errors: as for `hamdex_searcher_query`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hamdex_searcher_first(
+    searcher: *mut hamdex_searcher,
+    query: *const u8,
+    query_bytes: usize,
+    distance: u32,
+    flags: u32,
+    matches: *mut *const hamdex_matches,
+    error: *mut *mut hamdex_error,
+) -> hamdex_status {
+    // SAFETY: the caller keeps the contract of the header.
+    let caller = unsafe { Caller::new(error) };
+    caller.run(|caller| {
+        ask(caller, searcher, (query, query_bytes), &Question::First { distance }, flags, matches)
+    })
+}
+
+/// Sets a callback for queries that read many blocks, such as those at a great distance, which may stop them. Null removes
+/// it.
+///
+/// Threads: any, one at a time with a searcher. The callback is called by the thread that queries.
+///
+/// Errors: `HAMDEX_MISUSE`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hamdex_searcher_set_progress(
+    searcher: *mut hamdex_searcher,
+    progress: hamdex_progress,
+    context: *mut c_void,
+    error: *mut *mut hamdex_error,
+) -> hamdex_status {
+    // SAFETY: the caller keeps the contract of the header.
+    let caller = unsafe { Caller::new(error) };
+    caller.run(|caller| {
+        let mut searcher = caller.shell::<Searching>(searcher)?.exclusive()?;
+        let reporter = caller.reporter(progress, context);
+        searcher.object().searcher.with_dependent_mut(|_, searcher| {
+            searcher.set_progress(Arc::new(move |progress| match reporter {
+                Some(reporter) => reporter.report(progress),
+                None => std::ops::ControlFlow::Continue(()),
+            }));
+        });
+        Ok(())
+    })
+}

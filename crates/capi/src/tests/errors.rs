@@ -1,0 +1,162 @@
+//! Each kind of failure has its status, and a message that says what happened.
+
+use std::path::Path;
+use std::ptr;
+
+use super::c::{Failed, Given, Set, build, call, path_of};
+use crate::build::{HAMDEX_OVERWRITE, hamdex_build_options};
+use crate::set::{
+    HAMDEX_FILE, hamdex_description, hamdex_set_describe, hamdex_set_metadata, hamdex_set_verify,
+};
+use crate::status::{
+    HAMDEX_DAMAGED, HAMDEX_EXISTS, HAMDEX_FORMAT, HAMDEX_INPUT, HAMDEX_OK, HAMDEX_SYSTEM, HAMDEX_USAGE,
+};
+use crate::version::{hamdex_abi_version, hamdex_version};
+
+fn built(path: &Path) {
+    build(path, &Given::new(&[1_u64, 2, 3]), &hamdex_build_options::default()).unwrap();
+}
+
+fn verify(set: &Set) -> Result<(), Failed> {
+    // SAFETY: the set is open.
+    call(|error| unsafe { hamdex_set_verify(set.0, ptr::null(), error) })
+}
+
+#[test]
+fn each_category_has_its_status_and_says_the_file() {
+    const NO_SUCH_FILE: i32 = 2;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("news.hamdex");
+    let refused = |result: Result<Set, Failed>| result.err().expect("a failure");
+
+    let missing = refused(Set::open(&path));
+    assert_eq!((missing.status, missing.os_code), (HAMDEX_SYSTEM, NO_SUCH_FILE), "{missing:?}");
+    assert!(missing.message.contains("news.hamdex"), "{missing:?}");
+    std::fs::write(&path, "a text, and much more than the header of a file, so that it is no short one")
+        .unwrap();
+    assert_eq!(refused(Set::open(&path)).status, HAMDEX_FORMAT);
+    let exists = build(&path, &Given::new(&[1_u64]), &hamdex_build_options::default()).unwrap_err();
+    assert_eq!(exists.status, HAMDEX_EXISTS, "{exists:?}");
+    let overwrite = hamdex_build_options { flags: HAMDEX_OVERWRITE, ..hamdex_build_options::default() };
+    build(&path, &Given::new(&[1_u64, 2, 3]), &overwrite).unwrap();
+
+    let mut bytes = std::fs::read(&path).unwrap();
+    verify(&Set::open(&path).unwrap()).unwrap();
+    let middle = bytes.len() / 2;
+    bytes.truncate(middle);
+    std::fs::write(directory.path().join("cut.hamdex"), &bytes).unwrap();
+    assert_eq!(refused(Set::open(&directory.path().join("cut.hamdex"))).status, HAMDEX_DAMAGED);
+    assert_eq!(refused(Set::open(directory.path())).status, HAMDEX_FORMAT, "a directory that is no store");
+}
+
+#[test]
+fn a_flipped_bit_is_damage_to_queries_or_to_verify() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("news.hamdex");
+    built(&path);
+    let bytes = std::fs::read(&path).unwrap();
+    for place in (0..bytes.len()).step_by(97) {
+        let mut bytes = bytes.clone();
+        bytes[place] ^= 0x10;
+        let damaged = directory.path().join("damaged.hamdex");
+        std::fs::write(&damaged, bytes).unwrap();
+        let outcome = Set::open(&damaged).and_then(|set| verify(&set));
+        let status = outcome.expect_err("every byte is covered").status;
+        assert!([HAMDEX_DAMAGED, HAMDEX_FORMAT].contains(&status), "byte {place}: {status}");
+    }
+}
+
+#[test]
+fn queries_and_options_of_another_kind_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("news.hamdex");
+    built(&path);
+    let set = Set::open(&path).unwrap();
+    let failed = set.searcher().query(1_u128, 3, 0, 0).unwrap_err();
+    assert_eq!(failed.status, HAMDEX_INPUT);
+    assert!(failed.message.contains("16 bytes") && failed.message.contains("have 8"), "{failed:?}");
+    assert_eq!(set.batch(&[1_u128], 3, 0, 0).unwrap_err().status, HAMDEX_INPUT);
+    assert_eq!(set.searcher().query(1_u64, 3, 0, 4).unwrap_err().status, HAMDEX_USAGE);
+    let codec = "zip";
+    let options = hamdex_build_options {
+        codec: codec.as_ptr().cast(),
+        codec_length: codec.len(),
+        ..hamdex_build_options::default()
+    };
+    let failed = build(&directory.path().join("other"), &Given::new(&[1_u64]), &options).unwrap_err();
+    assert_eq!(failed.status, HAMDEX_USAGE);
+    assert!(failed.message.contains("zip") && failed.message.contains("elias-fano"), "{failed:?}");
+    assert!(!directory.path().join("other").exists());
+}
+
+#[test]
+fn a_set_describes_itself() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("news.hamdex");
+    let (design, codec) = ("halves", "elias-fano");
+    let options = hamdex_build_options {
+        distance: 4,
+        design: design.as_ptr().cast(),
+        design_length: design.len(),
+        codec: codec.as_ptr().cast(),
+        codec_length: codec.len(),
+        ..hamdex_build_options::default()
+    };
+    build(&path, &Given::new(&[5_u128, 6]).ids(&[1, 2]), &options).unwrap();
+    let set = Set::open(&path).unwrap();
+    // SAFETY: numbers and pointers.
+    let mut told: hamdex_description = unsafe { std::mem::zeroed() };
+    told.size = size_of_val(&told);
+    // SAFETY: the set is open.
+    call(|error| unsafe { hamdex_set_describe(set.0, &raw mut told, error) }).unwrap();
+    assert_eq!((told.kind, told.width, told.distance, told.fingerprints), (HAMDEX_FILE, 128, 4, 2));
+    assert_eq!((told.is_counted, told.has_ids, told.has_names), (true, true, false));
+    // SAFETY: texts of the set, as long as it says.
+    let text = |text: *const std::ffi::c_char, length: u64| unsafe {
+        std::str::from_utf8(std::slice::from_raw_parts(text.cast(), length as usize)).unwrap()
+    };
+    assert_eq!((text(told.design, told.design_length), text(told.codec, told.codec_length)), (design, codec));
+
+    let (name, mut value, mut length) = ("hamdex.recipe", ptr::dangling(), 7);
+    // SAFETY: the set is open.
+    call(|error| unsafe {
+        let name_text = name.as_ptr().cast();
+        hamdex_set_metadata(set.0, name_text, name.len(), &raw mut value, &raw mut length, error)
+    })
+    .unwrap();
+    assert!(value.is_null() && length == 0);
+}
+
+#[test]
+fn metadata_of_a_set_is_read_as_it_was_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("news.hamdex");
+    let options = hamdex::BuildOptions::<u64>::new().metadata("mine", vec![1, 0, 255]);
+    hamdex::Builder::with_options(&path, options).unwrap().finish().unwrap();
+    let set = Set::open(&path).unwrap();
+    let (mut value, mut length) = (ptr::null(), 0);
+    // SAFETY: the set is open.
+    call(|error| unsafe {
+        hamdex_set_metadata(set.0, "mine".as_ptr().cast(), 4, &raw mut value, &raw mut length, error)
+    })
+    .unwrap();
+    // SAFETY: as long as it says, and the set is open.
+    assert_eq!(unsafe { std::slice::from_raw_parts(value, length as usize) }, [1, 0, 255]);
+}
+
+#[test]
+fn no_error_is_made_that_the_caller_does_not_want() {
+    let directory = tempfile::tempdir().unwrap();
+    let ((path, length), mut set) = (path_of(directory.path()), ptr::dangling_mut());
+    // SAFETY: all pointers are to what lives on, or null.
+    let status = unsafe { crate::set::hamdex_open(path, length, 0, &raw mut set, ptr::null_mut()) };
+    assert!(status != HAMDEX_OK && set.is_null());
+}
+
+#[test]
+fn the_library_says_its_versions() {
+    assert_eq!(hamdex_abi_version(), crate::version::HAMDEX_ABI_VERSION);
+    // SAFETY: a zero byte stands behind it.
+    let version = unsafe { std::ffi::CStr::from_ptr(hamdex_version()) };
+    assert_eq!(version.to_str().unwrap(), env!("CARGO_PKG_VERSION"));
+}

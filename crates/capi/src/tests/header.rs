@@ -1,0 +1,118 @@
+//! The header is that of the sources, and its interface that of the ABI listing.
+
+use std::path::{Path, PathBuf};
+
+use super::abi::{Verdict, compare, listing};
+use crate::version::HAMDEX_ABI_VERSION;
+
+fn in_crate(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+fn is_blessing() -> bool {
+    std::env::var_os("HAMDEX_BLESS").is_some()
+}
+
+fn generated_header() -> String {
+    let config = cbindgen::Config::from_file(in_crate("cbindgen.toml")).expect("cbindgen.toml");
+    let bindings = cbindgen::Builder::new().with_crate(in_crate("")).with_config(config).generate();
+    let mut text = Vec::new();
+    bindings.expect("the sources can be read").write(&mut text);
+    let text = String::from_utf8(text).expect("a header in UTF-8");
+    text.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+}
+
+#[test]
+fn the_header_is_the_one_of_the_sources() {
+    let (path, generated) = (in_crate("include/hamdex.h"), generated_header());
+    if is_blessing() {
+        std::fs::write(&path, &generated).unwrap();
+    }
+    let committed = std::fs::read_to_string(&path).unwrap();
+    assert!(
+        committed == generated,
+        "include/hamdex.h is not that of the sources: HAMDEX_BLESS=1 writes it anew"
+    );
+}
+
+#[test]
+fn the_header_has_not_changed_incompatibly() {
+    let path = in_crate("include/hamdex.abi");
+    let header = listing(&std::fs::read_to_string(in_crate("include/hamdex.h")).unwrap());
+    let version = format!("#define HAMDEX_ABI_VERSION {HAMDEX_ABI_VERSION}");
+    assert!(header.contains(&version), "the header says no version");
+    let text = std::fs::read_to_string(&path).unwrap_or_default();
+    let committed: Vec<String> = text.lines().map(str::to_owned).collect();
+    match compare(&committed, &header) {
+        Verdict::Same => {}
+        Verdict::Compatible(_) | Verdict::NewVersion if is_blessing() => {
+            std::fs::write(&path, header.join("\n") + "\n").unwrap();
+        }
+        Verdict::Compatible(added) => {
+            panic!("HAMDEX_BLESS=1 adds these to include/hamdex.abi:\n{}", added.join("\n"));
+        }
+        Verdict::NewVersion => {
+            panic!("HAMDEX_BLESS=1 writes include/hamdex.abi for the new HAMDEX_ABI_VERSION")
+        }
+        Verdict::Incompatible(gone) => panic!(
+            "programs that were compiled with the header use these, which have changed or gone; keep them, or raise \
+             HAMDEX_ABI_VERSION in src/version.rs:\n{}",
+            gone.join("\n")
+        ),
+    }
+}
+
+#[test]
+fn the_example_header_shows_each_kind_of_incompatible_change() {
+    let header = listing(&std::fs::read_to_string(in_crate("include/hamdex.h")).unwrap());
+    let changed = |from: &str, to: &str| {
+        let text = header.join("\n");
+        assert!(text.contains(from), "{from}");
+        compare(&header, &listing(&text.replace(from, to)))
+    };
+    let is_incompatible = |verdict: Verdict| matches!(verdict, Verdict::Incompatible(_));
+    assert!(matches!(compare(&header, &header), Verdict::Same));
+    // A function that is gone, an argument of another type, one argument less, another result.
+    assert!(is_incompatible(changed("hamdex_set_close(", "hamdex_set_close_now(")));
+    assert!(is_incompatible(changed(
+        "uint32_t distance, uint64_t limit",
+        "uint64_t distance, uint64_t limit"
+    )));
+    assert!(is_incompatible(changed("uint32_t distance, uint64_t limit", "uint32_t distance")));
+    assert!(is_incompatible(changed("uint32_t hamdex_abi_version", "uint64_t hamdex_abi_version")));
+    // A field that is gone, of another type, before another one, in between.
+    assert!(is_incompatible(changed("uint64_t queries; uint64_t count;", "uint64_t count;")));
+    assert!(is_incompatible(changed(
+        "uint64_t queries; uint64_t count;",
+        "uint64_t count; uint64_t queries;"
+    )));
+    assert!(is_incompatible(changed("uint64_t queries;", "uint32_t queries;")));
+    assert!(is_incompatible(changed("uint64_t queries;", "uint64_t queries; uint64_t more;")));
+    // A constant of another value; a callback with another argument.
+    assert!(is_incompatible(changed("#define HAMDEX_DAMAGED 5", "#define HAMDEX_DAMAGED 6")));
+    assert!(is_incompatible(changed("uint64_t done, uint64_t total)", "uint64_t done)")));
+    // The same with another version is a new interface; a further function is none.
+    assert!(matches!(
+        changed("#define HAMDEX_ABI_VERSION 1", "#define HAMDEX_ABI_VERSION 2"),
+        Verdict::NewVersion
+    ));
+    let more = [&header[..], &["hamdex_status hamdex_more(void);".to_owned()]].concat();
+    assert!(
+        matches!(compare(&header, &listing(&more.join("\n"))), Verdict::Compatible(added) if added.len() == 1)
+    );
+}
+
+#[test]
+fn every_function_says_its_errors_threads_and_ownership() {
+    let header = std::fs::read_to_string(in_crate("include/hamdex.h")).unwrap();
+    let functions: Vec<&str> =
+        header.split("/**").filter(|part| part.contains("\nhamdex_status hamdex_")).collect();
+    assert!(functions.len() > 20, "{}", functions.len());
+    for function in functions {
+        assert!(function.contains("hreads"), "{function}");
+        assert!(function.contains("rrors:"), "{function}");
+        let gives =
+            function.contains("**set") || function.contains("**store") || function.contains("**matches");
+        assert!(!gives || function.contains("Ownership"), "{function}");
+    }
+}

@@ -1,0 +1,12 @@
+//! Tests through the exported functions, as C calls them.
+#![expect(unsafe_code, reason = "calls of functions for C, with arguments that are right and wrong")]
+
+mod abi;
+mod c;
+mod callbacks;
+mod errors;
+mod exact;
+mod header;
+mod hostile;
+mod panics;
+mod stores;

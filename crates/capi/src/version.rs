@@ -1,0 +1,28 @@
+//! Versions of the library and of its interface.
+#![expect(unsafe_code, reason = "functions that are exported to C")]
+
+use std::ffi::c_char;
+
+/// The version of the functions and structures of this header. It grows when one of them is changed or removed, and
+/// not when one is added.
+pub const HAMDEX_ABI_VERSION: u32 = 1;
+
+/// The version of the library, with a zero byte behind it.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
+
+/// Returns the version of the interface of the library that was loaded. A program that was compiled with another
+/// `HAMDEX_ABI_VERSION` must not use it.
+///
+/// Threads: any, at any time.
+#[unsafe(no_mangle)]
+pub extern "C" fn hamdex_abi_version() -> u32 {
+    HAMDEX_ABI_VERSION
+}
+
+/// Returns the version of the library, such as "0.1.0": text in UTF-8 with a zero byte behind it, which is never freed.
+///
+/// Threads: any, at any time.
+#[unsafe(no_mangle)]
+pub extern "C" fn hamdex_version() -> *const c_char {
+    VERSION.as_ptr().cast()
+}

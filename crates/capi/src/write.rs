@@ -1,0 +1,251 @@
+//! Changes of a store.
+#![expect(unsafe_code, reason = "functions that are exported to C")]
+
+use std::collections::HashSet;
+use std::ffi::c_char;
+use std::ptr;
+
+use ::hamdex_store::{Inserted, Operation, Store};
+use hamdex::Fingerprint;
+use hamdex_any::{AnyFingerprint, AnyMatch};
+
+use crate::edge::{Caller, hamdex_error};
+use crate::failure::Failure;
+use crate::matches::{Columns, Wanted, give, hamdex_matches};
+use crate::records::{Labels, Records, hamdex_records, names as names_of};
+use crate::status::hamdex_status;
+use crate::store::{either, get, hamdex_store};
+
+/// Pairs for a store that may have ids.
+fn pairs<F: Fingerprint>(records: &Records<'_>, has_ids: bool) -> Result<Vec<(F, u64)>, Failure> {
+    let fingerprints = records.fingerprints::<F>()?;
+    match (&records.labels, has_ids) {
+        (Labels::Ids(ids), true) => Ok(fingerprints.into_iter().zip(ids.iter().copied()).collect()),
+        (Labels::None, false) => Ok(fingerprints.into_iter().map(|fingerprint| (fingerprint, 0)).collect()),
+        (Labels::Names(_), _) => Err(Failure::input("the store has no names")),
+        (Labels::Ids(_), false) => Err(Failure::input("the store has no ids")),
+        (Labels::None, true) => Err(Failure::input("the store has ids: give one for each fingerprint")),
+    }
+}
+
+/// Fingerprints with names, for a store with names.
+fn named<'r, F: Fingerprint>(records: &Records<'r>) -> Result<Vec<(F, &'r [u8])>, Failure> {
+    let fingerprints = records.fingerprints::<F>()?;
+    match &records.labels {
+        Labels::Names(names) => Ok(fingerprints.into_iter().zip(names.iter().copied()).collect()),
+        _ => Err(Failure::input("the store has names: give one for each fingerprint")),
+    }
+}
+
+/// Inserts records; returns the first id that the store gave.
+fn insert<F: Fingerprint>(
+    store: &Store<F>,
+    description: &hamdex::Description,
+    records: &Records<'_>,
+) -> Result<u64, Failure> {
+    if description.has_names {
+        return Ok(store.insert_named(&named::<F>(records)?)?.start);
+    }
+    let pairs = pairs::<F>(records, description.has_ids)?;
+    store.write(pairs.into_iter().map(|(fingerprint, id)| Operation::Insert(fingerprint, id)).collect())?;
+    Ok(0)
+}
+
+fn insert_unless_near<F: Fingerprint>(
+    store: &Store<F>,
+    description: &hamdex::Description,
+    records: &Records<'_>,
+    distance: u32,
+) -> Result<(u64, Columns), Failure> {
+    let distance = distance.min(F::BITS);
+    let outcomes = if description.has_names {
+        store.insert_named_unless_near(&named::<F>(records)?, distance)?
+    } else {
+        store.insert_all_unless_near(&pairs::<F>(records, description.has_ids)?, distance)?
+    };
+    let wanted = Wanted::all_of(description);
+    let mut columns = Columns::new(F::BYTES, wanted);
+    let mut inserted = 0;
+    for outcome in outcomes {
+        match outcome {
+            Inserted::New { .. } => inserted += 1,
+            Inserted::Near(near) => {
+                let fingerprint = AnyFingerprint::of(near.fingerprint);
+                columns.extend([AnyMatch { distance: near.distance, fingerprint }].into_iter())?;
+                let no_name: &[u8] = &[];
+                let names = near.names.iter().map(|name| &**name).chain(std::iter::repeat(no_name));
+                for (&id, name) in near.ids.iter().zip(names) {
+                    columns.push_id(id, 0, name)?;
+                }
+                columns.end_ids()?;
+            }
+        }
+        columns.end_query()?;
+    }
+    Ok((inserted, columns))
+}
+
+fn remove<F: Fingerprint>(
+    store: &Store<F>,
+    description: &hamdex::Description,
+    records: &Records<'_>,
+) -> Result<u64, Failure> {
+    let written = match &records.labels {
+        Labels::None => store.remove_fingerprints(records.fingerprints::<F>()?)?,
+        Labels::Ids(_) => {
+            let pairs = pairs::<F>(records, description.has_ids)?;
+            store.write(
+                pairs.into_iter().map(|(fingerprint, id)| Operation::Remove(fingerprint, id)).collect(),
+            )?
+        }
+        Labels::Names(_) => {
+            return Err(Failure::usage("names are removed by hamdex_store_remove_names"));
+        }
+    };
+    Ok(written.removed)
+}
+
+/// Inserts records into a store: all of them, or none. They have ids in a store with ids, names in a store with names, and
+/// neither otherwise. A store with names gives them ids, ascending: the first is written to `*first_id`, which may be null.
+///
+/// Ownership: nothing is kept.
+///
+/// Threads: any. Writers that wait at the same time share a sync.
+///
+/// Errors: `HAMDEX_INPUT` for records that do not fit the store, `HAMDEX_UNAVAILABLE`, `HAMDEX_SYSTEM`, `HAMDEX_MEMORY`,
+/// `HAMDEX_USAGE`, `HAMDEX_MISUSE`; nothing was inserted then.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hamdex_store_insert(
+    store: *const hamdex_store,
+    records: *const hamdex_records,
+    first_id: *mut u64,
+    error: *mut *mut hamdex_error,
+) -> hamdex_status {
+    // SAFETY: the caller keeps the contract of the header.
+    let caller = unsafe { Caller::new(error) };
+    caller.run(|caller| {
+        let mut place = caller.maybe_out("the place for the id", first_id)?;
+        let (open, records) = (get(caller, store)?, Records::of(caller, records)?);
+        place.write(either!(open, store => insert(store, &open.description, &records))?);
+        Ok(())
+    })
+}
+
+/// Inserts each record, in order, unless a fingerprint within `distance` bits is stored or was inserted before it. The call
+/// is atomic, also between threads. `*inserted` is the number of records that were inserted. Record r was if query r of
+/// `*near` has no match; otherwise the match is the nearest stored fingerprint, with its ids and names as far as the store
+/// has them. `inserted` and `near` may be null.
+///
+/// Ownership: `*near` are the caller's, who frees them with `hamdex_matches_free`.
+///
+/// Threads: any.
+///
+/// Errors: as for `hamdex_store_insert`, and `HAMDEX_DAMAGED`; nothing was inserted then, and `*near` is null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hamdex_store_insert_unless_near(
+    store: *const hamdex_store,
+    records: *const hamdex_records,
+    distance: u32,
+    inserted: *mut u64,
+    near: *mut *const hamdex_matches,
+    error: *mut *mut hamdex_error,
+) -> hamdex_status {
+    // SAFETY: the caller keeps the contract of the header.
+    let caller = unsafe { Caller::new(error) };
+    caller.run(|caller| {
+        let mut count = caller.maybe_out("the place for the number", inserted)?;
+        let mut place = caller.maybe_out("the place for the matches", near)?;
+        place.write(ptr::null());
+        let (open, records) = (get(caller, store)?, Records::of(caller, records)?);
+        let (inserted, columns) =
+            either!(open, store => insert_unless_near(store, &open.description, &records, distance))?;
+        count.write(inserted);
+        if place.is_wanted() {
+            place.write(give(columns));
+        }
+        Ok(())
+    })
+}
+
+/// Removes records from a store: with ids these pairs, without ids all pairs of the fingerprints. `*removed` is the number
+/// of pairs that were stored; it may be null.
+///
+/// Ownership: nothing is kept.
+///
+/// Threads: any.
+///
+/// Errors: as for `hamdex_store_insert`, and `HAMDEX_DAMAGED`; nothing was removed then.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hamdex_store_remove(
+    store: *const hamdex_store,
+    records: *const hamdex_records,
+    removed: *mut u64,
+    error: *mut *mut hamdex_error,
+) -> hamdex_status {
+    // SAFETY: the caller keeps the contract of the header.
+    let caller = unsafe { Caller::new(error) };
+    caller.run(|caller| {
+        let mut count = caller.maybe_out("the place for the number", removed)?;
+        let (open, records) = (get(caller, store)?, Records::of(caller, records)?);
+        count.write(either!(open, store => remove(store, &open.description, &records))?);
+        Ok(())
+    })
+}
+
+/// Removes all pairs with one of these ids. It reads the whole store once. `*removed` is their number; it may be null.
+///
+/// Ownership: nothing is kept.
+///
+/// Threads: any.
+///
+/// Errors: as for `hamdex_store_remove`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hamdex_store_remove_ids(
+    store: *const hamdex_store,
+    ids: *const u64,
+    count: u64,
+    removed: *mut u64,
+    error: *mut *mut hamdex_error,
+) -> hamdex_status {
+    // SAFETY: the caller keeps the contract of the header.
+    let caller = unsafe { Caller::new(error) };
+    caller.run(|caller| {
+        let mut place = caller.maybe_out("the place for the number", removed)?;
+        let open = get(caller, store)?;
+        if !open.description.has_ids {
+            return Err(Failure::input("the store has no ids"));
+        }
+        let ids: HashSet<u64> = caller.array("the ids", ids, count)?.iter().copied().collect();
+        place.write(either!(open, store => store.remove_ids(&ids))?);
+        Ok(())
+    })
+}
+
+/// Removes all pairs whose ids have one of `count` names, which are given as in `hamdex_records`. It reads all names and
+/// the whole store once. `*removed` is the number of pairs; it may be null.
+///
+/// Ownership: nothing is kept.
+///
+/// Threads: any.
+///
+/// Errors: as for `hamdex_store_remove`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hamdex_store_remove_names(
+    store: *const hamdex_store,
+    names: *const c_char,
+    name_starts: *const u64,
+    count: u64,
+    removed: *mut u64,
+    error: *mut *mut hamdex_error,
+) -> hamdex_status {
+    // SAFETY: the caller keeps the contract of the header.
+    let caller = unsafe { Caller::new(error) };
+    caller.run(|caller| {
+        let mut place = caller.maybe_out("the place for the number", removed)?;
+        let open = get(caller, store)?;
+        let names = names_of(caller, names, name_starts, count)?;
+        let names: HashSet<Vec<u8>> = names.into_iter().map(<[u8]>::to_vec).collect();
+        place.write(either!(open, store => store.remove_names(&names))?);
+        Ok(())
+    })
+}

@@ -1,5 +1,8 @@
 //! Whether a filter pays, and how large it is.
 
+use std::fmt;
+use std::str::FromStr;
+
 use crate::codec::Layout;
 use crate::design::table::TableDesign;
 use crate::design::{Design, Plan};
@@ -21,6 +24,15 @@ const AUTO_MIN_COUNT: u64 = 1 << 14;
 const AUTO_SAVED_SHARE: f64 = 0.25;
 
 /// The filters of an index: see [`BuildOptions::filter`](crate::BuildOptions::filter).
+///
+/// ```
+/// use hamdex::FilterChoice;
+///
+/// assert_eq!("none".parse(), Ok(FilterChoice::None));
+/// assert_eq!("12".parse(), Ok(FilterChoice::Bits(12)));
+/// assert!("65".parse::<FilterChoice>().is_err());
+/// assert_eq!(FilterChoice::default().to_string(), "auto");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum FilterChoice {
@@ -74,5 +86,51 @@ impl FilterChoice {
     /// Returns whether it can be made: whether a number of bits is one of 1 to 64.
     pub(crate) fn is_valid(self) -> bool {
         !matches!(self, Self::Bits(bits) if !(1..=MAX_BITS).contains(&bits))
+    }
+}
+
+impl fmt::Display for FilterChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.pad("auto"),
+            Self::None => f.pad("none"),
+            Self::Bits(bits) => fmt::Display::fmt(bits, f),
+        }
+    }
+}
+
+impl FromStr for FilterChoice {
+    type Err = UnknownFilter;
+
+    fn from_str(text: &str) -> Result<Self, UnknownFilter> {
+        // One spelling for each choice: `str::parse` would take a sign and leading zeros.
+        let bits = || (1..=MAX_BITS).find(|bits| bits.to_string() == text);
+        match text {
+            "auto" => Ok(Self::Auto),
+            "none" => Ok(Self::None),
+            _ => bits().map(Self::Bits).ok_or(UnknownFilter),
+        }
+    }
+}
+
+/// The error of a text that is no [`FilterChoice`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("invalid filter; use auto, none or 1 to {MAX_BITS} bits per fingerprint")]
+#[non_exhaustive]
+pub struct UnknownFilter;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_choice_is_read_back() {
+        let bits = (1..=MAX_BITS).map(FilterChoice::Bits);
+        for choice in [FilterChoice::Auto, FilterChoice::None].into_iter().chain(bits) {
+            assert_eq!(choice.to_string().parse(), Ok(choice));
+        }
+        for text in ["", "0", "65", "-1", "+7", "07", "Auto", "all", " 7", "4294967307"] {
+            assert_eq!(text.parse::<FilterChoice>(), Err(UnknownFilter), "{text:?}");
+        }
     }
 }

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::codec::Layout;
+use crate::codec::{Codec, Layout};
 use crate::design::table::TableDesign;
 use crate::design::{Design, Plan};
-use crate::filter::geometry::{Geometry, MAX_PREFIX_BITS};
+use crate::filter::geometry::{Geometry, LINE_BYTES, MAX_PREFIX_BITS};
 use hamdex_fingerprint::Fingerprint;
 
 /// Bits per fingerprint and table of an automatic filter: with eleven, one prefix in 120 that a table lacks
@@ -19,6 +19,9 @@ pub(crate) const MAX_BITS: u32 = 64;
 /// The least number of fingerprints for which [`FilterChoice::Auto`] makes filters: a smaller index is in the
 /// processor's caches.
 const AUTO_MIN_COUNT: u64 = 1 << 14;
+
+/// Bytes of checksums per byte of a section.
+const CHECKSUMS_SHARE: f64 = 4.0 / 4096.0;
 
 /// Share of a query's estimated time that automatic filters must save.
 const AUTO_SAVED_SHARE: f64 = 0.25;
@@ -89,6 +92,46 @@ impl FilterChoice {
     }
 }
 
+/// Estimated effect of the filters of an index; see [`Design::filter_cost`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct FilterCost {
+    /// Number of tables that have a filter.
+    pub filters: usize,
+    /// Bytes of the filters per distinct fingerprint, in addition to
+    /// [`Cost::bytes_per_fingerprint`](crate::inspect::Cost::bytes_per_fingerprint).
+    pub bytes_per_fingerprint: f64,
+    /// Blocks that a query at the design's distance reads with them.
+    pub blocks_per_query: f64,
+}
+
+impl<F: Fingerprint> Design<F> {
+    /// Returns the cost and the effect of filters of an index of this design over `count` uniformly spread
+    /// fingerprints, by the cost model.
+    #[must_use]
+    pub fn filter_cost(
+        &self,
+        count: u64,
+        codec: Codec,
+        block_bytes: u32,
+        filter: FilterChoice,
+    ) -> FilterCost {
+        let layout = Layout { codec, block_bytes: block_bytes as usize };
+        let filters = filter.filters(self, count, layout);
+        let plan = self.plan_with(self.distance(), count, layout, &filters);
+        let bytes_of = |filter: &Geometry| {
+            // The head is a line, and each page has a checksum.
+            (filter.lines + 1) as f64 * LINE_BYTES as f64 * (1.0 + CHECKSUMS_SHARE)
+        };
+        let bytes: f64 = filters.iter().flatten().map(bytes_of).sum();
+        FilterCost {
+            filters: filters.iter().flatten().count(),
+            bytes_per_fingerprint: bytes / count.max(1) as f64,
+            blocks_per_query: plan.blocks(count, layout, &filters),
+        }
+    }
+}
+
 impl fmt::Display for FilterChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -122,6 +165,23 @@ pub struct UnknownFilter;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn filters_cost_bytes_and_save_blocks() {
+        let cost = |name, count, filter| {
+            let design = Design::<u64>::named(name, 3).expect("there is such a design");
+            design.filter_cost(count, Codec::Huffman, 1024, filter)
+        };
+        let auto = cost("halves", 100_000_000, FilterChoice::Auto);
+        assert_eq!(auto.filters, 2);
+        assert!((auto.bytes_per_fingerprint - 2.0 * 11.0 / 8.0).abs() < 0.01, "{auto:?}");
+        let none = cost("halves", 100_000_000, FilterChoice::None);
+        assert_eq!((none.filters, none.bytes_per_fingerprint), (0, 0.0));
+        assert!(auto.blocks_per_query * 5.0 < none.blocks_per_query, "{auto:?}, {none:?}");
+        assert_eq!(cost("cover-8", 100_000_000, FilterChoice::Auto).filters, 0);
+        assert_eq!(cost("halves", 100, FilterChoice::Auto).filters, 0);
+        assert_eq!(cost("halves", 0, FilterChoice::Bits(64)).filters, 0);
+    }
 
     #[test]
     fn every_choice_is_read_back() {

@@ -34,7 +34,7 @@ pub use catalogue::AUTO;
 pub use cost::Cost;
 pub use covering::Design;
 pub use error::DesignError;
-pub use filter_choice::{FilterChoice, UnknownFilter};
+pub use filter_choice::{FilterChoice, FilterCost, UnknownFilter};
 pub(crate) use filter_choice::MAX_BITS as MAX_FILTER_BITS;
 pub(crate) use leads::{lead_sets, lead_sets_of_all};
 pub(crate) use ownership::{Admits, is_first};

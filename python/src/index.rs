@@ -307,7 +307,7 @@ impl Handle {
     /// Reopen the index when unpickled: the same file, or an error.
     #[classmethod]
     fn _reopen(class: &Bound<'_, PyType>, path: PathBuf, file_id: [u8; 16]) -> PyResult<Self> {
-        let handle = Self::open(class.py(), path, false, false)?;
+        let handle = Self::open(class.py(), path, &OpenOptions::new())?;
         if file_id_of(&handle.index()?) != FileId::from(file_id) {
             let text = "is not the file that was pickled";
             return Err(Error::new_err(format!("{}: {text}", handle.path.display())));

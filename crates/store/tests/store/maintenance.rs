@@ -95,7 +95,7 @@ fn all_segments_have_the_filters_of_the_store() {
             store.flush().unwrap();
         }
         let is_as_asked = |tables: &Vec<Option<u64>>| {
-            tables.iter().all(|filter| filter.is_some_and(|bytes| bytes > 300) == has_filters)
+            tables.iter().all(|filter| filter.is_some_and(|bytes| bytes > 136) == has_filters)
         };
         let flushed = filter_bytes(&path);
         assert!(flushed.len() > 1 && flushed.iter().all(is_as_asked), "{filter}: {flushed:?}");

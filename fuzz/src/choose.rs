@@ -73,7 +73,10 @@ pub fn options<F: Fingerprint>(bytes: &mut Unstructured<'_>) -> BuildOptions<F> 
         options = options.metadata("a", "1").metadata("", "");
     }
     // With few fingerprints, 64 bits for each make a bitmap of short prefixes.
-    options.filter(one_of(bytes, &[FilterChoice::None, FilterChoice::Bits(11), FilterChoice::Bits(1), FilterChoice::Bits(64)]))
+    options.filter(one_of(
+        bytes,
+        &[FilterChoice::None, FilterChoice::Bits(11), FilterChoice::Bits(1), FilterChoice::Bits(64)],
+    ))
 }
 
 /// Pairs of some fingerprints with ids, several for some.

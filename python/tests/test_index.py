@@ -128,7 +128,7 @@ def test_metadata_and_recipe_travel_along(build: Build) -> None:
 def test_filters_change_the_size_and_no_answer(tmp_path: Path) -> None:
     values = uniform(20_000)
 
-    def built(**options: object) -> tuple[int, list[object]]:
+    def built(**options: object) -> tuple[int, list[list[hamdex.Match]]]:
         path = tmp_path / "x.hamdex"
         size = hamdex.build(path, values, design="halves", overwrite=True, **options).bytes  # type: ignore[arg-type]
         answers = []

@@ -123,7 +123,7 @@ impl<F: Fingerprint> Index<F> {
                 matches,
             });
         }
-        traces.iter_mut().for_each(|trace| trace.join_blocks());
+        traces.iter_mut().for_each(ProbeTrace::join_blocks);
         Ok(traces)
     }
 }

@@ -124,7 +124,7 @@ mod writer;
 pub use batch::{Batch, BatchOptions, Strategy};
 pub use category::Category;
 pub use codec::{BlockError, Codec, UnknownCodec};
-pub use design::{AUTO, Design, DesignError, FilterChoice, MAX_TABLES, TableDesign};
+pub use design::{AUTO, Design, DesignError, FilterChoice, MAX_TABLES, TableDesign, UnknownFilter};
 pub use error::{BuildError, Place, ReadError, ReadErrorKind, SetError};
 pub use format::header::FileId;
 pub use hamdex_atomic_file::Error as OutputError;

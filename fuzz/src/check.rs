@@ -42,12 +42,16 @@ fn of_width<F: Fingerprint>(bytes: &[u8]) {
     for query in queries::<F>(&[], 2, 7) {
         let _ = ask(&index, query);
     }
+    for table in 0..index.design().tables().len() {
+        let _ = (index.filter_load(table), index.filter_false_positives(table, 20));
+    }
     let mut searcher = index.searcher();
     for query in [F::ZERO, F::ONES] {
         for distance in [0, 3, index.design().distance(), F::BITS] {
             if let Ok(found) = searcher.within(query, distance) {
                 assert_sound(found, query, distance);
             }
+            let _ = index.explain(query, distance);
         }
     }
     let _ = index.entries().take(MANY).filter_map(Result::ok).map(|entry| entry.ids.count()).sum::<usize>();
@@ -83,6 +87,12 @@ pub fn agrees<F: Fingerprint>(index: &Index<F>, bytes: &[u8]) {
             let first = searcher.first(query, distance).unwrap();
             assert_eq!(first.is_some(), !expected.is_empty(), "first within {distance}");
             assert!(first.is_none_or(|found| expected.contains(&(found.distance, found.fingerprint))));
+            let probes = index.explain(query, distance).unwrap();
+            let found = probes.iter().flat_map(|probe| &probe.blocks).flat_map(|block| &block.matches);
+            let returned = found.filter(|found| found.is_returned);
+            let mut returned: Vec<(u32, F)> = returned.map(|m| (m.distance, m.fingerprint)).collect();
+            returned.sort_unstable();
+            assert_eq!(returned, expected, "explained within {distance}");
             let nearest = pairs(searcher.nearest_within(query, 2, distance).unwrap());
             assert_eq!(nearest, expected[..expected.len().min(2)], "nearest within {distance}");
         }

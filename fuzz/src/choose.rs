@@ -1,7 +1,7 @@
 //! Choices from bytes: fingerprints, sets of them, how to build an index, and what becomes of a file.
 
 use arbitrary::Unstructured;
-use hamdex::{AUTO, BuildOptions, Codec, Design, Fingerprint};
+use hamdex::{AUTO, BuildOptions, Codec, Design, FilterChoice, Fingerprint};
 
 use crate::common::file::HEADER_BYTES;
 
@@ -57,7 +57,7 @@ pub fn set<F: Fingerprint>(bytes: &mut Unstructured<'_>) -> Vec<F> {
     set
 }
 
-/// How to build an index: design, codec, size of blocks, metadata.
+/// How to build an index: design, codec, size of blocks, metadata, filters.
 pub fn options<F: Fingerprint>(bytes: &mut Unstructured<'_>) -> BuildOptions<F> {
     let distance = below(bytes, 9) as u32;
     let mut names = Design::<F>::names(distance);
@@ -72,7 +72,11 @@ pub fn options<F: Fingerprint>(bytes: &mut Unstructured<'_>) -> BuildOptions<F> 
     if flag(bytes) {
         options = options.metadata("a", "1").metadata("", "");
     }
-    options
+    // With few fingerprints, 64 bits for each make a bitmap of short prefixes.
+    options.filter(one_of(
+        bytes,
+        &[FilterChoice::None, FilterChoice::Bits(11), FilterChoice::Bits(1), FilterChoice::Bits(64)],
+    ))
 }
 
 /// Pairs of some fingerprints with ids, several for some.

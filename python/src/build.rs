@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use hamdex::{BuildOptions, Builder, Codec, Design, Summary};
+use hamdex::{BuildOptions, Builder, Codec, Design, FilterChoice, Summary, UnknownFilter};
 use hamdex_documents::RECIPE_KEY;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBool, PyBytes, PyInt, PyString};
 
 use crate::arrays::{self, Fingerprints, Words, check_lengths};
 use crate::errors::OrRaise;
@@ -54,6 +54,7 @@ pub(crate) struct Choices {
     pub(crate) distance: Option<u32>,
     pub(crate) design: Option<String>,
     pub(crate) codec: Option<String>,
+    pub(crate) filter: FilterChoice,
     pub(crate) overwrite: bool,
     pub(crate) memory: Option<u64>,
     pub(crate) threads: usize,
@@ -74,6 +75,7 @@ impl Choices {
         if let Some(name) = &self.codec {
             options = options.codec(codec(name)?);
         }
+        options = options.filter(self.filter);
         if let Some(memory) = self.memory {
             options = options.memory(memory);
         }
@@ -93,6 +95,21 @@ pub(crate) fn codec(name: &str) -> PyResult<Codec> {
         let names: Vec<&str> = Codec::ALL.iter().map(|codec| codec.name()).collect();
         PyValueError::new_err(format!("there is no codec {name:?}; there are: {}", names.join(", ")))
     })
+}
+
+/// Returns the filters that ``"auto"``, ``"none"`` or a number of bits per fingerprint means.
+pub(crate) fn filter(given: &Bound<'_, PyAny>) -> PyResult<FilterChoice> {
+    let text = if given.is_instance_of::<PyBool>() {
+        None
+    } else if given.is_instance_of::<PyInt>() || given.is_instance_of::<PyString>() {
+        Some(given.str()?.to_string())
+    } else {
+        // A number of another type, such as numpy's.
+        given.extract::<i64>().ok().map(|bits| bits.to_string())
+    };
+    let expected = "filter: expected \"auto\", \"none\" or an int";
+    let text = text.ok_or_else(|| PyTypeError::new_err(expected))?;
+    text.parse().map_err(|error: UnknownFilter| PyValueError::new_err(format!("{error}, not {text:?}")))
 }
 
 /// Metadata of the user: names, and texts or bytes.
@@ -123,7 +140,9 @@ fn metadata(given: Option<BTreeMap<String, Bound<'_, PyAny>>>) -> PyResult<BTree
 /// ``fingerprints``: an array of uint64 (int64 is taken as bit patterns), of shape (n, 2) for 128 bits, the
 /// high word first; an Arrow column; or a list of int. ``ids``: a number or a name for each; without ids,
 /// queries return fingerprints alone. ``distance`` is that of most queries; any other is answered exactly,
-/// too. ``recipe`` says how the fingerprints were made of texts, so that the index can be queried with
+/// too. ``filter``: prefix filters, which spare queries the blocks without a match: ``"auto"`` where they pay,
+/// ``"none"``, or at most so many bits per fingerprint and table, 1 to 64. ``recipe`` says how the
+/// fingerprints were made of texts, so that the index can be queried with
 /// texts.
 ///
 /// The file appears only when it is complete; an existing file is replaced with ``overwrite=True`` only.
@@ -135,8 +154,8 @@ fn metadata(given: Option<BTreeMap<String, Bound<'_, PyAny>>>) -> PyResult<BTree
 /// >>> hamdex.Index(path).query(1, k=1)
 /// [Match(fingerprint=1, distance=0, ids=[10]), Match(fingerprint=3, distance=1, ids=[11])]
 #[pyfunction]
-#[pyo3(signature = (path, fingerprints, ids = None, *, distance = 3, design = None, codec = "huffman", recipe = None,
-    metadata = None, overwrite = false, memory = None, threads = None, temp_dir = None, progress = None))]
+#[pyo3(signature = (path, fingerprints, ids = None, *, distance = 3, design = None, codec = "huffman", filter = None,
+    recipe = None, metadata = None, overwrite = false, memory = None, threads = None, temp_dir = None, progress = None))]
 #[expect(clippy::too_many_arguments, reason = "keywords, in Python")]
 pub(crate) fn build<'py>(
     py: Python<'py>,
@@ -146,6 +165,7 @@ pub(crate) fn build<'py>(
     distance: u32,
     design: Option<String>,
     codec: &str,
+    filter: Option<&Bound<'py, PyAny>>,
     recipe: Option<&str>,
     metadata: Option<BTreeMap<String, Bound<'py, PyAny>>>,
     overwrite: bool,
@@ -160,6 +180,7 @@ pub(crate) fn build<'py>(
         distance: Some(distance),
         design,
         codec: Some(codec.to_owned()),
+        filter: filter.map_or(Ok(FilterChoice::Auto), self::filter)?,
         overwrite,
         memory,
         threads: work::threads(threads)?,

@@ -23,7 +23,9 @@ use crate::work;
 
 /// An open index, which finds all fingerprints within k bits of one, of many, or of each other; exactly.
 ///
-/// Opening maps the file, at almost no cost. Any number of threads may use an index. It can be pickled, as
+/// Opening maps the file, at almost no cost. Keys and filters, about a fifth of a file with filters, are copied into
+/// memory, unless ``map_keys=True`` leaves them in the mapping, which all processes share: for many processes of one
+/// file. Any number of threads may use an index. It can be pickled, as
 /// its path and the id of the file, and sent to other processes.
 ///
 /// >>> import hamdex, tempfile, os
@@ -57,10 +59,9 @@ impl Handle {
         self.opened().map(|opened| opened.index)
     }
 
-    fn open(py: Python<'_>, path: PathBuf, in_memory: bool, larger_than_memory: bool) -> PyResult<Self> {
+    fn open(py: Python<'_>, path: PathBuf, options: &OpenOptions) -> PyResult<Self> {
         let path = std::path::absolute(&path)?;
-        let options = OpenOptions::new().in_memory(in_memory).larger_than_memory(larger_than_memory);
-        let index = py.detach(|| hamdex_any::open_file(&path, &options)).or_raise()?;
+        let index = py.detach(|| hamdex_any::open_file(&path, options)).or_raise()?;
         let opened = Opened { index, searchers: Arc::default() };
         Ok(Self { path, opened: RwLock::new(Some(opened)) })
     }
@@ -98,9 +99,16 @@ fn file_id_of(index: &AnySet) -> FileId {
 #[pymethods]
 impl Handle {
     #[new]
-    #[pyo3(signature = (path, *, in_memory = false, larger_than_memory = false))]
-    fn new(py: Python<'_>, path: PathBuf, in_memory: bool, larger_than_memory: bool) -> PyResult<Self> {
-        Self::open(py, path, in_memory, larger_than_memory)
+    #[pyo3(signature = (path, *, in_memory = false, larger_than_memory = false, map_keys = false))]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        in_memory: bool,
+        larger_than_memory: bool,
+        map_keys: bool,
+    ) -> PyResult<Self> {
+        let options = OpenOptions::new().in_memory(in_memory).larger_than_memory(larger_than_memory);
+        Self::open(py, path, &options.map_keys(map_keys))
     }
 
     /// The number of distinct fingerprints.
@@ -299,7 +307,7 @@ impl Handle {
     /// Reopen the index when unpickled: the same file, or an error.
     #[classmethod]
     fn _reopen(class: &Bound<'_, PyType>, path: PathBuf, file_id: [u8; 16]) -> PyResult<Self> {
-        let handle = Self::open(class.py(), path, false, false)?;
+        let handle = Self::open(class.py(), path, &OpenOptions::new())?;
         if file_id_of(&handle.index()?) != FileId::from(file_id) {
             let text = "is not the file that was pickled";
             return Err(Error::new_err(format!("{}: {text}", handle.path.display())));

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use hamdex::{Index, Merger, OpenOptions, Summary};
+use hamdex::{FilterChoice, Index, Merger, OpenOptions, Summary};
 use hamdex_any::{AnySet, for_width};
 use hamdex_documents::RECIPE_KEY;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::build::Choices;
+use crate::build::{Choices, filter};
 use crate::errors::OrRaise;
 use crate::index::Handle;
 use crate::results;
@@ -18,12 +18,13 @@ use crate::work;
 /// Merge indexes into one, without sorting again.
 ///
 /// ``inputs`` are paths or open indexes of one width; either all have ids or none has. Recipe and metadata
-/// must agree, and are kept. The result has the design and the codec of the first unless others are chosen.
+/// must agree, and are kept. The result has the design and the codec of the first unless others are chosen;
+/// ``filter`` is as in :func:`build`.
 /// Ids with names are renumbered: those of each input follow those of the one before; other ids stay as they
 /// are.
 #[pyfunction]
-#[pyo3(signature = (inputs, path, *, distance = None, design = None, codec = None, overwrite = false, memory = None,
-    threads = None, temp_dir = None, progress = None))]
+#[pyo3(signature = (inputs, path, *, distance = None, design = None, codec = None, filter = None, overwrite = false,
+    memory = None, threads = None, temp_dir = None, progress = None))]
 #[expect(clippy::too_many_arguments, reason = "keywords, in Python")]
 pub(crate) fn merge<'py>(
     py: Python<'py>,
@@ -32,6 +33,7 @@ pub(crate) fn merge<'py>(
     distance: Option<u32>,
     design: Option<String>,
     codec: Option<String>,
+    filter: Option<&Bound<'py, PyAny>>,
     overwrite: bool,
     memory: Option<u64>,
     threads: Option<usize>,
@@ -44,6 +46,7 @@ pub(crate) fn merge<'py>(
         distance,
         design,
         codec,
+        filter: filter.map_or(Ok(FilterChoice::Auto), self::filter)?,
         overwrite,
         memory,
         threads,

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use hamdex::Codec;
+use hamdex::{Codec, FilterChoice};
 use hamdex_store::{AnyStore, CreateOptions, StoreOptions, inspect};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -19,6 +19,7 @@ pub(crate) struct StoreRequest {
     pub(crate) width: Option<u32>,
     pub(crate) design: Option<String>,
     pub(crate) codec: Option<Codec>,
+    pub(crate) filter: Option<FilterChoice>,
     pub(crate) recipe: Option<String>,
 }
 
@@ -51,6 +52,9 @@ impl StoreRequest {
         if let Some(codec) = self.codec {
             create = create.codec(codec);
         }
+        if let Some(filter) = self.filter {
+            create = create.filter(filter);
+        }
         if let Some(text) = &self.recipe {
             let recipe = of_width(text, self.width.unwrap_or(64), "the store has")?;
             create = create.recipe(recipe.to_string());
@@ -66,6 +70,7 @@ impl StoreRequest {
         refuse(path, "distance", self.distance.as_ref(), &manifest.distance)?;
         refuse(path, "design", self.design.as_ref(), &manifest.design)?;
         refuse(path, "codec", self.codec.as_ref(), &manifest.codec)?;
+        refuse(path, "filter", self.filter.as_ref(), &manifest.filter)?;
         refuse(path, "ids", self.ids.as_ref(), &identity.has_ids)?;
         refuse(path, "names", self.names.as_ref(), &identity.has_names)?;
         if let Some(text) = &self.recipe {

@@ -12,7 +12,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
-use crate::build::codec;
+use crate::build::{codec, filter};
 use crate::errors::Error;
 use crate::open_store::StoreRequest;
 use crate::records::{Records, all, is_one};
@@ -85,7 +85,7 @@ impl Store {
 #[pymethods]
 impl Store {
     #[new]
-    #[pyo3(signature = (path, *, distance = None, ids = None, names = None, width = None, design = None, codec = None, recipe = None,
+    #[pyo3(signature = (path, *, distance = None, ids = None, names = None, width = None, design = None, codec = None, filter = None, recipe = None,
         durability = "sync", memory = None, threads = None, merges = true))]
     #[expect(clippy::too_many_arguments, reason = "keywords, in Python")]
     fn new(
@@ -97,6 +97,7 @@ impl Store {
         width: Option<u32>,
         design: Option<String>,
         codec: Option<&str>,
+        filter: Option<&Bound<'_, PyAny>>,
         recipe: Option<String>,
         durability: &str,
         memory: Option<u64>,
@@ -113,7 +114,8 @@ impl Store {
             options = options.memory(memory);
         }
         let codec = codec.map(self::codec).transpose()?;
-        let request = StoreRequest { distance, ids, names, width, design, codec, recipe };
+        let filter = filter.map(self::filter).transpose()?;
+        let request = StoreRequest { distance, ids, names, width, design, codec, filter, recipe };
         let store = request.open(py, &path, options)?;
         let description = either!(&store, store => store.snapshot().describe());
         Ok(Self { path, description, store: RwLock::new(Some(store)), process: process::id() })

@@ -62,6 +62,11 @@ def test_wrong_ids(tmp_path: Path, ids: object, error: type[Exception], text: st
         ({"distance": 200}, "distance"),
         ({"design": "nonsense"}, "use one of: "),
         ({"codec": "zip"}, "huffman, elias-fano"),
+        ({"filter": "all"}, "use auto, none or 1 to 64 bits per fingerprint, not \"all\""),
+        ({"filter": ""}, "1 to 64"),
+        ({"filter": 0}, "1 to 64"),
+        ({"filter": 65}, "1 to 64"),
+        ({"filter": 2**70}, "1 to 64"),
         ({"recipe": "defautl"}, "there are: "),
         ({"recipe": "default width=128"}, "128 bits, but the given ones have 64"),
         ({"metadata": {"hamdex.x": "y"}}, "reserved for hamdex"),
@@ -74,6 +79,12 @@ def test_wrong_options(tmp_path: Path, options: dict[str, object], text: str) ->
     with pytest.raises(ValueError, match=text):
         hamdex.build(tmp_path / "x", ONES, **options)  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("filter", [True, 1.5, [11], b"none"])
+def test_a_filter_of_another_type(tmp_path: Path, filter: object) -> None:
+    with pytest.raises(TypeError, match='expected "auto", "none" or an int'):
+        hamdex.build(tmp_path / "x", ONES, filter=filter)  # type: ignore[arg-type]
 
 
 def test_what_arrays_are_taken_as(build: Build) -> None:

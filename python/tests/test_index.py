@@ -125,6 +125,30 @@ def test_metadata_and_recipe_travel_along(build: Build) -> None:
     assert index.distance == 3 and index.design in repr(index) and index.codec == "huffman"
 
 
+def test_filters_change_the_size_and_no_answer(tmp_path: Path) -> None:
+    values = uniform(20_000)
+
+    def built(**options: object) -> tuple[int, list[list[hamdex.Match]]]:
+        path = tmp_path / "x.hamdex"
+        size = hamdex.build(path, values, design="halves", overwrite=True, **options).bytes  # type: ignore[arg-type]
+        answers = []
+        for map_keys in (False, True):
+            with hamdex.Index(path, map_keys=map_keys) as index:
+                answers.append([index.query(query ^ np.uint64(5 << 30), k=3) for query in values[:200]])
+        assert answers[0] == answers[1]
+        return size, answers[0]
+
+    none, auto, twelve = built(filter="none"), built(filter="auto"), built(filter=12)
+    assert auto == built() and twelve == built(filter=np.int64(12)) == built(filter="12")
+    assert none[0] + 2 * 20_000 * 11 // 8 * 0.99 < auto[0] < twelve[0]
+    assert none[1] == auto[1] == twelve[1] and all(none[1])
+
+    def merged(**options: object) -> int:
+        return hamdex.merge([tmp_path / "x.hamdex"], tmp_path / "y.hamdex", overwrite=True, **options).bytes  # type: ignore[arg-type]
+
+    assert (merged(filter="none"), merged(), merged(filter=12)) == (none[0], auto[0], twelve[0])
+
+
 def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
     values = clustered(5000)
     hamdex.build(tmp_path / "a", values, threads=1)

@@ -180,6 +180,20 @@ assert [match.fingerprint for match in store.query(1, k=64)] == [1, 3]
 """
 
 
+def test_a_store_keeps_to_its_filters(tmp_path: Path) -> None:
+    def segment_bytes(name: str, **options: object) -> int:
+        with hamdex.Store(tmp_path / name, durability="none", merges=False, ids=False, **options) as store:  # type: ignore[arg-type]
+            store.insert(uniform(20_000))
+            store.flush()
+        return sum(path.stat().st_size for path in (tmp_path / name / "segments").iterdir())
+
+    none = segment_bytes("none", design="halves", filter="none")
+    assert none + 20_000 * 2 * 2 * 0.98 < segment_bytes("sixteen", design="halves", filter=16)
+    with pytest.raises(ValueError, match="created with filter=16, not none"):
+        hamdex.Store(tmp_path / "sixteen", filter="none")
+    hamdex.Store(tmp_path / "sixteen", filter=16).close()
+
+
 def test_a_forked_process_is_told_to_open_it_again(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", FORKED, str(tmp_path / "s")], check=True, timeout=60)
 

@@ -1,9 +1,12 @@
 //! Whether a filter pays, and how large it is.
 
-use crate::codec::Layout;
+use std::fmt;
+use std::str::FromStr;
+
+use crate::codec::{Codec, Layout};
 use crate::design::table::TableDesign;
 use crate::design::{Design, Plan};
-use crate::filter::geometry::{Geometry, MAX_PREFIX_BITS};
+use crate::filter::geometry::{Geometry, LINE_BYTES, MAX_PREFIX_BITS};
 use hamdex_fingerprint::Fingerprint;
 
 /// Bits per fingerprint and table of an automatic filter: with eleven, one prefix in 120 that a table lacks
@@ -17,10 +20,22 @@ pub(crate) const MAX_BITS: u32 = 64;
 /// processor's caches.
 const AUTO_MIN_COUNT: u64 = 1 << 14;
 
+/// Bytes of checksums per byte of a section.
+const CHECKSUMS_SHARE: f64 = 4.0 / 4096.0;
+
 /// Share of a query's estimated time that automatic filters must save.
 const AUTO_SAVED_SHARE: f64 = 0.25;
 
 /// The filters of an index: see [`BuildOptions::filter`](crate::BuildOptions::filter).
+///
+/// ```
+/// use hamdex::FilterChoice;
+///
+/// assert_eq!("none".parse(), Ok(FilterChoice::None));
+/// assert_eq!("12".parse(), Ok(FilterChoice::Bits(12)));
+/// assert!("65".parse::<FilterChoice>().is_err());
+/// assert_eq!(FilterChoice::default().to_string(), "auto");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum FilterChoice {
@@ -74,5 +89,108 @@ impl FilterChoice {
     /// Returns whether it can be made: whether a number of bits is one of 1 to 64.
     pub(crate) fn is_valid(self) -> bool {
         !matches!(self, Self::Bits(bits) if !(1..=MAX_BITS).contains(&bits))
+    }
+}
+
+/// Estimated effect of the filters of an index; see [`Design::filter_cost`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct FilterCost {
+    /// Number of tables that have a filter.
+    pub filters: usize,
+    /// Bytes of the filters per distinct fingerprint, in addition to
+    /// [`Cost::bytes_per_fingerprint`](crate::inspect::Cost::bytes_per_fingerprint).
+    pub bytes_per_fingerprint: f64,
+    /// Blocks that a query at the design's distance reads with them.
+    pub blocks_per_query: f64,
+}
+
+impl<F: Fingerprint> Design<F> {
+    /// Returns the cost and the effect of filters of an index of this design over `count` uniformly spread
+    /// fingerprints, by the cost model.
+    #[must_use]
+    pub fn filter_cost(
+        &self,
+        count: u64,
+        codec: Codec,
+        block_bytes: u32,
+        filter: FilterChoice,
+    ) -> FilterCost {
+        let layout = Layout { codec, block_bytes: block_bytes as usize };
+        let filters = filter.filters(self, count, layout);
+        let plan = self.plan_with(self.distance(), count, layout, &filters);
+        let bytes_of = |filter: &Geometry| {
+            // The head is a line, and each page has a checksum.
+            (filter.lines + 1) as f64 * LINE_BYTES as f64 * (1.0 + CHECKSUMS_SHARE)
+        };
+        let bytes: f64 = filters.iter().flatten().map(bytes_of).sum();
+        FilterCost {
+            filters: filters.iter().flatten().count(),
+            bytes_per_fingerprint: bytes / count.max(1) as f64,
+            blocks_per_query: plan.blocks(count, layout, &filters),
+        }
+    }
+}
+
+impl fmt::Display for FilterChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.pad("auto"),
+            Self::None => f.pad("none"),
+            Self::Bits(bits) => fmt::Display::fmt(bits, f),
+        }
+    }
+}
+
+impl FromStr for FilterChoice {
+    type Err = UnknownFilter;
+
+    fn from_str(text: &str) -> Result<Self, UnknownFilter> {
+        // One spelling for each choice: `str::parse` would take a sign and leading zeros.
+        let bits = || (1..=MAX_BITS).find(|bits| bits.to_string() == text);
+        match text {
+            "auto" => Ok(Self::Auto),
+            "none" => Ok(Self::None),
+            _ => bits().map(Self::Bits).ok_or(UnknownFilter),
+        }
+    }
+}
+
+/// The error of a text that is no [`FilterChoice`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("invalid filter; use auto, none or 1 to {MAX_BITS} bits per fingerprint")]
+#[non_exhaustive]
+pub struct UnknownFilter;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_cost_bytes_and_save_blocks() {
+        let cost = |name, count, filter| {
+            let design = Design::<u64>::named(name, 3).expect("there is such a design");
+            design.filter_cost(count, Codec::Huffman, 1024, filter)
+        };
+        let auto = cost("halves", 100_000_000, FilterChoice::Auto);
+        assert_eq!(auto.filters, 2);
+        assert!((auto.bytes_per_fingerprint - 2.0 * 11.0 / 8.0).abs() < 0.01, "{auto:?}");
+        let none = cost("halves", 100_000_000, FilterChoice::None);
+        assert_eq!((none.filters, none.bytes_per_fingerprint), (0, 0.0));
+        assert!(auto.blocks_per_query * 5.0 < none.blocks_per_query, "{auto:?}, {none:?}");
+        assert_eq!(cost("cover-8", 100_000_000, FilterChoice::Auto).filters, 0);
+        assert_eq!(cost("halves", 100, FilterChoice::Auto).filters, 0);
+        assert_eq!(cost("halves", 0, FilterChoice::Bits(64)).filters, 0);
+    }
+
+    #[test]
+    fn every_choice_is_read_back() {
+        let bits = (1..=MAX_BITS).map(FilterChoice::Bits);
+        for choice in [FilterChoice::Auto, FilterChoice::None].into_iter().chain(bits) {
+            assert_eq!(choice.to_string().parse(), Ok(choice));
+        }
+        for text in ["", "0", "65", "-1", "+7", "07", "Auto", "all", " 7", "4294967307"] {
+            assert_eq!(text.parse::<FilterChoice>(), Err(UnknownFilter), "{text:?}");
+        }
     }
 }

@@ -91,6 +91,11 @@ impl<F: Fingerprint> Search<F> {
         arch::run(locate).map_err(|error| index.error(error))
     }
 
+    /// Returns the targets, each with the number of its probe, for inspection.
+    pub(crate) fn targets(&self) -> impl Iterator<Item = (usize, Target<F>)> {
+        self.origins.iter().map(|origin| origin.probe as usize).zip(self.targets.iter().copied())
+    }
+
     /// Prefetches the located blocks from storage, up to the limit for one wave.
     #[inline]
     pub(crate) fn read_ahead(&self, index: &Index<F>) {

@@ -1,4 +1,4 @@
-//! The false positives of a filter, measured.
+//! The load and the false positives of a filter, measured.
 
 use std::ops::ControlFlow;
 
@@ -11,6 +11,17 @@ use crate::table::scanner::Scanner;
 use hamdex_fingerprint::Fingerprint;
 
 impl<F: Fingerprint> Index<F> {
+    /// Returns the share of the bits of a table's filter that are set; `None` if there is no such table, or it has no
+    /// filter.
+    ///
+    /// # Errors
+    /// When the filter is damaged.
+    pub fn filter_load(&self, table: usize) -> Result<Option<f64>, ReadError> {
+        let filter = self.tables.get(table).and_then(|table| table.filter.as_ref());
+        let load = filter.map(|filter| filter.load(self.data.as_ref()));
+        load.transpose().map_err(|error| self.error(error))
+    }
+
     /// Returns the share of absent prefixes that pass the filter of a table: of `samples` prefixes, evenly spread and
     /// always the same. `None` if there is no such table, it has no filter, or it has all of these prefixes.
     ///
@@ -26,6 +37,12 @@ impl<F: Fingerprint> Index<F> {
         let (mut absent, mut passed) = (0u32, 0u32);
         for sample in 0..samples {
             let query = F::truncate(u128::from(scramble(u64::from(sample)))) << (F::BITS - u64::BITS);
+            let passes = filter.in_file(file).may_have(prefix_of(query, bits));
+            if !passes.map_err(|error| self.error(error))? {
+                // A prefix that does not pass is absent: no block is read for it.
+                absent += 1;
+                continue;
+            }
             let target = Target { query, prefix_bits: bits, radius: 0, distance: F::BITS };
             blocks.clear();
             table.locate(file, &target, &mut blocks);
@@ -37,8 +54,7 @@ impl<F: Fingerprint> Index<F> {
                 continue;
             }
             absent += 1;
-            let passes = filter.in_file(file).may_have(prefix_of(query, bits));
-            passed += u32::from(passes.map_err(|error| self.error(error))?);
+            passed += 1;
         }
         Ok((absent > 0).then(|| f64::from(passed) / f64::from(absent)))
     }

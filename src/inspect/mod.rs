@@ -3,15 +3,19 @@
 //!
 //! - [`Stats`], from [`Index::stats`](crate::Index::stats), with [`TableStats`] and [`IdStats`]
 //! - [`RawBlock`], from [`Index::raw_block`](crate::Index::raw_block); [`mod@reference`] reads it bit by bit
+//! - [`ProbeTrace`], from [`Index::explain`](crate::Index::explain): the blocks that a query reads, and why
 //! - [`Permutation`], from [`Index::permutation`](crate::Index::permutation)
 //! - [`Plan`], from [`Design::plan`](crate::Design::plan), with its [`Probe`]s and [`Cost`]
+//! - [`FilterCost`], from [`Design::filter_cost`](crate::Design::filter_cost)
 
 mod false_positives;
+mod locate;
 mod raw_block;
 mod stats;
 
 pub use crate::codec::reference;
-pub use crate::design::{Cost, Plan, Probe};
+pub use crate::design::{Cost, FilterCost, Plan, Probe};
 pub use crate::permutation::Permutation;
+pub use locate::{BlockTrace, FilterTrace, PassedPrefix, ProbeTrace, TracedMatch};
 pub use raw_block::RawBlock;
 pub use stats::{FilterStats, IdStats, Stats, TableStats};

@@ -34,6 +34,15 @@ impl<F: Fingerprint> Index<F> {
         })
     }
 
+    /// Returns the key of a block, its last entry in the table's order of bits, without reading the block; `None` if
+    /// there is no such table or block.
+    #[must_use]
+    pub fn block_key(&self, table: usize, block: u64) -> Option<F> {
+        let table = self.tables.get(table)?;
+        let block = usize::try_from(block).ok().filter(|&block| block < table.keys.len())?;
+        Some(table.keys.in_file(self.data.as_ref()).get(block))
+    }
+
     /// Returns the permutation of a table; `None` if there is no such table.
     #[must_use]
     pub fn permutation(&self, table: usize) -> Option<&Permutation<F>> {

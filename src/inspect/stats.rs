@@ -61,8 +61,10 @@ pub struct TableStats<F> {
     pub block_bytes: u64,
     /// Bytes of its keys in the file.
     pub key_bytes: u64,
-    /// Bytes of memory that its keys take.
+    /// Bytes of memory that its keys and their directory take in addition to the file.
     pub key_memory_bytes: u64,
+    /// Whether the keys are copied into memory of the process: otherwise queries read those of the file.
+    pub keys_are_copied: bool,
     /// Its filter, if it has one.
     pub filter: Option<FilterStats>,
     /// The length of the code of each h, in bits; empty if the codec has no code.
@@ -79,12 +81,16 @@ pub struct TableStats<F> {
 pub struct FilterStats {
     /// Whether each prefix that there can be has a bit, so that there are no false positives.
     pub is_bitmap: bool,
+    /// Length of its prefixes, in bits.
+    pub prefix_bits: u32,
     /// Number of lines, of 64 bytes.
     pub lines: u64,
     /// Bytes in the file.
     pub bytes: u64,
     /// Bytes of memory that it takes in addition to the file.
     pub memory_bytes: u64,
+    /// Whether it is copied into memory of the process: otherwise queries read that of the file.
+    pub is_copied: bool,
     /// The share of absent prefixes that pass if the fingerprints are evenly spread.
     /// [`Index::filter_false_positives`] measures it.
     pub expected_false_positives: f64,
@@ -137,11 +143,14 @@ impl<F: Fingerprint> Index<F> {
                 block_bytes: bytes_of(&[UnitKind::Block], table.number),
                 key_bytes: bytes_of(&[UnitKind::Keys], table.number),
                 key_memory_bytes: table.keys.bytes() as u64,
+                keys_are_copied: table.keys.is_copied(),
                 filter: table.filter.as_ref().map(|filter| FilterStats {
                     is_bitmap: filter.geometry().form == Form::Bitmap,
+                    prefix_bits: filter.geometry().prefix_bits,
                     lines: filter.geometry().lines,
                     bytes: bytes_of(&[UnitKind::Filter], table.number),
                     memory_bytes: filter.memory_bytes() as u64,
+                    is_copied: filter.is_copied(),
                     expected_false_positives: filter.geometry().false_positives(self.len()),
                 }),
                 code_lengths: table.codec.code_lengths().to_vec(),

@@ -8,6 +8,7 @@ use hamdex_fingerprint::Fingerprint;
 use crate::codec::{BlockCodec, CHECKSUM_BYTES, Scratch};
 use crate::design::MAX_TABLES;
 use crate::error::Place;
+use crate::filter::geometry::{Form, Geometry, LINE_BYTES};
 use crate::format::arrangement::Arrangement;
 use crate::format::checksum::{Context, UnitKind};
 use crate::format::footer::{Footer, RANKED_PLACES};
@@ -28,6 +29,7 @@ use crate::salvage::one_byte::changed_byte;
 /// - keys, which are the last entries of blocks
 /// - the id directory, which counts the entries of blocks and marks
 ///
+/// A damaged filter is replaced by one that every prefix passes, so that answers stay exact.
 /// Damaged metadata are replaced by a placeholder, so that the file opens; the caller knows the metadata.
 /// A file that stays damaged is refused when it is opened.
 pub(super) fn mend<F: Fingerprint>(file: &mut [u8], file_id: FileId, _: PhantomData<F>) {
@@ -66,6 +68,11 @@ pub(super) fn mend<F: Fingerprint>(file: &mut [u8], file_id: FileId, _: PhantomD
                     write_section(file, file_id, *record, &directory);
                 }
             }
+            UnitKind::Filter => {
+                if let Some(filter) = filter_of_every_prefix(&footer, *record) {
+                    write_section(file, file_id, *record, &filter);
+                }
+            }
             UnitKind::Metadata => write_section(file, file_id, *record, &some_metadata(record.length)),
             _ => {}
         }
@@ -74,25 +81,60 @@ pub(super) fn mend<F: Fingerprint>(file: &mut [u8], file_id: FileId, _: PhantomD
 
 /// A footer that fits a file.
 pub(super) struct Found {
-    trailer: Trailer,
+    pub(super) trailer: Trailer,
     contents: Vec<u8>,
     pub(super) footer: Footer,
 }
 
-/// Returns the only footer that fits the file: its start follows from the number of tables, and from whether
-/// there are ids and names.
+/// Returns the only footer that fits the file: its start follows from the number of tables, from whether there are ids
+/// and names, and from the number of optional sections, at most one per table.
 pub(super) fn find_footer<F: Fingerprint>(file: &[u8], file_id: FileId) -> Option<Found> {
     let by_trailer = Trailer::read(file, file_id).ok().map(|trailer| trailer.footer_length);
-    let sections = |tables: u64| [2 * tables + 1, 2 * tables + 4, 2 * tables + 6];
-    let by_counts = (1..=MAX_TABLES as u64).flat_map(|tables| {
-        let of_tables = 112 + tables * (32 + 9 * u64::from(F::BITS));
-        sections(tables).map(|sections| of_tables + 24 * sections)
+    let by_counts = (1..=MAX_TABLES as u32).flat_map(|tables| {
+        let counts = (0..=tables).flat_map(move |optional| {
+            [(0, 0), (1, 0), (1, 1)].map(|(ids, names)| Counts { tables, ids, names, optional })
+        });
+        counts.filter(|counts| counts.begin_a_footer::<F>(file)).map(Counts::footer_length::<F>)
     });
     let lengths: Vec<u64> = by_trailer.into_iter().chain(by_counts).collect();
     let find =
         |most_changes| lengths.iter().find_map(|&length| footer_of::<F>(file, file_id, length, most_changes));
     // A footer that is whole comes before any that a change would make one.
     find(0).or_else(|| find(usize::MAX))
+}
+
+/// The counts that give the length of a footer.
+#[derive(Clone, Copy)]
+struct Counts {
+    tables: u32,
+    ids: u8,
+    names: u8,
+    optional: u32,
+}
+
+impl Counts {
+    fn sections(self) -> u32 {
+        2 * self.tables + 1 + 3 * u32::from(self.ids) + 2 * u32::from(self.names) + self.optional
+    }
+
+    fn footer_length<F: Fingerprint>(self) -> u64 {
+        112 + u64::from(self.tables) * (32 + 9 * u64::from(F::BITS)) + 24 * u64::from(self.sections())
+    }
+
+    /// Returns whether a footer of that length would begin with these counts, but for one changed byte: much cheaper than
+    /// a search for that byte, and there are thousands of possible counts.
+    fn begin_a_footer<F: Fingerprint>(self, file: &[u8]) -> bool {
+        let end = (file.len() - trailer::BYTES) as u64;
+        let offset = extent(self.footer_length::<F>()).and_then(|extent| end.checked_sub(extent));
+        let Some(begin) = offset.and_then(|offset| file[offset as usize..].first_chunk::<29>()) else {
+            return false;
+        };
+        let found = begin[..4].iter().chain(&begin[6..8]).chain(&begin[12..16]).chain(&begin[24..]);
+        let [width, tables, sections] = [F::BITS, self.tables, self.sections()].map(u32::to_le_bytes);
+        let flags = [self.names, self.optional as u8];
+        let expected = width.iter().chain(&flags).chain(&tables).chain(&sections).chain([&self.ids]);
+        found.zip(expected).filter(|(found, expected)| found != expected).count() <= 1
+    }
 }
 
 /// Returns the footer with contents of this length, if that is what there is, but for one byte of each page or its checksum on
@@ -252,6 +294,16 @@ fn entry_counts<F: Fingerprint>(file: &[u8], table: &TableOfBlocks) -> Option<Ve
         entries => Some(entries as u64),
     };
     (0..table.count).map(&mut count).collect()
+}
+
+/// Returns a filter with all bits set, as long as the damaged one.
+fn filter_of_every_prefix(footer: &Footer, record: SectionRecord) -> Option<Vec<u8>> {
+    let prefix_bits = footer.tables.get(record.table as usize)?.mask.count_ones();
+    let length = usize::try_from(record.length).ok()?;
+    let lines = (length / LINE_BYTES).checked_sub(1)? as u64;
+    let mut contents = Geometry { form: Form::Bloom, prefix_bits, lines }.head().to_vec();
+    contents.resize(length, 0xff);
+    Some(contents)
 }
 
 /// Metadata of a length: one value of zeros without a name.

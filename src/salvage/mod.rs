@@ -1,6 +1,7 @@
 //! Salvage of damaged files: the parts and pairs that the rest of a file proves.
 //!
-//! - [`mend`]: parts that follow from others are restored in memory: header, footer, trailer, keys, id directory
+//! - [`mend`]: parts that follow from others are restored in memory: header, footer, trailer, keys, id directory;
+//!   damaged filters are replaced by ones that every prefix passes
 //! - `one_byte`: the single changed byte that a checksum reveals
 //! - `readable`: all pairs that can be read; a damaged block of table 0 is reconstructed from other tables
 //!
@@ -25,7 +26,7 @@ per_width! {
 }
 
 /// Restores, in memory, the parts of a damaged file that follow from others, so that it can be opened: header, footer,
-/// trailer, keys and id directory. `file` is as long as it was when it was written, with this file id.
+/// trailer, keys, id directory and filters. `file` is as long as it was when it was written, with this file id.
 pub fn mend<F: Fingerprint>(file: &mut [u8], file_id: impl Into<FileId>) {
     compiled_mend::<F>()(file, file_id.into(), std::marker::PhantomData);
 }

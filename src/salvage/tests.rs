@@ -7,7 +7,7 @@ use hamdex_fingerprint::Fingerprint;
 use crate::format::checksum::UnitKind;
 use crate::format::section::extent;
 use crate::salvage::mend::find_footer;
-use crate::{BuildOptions, Builder, Codec, Index, salvage};
+use crate::{BuildOptions, Builder, Codec, FilterChoice, Index, salvage};
 
 /// Fingerprints far and near, some with several ids.
 fn pairs<F: Fingerprint>(count: u64, ids: bool) -> Vec<(F, u64)> {
@@ -29,7 +29,17 @@ fn pairs<F: Fingerprint>(count: u64, ids: bool) -> Vec<(F, u64)> {
 }
 
 fn file<F: Fingerprint>(pairs: &[(F, u64)], codec: Codec, design: &str, ids: bool) -> Vec<u8> {
-    let options = BuildOptions::new().codec(codec).ids(ids).block_bytes(512);
+    file_with(FilterChoice::Bits(11), pairs, codec, design, ids)
+}
+
+fn file_with<F: Fingerprint>(
+    filter: FilterChoice,
+    pairs: &[(F, u64)],
+    codec: Codec,
+    design: &str,
+    ids: bool,
+) -> Vec<u8> {
+    let options = BuildOptions::new().codec(codec).ids(ids).block_bytes(512).filter(filter);
     let options = options.design(crate::Design::named(design, 3).unwrap());
     let mut builder = Builder::in_memory(options.sorted(true)).unwrap();
     for &(fingerprint, id) in pairs {
@@ -107,18 +117,74 @@ fn whatever_one_byte_of_a_file_was_the_rest_proves_its_pairs() {
 #[test]
 fn every_byte_of_header_footer_and_trailer_is_restored() {
     let pairs = pairs::<u64>(300, true);
-    let whole = file(&pairs, Codec::Huffman, "halves", true);
+    for filter in [FilterChoice::None, FilterChoice::Bits(11)] {
+        let whole = file_with(filter, &pairs, Codec::Huffman, "halves", true);
+        let file_id = Index::<u64>::from_bytes(&whole[..]).unwrap().file_id();
+        let footer = find_footer::<u64>(&whole, file_id).unwrap().footer;
+        let filters = if filter == FilterChoice::None { 0 } else { 2 };
+        assert_eq!(footer.optional_sections().len(), filters);
+        let footer_at = footer.sections.last().map(|last| last.offset + last.length).unwrap() as usize;
+        for at in (0..64).chain(footer_at..whole.len()) {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 0x10;
+            salvage::mend::<u64>(&mut damaged, file_id.to_bytes());
+            // Zeros between sections are not restored, and not read.
+            Index::<u64>::from_bytes(&damaged[..]).unwrap();
+            assert_eq!(find_footer::<u64>(&damaged, file_id).unwrap().footer, footer, "byte {at}");
+        }
+    }
+}
+
+/// Without a trailer the length of a footer follows from its counts alone, of which one byte may be damaged too.
+#[test]
+fn a_footer_is_found_for_any_number_of_filters_and_tables() {
+    for (design, ids) in [("single", false), ("halves", true), ("cover-8", false), ("cover-14", true)] {
+        for filter in [FilterChoice::None, FilterChoice::Bits(1)] {
+            let whole = file_with(filter, &pairs::<u64>(300, ids), Codec::EliasFano, design, ids);
+            let file_id = Index::<u64>::from_bytes(&whole[..]).unwrap().file_id();
+            let footer = find_footer::<u64>(&whole, file_id).unwrap();
+            let (at, footer) = (footer.trailer.footer_offset as usize, footer.footer);
+            // Of width, names, optional sections, tables, sections and ids.
+            for change in [0, 6, 7, 12, 24, 28].map(|offset| (at + offset, 0xff)) {
+                let mut damaged = whole.clone();
+                let trailer_at = damaged.len() - 32;
+                damaged[trailer_at..].fill(0x77);
+                damaged[change.0] ^= change.1;
+                let found = find_footer::<u64>(&damaged, file_id);
+                assert_eq!(found.unwrap().footer, footer, "{design}, {filter:?}, {change:?}");
+            }
+        }
+    }
+}
+
+/// Of the pages of a filter none can be read: every prefix passes, and queries find everything.
+#[test]
+fn a_damaged_filter_is_replaced_by_one_that_every_prefix_passes() {
+    let pairs = pairs::<u64>(2000, false);
+    let whole = file(&pairs, Codec::EliasFano, "halves", false);
     let file_id = Index::<u64>::from_bytes(&whole[..]).unwrap().file_id();
     let footer = find_footer::<u64>(&whole, file_id).unwrap().footer;
-    let footer_at =
-        footer.sections.last().map(|metadata| metadata.offset + metadata.length).unwrap() as usize;
-    for at in (0..64).chain(footer_at..whole.len()) {
+    for table in 0..2u32 {
+        let record = *footer.optional(UnitKind::Filter, table as usize).unwrap();
         let mut damaged = whole.clone();
-        damaged[at] ^= 0x10;
+        damaged[record.offset as usize..(record.offset + record.length) as usize].fill(0xa5);
+        assert!(Index::<u64>::from_bytes(&damaged[..]).is_err());
         salvage::mend::<u64>(&mut damaged, file_id.to_bytes());
-        // Zeros between sections are not restored, and not read.
-        Index::<u64>::from_bytes(&damaged[..]).unwrap();
-        assert_eq!(find_footer::<u64>(&damaged, file_id).unwrap().footer, footer, "byte {at}");
+        let index = Index::<u64>::from_bytes(damaged).unwrap();
+        index.verify().unwrap();
+        assert_eq!(index.filter_false_positives(table as usize, 500).unwrap(), Some(1.0));
+        let other = index.filter_false_positives(1 - table as usize, 500).unwrap().unwrap();
+        assert!(other < 0.1, "{other}");
+        let mut searcher = index.searcher();
+        for &(fingerprint, _) in pairs.iter().step_by(37) {
+            for query in [fingerprint, fingerprint ^ 1 << 40, fingerprint ^ 0b101 << 30] {
+                let found = searcher.within(query, 3).unwrap();
+                let mut found: Vec<u64> = found.iter().map(|found| found.fingerprint).collect();
+                found.sort_unstable();
+                let expected = pairs.iter().map(|pair| pair.0).filter(|it| (it ^ query).count_ones() <= 3);
+                assert_eq!(found, expected.collect::<Vec<_>>());
+            }
+        }
     }
 }
 

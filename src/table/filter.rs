@@ -94,6 +94,26 @@ impl Filter {
         self.copy.as_ref().map_or(0, |copy| copy.as_ref().len()) + self.section.memory_bytes()
     }
 
+    /// Returns whether a copy is kept in memory.
+    pub(crate) fn is_copied(&self) -> bool {
+        self.copy.is_some()
+    }
+
+    /// Returns the share of bits that are set.
+    ///
+    /// # Errors
+    /// When a page is damaged.
+    pub(crate) fn load(&self, file: &[u8]) -> Result<f64, ReadError> {
+        let contents = match &self.copy {
+            Some(copy) => copy.as_ref(),
+            None => self.section.read_all(file)?,
+        };
+        let lines = &contents[LINE_BYTES..];
+        let set: u64 =
+            lines.chunks_exact(8).map(|word| u64::from(LittleEndian::read_u64(word).count_ones())).sum();
+        Ok(set as f64 / (lines.len() * 8) as f64)
+    }
+
     /// Returns the filter itself, in the file that it is of.
     #[inline(always)]
     pub(crate) fn in_file<'a>(&'a self, file: &'a [u8]) -> FilterInFile<'a> {

@@ -83,6 +83,11 @@ impl<F: Fingerprint> Keys<F> {
         self.directory.prefetch(value);
     }
 
+    /// Returns whether a copy of the keys is kept.
+    pub(crate) fn is_copied(&self) -> bool {
+        self.copy.is_some()
+    }
+
     /// Returns the bytes of memory in use, in addition to the file.
     pub(crate) fn bytes(&self) -> usize {
         self.copy.as_ref().map_or(0, |copy| copy.len()) + self.directory.bytes()

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::common::forge::{FILTER, Forged};
 use crate::common::{SHAPES, Shape, brute_force, built, damaged_at, data, index, pairs, queries};
+use hamdex::inspect::{ProbeTrace, reference};
 use hamdex::{
     BatchOptions, BuildOptions, Checksums, Codec, Design, FilterChoice, Fingerprint, Index, MultiIndex,
     OpenOptions, Place, Strategy,
@@ -128,6 +129,115 @@ fn a_file_has_the_filters_that_were_asked_for() {
         let refused = hamdex::Builder::in_memory(halves::<u64>(FilterChoice::Bits(bits)));
         assert!(refused.unwrap_err().to_string().contains("1 to 64"));
     }
+}
+
+/// The blocks named are those with the matches: read bit by bit, all blocks of the tables together have no other.
+fn check_explained<F: Fingerprint>(index: &Index<F>, stored: &[F], query: F, distance: u32) {
+    let traces = index.explain(query, distance).unwrap();
+    let stats = index.stats();
+    let mut returned = Vec::new();
+    for trace in &traces {
+        let ProbeTrace { probe, permuted, filter, blocks, .. } = trace;
+        let permutation = index.permutation(probe.table).unwrap();
+        assert_eq!(permutation.apply(query), *permuted);
+        assert!(blocks.is_sorted_by(|a, b| a.number < b.number));
+        let prefix = |value: F| (value >> (F::BITS - probe.reach.prefix_bits())).to_u128();
+        for block in blocks {
+            let raw = index.raw_block(probe.table, block.number).unwrap();
+            let before = block.number.checked_sub(1).map(|b| index.raw_block(probe.table, b).unwrap().key);
+            assert_eq!((block.key, block.after), (raw.key, before));
+            let fields = reference::read_block(raw.bytes, stats.coding(probe.table).unwrap()).unwrap();
+            let entries = reference::fingerprints::<F>(&fields).into_iter();
+            let is_within = |entry: F| (entry ^ *permuted).count_ones() <= distance;
+            let is_in_reach = |entry: F| (prefix(entry ^ *permuted)).count_ones() <= probe.reach.radius;
+            let expected = entries.filter(|&entry| is_within(entry) && is_in_reach(entry));
+            let mut expected: Vec<F> = expected.map(|entry| permutation.undo(entry)).collect();
+            let mut found: Vec<F> = block.matches.iter().map(|found| found.fingerprint).collect();
+            expected.sort_unstable();
+            found.sort_unstable();
+            assert_eq!(found, expected, "block {}", block.number);
+            assert!(
+                block.matches.iter().all(|found| found.distance == (found.fingerprint ^ query).count_ones())
+            );
+            if let Some(filter) = filter {
+                let passed: Vec<u64> = filter.passed.iter().map(|passed| passed.prefix).collect();
+                assert!(
+                    expected
+                        .iter()
+                        .all(|&found| { passed.contains(&(prefix(permutation.apply(found)) as u64)) })
+                );
+            }
+        }
+        if let Some(filter) = filter {
+            let query_prefix = prefix(*permuted) as u64;
+            assert!(filter.passed.len() as u64 <= filter.tried);
+            for passed in &filter.passed {
+                assert_eq!((passed.prefix ^ query_prefix).count_ones(), passed.errors);
+                assert!(passed.errors <= probe.reach.radius);
+            }
+        }
+        let matches = blocks.iter().flat_map(|block| &block.matches);
+        returned.extend(matches.filter(|m| m.is_returned).map(|m| (m.distance, m.fingerprint)));
+    }
+    returned.sort_unstable();
+    assert_eq!(returned, brute_force(stored, query, distance));
+}
+
+#[test]
+fn the_blocks_of_an_explained_query_are_those_with_its_matches() {
+    for shape in [Shape::Uniform, Shape::Clustered, Shape::Extreme] {
+        let stored = data::<u64>(shape, 3000, 91);
+        for filter in [FilterChoice::None, FilterChoice::Bits(11), FilterChoice::Bits(2)] {
+            let index = index::<u64>(built(&stored, halves(filter)));
+            for query in queries(&stored, 6, 92) {
+                for distance in [0, 2, 3, 4, 9] {
+                    check_explained(&index, &stored, query, distance);
+                }
+            }
+            // With two bits for each fingerprint nearly all prefixes pass: it is not worth asking.
+            let asks = index.explain(stored[0], 3).unwrap().iter().any(|trace| trace.filter.is_some());
+            assert_eq!(asks, filter == FilterChoice::Bits(11), "{filter}, {shape:?}");
+        }
+    }
+    let stored = data::<u128>(Shape::Mixed, 2000, 93);
+    let index = index::<u128>(built(&stored, halves(FilterChoice::Bits(9))));
+    for query in queries(&stored, 6, 94) {
+        check_explained(&index, &stored, query, 3);
+    }
+    let nothing = self::index::<u64>(built::<u64>(&[], halves(FilterChoice::Bits(9))));
+    assert!(nothing.explain(7, 3).unwrap().iter().all(|trace| trace.blocks.is_empty()));
+}
+
+/// Of 33 prefixes a uniform table has about one: the filter spares nearly all blocks.
+#[test]
+fn a_filter_spares_blocks() {
+    let stored = data::<u64>(Shape::Uniform, 30_000, 95);
+    let blocks_of = |filter| -> usize {
+        let index = index::<u64>(built(&stored, halves(filter)));
+        let count = |&query: &u64| -> usize {
+            index.explain(query, 3).unwrap().iter().map(|trace| trace.blocks.len()).sum()
+        };
+        queries(&stored, 20, 96).iter().map(count).sum()
+    };
+    let (without, with) = (blocks_of(FilterChoice::None), blocks_of(FilterChoice::Bits(11)));
+    assert!(with * 3 < without, "{with} of {without}");
+}
+
+#[test]
+fn the_load_of_a_filter_is_the_share_of_set_bits() {
+    let stored = data::<u64>(Shape::Uniform, 30_000, 97);
+    let index = index::<u64>(built(&stored, halves(FilterChoice::Bits(10))));
+    for table in 0..2 {
+        // Five bits for each fingerprint, thrown at ten.
+        let load = index.filter_load(table).unwrap().unwrap();
+        assert!((load - (1.0 - (-0.5f64).exp())).abs() < 0.02, "{load}");
+        let measured = index.filter_false_positives(table, 20_000).unwrap().unwrap();
+        let expected = index.stats().tables[table].filter.unwrap().expected_false_positives;
+        assert!((0.5..2.0).contains(&(measured / expected)), "{measured}, {expected}");
+    }
+    assert_eq!(index.filter_load(2).unwrap(), None);
+    let without = self::index::<u64>(built(&stored, halves(FilterChoice::None)));
+    assert_eq!(without.filter_load(0).unwrap(), None);
 }
 
 #[test]

@@ -38,6 +38,7 @@ impl<F: Fingerprint> StoreInner<F> {
             distance: create.distance,
             design,
             codec: create.codec,
+            filter: create.filter,
             recipe: create.recipe.clone(),
             sequence: 0,
             first_log: log.number(),

@@ -1,6 +1,6 @@
 //! Options for creating and opening a store.
 
-use hamdex::{Codec, default_memory};
+use hamdex::{Codec, FilterChoice, default_memory};
 
 use crate::segment::Opening;
 use crate::write::durability::Durability;
@@ -90,6 +90,7 @@ pub struct CreateOptions {
     pub(crate) distance: u32,
     pub(crate) design: Option<String>,
     pub(crate) codec: Codec,
+    pub(crate) filter: FilterChoice,
     pub(crate) ids: bool,
     pub(crate) names: bool,
     pub(crate) recipe: Option<String>,
@@ -102,10 +103,19 @@ impl Default for CreateOptions {
 }
 
 impl CreateOptions {
-    /// Returns the defaults: distance 3, with ids, a design for a hundred million fingerprints, and the default codec.
+    /// Returns the defaults: distance 3, with ids, a design for a hundred million fingerprints, the default codec, and
+    /// filters where they pay.
     #[must_use]
     pub fn new() -> Self {
-        Self { distance: 3, design: None, codec: Codec::default(), ids: true, names: false, recipe: None }
+        Self {
+            distance: 3,
+            design: None,
+            codec: Codec::default(),
+            filter: FilterChoice::Auto,
+            ids: true,
+            names: false,
+            recipe: None,
+        }
     }
 
     /// Sets the usual distance of queries. Other distances are exact as well; greater ones are slower.
@@ -126,6 +136,13 @@ impl CreateOptions {
     #[must_use]
     pub fn codec(mut self, codec: Codec) -> Self {
         self.codec = codec;
+        self
+    }
+
+    /// Sets the filters of segments.
+    #[must_use]
+    pub fn filter(mut self, filter: FilterChoice) -> Self {
+        self.filter = filter;
         self
     }
 

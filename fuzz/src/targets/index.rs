@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hamdex::{BuildOptions, Codec, Design, Fingerprint};
+use hamdex::{BuildOptions, Codec, Design, FilterChoice, Fingerprint};
 
 use crate::check;
 use crate::common::{Shape, built, built_with_ids, built_with_names, data};
@@ -24,12 +24,19 @@ pub fn seeds() -> Vec<Vec<u8>> {
         files.push(built(&data::<u64>(Shape::Mixed, 60, 1), options("halves", 3, codec)));
         files.push(built(&data::<u128>(Shape::Clustered, 40, 2), options("single", 2, codec)));
         files.push(built(&data::<u64>(Shape::Uniform, 250, 3), options("paper-4", 1, codec)));
+        let filtered = options("halves", 3, codec).filter(FilterChoice::Bits(11));
+        files.push(built(&data::<u64>(Shape::Mixed, 80, 5), filtered));
         let set = data::<u64>(Shape::Runs, 50, 4);
         let pairs: Vec<(u64, u64)> = set.iter().zip(0..).map(|(&x, id)| (x, 100 + id / 2 * 3)).collect();
         files.push(built_with_ids(&pairs, options("single", 1, codec)));
         let names = pairs.iter().map(|&(_, id)| (id, format!("document {id}").into_bytes()));
         files.push(built_with_names(&pairs, &names.collect::<BTreeMap<_, _>>(), options("halves", 1, codec)));
     }
+    // A bitmap: 64 bits for each fingerprint are as many as there are prefixes of 16 bits.
+    let bitmap = options("quarters", 3, Codec::EliasFano).filter(FilterChoice::Bits(64));
+    files.push(built(&data::<u64>(Shape::Uniform, 1100, 6), bitmap));
+    let wide = options("halves", 3, Codec::Huffman).filter(FilterChoice::Bits(20));
+    files.push(built(&data::<u128>(Shape::Clustered, 60, 7), wide));
     // Ranks of marks, which small files do not have.
     let many: Vec<(u64, u64)> = (0..5000).map(|id| (id % 3, id)).collect();
     files.push(built_with_ids(&many, options("single", 1, Codec::Huffman)));

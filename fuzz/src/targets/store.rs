@@ -6,8 +6,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use arbitrary::Unstructured;
-use hamdex::Fingerprint;
-use hamdex::VerifyOptions;
+use hamdex::{FilterChoice, Fingerprint, VerifyOptions};
 use hamdex_store::disk::{SimulatedDisk, Survival};
 use hamdex_store::internals::log::salvage;
 use hamdex_store::internals::manifest::{SegmentEntry, parse, to_text};
@@ -201,7 +200,9 @@ pub(super) fn stores() -> Vec<SimulatedDisk> {
     let mut disks = Vec::new();
     for (seed, has_ids) in [(1, true), (2, false)] {
         let disk = SimulatedDisk::new();
-        let store = Store::<u64>::create_on(disk.clone(), &shape(has_ids), options()).expect("a new disk");
+        let filter = if has_ids { FilterChoice::Bits(11) } else { FilterChoice::Auto };
+        let create = shape(has_ids).filter(filter);
+        let store = Store::<u64>::create_on(disk.clone(), &create, options()).expect("a new disk");
         let mut chance = Chance(seed);
         for count in [40, 60, 10] {
             store.write(chance.operations(count, has_ids)).expect("a new disk");

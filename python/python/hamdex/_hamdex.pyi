@@ -26,6 +26,7 @@ _One = SupportsIndex | npt.NDArray[np.uint64] | npt.NDArray[np.int64]
 _Texts = Iterable[str] | _Arrow
 _Progress = bool | Callable[[str, int, int | None], object] | None
 _Codec = Literal["huffman", "elias-fano"]
+_Filter = Literal["auto", "none"] | SupportsIndex
 _Strategy = Literal["auto", "probe", "scan"]
 
 class Error(Exception): ...
@@ -86,6 +87,7 @@ def build(
     distance: int = 3,
     design: str | None = None,
     codec: _Codec = "huffman",
+    filter: _Filter | None = None,
     recipe: str | None = None,
     metadata: Mapping[str, str | bytes] | None = None,
     overwrite: bool = False,
@@ -101,6 +103,7 @@ def merge(
     distance: int | None = None,
     design: str | None = None,
     codec: _Codec | None = None,
+    filter: _Filter | None = None,
     overwrite: bool = False,
     memory: int | None = None,
     threads: int | None = None,
@@ -165,7 +168,7 @@ class Pairs:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 
 class Index:
-    def __new__(cls, path: _Path, *, in_memory: bool = False, larger_than_memory: bool = False) -> Self: ...
+    def __new__(cls, path: _Path, *, in_memory: bool = False, larger_than_memory: bool = False, map_keys: bool = False) -> Self: ...
     def __len__(self) -> int: ...
     def __contains__(self, fingerprint: _One | str) -> bool: ...
     @property
@@ -231,6 +234,7 @@ class Store:
         width: Literal[64, 128] | None = None,
         design: str | None = None,
         codec: _Codec | None = None,
+        filter: _Filter | None = None,
         recipe: str | None = None,
         durability: str = "sync",
         memory: int | None = None,

@@ -152,6 +152,7 @@ def test_options_are_checked_before_any_work(spark: Any, tmp_path: Path) -> None
     wrong: list[dict[str, Any]] = [
         {"design": "no such"},
         {"codec": "no such"},
+        {"filter": 65},
         {"recipe": "bad = bad"},
         {"distance": 65},
         {"shards": 0},

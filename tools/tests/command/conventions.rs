@@ -105,13 +105,14 @@ fn help_fits_a_narrow_terminal_without_broken_words() {
 #[test]
 fn errors_of_the_command_line_are_one_line() {
     let scratch = with_index(&[]);
-    let cases: [(&[&str], &str); 7] = [
+    let cases: [(&[&str], &str); 8] = [
         (&["bild"], "unrecognized subcommand 'bild'; tip: "),
         (&["build", "in.txt"], "--output <OUT>; see 'hamdex build --help'"),
         (&["build", "-o", "x", "--memory", "lots"], "expected a size such as 512MiB or 2GiB"),
         (&["build", "-o", "x", "--distance", "x"], "expected a number"),
         (&["query", "index.hamdex", "0x1", "--limit", "-x"], "'-x'"),
         (&["query", "index.hamdex", "0x1", "--threads", "many"], "expected a number from 0 (all) to 1024"),
+        (&["build", "-o", "x", "--filter", "65"], "use auto, none or 1 to 64 bits per fingerprint"),
         (&["designs", "--block-size", "x"], "expected a power of two from 512 to 8192"),
     ];
     for (args, expected) in cases {

@@ -9,6 +9,7 @@ mod common;
 mod conventions;
 mod dedup;
 mod documents;
+mod filters;
 mod inputs;
 mod limits;
 mod merge;

@@ -22,7 +22,7 @@ pub use leftovers::{Leftovers, leftovers};
 pub use salvage::{SalvagedManifest, salvage};
 pub use text::{TextError, parse, to_text};
 
-use hamdex::{Codec, Design};
+use hamdex::{Codec, Design, FilterChoice};
 
 use crate::log::{MAX_SEQUENCE, Position, Sealed};
 use crate::manifest::identity::Identity;
@@ -47,6 +47,8 @@ pub struct Manifest {
     pub design: String,
     /// The codec of new segments.
     pub codec: Codec,
+    /// The filters of new segments.
+    pub filter: FilterChoice,
     /// The recipe that turns texts into the fingerprints of this store, if it has one.
     pub recipe: Option<String>,
     /// The sequence number of the last batch before the live logs.

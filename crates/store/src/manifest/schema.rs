@@ -1,6 +1,6 @@
 //! The schema of a store: the properties that are fixed at its creation.
 
-use hamdex::{BuildOptions, Codec, Design, DesignError, Fingerprint};
+use hamdex::{BuildOptions, Codec, Design, DesignError, FilterChoice, Fingerprint};
 
 use crate::manifest::Manifest;
 use crate::manifest::identity::Identity;
@@ -14,6 +14,7 @@ pub(crate) struct Schema {
     /// The name of their design.
     pub(crate) design: String,
     pub(crate) codec: Codec,
+    pub(crate) filter: FilterChoice,
     /// The recipe that turns texts into its fingerprints.
     pub(crate) recipe: Option<String>,
 }
@@ -25,6 +26,7 @@ impl Schema {
             distance: manifest.distance,
             design: manifest.design.clone(),
             codec: manifest.codec,
+            filter: manifest.filter,
             recipe: manifest.recipe.clone(),
         }
     }
@@ -36,7 +38,7 @@ impl Schema {
 
     /// Returns the options by which its segments are built.
     pub(crate) fn build_options<F: Fingerprint>(&self) -> Result<BuildOptions<F>, DesignError> {
-        let options = BuildOptions::new().design(self.design()?).codec(self.codec);
+        let options = BuildOptions::new().design(self.design()?).codec(self.codec).filter(self.filter);
         Ok(options.ids(self.identity.has_ids).names(self.identity.has_names))
     }
 }

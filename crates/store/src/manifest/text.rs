@@ -1,6 +1,7 @@
 //! The text form of the manifest: a line of JSON for the store, one for its state, one per segment, and one for the
 //! checksums of these. The form is that of [`hamdex_manifest`].
 
+use hamdex::FilterChoice;
 pub use hamdex_manifest::TextError;
 pub(super) use hamdex_manifest::lines_with_checksums;
 use hamdex_manifest::{Form, check_same, line, seal};
@@ -25,6 +26,8 @@ pub(super) struct StoreLine {
     distance: u32,
     design: String,
     codec: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    filter: Option<String>,
     recipe: Option<String>,
 }
 
@@ -89,6 +92,7 @@ pub fn to_text(manifest: &Manifest) -> String {
         distance: manifest.distance,
         design: manifest.design.clone(),
         codec: manifest.codec.to_string(),
+        filter: (manifest.filter != FilterChoice::Auto).then(|| manifest.filter.to_string()),
         recipe: manifest.recipe.clone(),
     });
     let Written { segments, removals, logs, added } = manifest.written;
@@ -131,6 +135,12 @@ pub fn parse(text: &[u8]) -> Result<Manifest, TextError> {
     Ok(manifest)
 }
 
+/// Returns the filters of segments; those of a store without the field are automatic.
+fn filter_of(store: &StoreLine) -> Result<FilterChoice, String> {
+    let Some(filter) = &store.filter else { return Ok(FilterChoice::Auto) };
+    filter.parse().map_err(|error| format!("{error}, not {filter:?}"))
+}
+
 /// Returns the manifest of the first two lines, without segments.
 pub(super) fn assemble(store: &StoreLine, state: &StateLine) -> Result<Manifest, String> {
     let id = StoreId::parse(&store.store).ok_or("the id of the store is invalid")?;
@@ -139,6 +149,7 @@ pub(super) fn assemble(store: &StoreLine, state: &StateLine) -> Result<Manifest,
         distance: store.distance,
         design: store.design.clone(),
         codec: store.codec.parse().map_err(|_| format!("unknown codec {:?}", store.codec))?,
+        filter: filter_of(store)?,
         recipe: store.recipe.clone(),
         sequence: state.sequence,
         first_log: state.first_log,

@@ -4,8 +4,7 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use hamdex::Fingerprint;
-use hamdex::{Codec, Design};
+use hamdex::{Codec, Design, FilterChoice, Fingerprint};
 use hamdex_store::disk::{Disk, RealDisk};
 use hamdex_store::internals::log::{LogWriter, replay};
 use hamdex_store::internals::manifest::{
@@ -61,6 +60,7 @@ fn fresh<F: Fingerprint>(
         distance: 3,
         design: "halves".to_owned(),
         codec: Codec::Huffman,
+        filter: FilterChoice::Auto,
         recipe: None,
         sequence: first,
         first_log: log.number(),
@@ -160,6 +160,7 @@ fn golden_files_are_written_as_ever() {
         distance: 6,
         design: "paper-28".to_owned(),
         codec: Codec::EliasFano,
+        filter: FilterChoice::Bits(12),
         recipe: Some("a \"recipe\"\n\u{1}\\ü".to_owned()),
         ..manifest
     });

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hamdex::Codec;
+use hamdex::{Codec, FilterChoice};
 use hamdex_store::disk::{Disk, RealDisk};
 use hamdex_store::internals::Name;
 use hamdex_store::internals::log::{LogWriter, replay};
@@ -48,6 +48,7 @@ fn named() -> (tempfile::TempDir, RealDisk) {
         distance: 3,
         design: "halves".to_owned(),
         codec: Codec::Huffman,
+        filter: FilterChoice::Auto,
         recipe: None,
         sequence: 11,
         first_log: log.number(),

@@ -1,6 +1,6 @@
 //! Manifests: only valid ones are read, and a replacement is atomic.
 
-use hamdex::{Codec, Design};
+use hamdex::{Codec, Design, FilterChoice};
 use hamdex_store::disk::{Disk, Failure, SimulatedDisk};
 use hamdex_store::internals::log::Sealed;
 use hamdex_store::internals::manifest::{
@@ -34,6 +34,7 @@ pub(crate) fn manifest(sequence: u64) -> Manifest {
         distance: 3,
         design: "halves".to_owned(),
         codec: Codec::Huffman,
+        filter: FilterChoice::Auto,
         recipe: None,
         sequence,
         first_log: 23,
@@ -62,7 +63,7 @@ prop_compose! {
 prop_compose! {
     fn manifests()(has_ids in any::<bool>(), has_names in any::<bool>())(
         has_ids in Just(has_ids || has_names), has_names in Just(has_names), next_id in any::<u64>(), store in any::<[u8; 16]>(), wide in any::<bool>(), distance in 0..=16_u32,
-        design in any::<prop::sample::Index>(), recipe in any::<Option<String>>(), elias_fano in any::<bool>(), sequence in 0..1_u64 << 63,
+        design in any::<prop::sample::Index>(), recipe in any::<Option<String>>(), (elias_fano, filter) in (any::<bool>(), 0..=65_u32), sequence in 0..1_u64 << 63,
         first_log in 1..=MAX_NUMBER, sealed in any::<Option<(u64, u64)>>(), written in any::<[u64; 4]>(),
         segments in vec((1..1_000_u64, segment(has_ids || has_names)), 0..5),
     ) -> Manifest {
@@ -76,6 +77,11 @@ prop_compose! {
             distance,
             design: design.get(&Design::<u64>::names(distance)).clone(),
             codec: if elias_fano { Codec::EliasFano } else { Codec::Huffman },
+            filter: match filter {
+                0 => FilterChoice::None,
+                65 => FilterChoice::Auto,
+                bits => FilterChoice::Bits(bits),
+            },
             recipe,
             sequence,
             first_log,
@@ -161,6 +167,11 @@ fn what_cannot_be_is_refused_under_a_right_checksum() {
         ("\"width\":64", "\"width\":32", "width of 32"),
         ("\"distance\":3", "\"distance\":65", "distance of 65"),
         ("\"codec\":\"huffman\"", "\"codec\":\"lz\"", "unknown codec \"lz\""),
+        (
+            "\"huffman\"",
+            "\"huffman\",\"filter\":\"65\"",
+            "use auto, none or 1 to 64 bits per fingerprint, not \"65\"",
+        ),
         (
             "\"design\":\"halves\"",
             "\"design\":\"auto\"",

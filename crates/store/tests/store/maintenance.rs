@@ -7,9 +7,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use hamdex::{
-    BuildError, BuildOptions, Builder, Category, Design, Phase, Progress, ReadErrorKind, VerifyOptions,
+    BuildError, BuildOptions, Builder, Category, Design, FilterChoice, Index, Phase, Progress, ReadErrorKind,
+    VerifyOptions,
 };
-use hamdex_store::{Durability, Error, Operation, Store, backup_with, repair_with};
+use hamdex_store::{Durability, Error, Operation, Store, backup_with, inspect, repair_with};
 
 use crate::common::{Chance, Model, assert_same, shape, tiny};
 
@@ -65,6 +66,61 @@ fn a_file_that_was_built_elsewhere_joins_in_one_step() {
     assert_same(&store.snapshot(), &model, &[early.0, late.0, 0], true);
     // The file itself is as it was.
     assert_eq!(hamdex::Index::<u64>::open(&file).unwrap().verify().unwrap().tables, 1);
+}
+
+/// The bytes of the filters of each segment.
+fn filter_bytes(store: &Path) -> Vec<Vec<Option<u64>>> {
+    let segments = fs::read_dir(store.join("segments")).unwrap().map(|segment| segment.unwrap().path());
+    segments
+        .map(|segment| {
+            let tables = Index::<u64>::open(segment).unwrap().stats().tables;
+            tables.iter().map(|table| table.filter.map(|filter| filter.bytes)).collect()
+        })
+        .collect()
+}
+
+#[test]
+fn all_segments_have_the_filters_of_the_store() {
+    for (filter, has_filters) in
+        [(FilterChoice::None, false), (FilterChoice::Auto, false), (FilterChoice::Bits(20), true)]
+    {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s");
+        let (mut chance, mut model) = (Chance(17), Model::default());
+        let store = Store::create(&path, &shape(true).filter(filter), tiny().merges(false)).unwrap();
+        for _ in 0..3 {
+            let operations = chance.operations(300, true);
+            model.apply(&operations);
+            store.write(operations).unwrap();
+            store.flush().unwrap();
+        }
+        let is_as_asked = |tables: &Vec<Option<u64>>| {
+            tables.iter().all(|filter| filter.is_some_and(|bytes| bytes > 136) == has_filters)
+        };
+        let flushed = filter_bytes(&path);
+        assert!(flushed.len() > 1 && flushed.iter().all(is_as_asked), "{filter}: {flushed:?}");
+        drop(store);
+        // The choice is the store's, not that of the process that opens it.
+        let store = Store::<u64>::open(&path, tiny().merges(false)).unwrap();
+        assert_eq!(inspect(&path).unwrap().manifest.filter, filter);
+        // A file with other filters joins, until a merge rewrites it.
+        let file = directory.path().join("built.hamdex");
+        let other = if has_filters { FilterChoice::None } else { FilterChoice::Bits(20) };
+        let mut builder =
+            Builder::<u64>::with_options(&file, BuildOptions::new().ids(true).filter(other)).unwrap();
+        for pair in (0..500).map(|_| (chance.fingerprint(), chance.below(9))) {
+            builder.push_with_id(pair.0, pair.1).unwrap();
+            model.0.insert(pair);
+        }
+        builder.finish().unwrap();
+        store.ingest(&file).unwrap();
+        let queries = [chance.fingerprint(), 0];
+        assert_same(&store.snapshot(), &model, &queries, true);
+        store.compact().unwrap();
+        let merged = filter_bytes(&path);
+        assert!(merged.len() == 1 && merged.iter().all(is_as_asked), "{filter}: {merged:?}");
+        assert_same(&store.snapshot(), &model, &queries, true);
+    }
 }
 
 #[test]

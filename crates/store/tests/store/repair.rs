@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hamdex::VerifyOptions;
+use hamdex::{FilterChoice, VerifyOptions};
 use hamdex_store::disk::{Disk, Failure, SimulatedDisk, Survival};
 use hamdex_store::internals::repair_on;
 use hamdex_store::{Error, Operation, Repaired, RepairedFile, Store};
@@ -54,6 +54,36 @@ fn damaged_with_its_manifest() -> SimulatedDisk {
     disk.alter("manifest", |bytes| bytes[line + 80] ^= 1);
     disk.alter("manifest.copy", |bytes| bytes[20] ^= 1);
     disk
+}
+
+#[test]
+fn a_damaged_filter_costs_no_pair() {
+    let disk = SimulatedDisk::new();
+    let create = shape(true).filter(FilterChoice::Bits(12));
+    let store = Store::<u64>::create_on(disk.clone(), &create, tiny().merges(false)).unwrap();
+    let mut chance = Chance(22);
+    store.write((0..400).map(|id| Operation::Insert(chance.next(), id)).collect()).unwrap();
+    store.close().unwrap();
+    let store = Store::<u64>::open_on(disk.clone(), tiny().merges(false)).unwrap();
+    store.flush().unwrap();
+    store.close().unwrap();
+    let expected = found(&disk);
+    assert_eq!(expected.0.len(), 400);
+    let name = format!("segments/{}", disk.list("segments").unwrap()[0]);
+    // The head of a filter: its form, and prefixes of 32 bits.
+    let is_head = |bytes: &[u8]| bytes.starts_with(&[1, 0, 0, 0, 32, 0, 0, 0]);
+    let segment = disk.read(&name).unwrap();
+    let heads: Vec<usize> = (0..segment.len()).step_by(4096).filter(|&at| is_head(&segment[at..])).collect();
+    assert_eq!(heads.len(), 2);
+    disk.alter(&name, |bytes| heads.iter().for_each(|&at| bytes[at..at + 500].fill(0xee)));
+    assert!(Store::<u64>::open_on(disk.clone(), tiny()).is_err());
+    let repaired = repair_on(&disk).unwrap();
+    assert_eq!((repaired.saved_pairs(), repaired.files[0].lost_pairs), (400, 0), "{repaired:?}");
+    assert_eq!(found(&disk), expected);
+    // The new segment has filters of its own.
+    let name = format!("segments/{}", disk.list("segments").unwrap()[0]);
+    let segment = disk.read(&name).unwrap();
+    assert_eq!((0..segment.len()).step_by(4096).filter(|&at| is_head(&segment[at..])).count(), 2);
 }
 
 #[test]

@@ -7,7 +7,7 @@ import tempfile
 import uuid
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import hamdex
 import numpy as np
@@ -33,6 +33,7 @@ def build(
     id: str | None = "id",
     design: str | None = None,
     codec: str = "huffman",
+    filter: Literal["auto", "none"] | int = "auto",
     recipe: str | None = None,
     overwrite: bool = False,
     memory: int | None = None,
@@ -42,14 +43,14 @@ def build(
     ``directory`` must be on a file system that all machines share, at the same path. The shard of a row depends only on
     its fingerprint, so a task that runs twice writes the same complete file, and the set exists once its manifest is
     written. An existing set is replaced only with ``overwrite=True``, after the new one is complete. ``id`` is a column
-    of numbers or of names; ``id=None`` builds a set without ids. A task has the rows of a shard in memory.
+    of numbers or of names; ``id=None`` builds a set without ids. ``filter`` is as in :func:`hamdex.build`. A task has the rows of a shard in memory.
     """
     width = _columns.width(df, fingerprint)
     _columns.check_distance(distance, width)
     _columns.check_count("shards", shards)
     if id is not None:
         _columns.check_id(df, id)
-    options = {"distance": distance, "design": design, "codec": codec, "recipe": recipe, "memory": memory}
+    options = {"distance": distance, "design": design, "codec": codec, "filter": filter, "recipe": recipe, "memory": memory}
     try_options(width, options)
     target = _shards.local(directory)
     old = prepare(target, overwrite)

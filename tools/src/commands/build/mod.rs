@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use bytesize::ByteSize;
 use clap::ValueEnum;
-use hamdex::{BuildOptions, Codec, Fingerprint, Summary};
+use hamdex::{BuildOptions, Codec, FilterChoice, Fingerprint, Summary};
 use hamdex_any::for_width;
 
 use crate::build_report::BuildReport;
@@ -70,6 +70,7 @@ Example:
   hamdex build -o articles.hamdex --documents articles.jsonl
   hamdex build -o hashes.hamdex --ids pairs --id-field page hashes.parquet
   hamdex build -o images.hamdex --ids names phashes.txt
+  hamdex build -o small.hamdex --filter none web.u64
   hamdex build -o web.shards --shards 16 --ids row web.u64
   cut -f2 pages.tsv | hamdex build -o pages.hamdex --ids row"
 )]
@@ -93,6 +94,10 @@ pub(crate) struct Args {
     /// answers queries several times faster, and is smaller for evenly spread ones
     #[arg(long, value_name = "NAME", default_value_t)]
     codec: Codec,
+    /// The prefix filters, which spare queries the blocks without a match: auto, none, or a number N for at
+    /// most N bits per fingerprint and table
+    #[arg(long, value_name = "FILTER", default_value_t)]
+    filter: FilterChoice,
     /// Bytes per block: a power of two from 512 to 8192 [default: 1024]
     #[arg(long, value_name = "BYTES", value_parser = option_values::block_bytes)]
     block_size: Option<u32>,
@@ -218,6 +223,7 @@ fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Fa
 fn options<F: Fingerprint>(args: &Args, phases: &Arc<Phases>) -> Result<BuildOptions<F>, Failure> {
     let mut options = choose(BuildOptions::<F>::new(), &args.design, args.distance)?
         .codec(args.codec)
+        .filter(args.filter)
         .overwrite(args.force.force)
         .threads(args.threads.count());
     if args.shards.shards.is_none() {

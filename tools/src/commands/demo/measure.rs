@@ -87,6 +87,7 @@ fn build(args: &Args, codec: Codec, data: &Data, path: &Path) -> Result<Summary,
     let phases = Arc::new(Phases::default());
     let options = choose(BuildOptions::new(), &args.design, args.distance)?
         .codec(codec)
+        .filter(args.filter)
         .threads(args.threads.count())
         .progress(phases.reporter());
     let mut builder = Builder::with_options(path, options)?;

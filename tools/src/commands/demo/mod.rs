@@ -11,7 +11,7 @@ mod report;
 use std::path::PathBuf;
 
 use clap::value_parser;
-use hamdex::Codec;
+use hamdex::{Codec, FilterChoice};
 
 use crate::failure::Failure;
 use crate::output::temp_dir;
@@ -38,6 +38,9 @@ pub(crate) struct Args {
     /// The block codec: huffman or elias-fano [default: both, one after the other]
     #[arg(long, value_name = "NAME")]
     codec: Option<Codec>,
+    /// The prefix filters: auto, none, or a number N for at most N bits per fingerprint and table
+    #[arg(long, value_name = "FILTER", default_value_t)]
+    filter: FilterChoice,
     /// The distance, in bits: queries find everything within it
     #[arg(short = 'k', long, value_name = "K", default_value_t = 3)]
     distance: u32,

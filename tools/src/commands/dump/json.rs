@@ -7,6 +7,7 @@ use hamdex::{Fingerprint, Index};
 use serde_json::{Value, json};
 
 use crate::commands::dump::block::Located;
+use crate::commands::dump::filter::MeasuredFilter;
 
 pub(super) fn overview<F: Fingerprint>(
     index: &Index<F>,
@@ -19,7 +20,10 @@ pub(super) fn overview<F: Fingerprint>(
         .iter()
         .enumerate()
         .filter(|(number, _)| only.is_none_or(|only| only == *number))
-        .map(|(number, described)| table(number, described, stats.fingerprints, stats.bound_bits))
+        .map(|(number, described)| {
+            let filter = MeasuredFilter::of(index, &stats, number);
+            table(number, described, filter.as_ref(), stats.fingerprints, stats.bound_bits)
+        })
         .collect();
     let ids = stats
         .ids
@@ -64,7 +68,13 @@ pub(super) fn overview<F: Fingerprint>(
     writeln!(output)
 }
 
-fn table<F: Fingerprint>(number: usize, table: &TableStats<F>, fingerprints: u64, bound_bits: f64) -> Value {
+fn table<F: Fingerprint>(
+    number: usize,
+    table: &TableStats<F>,
+    filter: Option<&MeasuredFilter>,
+    fingerprints: u64,
+    bound_bits: f64,
+) -> Value {
     let bits = (table.block_bytes + table.key_bytes) as f64 * 8.0 / fingerprints.max(1) as f64;
     // Without a codebook, h still has counts.
     let codebook: Vec<Value> = (0..table.counts.len())
@@ -86,9 +96,28 @@ fn table<F: Fingerprint>(number: usize, table: &TableStats<F>, fingerprints: u64
         "block_bytes": table.block_bytes,
         "key_bytes": table.key_bytes,
         "key_memory_bytes": table.key_memory_bytes,
+        "keys_are_copied": table.keys_are_copied,
+        "filter": filter.map(filter_json),
         "bits_per_fingerprint": bits,
         "bits_above_bound": bits - bound_bits,
         "codebook": codebook,
+    })
+}
+
+fn filter_json(filter: &MeasuredFilter) -> Value {
+    let measured = filter.measured.as_ref();
+    json!({
+        "form": if filter.stats.is_bitmap { "bitmap" } else { "bloom" },
+        "prefix_bits": filter.stats.prefix_bits,
+        "lines": filter.stats.lines,
+        "bytes": filter.stats.bytes,
+        "bits_per_fingerprint": filter.bits_per_fingerprint,
+        "memory_bytes": filter.stats.memory_bytes,
+        "is_copied": filter.stats.is_copied,
+        "load": measured.ok().map(|measured| measured.load),
+        "expected_false_positives": filter.stats.expected_false_positives,
+        "measured_false_positives": measured.ok().and_then(|measured| measured.false_positives),
+        "error": measured.err().map(ToString::to_string),
     })
 }
 

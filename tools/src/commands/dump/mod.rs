@@ -2,15 +2,21 @@
 //!
 //! - [`overview`]: the file and its tables
 //! - [`block`]: one block, entry by entry or bit by bit
-//! - [`json`]: both as JSON
+//! - [`keys`]: the keys of a table
+//! - [`locate`]: the blocks that a query reads, and why
+//! - [`json`]: the overview and blocks as JSON
+//! - [`filter`]: the filter of a table, measured
 //! - [`fingerprints`]: all fingerprints, with or without their ids
 //! - [`stats`]: the distribution of the fingerprints
 //! - [`store`]: a store, its segments, logs and removals
 //! - [`shards`]: a set of shards
 
 mod block;
+mod filter;
 mod fingerprints;
 mod json;
+mod keys;
+mod locate;
 mod overview;
 mod shards;
 mod stats;
@@ -30,7 +36,11 @@ use crate::set::Set;
 /// Show the contents of an index file, a store or a set of shards.
 ///
 /// Without further options: header, footer and design; for each table its codebook, its fill, its size
-/// compared with the information bound, and the memory that it needs.
+/// compared with the information bound, its filter with measured false positives, and the memory that it
+/// needs.
+///
+/// With --locate: the probes of a query, the prefixes that the filters let pass, the blocks that it reads, and
+/// the matches in these.
 ///
 /// With --stats: how the fingerprints are distributed by their leading bits, by the distances within a
 /// sample, and by h, the first bit in which a fingerprint differs from the one before it; and which of them
@@ -45,6 +55,8 @@ use crate::set::Set;
 Example:
   hamdex dump news.hamdex
   hamdex dump news.hamdex --table 1 --block 0 --bits
+  hamdex dump news.hamdex --table 1 --keys
+  hamdex dump news.hamdex --locate 0123456789abcdef -k 3
   hamdex dump news.hamdex --fingerprints | head
   hamdex dump news.hamdex --fingerprints --ids > pairs.txt
   hamdex dump news.hamdex --stats --html news.html"
@@ -53,7 +65,7 @@ pub(crate) struct Args {
     /// The index file, or the directory of a store or of shards
     #[arg(value_name = "FILE")]
     index: PathBuf,
-    /// Print a JSON object; with --fingerprints, one per fingerprint
+    /// Print a JSON object; with --fingerprints, one per fingerprint; with --keys, one per key
     #[arg(long, conflicts_with_all = ["bits", "html"])]
     json: bool,
     /// Show only this table; the first is 0
@@ -65,6 +77,15 @@ pub(crate) struct Args {
     /// Show the bits of the block, field by field
     #[arg(long, requires = "block")]
     bits: bool,
+    /// Show the keys of the table: the last entry of each block
+    #[arg(long, requires = "table", conflicts_with = "block")]
+    keys: bool,
+    /// Show the blocks that a query for this fingerprint reads, and why
+    #[arg(long, value_name = "FINGERPRINT", allow_negative_numbers = true, conflicts_with_all = ["table", "fingerprints", "stats"])]
+    locate: Option<String>,
+    /// The distance of the query, in bits [default: that of the file]
+    #[arg(short = 'k', long, value_name = "K", requires = "locate")]
+    distance: Option<u32>,
     /// Print all fingerprints in ascending order, one per line
     #[arg(long, conflicts_with_all = ["table", "block"])]
     fingerprints: bool,
@@ -126,9 +147,9 @@ fn dump_directory<'a, D: Directory>(
     files: &str,
     open: impl FnOnce(&'a Path) -> Result<D, Failure>,
 ) -> Result<(), Failure> {
-    if args.table.is_some() || args.stats {
+    if args.table.is_some() || args.stats || args.locate.is_some() {
         return Err(Failure::Usage(format!(
-            "{}: {what}: --table and --stats are for index files, such as those in {files}",
+            "{}: {what}: --table, --locate and --stats are for index files, such as those in {files}",
             args.index.display()
         )));
     }
@@ -167,6 +188,13 @@ fn dump<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
             output.flush()?;
             return Err(Failure::Block { path: args.index.clone(), table, block: number });
         }
+    } else if let Some(query) = &args.locate {
+        let steps = locate::Steps::find(&index, query, args.distance)?;
+        if args.json {
+            steps.print_json(&mut output)?;
+        } else {
+            steps.print(&mut output)?;
+        }
     } else {
         if let Some(table) = args.table.filter(|&table| table >= index.design().tables().len()) {
             return Err(Failure::Usage(format!(
@@ -174,7 +202,9 @@ fn dump<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
                 index.design().tables().len()
             )));
         }
-        if args.json {
+        if let (Some(table), true) = (args.table, args.keys) {
+            keys::print(&index, table, args.json, &mut output)?;
+        } else if args.json {
             json::overview(&index, args.table, &mut output)?;
         } else {
             overview::print(&args.index, &index, args.table, &mut output)?;

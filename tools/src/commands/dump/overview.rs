@@ -8,6 +8,8 @@ use hamdex::inspect::{Stats, TableStats};
 use hamdex::{Fingerprint, Index};
 use indicatif::{HumanBytes, HumanCount};
 
+use crate::commands::dump::filter::{Measured, MeasuredFilter};
+
 /// The number of blocks sampled for their fill.
 const FILL_SAMPLE: u64 = 100;
 
@@ -140,8 +142,58 @@ fn print_table<F: Fingerprint>(
         stats.fingerprints as f64 / table.blocks.max(1) as f64,
         fill(index, stats, number) * 100.0
     )?;
-    writeln!(output, "  keys            {} of memory", HumanBytes(table.key_memory_bytes))?;
+    writeln!(
+        output,
+        "  keys            {} of memory with their directory, {}",
+        HumanBytes(table.key_memory_bytes),
+        residence(table.keys_are_copied)
+    )?;
+    filter(index, stats, number, output)?;
     codebook(table, output)
+}
+
+/// Describes the bytes that queries read.
+fn residence(is_copied: bool) -> &'static str {
+    if is_copied { "copied into memory" } else { "in the mapped file" }
+}
+
+fn filter<F: Fingerprint>(
+    index: &Index<F>,
+    stats: &Stats<F>,
+    table: usize,
+    output: &mut impl Write,
+) -> io::Result<()> {
+    let Some(MeasuredFilter { stats: filter, bits_per_fingerprint, measured }) =
+        MeasuredFilter::of(index, stats, table)
+    else {
+        return writeln!(output, "  filter          none");
+    };
+    let form = if filter.is_bitmap { "a bitmap" } else { "Bloom lines" };
+    writeln!(
+        output,
+        "  filter          {form} of prefixes of {} bits: {} lines, {}, {bits_per_fingerprint:.2} bits per fingerprint",
+        filter.prefix_bits,
+        HumanCount(filter.lines),
+        HumanBytes(filter.bytes),
+    )?;
+    writeln!(
+        output,
+        "                  {} of memory, {}",
+        HumanBytes(filter.memory_bytes),
+        residence(filter.is_copied)
+    )?;
+    let expected = filter.expected_false_positives * 100.0;
+    write!(output, "                  false positives: {expected:.2} % expected, ")?;
+    match measured {
+        Ok(Measured { load, false_positives }) => {
+            match false_positives {
+                Some(share) => write!(output, "{:.2} % measured", share * 100.0)?,
+                None => write!(output, "no absent prefix measured")?,
+            }
+            writeln!(output, "; {:.1} % of its bits are set", load * 100.0)
+        }
+        Err(error) => writeln!(output, "not measured ({error})"),
+    }
 }
 
 /// Returns the share of bits in use, over blocks spread evenly through the table. The last block, which is

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use hamdex::Fingerprint;
+use hamdex::{FilterChoice, Fingerprint};
 use hamdex_store::inspect::Inspected;
 use hamdex_store::inspect::SegmentEntry;
 use hamdex_store::inspect::Written as WrittenBytes;
@@ -42,6 +42,7 @@ impl<'a, F: Fingerprint> StoreDump<'a, F> {
             "  design          {} for distance {}, {}",
             manifest.design, manifest.distance, manifest.codec
         )?;
+        writeln!(output, "  filters         {}", bits_or_name(manifest.filter))?;
         if let Some(recipe) = &manifest.recipe {
             writeln!(output, "  recipe          {recipe:?}")?;
         }
@@ -128,6 +129,7 @@ impl<F: Fingerprint> Directory for StoreDump<'_, F> {
             "distance": manifest.distance,
             "design": manifest.design,
             "codec": manifest.codec.name(),
+            "filter": manifest.filter.to_string(),
             "recipe": manifest.recipe,
             "batches": stats.sequence,
             "batches_before_log": manifest.sequence,
@@ -142,6 +144,14 @@ impl<F: Fingerprint> Directory for StoreDump<'_, F> {
         serde_json::to_writer_pretty(&mut *output, &whole).map_err(std::io::Error::from)?;
         writeln!(output)?;
         Ok(())
+    }
+}
+
+/// Describes the filters of new segments.
+fn bits_or_name(filter: FilterChoice) -> String {
+    match filter {
+        FilterChoice::Bits(bits) => format!("at most {bits} bits per fingerprint and table"),
+        _ => filter.to_string(),
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytesize::ByteSize;
-use hamdex::{BuildOptions, Codec, Fingerprint, Merger};
+use hamdex::{BuildOptions, Codec, FilterChoice, Fingerprint, Merger};
 use hamdex_any::for_width;
 use hamdex_atomic_file::Inputs;
 
@@ -29,7 +29,8 @@ use inputs::Merging;
 /// `hamdex build` makes of all fingerprints, and is made much faster: inputs of one design are not sorted
 /// again.
 ///
-/// Design, codec and block size are those of the inputs. If these differ, options choose them. Files with and
+/// Design, codec and block size are those of the inputs. If these differ, options choose them. Filters are
+/// made anew, by the number of all fingerprints. Files with and
 /// without ids, files of 64 and of 128 bits, and files whose recipes or metadata differ are not merged.
 ///
 /// Names, such as those of documents, stay with their fingerprints, but ids are renumbered: the ids of the
@@ -59,6 +60,9 @@ pub(crate) struct Args {
     /// The block codec: huffman or elias-fano [default: as in the inputs]
     #[arg(long, value_name = "NAME")]
     codec: Option<Codec>,
+    /// The prefix filters: auto, none, or a number N for at most N bits per fingerprint and table
+    #[arg(long, value_name = "FILTER", default_value_t)]
+    filter: FilterChoice,
     /// Bytes per block: a power of two from 512 to 8192 [default: as in the inputs, or the default of the
     /// codec]
     #[arg(long, value_name = "BYTES", value_parser = option_values::block_bytes)]
@@ -113,6 +117,7 @@ fn options<F: Fingerprint>(
     phases: &Arc<Phases>,
 ) -> Result<(BuildOptions<F>, Codec), Failure> {
     let mut options = BuildOptions::new()
+        .filter(args.filter)
         .overwrite(args.force.force)
         .threads(args.threads.count())
         .progress(phases.reporter());

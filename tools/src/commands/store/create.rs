@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use hamdex::{AUTO, Codec, Fingerprint};
+use hamdex::{AUTO, Codec, FilterChoice, Fingerprint};
 use hamdex_any::for_width;
 use hamdex_simhash::{Fingerprinter, Recipe};
 use hamdex_store::{CreateOptions, Identity, Store, StoreOptions};
@@ -29,6 +29,7 @@ use crate::messages;
 Example:
   hamdex store create news.store
   hamdex store create seen.store --ids none --design cover-8 --codec elias-fano
+  hamdex store create small.store --filter 8
   hamdex store create articles.store --documents"
 )]
 pub(super) struct Args {
@@ -44,6 +45,9 @@ pub(super) struct Args {
     /// The block codec: huffman or elias-fano
     #[arg(long, value_name = "NAME", default_value_t)]
     codec: Codec,
+    /// The prefix filters of its files: auto, none, or a number N for at most N bits per fingerprint and table
+    #[arg(long, value_name = "FILTER", default_value_t)]
+    filter: FilterChoice,
     /// Bits of a fingerprint [default: 64; of documents, the recipe's]
     #[arg(long, value_name = "BITS", value_parser = ["64", "128"])]
     width: Option<String>,
@@ -80,6 +84,7 @@ struct Report<'a> {
     distance: u32,
     design: &'a str,
     codec: &'static str,
+    filter: String,
     ids: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     recipe: Option<&'a str>,
@@ -107,6 +112,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
             distance: manifest.distance,
             design: &manifest.design,
             codec: manifest.codec.name(),
+            filter: manifest.filter.to_string(),
             ids: ids.name(),
             recipe: manifest.recipe.as_deref(),
         });
@@ -161,6 +167,7 @@ fn create<F: Fingerprint>(args: &Args, recipe: Option<&Recipe>) -> Result<(), Fa
     let mut options = CreateOptions::new()
         .distance(args.distance)
         .codec(args.codec)
+        .filter(args.filter)
         .ids(ids != Ids::None)
         .names(ids == Ids::Names);
     if let Some(recipe) = recipe {

@@ -1,0 +1,143 @@
+//! The blocks that a query reads, and why.
+
+use std::ops::ControlFlow;
+
+use crate::codec::Target;
+use crate::design::{Probe, is_first};
+use crate::error::ReadError;
+use crate::filter::{patterns, prefix_of};
+use crate::index::handle::Index;
+use crate::index::search::Search;
+use crate::table::scanner::Scanner;
+use hamdex_fingerprint::Fingerprint;
+
+/// A probe of a query; see [`Index::explain`].
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ProbeTrace<F> {
+    /// The table, and the errors admitted in its prefix.
+    pub probe: Probe<F>,
+    /// The query in the order of the table's bits.
+    pub permuted: F,
+    /// The filter's answers, if the probe asks one.
+    pub filter: Option<FilterTrace>,
+    /// The blocks that it reads, ascending.
+    pub blocks: Vec<BlockTrace<F>>,
+}
+
+/// The answers of a filter to a probe.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct FilterTrace {
+    /// Number of prefixes that the filter is asked for: all with at most the admitted errors.
+    pub tried: u64,
+    /// The prefixes that pass: only their blocks are read.
+    pub passed: Vec<PassedPrefix>,
+}
+
+/// A prefix that a filter lets pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PassedPrefix {
+    /// The prefix, in the low bits.
+    pub prefix: u64,
+    /// Number of bits in which it differs from the query's.
+    pub errors: u32,
+}
+
+/// A block that a probe reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BlockTrace<F> {
+    /// Its number in the table.
+    pub number: u64,
+    /// The key of the block before it: its own entries are greater. `None` for the first block.
+    pub after: Option<F>,
+    /// Its key: its last entry, in the table's order of bits.
+    pub key: F,
+    /// The fingerprints in it that the probe finds.
+    pub matches: Vec<TracedMatch<F>>,
+}
+
+/// A fingerprint that a probe finds in a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TracedMatch<F> {
+    /// The stored fingerprint.
+    pub fingerprint: F,
+    /// Its distance from the query.
+    pub distance: u32,
+    /// Whether the query returns it from here. Otherwise an earlier probe returns it.
+    pub is_returned: bool,
+}
+
+impl<F: Fingerprint> Index<F> {
+    /// Returns the probes of a query for everything within `distance`, in order, with the blocks that each reads: found
+    /// as [`Searcher::within`](crate::Searcher::within) finds them.
+    ///
+    /// # Errors
+    /// When a block that the query reads, or a filter, is damaged.
+    pub fn explain(&self, query: F, distance: u32) -> Result<Vec<ProbeTrace<F>>, ReadError> {
+        let plan = self.plan(distance);
+        let mut search = Search::default();
+        search.locate(self, &[query], plan)?;
+        let (probes, targets): (Vec<usize>, Vec<Target<F>>) = search.targets().unzip();
+        let trace = |(number, &probe): (usize, &Probe<F>)| {
+            let errors = probe.reach.radius.min(plan.distance());
+            let filter = plan.asks_filter(number).then(|| FilterTrace {
+                tried: patterns::count(probe.reach.prefix_bits(), errors) as u64,
+                passed: Vec::new(),
+            });
+            let permuted = self.tables[probe.table].permutation.apply(query);
+            ProbeTrace { probe, permuted, filter, blocks: Vec::new() }
+        };
+        let mut traces: Vec<ProbeTrace<F>> = plan.probes().iter().enumerate().map(trace).collect();
+        for (&probe, target) in probes.iter().zip(&targets) {
+            let ProbeTrace { permuted, filter, .. } = &mut traces[probe];
+            if let Some(filter) = filter {
+                let prefix = prefix_of(target.query, target.prefix_bits);
+                let errors = (prefix ^ prefix_of(*permuted, target.prefix_bits)).count_ones();
+                filter.passed.push(PassedPrefix { prefix, errors });
+            }
+        }
+        let file = self.data.as_ref();
+        let mut scanner = Scanner::default();
+        for &at in &search.located {
+            let probe = probes[at.target as usize];
+            let table = &self.tables[at.table as usize];
+            let mut matches = Vec::new();
+            let scanned = scanner.scan(&self.tables, file, &[at], &targets, &mut |_, _, value| {
+                let fingerprint = table.permutation.undo(value);
+                let difference = fingerprint ^ query;
+                let is_returned = is_first(&plan.probes()[..probe], difference);
+                matches.push(TracedMatch { fingerprint, distance: difference.count_ones(), is_returned });
+                ControlFlow::Continue(())
+            });
+            let _ = scanned.map_err(|error| self.error(error))?;
+            let keys = table.keys.in_file(file);
+            let number = at.block as usize;
+            traces[probe].blocks.push(BlockTrace {
+                number: number as u64,
+                after: number.checked_sub(1).map(|before| keys.get(before)),
+                key: keys.get(number),
+                matches,
+            });
+        }
+        traces.iter_mut().for_each(ProbeTrace::join_blocks);
+        Ok(traces)
+    }
+}
+
+impl<F: Fingerprint> ProbeTrace<F> {
+    /// Sorts the blocks; one that several prefixes lead to becomes one.
+    fn join_blocks(&mut self) {
+        self.blocks.sort_by_key(|block| block.number);
+        self.blocks.dedup_by(|later, earlier| {
+            let is_same = later.number == earlier.number;
+            if is_same {
+                earlier.matches.append(&mut later.matches);
+            }
+            is_same
+        });
+    }
+}

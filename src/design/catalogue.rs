@@ -6,9 +6,11 @@
 //! complements of the blocks of a covering design C(v, v − s, k), so that every k erroneous groups lie
 //! outside some lead set. Every one passes the coverage check of [`Design::custom`] when it is made.
 
-use crate::codec::Codec;
+use crate::codec::{Codec, Layout};
 use crate::design::covering::Design;
 use crate::design::error::DesignError;
+use crate::design::filter_choice::FilterChoice;
+use crate::design::plan::Plan;
 use crate::design::recurrence::{self, binomial, split, tables as paper_tables};
 use crate::design::table::{MAX_TABLES, TableDesign};
 use hamdex_fingerprint::Fingerprint;
@@ -55,12 +57,23 @@ impl<F: Fingerprint> Design<F> {
     }
 
     /// Returns the design for `count` fingerprints by default: the smallest
-    /// file whose estimated query stays within a few microseconds, see ARCHITECTURE.md.
+    /// file whose estimated query, with the filters of [`FilterChoice::Auto`], reads a few blocks; otherwise the one with the fastest. See docs/engine.md.
     ///
     /// # Errors
     /// When the distance is beyond what the named designs serve.
     pub fn auto(distance: u32, count: u64, codec: Codec, block_bytes: u32) -> Result<Self, DesignError> {
-        self::auto(distance, count, codec, block_bytes)
+        let layout = Layout { codec, block_bytes: block_bytes as usize };
+        self::auto(distance, count, layout, FilterChoice::Auto)
+    }
+
+    /// As [`Self::auto`], with these filters.
+    pub(crate) fn auto_with(
+        distance: u32,
+        count: u64,
+        layout: Layout,
+        filter: FilterChoice,
+    ) -> Result<Self, DesignError> {
+        self::auto(distance, count, layout, filter)
     }
 }
 
@@ -210,18 +223,25 @@ const AUTO_MAX_CANDIDATES: f64 = 4096.0;
 fn auto<F: Fingerprint>(
     distance: u32,
     count: u64,
-    codec: Codec,
-    block_bytes: u32,
+    layout: Layout,
+    filter: FilterChoice,
 ) -> Result<Design<F>, DesignError> {
     let mut fallback = None;
     for (name, max_blocks) in AUTO_CHOICES.into_iter().take(distance as usize + 1) {
         let design = named::<F>(name, distance)?;
-        let cost = design.cost(count, codec, block_bytes);
-        if cost.blocks_per_query <= max_blocks && cost.candidates_per_query <= AUTO_MAX_CANDIDATES {
+        let filters = filter.filters(&design, count, layout);
+        let plan = Plan::of_design(&design, count, layout, &filters);
+        // What a filter lets pass is compared as soon as its block is read.
+        let candidates = match filters.iter().any(Option::is_some) {
+            true => 0.0,
+            false => design.cost(count, layout.codec, layout.block_bytes as u32).candidates_per_query,
+        };
+        if plan.blocks(count, layout, &filters) <= max_blocks && candidates <= AUTO_MAX_CANDIDATES {
             return Ok(design);
         }
-        if fallback.as_ref().is_none_or(|(_, least)| cost.blocks_per_query < *least) {
-            fallback = Some((design, cost.blocks_per_query));
+        let ns = plan.ns(count, layout, &filters);
+        if fallback.as_ref().is_none_or(|(_, least)| ns < *least) {
+            fallback = Some((design, ns));
         }
     }
     let (design, _) = fallback.expect("`single` serves every distance");
@@ -276,12 +296,22 @@ mod tests {
     fn auto_serves_every_named_distance_and_any_count() {
         for distance in 0..=8 {
             for count in [0, 1, 1000, 100_000_000, 8_000_000_000, u64::MAX] {
-                let design = auto::<u64>(distance, count, Codec::EliasFano, 1024).unwrap();
+                let design = Design::<u64>::auto(distance, count, Codec::EliasFano, 1024).unwrap();
                 assert_eq!(design.distance(), distance);
             }
         }
+        // Filters make long prefixes with several errors cheap.
+        for (distance, filter, name) in [
+            (5, FilterChoice::Auto, "halves"),
+            (5, FilterChoice::None, "thirds"),
+            (8, FilterChoice::Auto, "thirds"),
+        ] {
+            let layout = Layout { codec: Codec::EliasFano, block_bytes: 2048 };
+            let design = auto::<u64>(distance, 100_000_000, layout, filter).unwrap();
+            assert_eq!(design.name(), name, "{distance}, {filter}");
+        }
         for (count, name) in [(10_000, "single"), (300_000, "halves"), (8_000_000_000, "halves")] {
-            assert_eq!(auto::<u64>(3, count, Codec::Huffman, 4096).unwrap().name(), name, "{count}");
+            assert_eq!(Design::<u64>::auto(3, count, Codec::Huffman, 4096).unwrap().name(), name, "{count}");
         }
     }
 }

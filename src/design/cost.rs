@@ -58,7 +58,7 @@ const LOCATE_NS: f64 = 15.0;
 const LINE_NS: f64 = 7.0;
 
 /// To make a prefix and look for it in a line that is there.
-const PATTERN_NS: f64 = 2.5;
+const PATTERN_NS: f64 = 1.5;
 
 /// Share of the cost of a block that is left if it is scanned for one prefix, without errors.
 const EXACT_SHARE: f64 = 0.6;

@@ -23,7 +23,7 @@ const AUTO_MIN_COUNT: u64 = 1 << 14;
 /// Bytes of checksums per byte of a section.
 const CHECKSUMS_SHARE: f64 = 4.0 / 4096.0;
 
-/// Share of a query's estimated time that automatic filters must save.
+/// Share of a query's estimated time, and of its blocks, that automatic filters must save.
 const AUTO_SAVED_SHARE: f64 = 0.25;
 
 /// The filters of an index: see [`BuildOptions::filter`](crate::BuildOptions::filter).
@@ -72,8 +72,10 @@ impl FilterChoice {
                 let filters = of(AUTO_BITS);
                 let plan = Plan::of_design(design, count, layout, &filters);
                 let without = Plan::of_design(design, count, layout, &vec![None; filters.len()]);
-                let is_saved = plan.ns(count, layout, &filters)
-                    < (1.0 - AUTO_SAVED_SHARE) * without.ns(count, layout, &filters);
+                let left = 1.0 - AUTO_SAVED_SHARE;
+                // Both: where most prefixes occur, a filter denies few of them.
+                let is_saved = plan.ns(count, layout, &filters) < left * without.ns(count, layout, &filters)
+                    && plan.blocks(count, layout, &filters) < left * without.blocks(count, layout, &filters);
                 // One block without an error is found about as fast as one line.
                 let admits_errors = |table: usize| design.tables()[table].radius > 0;
                 let is_used = |table: usize| is_saved && admits_errors(table) && plan.uses_filter(table);

@@ -43,8 +43,9 @@ impl Geometry {
     /// fit, and at least one.
     pub(crate) fn within(bits: u128, prefix_bits: u32) -> Self {
         let all = 1u128 << prefix_bits;
-        if all <= bits {
-            let lines = Self::lines_of_bitmap(prefix_bits).expect("there are fewer bits than prefixes");
+        if let Some(lines) = Self::lines_of_bitmap(prefix_bits)
+            && all <= bits
+        {
             return Self { form: Form::Bitmap, prefix_bits, lines };
         }
         // More lines than prefixes would be of no use.

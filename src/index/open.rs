@@ -283,8 +283,11 @@ fn read<F: Fingerprint>(
         file_id: header.file_id,
         records: &footer.sections,
     };
-    // Keys and filters are read whole now, or by every query from now on.
-    let keys = sections.record(UnitKind::Keys, 0).offset as usize..file.len();
+    // Keys are read whole now, and by every query from now on.
+    // Filters that stay in the file are read page by page.
+    let left = footer.optional_sections().first().filter(|_| options.maps_keys);
+    let end = left.map_or(file.len(), |section| section.offset as usize);
+    let keys = sections.record(UnitKind::Keys, 0).offset as usize..end;
     read_ahead.bytes(&data, keys.clone());
     read_ahead.keep(&data, keys);
     let design = read_design(&footer)?;

@@ -253,7 +253,7 @@ impl<F: Fingerprint> BuildOptions<F> {
     pub(super) fn choose_design(&self, count: u64) -> Result<Design<F>, DesignError> {
         match &self.design {
             DesignChoice::Auto { distance } => {
-                Design::auto(*distance, count, self.codec, self.layout().block_bytes as u32)
+                Design::auto_with(*distance, count, self.layout(), self.filter)
             }
             DesignChoice::Given(design) => Ok(design.clone()),
         }
@@ -307,7 +307,7 @@ impl<F: Fingerprint> BuildOptions<F> {
         }
         if let DesignChoice::Auto { distance } = self.design {
             // A distance that no design serves is known before anything is read.
-            Design::<F>::auto(distance, 0, self.codec, block_bytes as u32)?;
+            Design::<F>::auto_with(distance, 0, self.layout(), self.filter)?;
         }
         Ok(())
     }

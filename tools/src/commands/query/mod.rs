@@ -12,14 +12,14 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use hamdex::Fingerprint;
+use hamdex::{Fingerprint, OpenOptions};
 use hamdex_any::for_width;
 
 use crate::documents::inputs as documents;
 use crate::documents::recipe;
 use crate::failure::{Failure, shown};
 use crate::input::Format;
-use crate::set::{self, Set};
+use crate::set::Set;
 use crate::threads::Threads;
 use answer::{Answerer, Asked};
 
@@ -143,7 +143,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.threads.start()?;
-    let set = set::open(&args.index)?;
+    // A few queries are answered before keys and filters would have been copied.
+    let has_few = args.file.is_none() && args.documents.is_none();
+    let set = hamdex_any::open_with(&args.index, &OpenOptions::new().map_keys(has_few))?;
     for_width!(set.description().width, F => query(args, Set::<F>::of(&set)))
 }
 

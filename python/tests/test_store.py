@@ -232,3 +232,21 @@ assert [match.fingerprint for match in store.query(1, k=64)] == [1, 2]
 
 def test_what_the_system_refuses_is_an_os_error(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", FULL, str(tmp_path / "s")], check=True, timeout=60)
+
+
+def test_an_open_store_keeps_no_files_that_are_merged(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+
+    def segments() -> int:
+        return len(list((path / "segments").iterdir()))
+
+    with hamdex.Store(path, durability="none") as store:
+        store.insert(uniform(500), np.arange(500))
+        store.flush()
+    with hamdex.Store(path, durability="none") as store:
+        for start in (1000, 2000):
+            store.insert(uniform(500) ^ np.uint64(start), np.arange(500))
+            store.flush()
+        before = segments()
+        store.compact()
+        assert before > 1 and segments() == 1

@@ -22,7 +22,8 @@ impl Input {
     /// Cells of CSV are texts, or null if the record ends before the column; invalid UTF-8 is replaced.
     ///
     /// ```
-    /// use hamdex_documents::{Error, Format, Input, Value};
+    /// use hamdex_documents::tables::Value;
+    /// use hamdex_documents::{Error, Format, Input};
     ///
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("fingerprints.csv");

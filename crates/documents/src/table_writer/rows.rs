@@ -41,7 +41,7 @@ impl TableFormat {
 ///
 /// ```
 /// use hamdex_atomic_file::AtomicFile;
-/// use hamdex_documents::{Cell, Kind, Rows, TableFormat};
+/// use hamdex_documents::tables::{Cell, Kind, Rows, TableFormat};
 ///
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("out.csv");

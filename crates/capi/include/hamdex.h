@@ -586,7 +586,7 @@ typedef struct hamdex_store_stats {
 
 /**
  * A pointer cannot be right: it is null, misaligned, or a handle that is closed, of another type, or in use by another
- * thread. Nothing was done.
+ * call. Nothing was done.
  */
 #define HAMDEX_MISUSE 11
 
@@ -725,7 +725,8 @@ hamdex_status hamdex_searcher_open(const struct hamdex_set *set,
  *
  * Threads: any. No other call may use the searcher or its matches meanwhile.
  *
- * Errors: `HAMDEX_MISUSE` for what is no searcher, or is closed already.
+ * Errors: `HAMDEX_MISUSE` for what is no searcher, is closed already, or answers a query now, as in the callback of one:
+ * it then stays open.
  */
 hamdex_status hamdex_searcher_close(struct hamdex_searcher *searcher);
 

@@ -309,6 +309,7 @@ unsafe extern "C" fn ask_again(context: *mut c_void, _: u64, _: u64) -> c_int {
     let mut matches = ptr::dangling();
     // SAFETY: the context is the searcher.
     let status = unsafe {
+        assert_eq!(hamdex_searcher_close(context.cast()), HAMDEX_MISUSE, "it would wait for this call");
         let query = [0_u8; 8];
         hamdex_searcher_query(context.cast(), query.as_ptr(), 8, 3, 0, 0, &raw mut matches, ptr::null_mut())
     };

@@ -857,8 +857,8 @@ hamdex_status hamdex_build(const char *path,
  *
  * Threads: any. The store starts threads of its own.
  *
- * Errors: `HAMDEX_EXISTS` if the directory is not empty, `HAMDEX_USAGE`, `HAMDEX_INPUT` for another width,
- * `HAMDEX_SYSTEM`, `HAMDEX_MISUSE`.
+ * Errors: `HAMDEX_EXISTS` if it is not empty, or no directory, `HAMDEX_UNAVAILABLE` if it is a store in use,
+ * `HAMDEX_USAGE`, `HAMDEX_INPUT` for another width, `HAMDEX_SYSTEM`, `HAMDEX_MISUSE`.
  */
 hamdex_status hamdex_store_create(const char *path,
                                   size_t path_length,

@@ -246,8 +246,8 @@ fn create(
 ///
 /// Threads: any. The store starts threads of its own.
 ///
-/// Errors: `HAMDEX_EXISTS` if the directory is not empty, `HAMDEX_USAGE`, `HAMDEX_INPUT` for another width,
-/// `HAMDEX_SYSTEM`, `HAMDEX_MISUSE`.
+/// Errors: `HAMDEX_EXISTS` if it is not empty, or no directory, `HAMDEX_UNAVAILABLE` if it is a store in use,
+/// `HAMDEX_USAGE`, `HAMDEX_INPUT` for another width, `HAMDEX_SYSTEM`, `HAMDEX_MISUSE`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hamdex_store_create(
     path: *const c_char,

@@ -190,6 +190,10 @@ fn records_that_do_not_fit_the_store_change_nothing() {
     drop(plain);
     let exists = create(&at("plain"), &hamdex_create_options::default()).err().unwrap();
     assert_eq!(exists.status, HAMDEX_EXISTS, "{exists:?}");
+    let file = directory.path().join("file");
+    std::fs::write(&file, b"no directory").unwrap();
+    let exists = create(&file, &hamdex_create_options::default()).err().unwrap();
+    assert_eq!(exists.status, HAMDEX_EXISTS, "{exists:?}");
     let width = hamdex_create_options { width: 96, ..hamdex_create_options::default() };
     assert_eq!(create(&at("none"), &width).err().unwrap().status, HAMDEX_INPUT);
     let design = "no such design";

@@ -196,9 +196,19 @@ fn give(store: AnyStore) -> *mut hamdex_store {
     Shell::new(Arc::new(Open { store, description })).as_c()
 }
 
+/// The most threads that a build takes, and so a flush or merge.
+const MAX_THREADS: u32 = 1024;
+
 fn options_of(caller: &Caller, given: *const hamdex_store_options) -> Result<StoreOptions, Failure> {
     let given = caller.options("the options of the store", given)?;
     check_flags(given.flags, HAMDEX_IN_MEMORY | HAMDEX_NO_MERGES)?;
+    if given.threads > MAX_THREADS {
+        // The store would refuse it when it first flushes.
+        let threads = given.threads;
+        return Err(Failure::usage(format!(
+            "the number of threads cannot be {threads}: at most {MAX_THREADS}"
+        )));
+    }
     let mut options = StoreOptions::new()
         .threads(given.threads as usize)
         .in_memory(given.flags & HAMDEX_IN_MEMORY != 0)

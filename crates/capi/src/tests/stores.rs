@@ -234,3 +234,19 @@ fn of_near_fingerprints_that_threads_insert_at_once_one_is_inserted() {
         }
     }
 }
+
+#[test]
+fn options_that_a_flush_would_refuse_open_no_store() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pages");
+    let options = hamdex_store_options { threads: 1025, ..options() };
+    let ((bytes, length), mut store) = (path_of(&path), ptr::null_mut());
+    // SAFETY: all pointers are to what lives on.
+    let created = call(|error| unsafe {
+        hamdex_store_create(bytes, length, ptr::null(), &raw const options, &raw mut store, error)
+    });
+    let failed = created.unwrap_err();
+    assert_eq!(failed.status, HAMDEX_USAGE);
+    assert!(failed.message.contains("1025") && failed.message.contains("1024"), "{failed:?}");
+    assert!(store.is_null() && !path.exists());
+}

@@ -150,7 +150,7 @@ pub unsafe extern "C" fn hamdex_build(
     caller.run(|caller| {
         let path = caller.path(path, path_length)?;
         let records = Records::of(caller, records)?;
-        let given = caller.options("the options", options)?;
+        let given = caller.options("the structure of options", options)?;
         check_flags(given.flags, HAMDEX_OVERWRITE)?;
         let design = design_of(caller, given.design, given.design_length)?;
         let codec = codec_of(caller, given.codec, given.codec_length)?;

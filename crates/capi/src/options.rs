@@ -76,7 +76,7 @@ macro_rules! apply {
 
 impl Work {
     pub(crate) fn of(caller: &Caller, given: *const hamdex_work) -> Result<Self, Failure> {
-        let given = caller.options("the options of the work", given)?;
+        let given = caller.options("the structure of options of the work", given)?;
         check_zero("reserved", given.reserved)?;
         let reporter = caller.reporter(given.progress, given.context);
         Ok(Self {

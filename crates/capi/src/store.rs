@@ -200,7 +200,7 @@ fn give(store: AnyStore) -> *mut hamdex_store {
 const MAX_THREADS: u32 = 1024;
 
 fn options_of(caller: &Caller, given: *const hamdex_store_options) -> Result<StoreOptions, Failure> {
-    let given = caller.options("the options of the store", given)?;
+    let given = caller.options("the structure of options of the store", given)?;
     check_flags(given.flags, HAMDEX_IN_MEMORY | HAMDEX_NO_MERGES)?;
     if given.threads > MAX_THREADS {
         // The store would refuse it when it first flushes.
@@ -232,7 +232,7 @@ fn create(
     given: *const hamdex_create_options,
     options: StoreOptions,
 ) -> Result<AnyStore, Failure> {
-    let given = caller.options("the options of the new store", given)?;
+    let given = caller.options("the structure of options of the new store", given)?;
     check_flags(given.flags, HAMDEX_WITH_IDS | HAMDEX_WITH_NAMES)?;
     check_zero("reserved", given.reserved)?;
     let mut create = CreateOptions::new()
@@ -439,6 +439,6 @@ pub unsafe extern "C" fn hamdex_store_get_stats(
     let caller = unsafe { Caller::new(error) };
     caller.run(|caller| {
         let of_store = either!(get(caller, store)?, store => store.stats());
-        caller.fill("the statistics", stats, &stats_of(&of_store))
+        caller.fill("the structure of statistics", stats, &stats_of(&of_store))
     })
 }

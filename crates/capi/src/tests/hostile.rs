@@ -78,7 +78,7 @@ fn null_is_refused_where_something_is_needed() {
         );
         is_misuse(
             call(|error| hamdex_build(path, length, ptr::null(), ptr::null(), ptr::null(), error)),
-            "the records is null",
+            "the structure of records is null",
         );
         is_misuse(
             call(|error| hamdex_set_metadata(set.0, ptr::null(), 1, ptr::null_mut(), ptr::null_mut(), error)),
@@ -259,6 +259,7 @@ fn records_that_contradict_themselves_are_refused() {
     assert_eq!(refused(&|records| records.count = u64::MAX), HAMDEX_MISUSE);
     assert_eq!(refused(&|records| records.count = u64::MAX / 8), HAMDEX_MISUSE);
     assert_eq!(refused(&|records| records.names = ptr::null()), HAMDEX_MISUSE);
+    assert_eq!(refused(&|records| records.name_starts = ptr::null()), HAMDEX_USAGE, "names would be lost");
     assert_eq!(refused(&|records| records.ids = [1, 2].as_ptr()), HAMDEX_USAGE);
     for starts in [[1_u64, 1, 2], [0, 2, 1], [0, u64::MAX, 2]] {
         assert_eq!(refused(&|records| records.name_starts = starts.as_ptr()), HAMDEX_USAGE);

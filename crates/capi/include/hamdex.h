@@ -101,6 +101,12 @@ static inline uint64_t hamdex_u64_of_bytes(const uint8_t bytes[8])
 #define HAMDEX_LARGER_THAN_MEMORY 2
 
 /**
+ * Leave keys and filters in the mapped file, where all processes that map it share them, instead of copying them: for
+ * `hamdex_open`.
+ */
+#define HAMDEX_MAP_KEYS 4
+
+/**
  * Return the ids of each match: for queries.
  */
 #define HAMDEX_IDS 1
@@ -399,6 +405,15 @@ typedef struct hamdex_build_options {
      * Its length, in bytes.
      */
     size_t codec_length;
+    /**
+     * The filters, which spare queries blocks: "auto", where they pay; "none"; or the most bits per fingerprint, "1" to
+     * "64"; null for the default, "auto".
+     */
+    const char *filter;
+    /**
+     * Its length, in bytes.
+     */
+    size_t filter_length;
 } hamdex_build_options;
 
 /**
@@ -442,6 +457,15 @@ typedef struct hamdex_create_options {
      * Its length, in bytes.
      */
     size_t codec_length;
+    /**
+     * The filters, which spare queries blocks: "auto", where they pay; "none"; or the most bits per fingerprint, "1" to
+     * "64"; null for the default, "auto".
+     */
+    const char *filter;
+    /**
+     * Its length, in bytes.
+     */
+    size_t filter_length;
 } hamdex_create_options;
 
 /**
@@ -630,7 +654,7 @@ hamdex_status hamdex_error_free(struct hamdex_error *error);
 
 /**
  * Opens whatever a path names: an index file, a set of shards, or a store as it is now, of fingerprints of any width.
- * `flags` are 0, or of `HAMDEX_IN_MEMORY` and `HAMDEX_LARGER_THAN_MEMORY`.
+ * `flags` are 0, or of `HAMDEX_IN_MEMORY`, `HAMDEX_LARGER_THAN_MEMORY` and `HAMDEX_MAP_KEYS`.
  *
  * Files are mapped: they must not be changed in place while the set is open. hamdex never does that.
  *

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "functions that are exported to C")]
 
 use std::ffi::c_char;
+use std::mem::offset_of;
 use std::ops::ControlFlow;
 use std::ptr;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use ::hamdex_store::{AnyStore, CreateOptions, Durability, StoreOptions, StoreSta
 use hamdex::{Description, FingerprintSet};
 use hamdex_any::{AnySet, Kind as Container};
 
-use crate::build::{codec_of, design_of, distance_of};
+use crate::build::{codec_of, design_of, distance_of, filter_of};
 use crate::edge::{Caller, Kind, Pool, Shell, Versioned, hamdex_error};
 use crate::failure::Failure;
 use crate::options::{HAMDEX_IN_MEMORY, Work, check_flags, check_zero, hamdex_work};
@@ -92,11 +93,16 @@ pub struct hamdex_create_options {
     pub codec: *const c_char,
     /// Its length, in bytes.
     pub codec_length: usize,
+    /// The filters, which spare queries blocks: "auto", where they pay; "none"; or the most bits per fingerprint, "1" to
+    /// "64"; null for the default, "auto".
+    pub filter: *const c_char,
+    /// Its length, in bytes.
+    pub filter_length: usize,
 }
 
 // SAFETY: numbers and pointers, all of which may be zero.
 unsafe impl Versioned for hamdex_create_options {
-    const LEAST_SIZE: usize = size_of::<Self>();
+    const LEAST_SIZE: usize = offset_of!(Self, filter);
 }
 
 impl Default for hamdex_create_options {
@@ -111,6 +117,8 @@ impl Default for hamdex_create_options {
             design_length: 0,
             codec: ptr::null(),
             codec_length: 0,
+            filter: ptr::null(),
+            filter_length: 0,
         }
     }
 }
@@ -245,6 +253,9 @@ fn create(
     }
     if let Some(codec) = codec_of(caller, given.codec, given.codec_length)? {
         create = create.codec(codec);
+    }
+    if let Some(filter) = filter_of(caller, given.filter, given.filter_length)? {
+        create = create.filter(filter);
     }
     let width = if given.width == 0 { 64 } else { given.width };
     Ok(AnyStore::create(path, width, &create, options)?)

@@ -20,7 +20,7 @@ use crate::set::{
     hamdex_set_verify,
 };
 use crate::status::{HAMDEX_INPUT, HAMDEX_MISUSE, HAMDEX_OK, HAMDEX_USAGE, hamdex_status};
-use crate::store::{hamdex_store_close, hamdex_store_flush};
+use crate::store::{hamdex_store_close, hamdex_store_create, hamdex_store_flush};
 use crate::write::hamdex_store_insert;
 
 fn built() -> (tempfile::TempDir, Set) {
@@ -237,6 +237,27 @@ fn structures_say_their_size() {
     // SAFETY: as above.
     let failed = call(|error| unsafe { hamdex_set_verify(set.0, &raw const odd, error) });
     assert_eq!(failed.unwrap_err().status, HAMDEX_USAGE);
+}
+
+#[test]
+#[cfg(target_pointer_width = "64")]
+fn structures_of_the_first_version_are_taken() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, store) = (directory.path().join("a.hamdex"), directory.path().join("store"));
+    let records = Given::new(&[1_u64]);
+    // Nothing lies behind the fields that they had.
+    let (of_build, of_create) = ([48_u64, 0, 0, 0, 0, 0], [56_u64, 0, 0, 0, 0, 0, 0]);
+    // SAFETY: the structures are as long as they say.
+    unsafe {
+        let (path, length) = path_of(&file);
+        let options = of_build.as_ptr().cast();
+        call(|error| hamdex_build(path, length, &records.records(), options, ptr::null(), error)).unwrap();
+        let ((path, length), mut opened) = (path_of(&store), ptr::null_mut());
+        let options = of_create.as_ptr().cast();
+        call(|error| hamdex_store_create(path, length, options, ptr::null(), &raw mut opened, error))
+            .unwrap();
+        call(|error| hamdex_store_close(opened, error)).unwrap();
+    }
 }
 
 #[test]

@@ -250,3 +250,23 @@ fn options_that_a_flush_would_refuse_open_no_store() {
     assert!(failed.message.contains("1025") && failed.message.contains("1024"), "{failed:?}");
     assert!(store.is_null() && !path.exists());
 }
+
+#[test]
+fn a_store_has_the_filter_that_is_asked_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let with = |filter: &str| {
+        let options = hamdex_create_options {
+            filter: filter.as_ptr().cast(),
+            filter_length: filter.len(),
+            ..hamdex_create_options::default()
+        };
+        let store = create(&directory.path().join(filter), &options)?;
+        let fingerprints: Vec<u64> =
+            (0..5_000_u64).map(|number| number.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+        store.insert(&Given::new(&fingerprints)).unwrap();
+        store.flush().unwrap();
+        Ok::<_, Failed>(store.stats().bytes)
+    };
+    assert!(with("16").unwrap() > with("none").unwrap());
+    assert_eq!(with("much").unwrap_err().status, HAMDEX_USAGE);
+}

@@ -102,6 +102,12 @@ static void hamming(sqlite3_context *context, int count, sqlite3_value **values)
     }
 }
 
+/* Whether a path, as text with a zero byte behind it, has one inside as well, at which SQLite and the system end it. */
+static bool is_cut(sqlite3_value *value, const char *path)
+{
+    return strlen(path) != (size_t)sqlite3_value_bytes(value);
+}
+
 /* ---- the table hamdex(path, query, max_distance, max_matches) ---- */
 
 enum { ID, DISTANCE, FINGERPRINT, NAME, PART, PATH, QUERY, MAX_DISTANCE, MAX_MATCHES, COLUMNS };
@@ -424,6 +430,9 @@ static int filter(sqlite3_vtab_cursor *base, int given, const char *name, int ar
         /* Nothing is near null. */
         return SQLITE_OK;
     }
+    if (is_cut(own->arguments[0], path)) {
+        return refused(base->pVtab, "the path has a zero byte");
+    }
     if (length < 0) {
         return refused(base->pVtab, "a fingerprint is a blob, hexadecimal text or an integer");
     }
@@ -564,8 +573,8 @@ static void build_step(sqlite3_context *context, int count, sqlite3_value **valu
         return;
     }
     int id_type = count == 3 ? sqlite3_value_type(values[2]) : SQLITE_NULL;
+    const char *path = (const char *)sqlite3_value_text(values[0]);
     if (all->path == NULL) {
-        const unsigned char *path = sqlite3_value_text(values[0]);
         all->path = path == NULL ? NULL : sqlite3_mprintf("%s", path);
         all->fingerprint_bytes = length;
         all->id_type = id_type;
@@ -580,7 +589,11 @@ static void build_step(sqlite3_context *context, int count, sqlite3_value **valu
             return;
         }
     }
-    if (length < 0 || length != all->fingerprint_bytes || (length != 8 && length != 16)) {
+    if (path == NULL || strcmp(path, all->path) != 0) {
+        give_up(context, all, "hamdex_build: the rows give different paths: GROUP BY the path builds a file of each");
+    } else if (is_cut(values[0], path)) {
+        give_up(context, all, "hamdex_build: the path has a zero byte");
+    } else if (length < 0 || length != all->fingerprint_bytes || (length != 8 && length != 16)) {
         give_up(context, all, "hamdex_build: fingerprints have 8 bytes, or all have 16");
     } else if (id_type != all->id_type || (count == 3 && id_type != SQLITE_INTEGER && id_type != SQLITE_TEXT)) {
         give_up(context, all, "hamdex_build: ids are integers, or all are texts");
@@ -612,7 +625,7 @@ static void build_end(sqlite3_context *context)
         is_whole = is_whole && sqlite3_str_errcode(lists[i]) == SQLITE_OK;
     }
     if (!all->has_failed && !is_whole) {
-        give_up(context, all, "hamdex_build: too much for the memory of one value: see SQLITE_LIMIT_LENGTH");
+        give_up(context, all, "hamdex_build: out of memory, or more than a value of SQLite holds: see SQLITE_MAX_LENGTH");
     }
     if (!all->has_failed) {
         hamdex_error *error = NULL;
@@ -630,7 +643,7 @@ static void build_end(sqlite3_context *context)
             records.name_starts = (const uint64_t *)(const void *)sqlite3_str_value(all->name_starts);
         }
         if (hamdex_build(all->path, strlen(all->path), &records, NULL, NULL, &error) != HAMDEX_OK) {
-            give_up(context, all, error->message);
+            give_up(context, all, error == NULL ? "hamdex_build: no message" : error->message);
             hamdex_error_free(error);
         } else {
             sqlite3_result_int64(context, (sqlite3_int64)all->count);

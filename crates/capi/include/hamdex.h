@@ -101,6 +101,12 @@ static inline uint64_t hamdex_u64_of_bytes(const uint8_t bytes[8])
 #define HAMDEX_LARGER_THAN_MEMORY 2
 
 /**
+ * Leave keys and filters in the mapped file, where all processes that map it share them, instead of copying them: for
+ * `hamdex_open`.
+ */
+#define HAMDEX_MAP_KEYS 4
+
+/**
  * Return the ids of each match: for queries.
  */
 #define HAMDEX_IDS 1
@@ -399,6 +405,15 @@ typedef struct hamdex_build_options {
      * Its length, in bytes.
      */
     size_t codec_length;
+    /**
+     * The filters, which spare queries blocks: "auto", where they pay; "none"; or the most bits per fingerprint, "1" to
+     * "64"; null for the default, "auto".
+     */
+    const char *filter;
+    /**
+     * Its length, in bytes.
+     */
+    size_t filter_length;
 } hamdex_build_options;
 
 /**
@@ -442,6 +457,15 @@ typedef struct hamdex_create_options {
      * Its length, in bytes.
      */
     size_t codec_length;
+    /**
+     * The filters, which spare queries blocks: "auto", where they pay; "none"; or the most bits per fingerprint, "1" to
+     * "64"; null for the default, "auto".
+     */
+    const char *filter;
+    /**
+     * Its length, in bytes.
+     */
+    size_t filter_length;
 } hamdex_create_options;
 
 /**
@@ -586,7 +610,7 @@ typedef struct hamdex_store_stats {
 
 /**
  * A pointer cannot be right: it is null, misaligned, or a handle that is closed, of another type, or in use by another
- * thread. Nothing was done.
+ * call. Nothing was done.
  */
 #define HAMDEX_MISUSE 11
 
@@ -630,7 +654,7 @@ hamdex_status hamdex_error_free(struct hamdex_error *error);
 
 /**
  * Opens whatever a path names: an index file, a set of shards, or a store as it is now, of fingerprints of any width.
- * `flags` are 0, or of `HAMDEX_IN_MEMORY` and `HAMDEX_LARGER_THAN_MEMORY`.
+ * `flags` are 0, or of `HAMDEX_IN_MEMORY`, `HAMDEX_LARGER_THAN_MEMORY` and `HAMDEX_MAP_KEYS`.
  *
  * Files are mapped: they must not be changed in place while the set is open. hamdex never does that.
  *
@@ -725,7 +749,8 @@ hamdex_status hamdex_searcher_open(const struct hamdex_set *set,
  *
  * Threads: any. No other call may use the searcher or its matches meanwhile.
  *
- * Errors: `HAMDEX_MISUSE` for what is no searcher, or is closed already.
+ * Errors: `HAMDEX_MISUSE` for what is no searcher, is closed already, or answers a query now, as in the callback of one:
+ * it then stays open.
  */
 hamdex_status hamdex_searcher_close(struct hamdex_searcher *searcher);
 
@@ -856,8 +881,8 @@ hamdex_status hamdex_build(const char *path,
  *
  * Threads: any. The store starts threads of its own.
  *
- * Errors: `HAMDEX_EXISTS` if the directory is not empty, `HAMDEX_USAGE`, `HAMDEX_INPUT` for another width,
- * `HAMDEX_SYSTEM`, `HAMDEX_MISUSE`.
+ * Errors: `HAMDEX_EXISTS` if it is not empty, or no directory, `HAMDEX_UNAVAILABLE` if it is a store in use,
+ * `HAMDEX_USAGE`, `HAMDEX_INPUT` for another width, `HAMDEX_SYSTEM`, `HAMDEX_MISUSE`.
  */
 hamdex_status hamdex_store_create(const char *path,
                                   size_t path_length,

@@ -2,10 +2,11 @@
 #![expect(unsafe_code, reason = "functions that are exported to C")]
 
 use std::ffi::c_char;
+use std::mem::offset_of;
 use std::path::Path;
 use std::ptr;
 
-use hamdex::{BuildOptions, Builder, Codec, Design, Fingerprint};
+use hamdex::{BuildOptions, Builder, Codec, Design, FilterChoice, Fingerprint};
 use hamdex_any::for_width;
 
 use crate::edge::{Caller, Versioned, hamdex_error};
@@ -35,11 +36,16 @@ pub struct hamdex_build_options {
     pub codec: *const c_char,
     /// Its length, in bytes.
     pub codec_length: usize,
+    /// The filters, which spare queries blocks: "auto", where they pay; "none"; or the most bits per fingerprint, "1" to
+    /// "64"; null for the default, "auto".
+    pub filter: *const c_char,
+    /// Its length, in bytes.
+    pub filter_length: usize,
 }
 
 // SAFETY: numbers and pointers, all of which may be zero.
 unsafe impl Versioned for hamdex_build_options {
-    const LEAST_SIZE: usize = size_of::<Self>();
+    const LEAST_SIZE: usize = offset_of!(Self, filter);
 }
 
 impl Default for hamdex_build_options {
@@ -52,6 +58,8 @@ impl Default for hamdex_build_options {
             design_length: 0,
             codec: ptr::null(),
             codec_length: 0,
+            filter: ptr::null(),
+            filter_length: 0,
         }
     }
 }
@@ -89,21 +97,45 @@ pub(crate) fn design_of(
     if name.is_null() { Ok(None) } else { caller.text("the design", name, length).map(Some) }
 }
 
+/// The filters of this name, if there is a name.
+pub(crate) fn filter_of(
+    caller: &Caller,
+    name: *const c_char,
+    length: usize,
+) -> Result<Option<FilterChoice>, Failure> {
+    if name.is_null() {
+        return Ok(None);
+    }
+    let name = caller.text("the filter", name, length)?;
+    let refuse = |_| Failure::usage(format!("the filter cannot be {name:?}: auto, none, or 1 to 64 bits"));
+    name.parse().map(Some).map_err(refuse)
+}
+
+/// The choices of options that have names.
+struct Named<'c> {
+    design: Option<&'c str>,
+    codec: Option<Codec>,
+    filter: Option<FilterChoice>,
+}
+
 fn build<F: Fingerprint>(
     path: &Path,
     records: &Records<'_>,
     given: &hamdex_build_options,
-    (design, codec): (Option<&str>, Option<Codec>),
+    named: &Named<'_>,
     work: &Work,
 ) -> Result<(), Failure> {
     let fingerprints: Vec<F> = records.fingerprints()?;
     let distance = distance_of(given.distance);
     let mut options = BuildOptions::<F>::new().distance(distance);
-    if let Some(name) = design {
+    if let Some(name) = named.design {
         options = options.design(Design::named(name, distance)?);
     }
-    if let Some(codec) = codec {
+    if let Some(codec) = named.codec {
         options = options.codec(codec);
+    }
+    if let Some(filter) = named.filter {
+        options = options.filter(filter);
     }
     let options = options
         .overwrite(given.flags & HAMDEX_OVERWRITE != 0)
@@ -150,11 +182,14 @@ pub unsafe extern "C" fn hamdex_build(
     caller.run(|caller| {
         let path = caller.path(path, path_length)?;
         let records = Records::of(caller, records)?;
-        let given = caller.options("the options", options)?;
+        let given = caller.options("the structure of options", options)?;
         check_flags(given.flags, HAMDEX_OVERWRITE)?;
-        let design = design_of(caller, given.design, given.design_length)?;
-        let codec = codec_of(caller, given.codec, given.codec_length)?;
+        let named = Named {
+            design: design_of(caller, given.design, given.design_length)?,
+            codec: codec_of(caller, given.codec, given.codec_length)?,
+            filter: filter_of(caller, given.filter, given.filter_length)?,
+        };
         let work = Work::of(caller, work)?;
-        for_width!(records.fingerprint_bytes * 8, F => build::<F>(path, &records, &given, (design, codec), &work))
+        for_width!(records.fingerprint_bytes * 8, F => build::<F>(path, &records, &given, &named, &work))
     })
 }

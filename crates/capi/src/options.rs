@@ -13,6 +13,9 @@ use crate::failure::Failure;
 pub const HAMDEX_IN_MEMORY: u32 = 1;
 /// Expect the files to be larger than memory, and read from them only what queries need: for `hamdex_open`.
 pub const HAMDEX_LARGER_THAN_MEMORY: u32 = 2;
+/// Leave keys and filters in the mapped file, where all processes that map it share them, instead of copying them: for
+/// `hamdex_open`.
+pub const HAMDEX_MAP_KEYS: u32 = 4;
 
 /// Return the ids of each match: for queries.
 pub const HAMDEX_IDS: u32 = 1;
@@ -76,7 +79,7 @@ macro_rules! apply {
 
 impl Work {
     pub(crate) fn of(caller: &Caller, given: *const hamdex_work) -> Result<Self, Failure> {
-        let given = caller.options("the options of the work", given)?;
+        let given = caller.options("the structure of options of the work", given)?;
         check_zero("reserved", given.reserved)?;
         let reporter = caller.reporter(given.progress, given.context);
         Ok(Self {

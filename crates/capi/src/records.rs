@@ -70,15 +70,18 @@ pub(crate) struct Records<'c> {
 
 impl<'c> Records<'c> {
     pub(crate) fn of(caller: &'c Caller, given: *const hamdex_records) -> Result<Self, Failure> {
-        let given: hamdex_records = caller.structure("the records", given)?;
+        let given: hamdex_records = caller.structure("the structure of records", given)?;
         check_zero("reserved", given.reserved)?;
         let fingerprint_bytes = given.fingerprint_bytes as usize;
         if !matches!(fingerprint_bytes, 8 | 16) {
             return Err(Failure::input(format!("fingerprints have 8 or 16 bytes, not {fingerprint_bytes}")));
         }
+        if given.name_starts.is_null() && !given.names.is_null() {
+            return Err(Failure::usage("the records have names, and not where these begin"));
+        }
         let labels = match (given.ids.is_null(), given.name_starts.is_null()) {
             (false, false) => return Err(Failure::usage("records have ids or names, not both")),
-            (false, true) => Labels::Ids(caller.array("the ids", given.ids, given.count)?),
+            (false, true) => Labels::Ids(caller.array("the array of ids", given.ids, given.count)?),
             (true, false) => Labels::Names(names(caller, given.names, given.name_starts, given.count)?),
             (true, true) => Labels::None,
         };
@@ -129,7 +132,7 @@ pub(crate) fn names(
     if starts[0] != 0 || !starts.is_sorted() {
         return Err(Failure::usage("where names begin: the numbers do not ascend from 0"));
     }
-    let names = caller.array("the names", names.cast::<u8>(), starts[starts.len() - 1])?;
+    let names = caller.array("the text of the names", names.cast::<u8>(), starts[starts.len() - 1])?;
     // They fit: the last is the length of the names.
     Ok(starts.windows(2).map(|ends| &names[ends[0] as usize..ends[1] as usize]).collect())
 }

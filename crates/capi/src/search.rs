@@ -153,12 +153,18 @@ pub unsafe extern "C" fn hamdex_searcher_open(
 ///
 /// Threads: any. No other call may use the searcher or its matches meanwhile.
 ///
-/// Errors: `HAMDEX_MISUSE` for what is no searcher, or is closed already.
+/// Errors: `HAMDEX_MISUSE` for what is no searcher, is closed already, or answers a query now, as in the callback of one:
+/// it then stays open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hamdex_searcher_close(searcher: *mut hamdex_searcher) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
     let caller = unsafe { Caller::new(ptr::null_mut()) };
-    caller.run(|caller| caller.close::<Searching>(searcher).map(drop))
+    caller.run(|caller| {
+        if !searcher.is_null() {
+            drop(caller.shell::<Searching>(searcher)?.close_unused()?);
+        }
+        Ok(())
+    })
 }
 
 /// Finds the fingerprints within `distance` bits of a query: the `limit` nearest, or all if `limit` is 0. `query` has as

@@ -10,7 +10,9 @@ use hamdex_any::{AnySet, Kind as Container};
 
 use crate::edge::{Caller, Kind, Pool, Shell, Versioned, hamdex_error};
 use crate::failure::Failure;
-use crate::options::{HAMDEX_IN_MEMORY, HAMDEX_LARGER_THAN_MEMORY, Work, check_flags, hamdex_work};
+use crate::options::{
+    HAMDEX_IN_MEMORY, HAMDEX_LARGER_THAN_MEMORY, HAMDEX_MAP_KEYS, Work, check_flags, hamdex_work,
+};
 use crate::status::hamdex_status;
 
 /// An open set: an index file, a set of shards, or a store as it was at one moment. Any number of threads may use it at
@@ -122,7 +124,7 @@ fn describe(set: &AnySet) -> hamdex_description {
 }
 
 /// Opens whatever a path names: an index file, a set of shards, or a store as it is now, of fingerprints of any width.
-/// `flags` are 0, or of `HAMDEX_IN_MEMORY` and `HAMDEX_LARGER_THAN_MEMORY`.
+/// `flags` are 0, or of `HAMDEX_IN_MEMORY`, `HAMDEX_LARGER_THAN_MEMORY` and `HAMDEX_MAP_KEYS`.
 ///
 /// Files are mapped: they must not be changed in place while the set is open. hamdex never does that.
 ///
@@ -145,10 +147,11 @@ pub unsafe extern "C" fn hamdex_open(
     caller.run(|caller| {
         let mut place = caller.out("the place for the set", set)?;
         place.write(ptr::null_mut());
-        check_flags(flags, HAMDEX_IN_MEMORY | HAMDEX_LARGER_THAN_MEMORY)?;
+        check_flags(flags, HAMDEX_IN_MEMORY | HAMDEX_LARGER_THAN_MEMORY | HAMDEX_MAP_KEYS)?;
         let options = OpenOptions::new()
             .in_memory(flags & HAMDEX_IN_MEMORY != 0)
-            .larger_than_memory(flags & HAMDEX_LARGER_THAN_MEMORY != 0);
+            .larger_than_memory(flags & HAMDEX_LARGER_THAN_MEMORY != 0)
+            .map_keys(flags & HAMDEX_MAP_KEYS != 0);
         place.write(give(hamdex_any::open_with(caller.path(path, path_length)?, &options)?));
         Ok(())
     })

@@ -28,7 +28,7 @@ pub const HAMDEX_NOT_DURABLE: hamdex_status = 9;
 /// A callback stopped the work.
 pub const HAMDEX_STOPPED: hamdex_status = 10;
 /// A pointer cannot be right: it is null, misaligned, or a handle that is closed, of another type, or in use by another
-/// thread. Nothing was done.
+/// call. Nothing was done.
 pub const HAMDEX_MISUSE: hamdex_status = 11;
 /// An error in the library itself. The handle of the call can only be closed.
 pub const HAMDEX_INTERNAL: hamdex_status = 12;

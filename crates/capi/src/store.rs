@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "functions that are exported to C")]
 
 use std::ffi::c_char;
+use std::mem::offset_of;
 use std::ops::ControlFlow;
 use std::ptr;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use ::hamdex_store::{AnyStore, CreateOptions, Durability, StoreOptions, StoreSta
 use hamdex::{Description, FingerprintSet};
 use hamdex_any::{AnySet, Kind as Container};
 
-use crate::build::{codec_of, design_of, distance_of};
+use crate::build::{codec_of, design_of, distance_of, filter_of};
 use crate::edge::{Caller, Kind, Pool, Shell, Versioned, hamdex_error};
 use crate::failure::Failure;
 use crate::options::{HAMDEX_IN_MEMORY, Work, check_flags, check_zero, hamdex_work};
@@ -92,11 +93,16 @@ pub struct hamdex_create_options {
     pub codec: *const c_char,
     /// Its length, in bytes.
     pub codec_length: usize,
+    /// The filters, which spare queries blocks: "auto", where they pay; "none"; or the most bits per fingerprint, "1" to
+    /// "64"; null for the default, "auto".
+    pub filter: *const c_char,
+    /// Its length, in bytes.
+    pub filter_length: usize,
 }
 
 // SAFETY: numbers and pointers, all of which may be zero.
 unsafe impl Versioned for hamdex_create_options {
-    const LEAST_SIZE: usize = size_of::<Self>();
+    const LEAST_SIZE: usize = offset_of!(Self, filter);
 }
 
 impl Default for hamdex_create_options {
@@ -111,6 +117,8 @@ impl Default for hamdex_create_options {
             design_length: 0,
             codec: ptr::null(),
             codec_length: 0,
+            filter: ptr::null(),
+            filter_length: 0,
         }
     }
 }
@@ -196,9 +204,19 @@ fn give(store: AnyStore) -> *mut hamdex_store {
     Shell::new(Arc::new(Open { store, description })).as_c()
 }
 
+/// The most threads that a build takes, and so a flush or merge.
+const MAX_THREADS: u32 = 1024;
+
 fn options_of(caller: &Caller, given: *const hamdex_store_options) -> Result<StoreOptions, Failure> {
-    let given = caller.options("the options of the store", given)?;
+    let given = caller.options("the structure of options of the store", given)?;
     check_flags(given.flags, HAMDEX_IN_MEMORY | HAMDEX_NO_MERGES)?;
+    if given.threads > MAX_THREADS {
+        // The store would refuse it when it first flushes.
+        let threads = given.threads;
+        return Err(Failure::usage(format!(
+            "the number of threads cannot be {threads}: at most {MAX_THREADS}"
+        )));
+    }
     let mut options = StoreOptions::new()
         .threads(given.threads as usize)
         .in_memory(given.flags & HAMDEX_IN_MEMORY != 0)
@@ -222,7 +240,7 @@ fn create(
     given: *const hamdex_create_options,
     options: StoreOptions,
 ) -> Result<AnyStore, Failure> {
-    let given = caller.options("the options of the new store", given)?;
+    let given = caller.options("the structure of options of the new store", given)?;
     check_flags(given.flags, HAMDEX_WITH_IDS | HAMDEX_WITH_NAMES)?;
     check_zero("reserved", given.reserved)?;
     let mut create = CreateOptions::new()
@@ -236,6 +254,9 @@ fn create(
     if let Some(codec) = codec_of(caller, given.codec, given.codec_length)? {
         create = create.codec(codec);
     }
+    if let Some(filter) = filter_of(caller, given.filter, given.filter_length)? {
+        create = create.filter(filter);
+    }
     let width = if given.width == 0 { 64 } else { given.width };
     Ok(AnyStore::create(path, width, &create, options)?)
 }
@@ -246,8 +267,8 @@ fn create(
 ///
 /// Threads: any. The store starts threads of its own.
 ///
-/// Errors: `HAMDEX_EXISTS` if the directory is not empty, `HAMDEX_USAGE`, `HAMDEX_INPUT` for another width,
-/// `HAMDEX_SYSTEM`, `HAMDEX_MISUSE`.
+/// Errors: `HAMDEX_EXISTS` if it is not empty, or no directory, `HAMDEX_UNAVAILABLE` if it is a store in use,
+/// `HAMDEX_USAGE`, `HAMDEX_INPUT` for another width, `HAMDEX_SYSTEM`, `HAMDEX_MISUSE`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hamdex_store_create(
     path: *const c_char,
@@ -429,6 +450,6 @@ pub unsafe extern "C" fn hamdex_store_get_stats(
     let caller = unsafe { Caller::new(error) };
     caller.run(|caller| {
         let of_store = either!(get(caller, store)?, store => store.stats());
-        caller.fill("the statistics", stats, &stats_of(&of_store))
+        caller.fill("the structure of statistics", stats, &stats_of(&of_store))
     })
 }

@@ -215,7 +215,7 @@ pub unsafe extern "C" fn hamdex_store_remove_ids(
         if !open.description.has_ids {
             return Err(Failure::input("the store has no ids"));
         }
-        let ids: HashSet<u64> = caller.array("the ids", ids, count)?.iter().copied().collect();
+        let ids: HashSet<u64> = caller.array("the array of ids", ids, count)?.iter().copied().collect();
         place.write(either!(open, store => store.remove_ids(&ids))?);
         Ok(())
     })

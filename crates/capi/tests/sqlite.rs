@@ -219,12 +219,16 @@ fn a_table_builds_an_index_of_its_fingerprints() {
         SELECT hamdex_build('ids.hamdex', hash, id) FROM photos;
         SELECT hamdex_build('mixed.hamdex', hash, CASE id WHEN 7 THEN 'seven' ELSE id END) FROM photos;
         SELECT hamdex_build('mixed.hamdex', CASE id WHEN 7 THEN 7 ELSE hash END) FROM photos;
+        SELECT hamdex_build(CASE id WHEN 7 THEN 'other' ELSE 'mixed' END || '.hamdex', hash, id) FROM photos;
+        SELECT sum(built) FROM (SELECT hamdex_build('part' || (id % 2), hash, id) AS built FROM photos GROUP BY id % 2);
+        SELECT count(*) FROM photos JOIN hamdex('part' || (photos.id % 2), photos.hash, 0) AS near ON near.id = photos.id;
         ";
     let rows = extension.rows(&sql);
-    assert_eq!(rows[..7], ["100", "100", "100", "1", "1", "100|0", "0"], "{rows:?}");
-    assert!(rows[7].contains("exists already"), "{rows:?}");
-    assert!(rows[8].contains("ids are integers, or all are texts"), "{rows:?}");
-    assert!(rows[9].contains("fingerprints have 8 bytes, or all have 16"), "{rows:?}");
+    assert_eq!(rows[..9], ["100", "100", "100", "1", "1", "100|0", "0", "100", "100"], "{rows:?}");
+    assert!(rows[9].contains("exists already"), "{rows:?}");
+    assert!(rows[10].contains("ids are integers, or all are texts"), "{rows:?}");
+    assert!(rows[11].contains("fingerprints have 8 bytes, or all have 16"), "{rows:?}");
+    assert!(rows[12].contains("different paths"), "{rows:?}");
     assert!(!extension.path("none.hamdex").exists() && !extension.path("mixed.hamdex").exists());
 }
 
@@ -264,10 +268,13 @@ fn what_is_wrong_is_said() {
         ("SELECT hamming(1, x'00')", "different widths"),
         ("SELECT hamming(1, 'zz')", "a fingerprint is a blob"),
         ("SELECT hamdex_build(NULL, 1)", "the path is null"),
+        ("SELECT * FROM hamdex('a.hamdex' || char(0) || 'b', 1)", "the path has a zero byte"),
+        ("SELECT hamdex_build('b.hamdex' || char(0) || 'c', 1)", "the path has a zero byte"),
         ("SELECT hamdex_build('b.hamdex', x'00')", "fingerprints have 8 bytes"),
         ("CREATE VIEW v AS SELECT * FROM hamdex('a.hamdex', 1); SELECT * FROM v", "unsafe use"),
     ] {
         let output = extension.output(&format!("{sql};\n"));
         assert!(output.contains(said), "{sql}: {output}");
     }
+    assert!(!extension.path("b.hamdex").exists());
 }

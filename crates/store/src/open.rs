@@ -1,5 +1,7 @@
 //! Creation of a store, and opening it for writing.
 
+use std::io;
+
 use hamdex::{Design, Fingerprint};
 
 use crate::disk::Disk;
@@ -25,7 +27,11 @@ impl<F: Fingerprint> StoreInner<F> {
     ) -> Result<Self, Error> {
         let design = design_of::<F>(create)?;
         let store = StoreId::random().map_err(Error::io("draw an id for it", disk.path("")))?;
-        disk.create_directory("").map_err(Error::io("create it", disk.path("")))?;
+        disk.create_directory("").map_err(|error| match error.kind() {
+            // A file, or what else is no directory.
+            io::ErrorKind::AlreadyExists => Error::Exists { path: disk.path("") },
+            _ => Error::io("create it", disk.path(""))(error),
+        })?;
         let lock = StoreLock::take(&*disk)?;
         check_empty(&*disk)?;
         for directory in [SEGMENTS, DELETES, LOGS] {

@@ -31,7 +31,7 @@ pub(crate) struct Caller {
 /// # Safety
 /// It is `repr(C)`, its first field is a `usize` with its size, and it is valid if all of its bytes are zero.
 pub(crate) unsafe trait Versioned: Copy {
-    /// The size of the first version.
+    /// The size of the first version, which stays when fields are added behind it.
     const LEAST_SIZE: usize;
 }
 

@@ -119,14 +119,12 @@ impl<T: Kind> Shell<T> {
     /// The object for one thread at a time.
     ///
     /// # Errors
-    /// If another thread has it, a call has panicked with it, or it is closed.
+    /// If another call has it, a call has panicked with it, or it is closed.
     pub(crate) fn exclusive(&self) -> Result<Exclusive<'_, T>, Failure> {
         match self.content.try_lock() {
             Ok(content) if content.is_some() => Ok(Exclusive(content)),
             Ok(_) => Err(Self::closed()),
-            Err(TryLockError::WouldBlock) => {
-                Err(Failure::misuse(format!("another thread uses the {} now", T::NAME)))
-            }
+            Err(TryLockError::WouldBlock) => Err(Self::in_use()),
             Err(TryLockError::Poisoned(_)) => Err(Failure::poisoned(T::NAME)),
         }
     }
@@ -145,7 +143,28 @@ impl<T: Kind> Shell<T> {
         &'static self,
         may_close: impl FnOnce(&T) -> Result<(), Failure>,
     ) -> Result<T, Failure> {
-        let mut content = self.content();
+        self.close_locked(self.content(), may_close)
+    }
+
+    /// As [`Shell::close`], of an object that calls keep locked while they work with it. A callback of such a call would
+    /// otherwise wait for its own call.
+    ///
+    /// # Errors
+    /// If it is closed already, or a call uses it.
+    pub(crate) fn close_unused(&'static self) -> Result<T, Failure> {
+        let content = match self.content.try_lock() {
+            Ok(content) => content,
+            Err(TryLockError::Poisoned(content)) => content.into_inner(),
+            Err(TryLockError::WouldBlock) => return Err(Self::in_use()),
+        };
+        self.close_locked(content, |_| Ok(()))
+    }
+
+    fn close_locked(
+        &'static self,
+        mut content: MutexGuard<'_, Option<T>>,
+        may_close: impl FnOnce(&T) -> Result<(), Failure>,
+    ) -> Result<T, Failure> {
         may_close(content.as_ref().ok_or_else(Self::closed)?)?;
         let taken = content.take().ok_or_else(Self::closed)?;
         drop(content);
@@ -153,6 +172,10 @@ impl<T: Kind> Shell<T> {
         self.publish(T::Public::default());
         T::pool().shells().push_back(self);
         Ok(taken)
+    }
+
+    fn in_use() -> Failure {
+        Failure::misuse(format!("another call uses the {} now", T::NAME))
     }
 
     /// The failure of a call with a closed object.

@@ -76,6 +76,14 @@ fn version(listing: &[String]) -> Option<&String> {
     listing.iter().find(|line| line.starts_with("#define HAMDEX_ABI_VERSION "))
 }
 
+/// Whether a structure that says its size has got fields behind those that it had. None of these structures ends with
+/// padding, in which a field would not be seen by its size.
+fn is_extension(earlier: &str, now: &str) -> bool {
+    let Some((fields, name)) = earlier.rsplit_once("} ") else { return false };
+    let says_size = fields.starts_with("typedef struct ") && fields.contains(" { size_t size; ");
+    says_size && now.starts_with(fields) && now.ends_with(&format!("}} {name}"))
+}
+
 /// Compares an interface with an earlier one.
 pub(super) fn compare(earlier: &[String], now: &[String]) -> Verdict {
     if version(earlier) != version(now) {
@@ -84,7 +92,8 @@ pub(super) fn compare(earlier: &[String], now: &[String]) -> Verdict {
     let lacking = |of: &[String], from: &[String]| -> Vec<String> {
         of.iter().filter(|line| !from.contains(line)).cloned().collect()
     };
-    let (gone, added) = (lacking(earlier, now), lacking(now, earlier));
+    let (mut gone, added) = (lacking(earlier, now), lacking(now, earlier));
+    gone.retain(|line| !added.iter().any(|longer| is_extension(line, longer)));
     if !gone.is_empty() {
         Verdict::Incompatible(gone)
     } else if !added.is_empty() {

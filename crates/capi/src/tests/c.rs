@@ -172,10 +172,14 @@ pub(super) struct Set(pub(super) *mut hamdex_set);
 
 impl Set {
     pub(super) fn open(path: &Path) -> Result<Self, Failed> {
+        Self::open_with(path, 0)
+    }
+
+    pub(super) fn open_with(path: &Path, flags: u32) -> Result<Self, Failed> {
         let mut set = ptr::null_mut();
         let (path, length) = path_of(path);
         // SAFETY: all pointers are to what lives on.
-        call(|error| unsafe { hamdex_open(path, length, 0, &raw mut set, error) }).map(|()| Self(set))
+        call(|error| unsafe { hamdex_open(path, length, flags, &raw mut set, error) }).map(|()| Self(set))
     }
 
     pub(super) fn searcher(&self) -> Searcher {

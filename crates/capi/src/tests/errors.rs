@@ -5,6 +5,7 @@ use std::ptr;
 
 use super::c::{Failed, Given, Set, build, call, path_of};
 use crate::build::{HAMDEX_OVERWRITE, hamdex_build_options};
+use crate::options::HAMDEX_MAP_KEYS;
 use crate::set::{
     HAMDEX_FILE, hamdex_description, hamdex_set_describe, hamdex_set_metadata, hamdex_set_verify,
 };
@@ -159,4 +160,39 @@ fn the_library_says_its_versions() {
     // SAFETY: a zero byte stands behind it.
     let version = unsafe { std::ffi::CStr::from_ptr(hamdex_version()) };
     assert_eq!(version.to_str().unwrap(), env!("CARGO_PKG_VERSION"));
+}
+
+#[test]
+fn a_build_has_the_filter_that_is_asked_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let fingerprints: Vec<u64> =
+        (0..20_000_u64).map(|number| number.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+    let given = Given::new(&fingerprints);
+    let bytes_with = |filter: Option<&str>| {
+        let path = directory.path().join(filter.unwrap_or("default"));
+        let design = "halves";
+        let options = hamdex_build_options {
+            design: design.as_ptr().cast(),
+            design_length: design.len(),
+            filter: filter.map_or(ptr::null(), |filter| filter.as_ptr().cast()),
+            filter_length: filter.map_or(0, str::len),
+            ..hamdex_build_options::default()
+        };
+        build(&path, &given, &options)?;
+        // With keys and filters copied, and left in the mapping.
+        for flags in [0, HAMDEX_MAP_KEYS] {
+            let set = Set::open_with(&path, flags).unwrap();
+            assert_eq!(set.searcher().query(fingerprints[7], 0, 0, 0).unwrap().len(), 1);
+        }
+        Ok::<_, Failed>(std::fs::metadata(&path).unwrap().len())
+    };
+    let without = bytes_with(Some("none")).unwrap();
+    assert!(bytes_with(Some("20")).unwrap() > bytes_with(Some("8")).unwrap());
+    assert!(bytes_with(Some("8")).unwrap_err().status == HAMDEX_EXISTS);
+    assert_eq!(bytes_with(Some("auto")).unwrap(), bytes_with(None).unwrap());
+    assert!(std::fs::metadata(directory.path().join("8")).unwrap().len() > without);
+    for wrong in ["", "0", "65", "many", "-1"] {
+        let failed = bytes_with(Some(wrong)).unwrap_err();
+        assert_eq!(failed.status, HAMDEX_USAGE, "{wrong}: {failed:?}");
+    }
 }

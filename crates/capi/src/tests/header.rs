@@ -88,6 +88,17 @@ fn the_example_header_shows_each_kind_of_incompatible_change() {
     )));
     assert!(is_incompatible(changed("uint64_t queries;", "uint32_t queries;")));
     assert!(is_incompatible(changed("uint64_t queries;", "uint64_t queries; uint64_t more;")));
+    // A structure that says its size may get fields behind the others, and nowhere else.
+    let last = "void *context; } hamdex_work;";
+    assert!(matches!(
+        changed(last, "void *context; uint64_t more; } hamdex_work;"),
+        Verdict::Compatible(added) if added.len() == 1
+    ));
+    assert!(is_incompatible(changed(last, "uint64_t more; void *context; } hamdex_work;")));
+    assert!(is_incompatible(changed(
+        "uint32_t reserved; } hamdex_matches;",
+        "uint32_t reserved; uint64_t more; } hamdex_matches;"
+    )));
     // A constant of another value; a callback with another argument.
     assert!(is_incompatible(changed("#define HAMDEX_DAMAGED 5", "#define HAMDEX_DAMAGED 6")));
     assert!(is_incompatible(changed("uint64_t done, uint64_t total)", "uint64_t done)")));

@@ -20,7 +20,7 @@ use crate::set::{
     hamdex_set_verify,
 };
 use crate::status::{HAMDEX_INPUT, HAMDEX_MISUSE, HAMDEX_OK, HAMDEX_USAGE, hamdex_status};
-use crate::store::{hamdex_store_close, hamdex_store_flush};
+use crate::store::{hamdex_store_close, hamdex_store_create, hamdex_store_flush};
 use crate::write::hamdex_store_insert;
 
 fn built() -> (tempfile::TempDir, Set) {
@@ -78,7 +78,7 @@ fn null_is_refused_where_something_is_needed() {
         );
         is_misuse(
             call(|error| hamdex_build(path, length, ptr::null(), ptr::null(), ptr::null(), error)),
-            "the records is null",
+            "the structure of records is null",
         );
         is_misuse(
             call(|error| hamdex_set_metadata(set.0, ptr::null(), 1, ptr::null_mut(), ptr::null_mut(), error)),
@@ -240,6 +240,27 @@ fn structures_say_their_size() {
 }
 
 #[test]
+#[cfg(target_pointer_width = "64")]
+fn structures_of_the_first_version_are_taken() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, store) = (directory.path().join("a.hamdex"), directory.path().join("store"));
+    let records = Given::new(&[1_u64]);
+    // Nothing lies behind the fields that they had.
+    let (of_build, of_create) = ([48_u64, 0, 0, 0, 0, 0], [56_u64, 0, 0, 0, 0, 0, 0]);
+    // SAFETY: the structures are as long as they say.
+    unsafe {
+        let (path, length) = path_of(&file);
+        let options = of_build.as_ptr().cast();
+        call(|error| hamdex_build(path, length, &records.records(), options, ptr::null(), error)).unwrap();
+        let ((path, length), mut opened) = (path_of(&store), ptr::null_mut());
+        let options = of_create.as_ptr().cast();
+        call(|error| hamdex_store_create(path, length, options, ptr::null(), &raw mut opened, error))
+            .unwrap();
+        call(|error| hamdex_store_close(opened, error)).unwrap();
+    }
+}
+
+#[test]
 fn records_that_contradict_themselves_are_refused() {
     let (directory, set) = built();
     let path = directory.path().join("b.hamdex");
@@ -259,6 +280,7 @@ fn records_that_contradict_themselves_are_refused() {
     assert_eq!(refused(&|records| records.count = u64::MAX), HAMDEX_MISUSE);
     assert_eq!(refused(&|records| records.count = u64::MAX / 8), HAMDEX_MISUSE);
     assert_eq!(refused(&|records| records.names = ptr::null()), HAMDEX_MISUSE);
+    assert_eq!(refused(&|records| records.name_starts = ptr::null()), HAMDEX_USAGE, "names would be lost");
     assert_eq!(refused(&|records| records.ids = [1, 2].as_ptr()), HAMDEX_USAGE);
     for starts in [[1_u64, 1, 2], [0, 2, 1], [0, u64::MAX, 2]] {
         assert_eq!(refused(&|records| records.name_starts = starts.as_ptr()), HAMDEX_USAGE);
@@ -309,6 +331,7 @@ unsafe extern "C" fn ask_again(context: *mut c_void, _: u64, _: u64) -> c_int {
     let mut matches = ptr::dangling();
     // SAFETY: the context is the searcher.
     let status = unsafe {
+        assert_eq!(hamdex_searcher_close(context.cast()), HAMDEX_MISUSE, "it would wait for this call");
         let query = [0_u8; 8];
         hamdex_searcher_query(context.cast(), query.as_ptr(), 8, 3, 0, 0, &raw mut matches, ptr::null_mut())
     };

@@ -190,6 +190,10 @@ fn records_that_do_not_fit_the_store_change_nothing() {
     drop(plain);
     let exists = create(&at("plain"), &hamdex_create_options::default()).err().unwrap();
     assert_eq!(exists.status, HAMDEX_EXISTS, "{exists:?}");
+    let file = directory.path().join("file");
+    std::fs::write(&file, b"no directory").unwrap();
+    let exists = create(&file, &hamdex_create_options::default()).err().unwrap();
+    assert_eq!(exists.status, HAMDEX_EXISTS, "{exists:?}");
     let width = hamdex_create_options { width: 96, ..hamdex_create_options::default() };
     assert_eq!(create(&at("none"), &width).err().unwrap().status, HAMDEX_INPUT);
     let design = "no such design";
@@ -229,4 +233,40 @@ fn of_near_fingerprints_that_threads_insert_at_once_one_is_inserted() {
             assert!((one.fingerprint ^ other.fingerprint).count_ones() > 2, "{one:?} {other:?}");
         }
     }
+}
+
+#[test]
+fn options_that_a_flush_would_refuse_open_no_store() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pages");
+    let options = hamdex_store_options { threads: 1025, ..options() };
+    let ((bytes, length), mut store) = (path_of(&path), ptr::null_mut());
+    // SAFETY: all pointers are to what lives on.
+    let created = call(|error| unsafe {
+        hamdex_store_create(bytes, length, ptr::null(), &raw const options, &raw mut store, error)
+    });
+    let failed = created.unwrap_err();
+    assert_eq!(failed.status, HAMDEX_USAGE);
+    assert!(failed.message.contains("1025") && failed.message.contains("1024"), "{failed:?}");
+    assert!(store.is_null() && !path.exists());
+}
+
+#[test]
+fn a_store_has_the_filter_that_is_asked_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let with = |filter: &str| {
+        let options = hamdex_create_options {
+            filter: filter.as_ptr().cast(),
+            filter_length: filter.len(),
+            ..hamdex_create_options::default()
+        };
+        let store = create(&directory.path().join(filter), &options)?;
+        let fingerprints: Vec<u64> =
+            (0..5_000_u64).map(|number| number.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+        store.insert(&Given::new(&fingerprints)).unwrap();
+        store.flush().unwrap();
+        Ok::<_, Failed>(store.stats().bytes)
+    };
+    assert!(with("16").unwrap() > with("none").unwrap());
+    assert_eq!(with("much").unwrap_err().status, HAMDEX_USAGE);
 }

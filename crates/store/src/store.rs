@@ -119,7 +119,8 @@ impl<F: Fingerprint> Store<F> {
     /// may call only [`Store::health`] and [`Store::stats`]. It replaces an earlier callback.
     ///
     /// ```
-    /// use hamdex_store::{CreateOptions, Event, Store, StoreOptions};
+    /// use hamdex_store::health::Event;
+    /// use hamdex_store::{CreateOptions, Store, StoreOptions};
     ///
     /// let directory = tempfile::tempdir()?;
     /// let store = Store::<u64>::create(directory.path().join("s"), &CreateOptions::new(), StoreOptions::new())?;

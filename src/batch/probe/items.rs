@@ -17,7 +17,7 @@ const MAX_PARTS_LOG2: u32 = 8;
 const ITEMS_PER_PART: usize = 128;
 
 /// Queries whose prefixes are looked for in a filter at once: what that takes from memory stays in cache.
-const GROUP: usize = 8;
+const GROUP: usize = 16;
 
 /// A candidate block of a query.
 #[derive(Debug, Clone, Copy, Default)]
@@ -92,7 +92,7 @@ impl<F: Fingerprint> Items<F> {
 /// Locates queries of a range until there are items enough for one task; with what is left of the range.
 ///
 /// # Errors
-/// When a filter is damaged.
+/// When a filter is damaged, or the batch is cancelled.
 pub(super) fn locate<F: Fingerprint>(
     table_probe: &TableProbe<'_, F>,
     range: Range<usize>,
@@ -110,6 +110,8 @@ pub(super) fn locate<F: Fingerprint>(
         left.start = group.end;
         let permuted = |query: usize| table_probe.permutation().apply(queries[query]);
         if table_probe.asks_filter {
+            // Queries whose prefixes are denied make no items, however long that takes.
+            table_probe.done.check()?;
             for query in group.clone() {
                 table.prefetch_filter(file, &table_probe.target(permuted(query)));
             }

@@ -220,6 +220,10 @@ pub enum Place {
     NameDirectory,
     /// The names of ids.
     Names,
+    /// The directory of shingles.
+    ShingleDirectory,
+    /// The shingles of documents.
+    Shingles,
     /// The user's metadata.
     Metadata,
     /// Unused bytes between sections.
@@ -245,9 +249,30 @@ impl fmt::Display for Place {
             Self::IdDirectory => write!(f, "the id directory"),
             Self::NameDirectory => write!(f, "the name directory"),
             Self::Names => write!(f, "the names"),
+            Self::ShingleDirectory => write!(f, "the shingle directory"),
+            Self::Shingles => write!(f, "the shingles"),
             Self::Metadata => write!(f, "the metadata"),
             Self::Padding { offset } => write!(f, "byte {offset}, between sections"),
         }
+    }
+}
+
+/// What ids have, each once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum IdColumn {
+    /// A name.
+    Names,
+    /// The shingles of a document.
+    Shingles,
+}
+
+impl fmt::Display for IdColumn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Names => "names",
+            Self::Shingles => "shingles",
+        })
     }
 }
 
@@ -303,26 +328,36 @@ pub enum BuildError {
         "either every fingerprint has an id or none has: some of the indexes to merge have ids, and others have none"
     )]
     IdsInSome,
-    /// A name was given to an index without names.
-    #[error("names of ids: this index has none: they are an option of the build")]
-    NameUnexpected,
-    /// The names of ids are out of order.
-    #[error("names of ids: the name of id {id} comes after that of id {last}: ids must ascend")]
-    NamesUnsorted {
+    /// A name, or a set of shingles, was given to an index that has none.
+    #[error("{column} of ids: this index has none: they are an option of the build")]
+    ColumnUnexpected {
+        /// What was given.
+        column: IdColumn,
+    },
+    /// The names, or the sets of shingles, of ids are out of order.
+    #[error("{column} of ids: that of id {id} comes after that of id {last}: ids must ascend")]
+    ColumnUnsorted {
+        /// What is out of order.
+        column: IdColumn,
         /// The id.
         id: u64,
         /// The id before it.
         last: u64,
     },
-    /// An id has no name, and the index has names.
-    #[error("names of ids: id {id} has none: every id of an index with names needs one")]
-    NameMissing {
+    /// An id has no name, or no set of shingles, and the index has them.
+    #[error("{column} of ids: id {id} has none: either every id of an index has {column} or none has")]
+    ColumnMissing {
+        /// What is missing.
+        column: IdColumn,
         /// The id.
         id: u64,
     },
-    /// Some of the indexes to merge have names, and others have none.
-    #[error("names of ids: some of the indexes to merge have them, and others have none")]
-    NamesInSome,
+    /// Some of the indexes to merge have names, or shingles, and others have none.
+    #[error("{column} of ids: some of the indexes to merge have them, and others have none")]
+    ColumnInSome {
+        /// What some of them have.
+        column: IdColumn,
+    },
     /// An id has different names in the indexes to merge.
     #[error(
         "names of ids: id {id} is {:?} in one index and {:?} in another",
@@ -334,6 +369,18 @@ pub enum BuildError {
         id: u64,
         /// Its names in two of the indexes.
         names: [Vec<u8>; 2],
+    },
+    /// An id has different shingles in the indexes to merge.
+    #[error("shingles of ids: those of id {id} differ from one index to another")]
+    ShinglesDiffer {
+        /// The id.
+        id: u64,
+    },
+    /// The shingles of a document are not a set of numbers of 48 bits.
+    #[error("shingles of ids: those of id {id} do not ascend, or exceed {bits} bits", bits = crate::shingles::BITS)]
+    InvalidShingles {
+        /// The id.
+        id: u64,
     },
     /// The renumbered ids of the indexes to merge exceed 64 bits.
     #[error("names of ids: together, the ids exceed 64 bits")]
@@ -388,11 +435,13 @@ impl BuildError {
             | Self::IdUnexpected
             | Self::IdsInSome
             | Self::IdsTooLarge
-            | Self::NameUnexpected
-            | Self::NamesUnsorted { .. }
-            | Self::NameMissing { .. }
-            | Self::NamesInSome
+            | Self::ColumnUnexpected { .. }
+            | Self::ColumnUnsorted { .. }
+            | Self::ColumnMissing { .. }
+            | Self::ColumnInSome { .. }
             | Self::NamesDiffer { .. }
+            | Self::ShinglesDiffer { .. }
+            | Self::InvalidShingles { .. }
             | Self::Unsorted { .. }
             | Self::Changed { .. } => Category::Input,
             Self::OutOfMemory { .. } => Category::Memory,

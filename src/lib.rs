@@ -114,6 +114,7 @@ mod permutation;
 mod progress;
 pub mod salvage;
 mod set;
+pub mod shingles;
 mod sorting;
 mod table;
 mod threads;
@@ -125,12 +126,14 @@ pub use batch::{Batch, BatchOptions, Strategy};
 pub use category::Category;
 pub use codec::{BlockError, Codec, UnknownCodec};
 pub use design::{AUTO, Design, DesignError, FilterChoice, MAX_TABLES, TableDesign, UnknownFilter};
-pub use error::{BuildError, Place, ReadError, ReadErrorKind, SetError};
+pub use error::{BuildError, IdColumn, Place, ReadError, ReadErrorKind, SetError};
 pub use format::header::FileId;
 pub use hamdex_atomic_file::Error as OutputError;
 pub use hamdex_fingerprint::{Fingerprint, Hex, ParseFingerprintError};
 pub use ids::Ids;
-pub use index::{Checksums, Entries, Entry, Index, Match, MatchVisitor, OpenOptions, Searcher, width};
+pub use index::{
+    Checksums, Entries, Entry, Index, Match, MatchVisitor, OpenOptions, Searcher, Shingles, width,
+};
 pub use join::{Pair, Pairs, PairsOptions, pairs};
 pub use mapping::Mapping;
 pub use memory::default_memory;
@@ -140,7 +143,8 @@ pub use multi::{FoundIn, MultiIndex, MultiMatch, MultiMatches, MultiSearcher};
 pub use names::Names;
 pub use progress::{Phase, Progress};
 pub use set::{
-    Description, EntryVisitor, FingerprintSet, MatchIds, PairVisitor, ProgressCallback, SetSearcher, StoredId,
+    Description, EntryVisitor, FingerprintSet, MatchIds, PairVisitor, ProgressCallback, SetSearcher,
+    ShinglePart, ShingleVisitor, StoredId,
 };
 #[doc(hidden)]
 pub use sorting::sort_by_keys;

@@ -171,6 +171,12 @@ impl<F: Fingerprint> Index<F> {
                 if let Some(table) = &self.names {
                     names = table.verify(file, ids, &check_cancelled)?;
                 }
+                if let Some(table) = &self.shingles {
+                    table.verify(file, ids, &check_cancelled)?;
+                }
+                if let Some(shingles) = self.shingles()? {
+                    shingles.verify(&check_cancelled)?;
+                }
             }
         }
         Ok(Verified {

@@ -4,7 +4,6 @@ use std::ops::ControlFlow;
 
 use crate::batch::context::BatchContext;
 use crate::batch::cost::{ARRANGE_NS, CodecCosts, LOCATE_NS, SEARCH_NS, WAIT_NS};
-use crate::codec::Target;
 use crate::error::ReadError;
 use crate::progress::Stopped;
 use crate::table::filter::Filter;
@@ -88,12 +87,9 @@ fn load<F: Fingerprint>(
     let mut located = 0;
     for query in spread(queries, (queries.len() / QUERIES_PER_LOCATED).min(MAX_LOCATED)) {
         let target = target_of(&probe.reach, plan.distance(), table.permutation.apply(query));
-        let mut locate = |target: &Target<F>| table.locate(file, target, blocks);
-        if plan.asks_filter(number) {
-            table.for_each_target(file, &target, &mut |target| locate(&target))?;
-        } else {
-            locate(&target);
-        }
+        table.for_each_target(file, &target, plan.asks_filter(number), &mut |target| {
+            table.locate(file, &target, blocks);
+        })?;
         located += 1;
         if blocks.len() > MAX_BLOCKS {
             break;

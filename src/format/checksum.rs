@@ -20,6 +20,8 @@ pub(crate) enum UnitKind {
     Names,
     /// Optional sections, from here on.
     Filter,
+    ShingleDirectory,
+    Shingles,
     /// An optional section of another kind, by its number.
     Other(u32),
 }
@@ -40,6 +42,9 @@ impl UnitKind {
         Self::Names,
     ];
 
+    /// The optional kinds that this version knows.
+    const KNOWN_OPTIONAL: [Self; 3] = [Self::Filter, Self::ShingleDirectory, Self::Shingles];
+
     /// Returns the number in the format.
     pub(crate) fn number(self) -> u32 {
         match self {
@@ -54,13 +59,16 @@ impl UnitKind {
             Self::NameDirectory => 9,
             Self::Names => 10,
             Self::Filter => FIRST_OPTIONAL,
+            Self::ShingleDirectory => FIRST_OPTIONAL + 1,
+            Self::Shingles => FIRST_OPTIONAL + 2,
             Self::Other(number) => number,
         }
     }
 
     /// Returns the kind of a section that a footer lists; `None` if it is unknown and not optional.
     pub(crate) fn of_section(number: u32) -> Option<Self> {
-        let known = || Self::SECTIONS.into_iter().chain([Self::Filter]).find(|kind| kind.number() == number);
+        let known =
+            || Self::SECTIONS.into_iter().chain(Self::KNOWN_OPTIONAL).find(|kind| kind.number() == number);
         known().or_else(|| (number >= FIRST_OPTIONAL).then_some(Self::Other(number)))
     }
 

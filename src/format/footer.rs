@@ -181,6 +181,14 @@ impl Footer {
         let is_of_a_table =
             |s: &SectionRecord| s.kind != UnitKind::Filter || (s.table as usize) < this.tables.len();
         check(listed.iter().all(is_of_a_table), "a filter is of a table that is not there")?;
+        let of_shingles: Vec<_> = listed
+            .iter()
+            .filter(|s| matches!(s.kind, UnitKind::ShingleDirectory | UnitKind::Shingles))
+            .map(|s| (s.kind, s.table))
+            .collect();
+        let both = [(UnitKind::ShingleDirectory, 0), (UnitKind::Shingles, 0)];
+        let are_whole = of_shingles.is_empty() || (of_shingles == both && this.ids.is_some());
+        check(are_whole, "shingles come with a directory, for the ids of table 0")?;
         Ok(this)
     }
 }

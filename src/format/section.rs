@@ -5,6 +5,7 @@
 //! whole, since a reader of one id should not have to read all of them, and since CRC-32 finds every
 //! error of up to 3 bits (Hamming distance 4) only in units below 11,450 bytes.
 
+use std::fmt;
 use std::io::{self, Write};
 use std::ops::Range;
 
@@ -111,6 +112,12 @@ impl Section {
     /// Returns the range of the contents in the file.
     pub(crate) fn contents(&self) -> Range<usize> {
         self.offset..self.offset + self.length
+    }
+
+    /// Returns an error that says what is wrong with the section.
+    #[cold]
+    pub(crate) fn damaged(&self, what: impl fmt::Display) -> ReadError {
+        ReadError::damaged(self.place, what)
     }
 
     pub(crate) fn length(&self) -> usize {

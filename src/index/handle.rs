@@ -54,12 +54,19 @@ pub struct Index<F> {
     pub(crate) tables: Vec<Table<F>>,
     pub(crate) ids: Option<IdTable>,
     pub(crate) names: Option<NameTable>,
+    pub(crate) shingles: Option<NameTable>,
     pub(crate) metadata_section: Section,
     pub(crate) metadata: BTreeMap<String, Vec<u8>>,
     /// The plan for each distance, made at its first query.
-    pub(super) plans: Box<[OnceLock<Plan<F>>]>,
+    pub(super) plans: Box<[OnceLock<Planned<F>>]>,
     /// Number of fingerprints before each block of table 0, counted when first needed.
     pub(super) ranks: OnceLock<Box<[u64]>>,
+}
+
+/// The plan for a distance, and the number of blocks that a query of it reads, estimated.
+pub(super) struct Planned<F> {
+    plan: Plan<F>,
+    blocks: f64,
 }
 
 impl<F: Fingerprint> Index<F> {
@@ -141,14 +148,22 @@ impl<F: Fingerprint> Index<F> {
 
     /// Returns the probes for a distance.
     pub(crate) fn plan(&self, distance: u32) -> &Plan<F> {
-        let distance = distance.min(F::BITS);
-        self.plans[distance as usize]
-            .get_or_init(|| self.design.plan_with(distance, self.len(), self.footer.layout, &self.filters()))
+        &self.planned(distance).plan
     }
 
     /// Returns the number of blocks that a query at a distance reads, estimated.
     pub(crate) fn expected_blocks(&self, distance: u32) -> f64 {
-        self.plan(distance).blocks(self.len(), self.footer.layout, &self.filters())
+        self.planned(distance).blocks
+    }
+
+    fn planned(&self, distance: u32) -> &Planned<F> {
+        let distance = distance.min(F::BITS);
+        self.plans[distance as usize].get_or_init(|| {
+            let (count, layout, filters) = (self.len(), self.footer.layout, self.filters());
+            let plan = self.design.plan_with(distance, count, layout, &filters);
+            let blocks = plan.blocks(count, layout, &filters);
+            Planned { plan, blocks }
+        })
     }
 
     /// Returns the filters of the tables.

@@ -11,6 +11,7 @@
 //! - [`matches`]: the results of a query
 //! - [`read_ahead`]: hints to storage, before its bytes are read
 //! - [`entries`]: all entries, in natural order
+//! - [`shingles`]: the shingles of documents
 //! - [`view`]: a table, for merging
 
 mod entries;
@@ -24,6 +25,7 @@ mod places;
 pub(crate) mod read_ahead;
 pub(crate) mod search;
 pub(crate) mod searcher;
+mod shingles;
 mod stored;
 mod view;
 
@@ -32,4 +34,5 @@ pub use handle::Index;
 pub use matches::{Match, MatchVisitor};
 pub use open::{Checksums, OpenOptions, width};
 pub use searcher::Searcher;
+pub use shingles::Shingles;
 pub(crate) use view::TableView;

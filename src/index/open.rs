@@ -173,7 +173,7 @@ pub(super) fn read_with<F: Fingerprint>(
                 read_whole(&index, section)?;
             }
         }
-        if let Some(names) = &index.names {
+        for names in [&index.names, &index.shingles].into_iter().flatten() {
             for section in [&names.directory, &names.names] {
                 read_whole(&index, section)?;
             }
@@ -285,7 +285,9 @@ fn read<F: Fingerprint>(
     };
     // Keys are read whole now, and by every query from now on.
     // Filters that stay in the file are read page by page.
-    let left = footer.optional_sections().first().filter(|_| options.maps_keys);
+    // Shingles are read from front to back, if at all.
+    let is_left = |section: &&SectionRecord| options.maps_keys || section.kind == UnitKind::ShingleDirectory;
+    let left = footer.optional_sections().iter().find(is_left);
     let end = left.map_or(file.len(), |section| section.offset as usize);
     let keys = sections.record(UnitKind::Keys, 0).offset as usize..end;
     read_ahead.bytes(&data, keys.clone());
@@ -308,6 +310,11 @@ fn read<F: Fingerprint>(
         directory: sections.open(Place::NameDirectory, UnitKind::NameDirectory, 0),
         names: sections.open(Place::Names, UnitKind::Names, 0),
     });
+    let has_shingles = footer.optional(UnitKind::Shingles, 0).is_some();
+    let shingles = has_shingles.then(|| NameTable {
+        directory: sections.open(Place::ShingleDirectory, UnitKind::ShingleDirectory, 0),
+        names: sections.open(Place::Shingles, UnitKind::Shingles, 0),
+    });
     let metadata_section = sections.open(Place::Metadata, UnitKind::Metadata, 0);
     let metadata = metadata::from_bytes(metadata_section.read_all(file)?)
         .ok_or_else(|| ReadError::damaged(Place::Metadata, "it is not a list of names and values"))?;
@@ -322,6 +329,7 @@ fn read<F: Fingerprint>(
         tables,
         ids,
         names,
+        shingles,
         metadata_section,
         metadata,
         plans,

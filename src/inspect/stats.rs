@@ -45,6 +45,8 @@ pub struct Stats<F> {
     pub ids: Option<IdStats>,
     /// Bytes of names and their directory in the file, if there are any.
     pub name_bytes: Option<u64>,
+    /// The bytes of the shingles of documents and their directory, if there are some.
+    pub shingle_bytes: Option<u64>,
 }
 
 /// Statistics of a table.
@@ -166,6 +168,8 @@ impl<F: Fingerprint> Index<F> {
         });
         let name_bytes =
             self.names.is_some().then(|| bytes_of(&[UnitKind::NameDirectory, UnitKind::Names], 0));
+        let of_shingles = [UnitKind::ShingleDirectory, UnitKind::Shingles];
+        let shingle_bytes = self.shingles.is_some().then(|| bytes_of(&of_shingles, 0));
         let file_bytes = self.data.as_ref().len() as u64;
         let in_sections: u64 =
             self.footer.sections.iter().map(|s| s.end().expect("it lies inside the file") - s.offset).sum();
@@ -186,6 +190,7 @@ impl<F: Fingerprint> Index<F> {
             tables,
             ids,
             name_bytes,
+            shingle_bytes,
         }
     }
 }

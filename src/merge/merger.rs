@@ -6,13 +6,13 @@ use std::path::Path;
 
 use hamdex_atomic_file::{AtomicFile, Inputs};
 
-use crate::error::BuildError;
+use crate::error::{BuildError, IdColumn};
 use crate::index::Index;
+use crate::merge::columns::MergedColumn;
 use crate::merge::merged::Merged;
-use crate::merge::names::MergedNames;
 use crate::merge::records::Filter;
 use crate::widths::per_width;
-use crate::writer::{BuildOptions, Job, NameSource, SealedIndex, Summary, WithId};
+use crate::writer::{BuildOptions, Columns, Job, SealedIndex, Summary, WithId};
 use hamdex_fingerprint::Fingerprint;
 
 /// The most indexes that are merged at once.
@@ -57,7 +57,7 @@ per_width! {
 
 impl<F: Fingerprint> Index<F> {
     /// Returns the options with which a build shapes a file as this one is: design, codec, bytes per block, and whether
-    /// there are ids and names.
+    /// there are ids, names and shingles.
     #[must_use]
     pub fn build_options(&self) -> BuildOptions<F> {
         let stats = self.stats();
@@ -67,6 +67,7 @@ impl<F: Fingerprint> Index<F> {
             .block_bytes(stats.block_bytes as usize)
             .ids(self.has_ids())
             .names(self.has_names())
+            .shingles(self.has_shingles())
     }
 }
 
@@ -75,7 +76,7 @@ impl<'i, F: Fingerprint> Merger<'i, F> {
     /// metadata.
     ///
     /// # Errors
-    /// When there is no index, or more than [`MAX_MERGED`]; or when some have ids, or names, and others have none.
+    /// When there is no index, or more than [`MAX_MERGED`]; or when some have ids, names or shingles, and others have none.
     pub fn new(inputs: impl IntoIterator<Item = &'i Index<F>>) -> Result<Self, BuildError> {
         let inputs: Vec<&Index<F>> = inputs.into_iter().collect();
         let Some(first) = inputs.first().filter(|_| inputs.len() <= MAX_MERGED) else {
@@ -89,13 +90,16 @@ impl<'i, F: Fingerprint> Merger<'i, F> {
             return Err(BuildError::IdsInSome);
         }
         if inputs.iter().any(|index| index.has_names() != first.has_names()) {
-            return Err(BuildError::NamesInSome);
+            return Err(BuildError::ColumnInSome { column: IdColumn::Names });
+        }
+        if inputs.iter().any(|index| index.has_shingles() != first.has_shingles()) {
+            return Err(BuildError::ColumnInSome { column: IdColumn::Shingles });
         }
         let options = first.build_options();
         Ok(Self { inputs, options, filter: None, renumbers: false })
     }
 
-    /// Sets the options of the output. It has ids and names if the inputs have, regardless of the options.
+    /// Sets the options of the output. It has ids, names and shingles if the inputs have, regardless of the options.
     #[must_use]
     pub fn options(mut self, options: BuildOptions<F>) -> Self {
         self.options = options;
@@ -160,11 +164,11 @@ fn seal<F: Fingerprint>(merger: Merger<'_, F>, path: &Path) -> Result<SealedInde
     let output = AtomicFile::options().overwrite(options.is_overwriting()).inputs(&files).create(path)?;
     let job = Job::new(options, Some(path))?;
     let (inputs, filter) = ((inputs.as_slice(), id_offsets.as_slice()), filter.as_deref());
-    let names = names(inputs, filter.is_some(), &job)?;
+    let columns = columns(inputs, filter.is_some(), &job)?;
     if job.options.ids {
-        job.seal(output, |job| Ok(Merged::<F, WithId<F>>::new(job, inputs, filter)), names)
+        job.seal(output, |job| Ok(Merged::<F, WithId<F>>::new(job, inputs, filter)), columns)
     } else {
-        job.seal(output, |job| Ok(Merged::<F, F>::new(job, inputs, filter)), None)
+        job.seal(output, |job| Ok(Merged::<F, F>::new(job, inputs, filter)), columns)
     }
 }
 
@@ -176,11 +180,11 @@ fn write<F: Fingerprint>(
     let id_offsets = id_offsets(&inputs, renumbers)?;
     let job = Job::new(checked(&inputs, options)?, None)?;
     let (inputs, filter) = ((inputs.as_slice(), id_offsets.as_slice()), filter.as_deref());
-    let names = names(inputs, filter.is_some(), &job)?;
+    let columns = columns(inputs, filter.is_some(), &job)?;
     if job.options.ids {
-        job.write(writer, |job| Ok(Merged::<F, WithId<F>>::new(job, inputs, filter)), names)
+        job.write(writer, |job| Ok(Merged::<F, WithId<F>>::new(job, inputs, filter)), columns)
     } else {
-        job.write(writer, |job| Ok(Merged::<F, F>::new(job, inputs, filter)), None)
+        job.write(writer, |job| Ok(Merged::<F, F>::new(job, inputs, filter)), columns)
     }
 }
 
@@ -190,7 +194,8 @@ fn checked<F: Fingerprint>(
 ) -> Result<BuildOptions<F>, BuildError> {
     let options = options
         .ids(inputs.iter().any(|index| index.has_ids()))
-        .names(inputs.iter().any(|index| index.has_names()));
+        .names(inputs.iter().any(|index| index.has_names()))
+        .shingles(inputs.iter().any(|index| index.has_shingles()));
     options.check()?;
     Ok(options)
 }
@@ -217,18 +222,23 @@ fn id_offsets<F: Fingerprint>(inputs: &[&Index<F>], renumbers: bool) -> Result<V
     Ok(offsets)
 }
 
-/// Returns the names of all inputs, if they have names.
-fn names<'i, F: Fingerprint>(
+/// Returns the columns of all inputs.
+fn columns<'i, F: Fingerprint>(
     (inputs, id_offsets): (&[&'i Index<F>], &[u64]),
     is_filtered: bool,
     job: &Job<F>,
-) -> Result<Option<Box<dyn NameSource + 'i>>, BuildError> {
-    let mut names = Vec::new();
+) -> Result<Columns<'i>, BuildError> {
+    let (mut names, mut shingles) = (Vec::new(), Vec::new());
     for (index, &offset) in inputs.iter().zip(id_offsets) {
         names.extend(index.names()?.map(|names| (names, offset)));
+        shingles.extend(index.shingles()?.map(|shingles| (shingles.encoded(), offset)));
     }
-    let has_names = job.options.names;
-    Ok(has_names.then(|| Box::new(MergedNames::new(&names, is_filtered, &job.temp_dir)) as Box<_>))
+    let merged =
+        |column, inputs: &[_]| Box::new(MergedColumn::new(column, inputs, is_filtered, &job.temp_dir));
+    Ok(Columns {
+        names: job.options.names.then(|| merged(IdColumn::Names, &names) as _),
+        shingles: job.options.shingles.then(|| merged(IdColumn::Shingles, &shingles) as _),
+    })
 }
 
 impl<F: Fingerprint> fmt::Debug for Merger<'_, F> {

@@ -4,7 +4,7 @@
 //! - [`merged`]: the tables of the output, merged from the inputs' tables
 //! - [`parts`]: dividing the tables of all inputs at common values
 //! - [`gather`]: the records of a part, from all inputs
-//! - [`names`]: the names of the output
+//! - [`columns`]: the names of the output
 //! - [`records`]: reading fingerprints alone, or with their ids
 //! - [`unite`]: ascending lists into one
 //! - [`dropped`]: what a filter leaves out
@@ -14,11 +14,11 @@
 //! of all inputs, merged: block by block, in the memory of a few blocks per input. A table that some input lacks is
 //! sorted, as a build would.
 
+mod columns;
 mod dropped;
 mod gather;
 mod merged;
 mod merger;
-mod names;
 mod parts;
 mod pipeline;
 mod records;

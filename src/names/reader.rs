@@ -4,13 +4,14 @@ use std::fmt;
 use std::path::Path;
 
 use crate::bits;
-use crate::error::{Place, ReadError};
+use crate::error::ReadError;
 use crate::format::section::Section;
 use crate::names::layout::{HEAD_BYTES, Head};
 
-/// The sections of names of an open file.
+/// Two sections of an open file that have a byte string for each id: its name, or the shingles of its document.
 pub(crate) struct NameTable {
     pub(crate) directory: Section,
+    /// The byte strings, by id.
     pub(crate) names: Section,
 }
 
@@ -29,17 +30,17 @@ pub struct Names<'a> {
 impl NameTable {
     /// Reads what the directory begins with, and checks whether the rest fits it.
     pub(crate) fn open<'a>(&'a self, file: &'a [u8], path: Option<&'a Path>) -> Result<Names<'a>, ReadError> {
-        let damaged = |what| ReadError::damaged(Place::NameDirectory, what);
+        let damaged = |what: &str| self.directory.damaged(what);
         let bytes = self.directory.read(file, 0..HEAD_BYTES)?;
         let head = Head::from_bytes(bytes.try_into().expect("24 bytes"))
             .ok_or_else(|| damaged("a field of its first bytes is out of range"))?;
         let ends_at =
             head.ends_at().filter(|_| head.directory_bytes() == Some(self.directory.length() as u64));
-        let ends_at = ends_at.ok_or_else(|| damaged("it is shorter or longer than its names need"))?;
+        let ends_at = ends_at.ok_or_else(|| damaged("it is shorter or longer than its entries need"))?;
         let names = Names { file, table: self, path, head, ends_at };
         let end = if head.count == 0 { 0 } else { names.end(head.count - 1)? };
         if end != self.names.length() as u64 {
-            return Err(damaged("its last name does not end with the names"));
+            return Err(damaged("its last entry does not end with the section it describes"));
         }
         Ok(names)
     }
@@ -75,7 +76,7 @@ impl<'a> Names<'a> {
     /// # Errors
     /// When the id has no name, or a page that matters is damaged.
     pub fn name_of(&self, id: u64) -> Result<&'a [u8], ReadError> {
-        let missing = || damaged(format_args!("id {id} has no name")).of_file(self.path);
+        let missing = || self.damaged(format_args!("id {id} has none")).of_file(self.path);
         self.get(id)?.ok_or_else(missing)
     }
 
@@ -92,6 +93,11 @@ impl<'a> Names<'a> {
     #[must_use]
     pub fn iter(&self) -> NamesIter<'a> {
         NamesIter { names: *self, next: 0 }
+    }
+
+    /// Returns an error about the directory.
+    pub(super) fn damaged(&self, what: impl fmt::Display) -> ReadError {
+        self.table.directory.damaged(what)
     }
 
     /// Returns whether an id has a name.
@@ -119,24 +125,24 @@ impl<'a> Names<'a> {
     }
 
     /// Returns the id of the name of that number.
-    pub(super) fn id(&self, place: u64) -> Result<u64, ReadError> {
+    pub(crate) fn id(&self, place: u64) -> Result<u64, ReadError> {
         let number = if self.head.id_bits == 0 { place } else { self.number_of_id(place)? };
         let id = self.head.first.checked_add(number);
-        id.ok_or_else(|| damaged(format_args!("the id of name {place} exceeds 64 bits")))
+        id.ok_or_else(|| self.damaged(format_args!("the id of entry {place} exceeds 64 bits")))
     }
 
     /// Returns the bytes of the name of that number.
-    pub(super) fn name(&self, place: u64) -> Result<&'a [u8], ReadError> {
+    pub(crate) fn name(&self, place: u64) -> Result<&'a [u8], ReadError> {
         let start = if place == 0 { 0 } else { self.end(place - 1)? };
         let end = self.end(place)?;
         if start > end || end > self.table.names.length() as u64 {
-            return Err(damaged(format_args!("the end of name {place} is out of order")));
+            return Err(self.damaged(format_args!("the end of entry {place} is out of order")));
         }
         self.table.names.read(self.file, start as usize..end as usize)
     }
 
     /// Returns the end of the name of that number, from the start of name 0.
-    pub(super) fn end(&self, place: u64) -> Result<u64, ReadError> {
+    pub(crate) fn end(&self, place: u64) -> Result<u64, ReadError> {
         self.number(self.ends_at, place, self.head.end_bits)
     }
 
@@ -154,12 +160,6 @@ impl<'a> Names<'a> {
         let bytes = self.table.directory.read(self.file, start as usize..end as usize)?;
         Ok(bits::read::<u64>(bytes, (first_bit % 8) as usize, bits))
     }
-}
-
-/// Damage of the directory.
-#[cold]
-pub(super) fn damaged(what: impl fmt::Display) -> ReadError {
-    ReadError::damaged(Place::NameDirectory, what)
 }
 
 impl fmt::Debug for Names<'_> {

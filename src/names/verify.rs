@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::error::ReadError;
 use crate::ids::reader::IdTable;
 use crate::names::layout::HEAD_BYTES;
-use crate::names::reader::{NameTable, Names, damaged};
+use crate::names::reader::{NameTable, Names};
 
 /// Names, or ids, verified between cancellation checks.
 const AT_ONCE: u64 = 1 << 20;
@@ -30,7 +30,11 @@ impl NameTable {
             let end = ids.record.count.min(start + AT_ONCE);
             let check = |place| {
                 let id = ids.id_at(file, place)?;
-                if names.contains(id)? { Ok(()) } else { Err(damaged(format_args!("id {id} has no name"))) }
+                if names.contains(id)? {
+                    Ok(())
+                } else {
+                    Err(names.damaged(format_args!("id {id} has none")))
+                }
             };
             // The first in the file, so that damage is described in the same words every time.
             let first = (start..end).into_par_iter().find_map_first(|place| check(place).err());
@@ -50,10 +54,10 @@ impl Names<'_> {
             let (id, end) = (self.id(place)?, self.end(place)?);
             // The first one is the base of all others.
             if last_id.replace(id) >= Some(id) || (place == 0 && id != self.head.first) {
-                return Err(damaged(format_args!("the id of name {place} is out of order")));
+                return Err(self.damaged(format_args!("the id of entry {place} is out of order")));
             }
             if end < last_end {
-                return Err(damaged(format_args!("the end of name {place} is out of order")));
+                return Err(self.damaged(format_args!("the end of entry {place} is out of order")));
             }
             last_end = end;
         }
@@ -69,7 +73,7 @@ impl Names<'_> {
             if let (true, Some(last)) = (spare > 0, bytes.last())
                 && last & (0xff >> spare) != 0
             {
-                return Err(damaged("bits after its end are set"));
+                return Err(self.damaged("bits after its end are set"));
             }
         }
         Ok(())

@@ -25,6 +25,8 @@ pub struct Description {
     pub has_ids: bool,
     /// Whether ids have names.
     pub has_names: bool,
+    /// Whether ids have the shingles of their documents.
+    pub has_shingles: bool,
     /// The metadata, the recipe of the fingerprints among it.
     pub metadata: BTreeMap<String, Vec<u8>>,
     /// The id of the file; `None` unless the set is one index file.
@@ -45,6 +47,7 @@ impl Description {
             is_counted: true,
             has_ids: false,
             has_names: false,
+            has_shingles: false,
             metadata: BTreeMap::new(),
             file_id: None,
         }

@@ -2,12 +2,14 @@
 //!
 //! - [`description`]: its width, distance, size, ids, names and recipe
 //! - [`ids`]: the ids of a match
+//! - [`shingles`]: the shingles of documents
 //! - [`of_index`], [`of_multi`]: the trait for an index, and for several indexes as one
 
 mod description;
 mod ids;
 mod of_index;
 mod of_multi;
+mod shingles;
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -16,6 +18,7 @@ use std::sync::Arc;
 pub use description::Description;
 use hamdex_fingerprint::Fingerprint;
 pub use ids::{MatchIds, StoredId};
+pub use shingles::{ShinglePart, ShingleVisitor};
 
 use crate::batch::BatchOptions;
 use crate::error::SetError;
@@ -110,6 +113,23 @@ pub trait FingerprintSet<F: Fingerprint>: Send + Sync {
     /// # Errors
     /// When a page that matters is damaged, or the id is not stored.
     fn name_of(&self, id: StoredId) -> Result<Option<Cow<'_, [u8]>>, SetError>;
+
+    /// Divides the documents into parts of some MiB, in their order; `None` unless the set
+    /// [has shingles](Description::has_shingles).
+    ///
+    /// # Errors
+    /// When a page that matters is damaged.
+    fn shingle_parts(&self) -> Result<Option<Vec<ShinglePart>>, SetError>;
+
+    /// Calls `visit` with every document of a part that is stored, until it breaks. Returns whether it did.
+    ///
+    /// # Errors
+    /// When a page is damaged.
+    fn visit_shingles(
+        &self,
+        part: &ShinglePart,
+        visit: &mut ShingleVisitor<'_>,
+    ) -> Result<ControlFlow<()>, SetError>;
 
     /// Reads the whole set and checks everything.
     ///

@@ -10,7 +10,8 @@ use crate::error::SetError;
 use crate::index::{Index, Match, MatchVisitor, Searcher};
 use crate::join::PairsOptions;
 use crate::set::{
-    Description, EntryVisitor, FingerprintSet, MatchIds, PairVisitor, ProgressCallback, SetSearcher, StoredId,
+    Description, EntryVisitor, FingerprintSet, MatchIds, PairVisitor, ProgressCallback, SetSearcher,
+    ShinglePart, ShingleVisitor, StoredId,
 };
 use crate::verify::{Verified, VerifyOptions};
 
@@ -22,6 +23,7 @@ impl<F: Fingerprint> FingerprintSet<F> for Index<F> {
         description.fingerprints = self.len();
         description.has_ids = self.has_ids();
         description.has_names = self.has_names();
+        description.has_shingles = self.has_shingles();
         description.metadata.clone_from(self.metadata());
         description.file_id = Some(self.file_id());
         description
@@ -71,6 +73,22 @@ impl<F: Fingerprint> FingerprintSet<F> for Index<F> {
     fn name_of(&self, id: StoredId) -> Result<Option<Cow<'_, [u8]>>, SetError> {
         let Some(names) = self.names()? else { return Ok(None) };
         Ok(Some(Cow::Borrowed(names.name_of(id.id)?)))
+    }
+
+    fn shingle_parts(&self) -> Result<Option<Vec<ShinglePart>>, SetError> {
+        let Some(shingles) = self.shingles()? else { return Ok(None) };
+        let parts = shingles.parts()?;
+        Ok(Some(parts.into_iter().map(|documents| ShinglePart { file: 0, documents }).collect()))
+    }
+
+    fn visit_shingles(
+        &self,
+        part: &ShinglePart,
+        visit: &mut ShingleVisitor<'_>,
+    ) -> Result<ControlFlow<()>, SetError> {
+        let Some(shingles) = self.shingles()? else { return Ok(ControlFlow::Continue(())) };
+        let visit = |id, set: &[u64]| visit(StoredId { part: 0, id }, set);
+        Ok(shingles.for_each_in(part.documents.clone(), visit)?)
     }
 
     fn verify_all(&self, options: &VerifyOptions) -> Result<Verified, SetError> {

@@ -11,7 +11,8 @@ use crate::index::{Match, MatchVisitor};
 use crate::join::PairsOptions;
 use crate::multi::{FoundIn, MultiIndex, MultiSearcher};
 use crate::set::{
-    Description, EntryVisitor, FingerprintSet, MatchIds, PairVisitor, ProgressCallback, SetSearcher, StoredId,
+    Description, EntryVisitor, FingerprintSet, MatchIds, PairVisitor, ProgressCallback, SetSearcher,
+    ShinglePart, ShingleVisitor, StoredId,
 };
 use crate::verify::{Verified, VerifyOptions};
 
@@ -88,6 +89,19 @@ impl<F: Fingerprint> FingerprintSet<F> for MultiIndex<F> {
             Some(index) => FingerprintSet::name_of(&**index, id),
             None => Ok(None),
         }
+    }
+
+    /// It has none.
+    fn shingle_parts(&self) -> Result<Option<Vec<ShinglePart>>, SetError> {
+        Ok(None)
+    }
+
+    fn visit_shingles(
+        &self,
+        _part: &ShinglePart,
+        _visit: &mut ShingleVisitor<'_>,
+    ) -> Result<ControlFlow<()>, SetError> {
+        Ok(ControlFlow::Continue(()))
     }
 
     fn verify_all(&self, options: &VerifyOptions) -> Result<Verified, SetError> {

@@ -95,7 +95,8 @@ impl<F: Fingerprint> Table<F> {
         })
     }
 
-    /// As [`Self::split_by_filter`], with the best instructions there are.
+    /// Calls `visit` with `target`, or, if the filter is to be asked, as [`Self::split_by_filter`] with the best
+    /// instructions of this processor.
     ///
     /// # Errors
     /// When a page of the filter is damaged.
@@ -103,9 +104,14 @@ impl<F: Fingerprint> Table<F> {
         &self,
         file: &[u8],
         target: &Target<F>,
+        asks_filter: bool,
         visit: &mut dyn FnMut(Target<F>),
     ) -> Result<(), ReadError> {
-        arch::run(Split { table: self, file, target, visit })
+        if asks_filter {
+            return arch::run(Split { table: self, file, target, visit });
+        }
+        visit(*target);
+        Ok(())
     }
 
     /// Returns whether the keys prove that a block holds no match of `target`.

@@ -11,14 +11,14 @@ use crate::metadata;
 use crate::permutation::Permutation;
 use crate::progress::Phase;
 use crate::writer::census::Census;
+use crate::writer::columns::{ColumnSource, ColumnSpool, Columns};
 use crate::writer::file_id::file_id;
 use crate::writer::ids::SpooledIds;
-use crate::writer::names::{NameSource, NameSpool};
 use crate::writer::options::BuildOptions;
 use crate::writer::output::Output;
 use crate::writer::record::Record;
 use crate::writer::sections::Sections;
-use crate::writer::sort::Sorter;
+use crate::writer::sort::{Sorted, Sorter};
 use crate::writer::summary::Summary;
 use crate::writer::table::TablesWriter;
 use crate::writer::tables::{Select, Tables};
@@ -35,17 +35,22 @@ pub(super) fn assemble<F: Fingerprint, T: Tables<F>>(
     temp_dir: &Path,
     output: Output<'_>,
     mut tables: T,
-    names: Option<Box<dyn NameSource + '_>>,
+    columns: Columns<'_>,
 ) -> Result<(Summary, FileId), BuildError> {
-    let wants_ids = names.as_ref().is_some_and(|names| names.wants_ids());
-    let mut all_ids = wants_ids.then(|| Sorter::new(options.sort_memory() / ID_MEMORY_SHARE, temp_dir));
+    let mut all_ids =
+        columns.want_ids().then(|| Sorter::new(options.sort_memory() / ID_MEMORY_SHARE, temp_dir));
     let census = take_census(options, &mut tables, all_ids.as_mut())?;
-    let names = names.map(|names| take_names(options, names, all_ids, census.ids)).transpose()?;
+    let done = options.silent_counter(Phase::Ids);
+    let all_ids = all_ids.map(|ids| ids.finish(&done)).transpose()?;
+    let take = |column| take_column(column, all_ids.as_ref(), census.ids);
+    let names = columns.names.map(take).transpose()?;
+    let shingles = columns.shingles.map(take).transpose()?;
+    drop(all_ids);
     let fingerprints = census.fingerprints;
     let design = options.choose_design(fingerprints)?;
     let filters = options.filter.filters(&design, fingerprints, options.layout());
-    let digest_of_names = names.as_ref().map(NameSpool::digest);
-    let file_id = file_id(options, &design, (census.digest, fingerprints), digest_of_names, &filters);
+    let digests = [&names, &shingles].map(|column| column.as_ref().map(ColumnSpool::digest));
+    let file_id = file_id(options, &design, (census.digest, fingerprints), digests, &filters);
     let mut file = Sections::start(output, file_id)?;
     let mut writer = TablesWriter::new(options, &design, fingerprints, filters, temp_dir);
 
@@ -71,6 +76,9 @@ pub(super) fn assemble<F: Fingerprint, T: Tables<F>>(
             let mut contents = filter.finish().map_err(|source| temporary::failed(temp_dir, source))?;
             file.copy_of(UnitKind::Filter, number, &mut contents)?;
         }
+    }
+    if let Some(shingles) = shingles {
+        shingles.write(&mut file, options)?;
     }
     let footer = Footer {
         width: F::BITS,
@@ -109,18 +117,15 @@ fn take_census<F: Fingerprint, T: Tables<F>>(
     Ok(census)
 }
 
-/// Takes the names, and checks that they belong to the file's ids.
-fn take_names<F: Fingerprint>(
-    options: &BuildOptions<F>,
-    names: Box<dyn NameSource + '_>,
-    ids: Option<Sorter<u64>>,
+/// Takes a column, and checks that it belongs to the file's ids.
+fn take_column(
+    column: Box<dyn ColumnSource + '_>,
+    ids: Option<&Sorted<u64>>,
     bounds: Option<(u64, u64)>,
-) -> Result<NameSpool, BuildError> {
-    let done = options.silent_counter(Phase::Ids);
-    let ids = ids.map(|ids| ids.finish(&done)).transpose()?;
-    let names = names.spool(ids.as_ref())?;
-    names.check_bounds(bounds)?;
-    Ok(names)
+) -> Result<ColumnSpool, BuildError> {
+    let column = column.spool(ids)?;
+    column.check_bounds(bounds)?;
+    Ok(column)
 }
 
 /// Does something with each table but the first.

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use hamdex_atomic_file::AtomicFile;
 
-use crate::error::BuildError;
+use crate::error::{BuildError, IdColumn};
 use crate::progress::{Counter, Phase, Progress};
 use crate::widths::per_width;
+use crate::writer::columns::{ColumnSpool, Columns};
 use crate::writer::job::Job;
-use crate::writer::names::{NameSource, NameSpool};
 use crate::writer::options::BuildOptions;
 use crate::writer::pushed::Pushed;
 use crate::writer::record::{Record, WithId};
@@ -51,8 +51,9 @@ pub struct Builder<F: Fingerprint, W = IndexFile> {
 pub(super) struct Core<F: Fingerprint> {
     job: Job<F>,
     input: Input<F>,
-    /// The names of ids.
-    pub(super) names: Option<NameSpool>,
+    /// The names of ids, and the shingles of their documents.
+    pub(super) names: Option<ColumnSpool>,
+    pub(super) shingles: Option<ColumnSpool>,
     pushed: u64,
     /// The last fingerprint and id pushed.
     last: Option<(F, u64)>,
@@ -172,9 +173,11 @@ impl<F: Fingerprint, W: Write + Send> Builder<F, W> {
 impl<F: Fingerprint, W> Builder<F, W> {
     fn start(job: Job<F>, output: W) -> Result<Self, BuildError> {
         let input = if job.options.ids { Input::WithIds(job.sorter()) } else { Input::Plain(job.sorter()) };
-        let names = job.options.names.then(|| NameSpool::new(&job.temp_dir)).transpose()?;
+        let spool = |column| ColumnSpool::new(column, &job.temp_dir);
+        let names = job.options.names.then(|| spool(IdColumn::Names)).transpose()?;
+        let shingles = job.options.shingles.then(|| spool(IdColumn::Shingles)).transpose()?;
         let reading = job.options.silent_counter(Phase::Read);
-        Ok(Self { core: Core { job, input, names, pushed: 0, last: None, reading }, output })
+        Ok(Self { core: Core { job, input, names, shingles, pushed: 0, last: None, reading }, output })
     }
 
     /// Adds a fingerprint to an index without ids.
@@ -216,22 +219,22 @@ fn push_with_id<F: Fingerprint>(core: &mut Core<F>, fingerprint: F, id: u64) -> 
 }
 
 fn seal<F: Fingerprint>(core: Core<F>, output: AtomicFile) -> Result<SealedIndex, BuildError> {
-    let Core { job, input, names, pushed, reading, .. } = core;
+    let Core { job, input, names, shingles, pushed, reading, .. } = core;
     reading.check()?;
-    let names = names.map(as_source);
+    let columns = pushed_columns(names, shingles);
     match input {
-        Input::Plain(sorter) => job.seal(output, |job| job.pushed(sorter, pushed), None),
-        Input::WithIds(sorter) => job.seal(output, |job| job.pushed(sorter, pushed), names),
+        Input::Plain(sorter) => job.seal(output, |job| job.pushed(sorter, pushed), columns),
+        Input::WithIds(sorter) => job.seal(output, |job| job.pushed(sorter, pushed), columns),
     }
 }
 
 fn write<F: Fingerprint>(core: Core<F>, output: &mut (dyn Write + Send)) -> Result<Summary, BuildError> {
-    let Core { job, input, names, pushed, reading, .. } = core;
+    let Core { job, input, names, shingles, pushed, reading, .. } = core;
     reading.check()?;
-    let names = names.map(as_source);
+    let columns = pushed_columns(names, shingles);
     match input {
-        Input::Plain(sorter) => job.write(output, |job| job.pushed(sorter, pushed), None),
-        Input::WithIds(sorter) => job.write(output, |job| job.pushed(sorter, pushed), names),
+        Input::Plain(sorter) => job.write(output, |job| job.pushed(sorter, pushed), columns),
+        Input::WithIds(sorter) => job.write(output, |job| job.pushed(sorter, pushed), columns),
     }
 }
 
@@ -254,8 +257,11 @@ impl<F: Fingerprint> Core<F> {
     }
 }
 
-fn as_source<'s>(names: NameSpool) -> Box<dyn NameSource + 's> {
-    Box::new(names)
+fn pushed_columns<'s>(names: Option<ColumnSpool>, shingles: Option<ColumnSpool>) -> Columns<'s> {
+    Columns {
+        names: names.map(|names| Box::new(names) as _),
+        shingles: shingles.map(|sets| Box::new(sets) as _),
+    }
 }
 
 impl<F: Fingerprint> Job<F> {

@@ -14,7 +14,7 @@ use crate::memory::{BUILD_HEADROOM_BYTES, affordable};
 use crate::progress::{Phase, Progress};
 use crate::threads::{self, Pool};
 use crate::writer::assemble::assemble;
-use crate::writer::names::NameSource;
+use crate::writer::columns::Columns;
 use crate::writer::options::BuildOptions;
 use crate::writer::output::Output;
 use crate::writer::summary::{SealedIndex, Summary};
@@ -44,15 +44,15 @@ impl<F: Fingerprint> Job<F> {
         Ok(Self { options: options.memory(memory), temp_dir, pool })
     }
 
-    /// Writes an index to a file that has no name yet. `names` are the names of its ids.
+    /// Writes an index to a file that has no name yet. `columns` are those of its ids.
     pub(crate) fn seal<'j, T: Tables<F>>(
         &'j self,
         mut file: AtomicFile,
         tables: impl FnOnce(&'j Self) -> Result<T, BuildError> + Send,
-        names: Option<Box<dyn NameSource + '_>>,
+        columns: Columns<'_>,
     ) -> Result<SealedIndex, BuildError> {
         let path = file.path().to_owned();
-        let (summary, file_id) = self.assemble(Output::new(&mut file, Some(&path)), tables, names)?;
+        let (summary, file_id) = self.assemble(Output::new(&mut file, Some(&path)), tables, columns)?;
         Ok(SealedIndex { summary, file_id, file: self.sync(file)? })
     }
 
@@ -90,17 +90,17 @@ impl<F: Fingerprint> Job<F> {
         &'j self,
         writer: &mut (dyn Write + Send),
         tables: impl FnOnce(&'j Self) -> Result<T, BuildError> + Send,
-        names: Option<Box<dyn NameSource + '_>>,
+        columns: Columns<'_>,
     ) -> Result<Summary, BuildError> {
-        Ok(self.assemble(Output::new(writer, None), tables, names)?.0)
+        Ok(self.assemble(Output::new(writer, None), tables, columns)?.0)
     }
 
     fn assemble<'j, T: Tables<F>>(
         &'j self,
         output: Output<'_>,
         tables: impl FnOnce(&'j Self) -> Result<T, BuildError> + Send,
-        names: Option<Box<dyn NameSource + '_>>,
+        columns: Columns<'_>,
     ) -> Result<(Summary, FileId), BuildError> {
-        self.pool.install(|| assemble(&self.options, &self.temp_dir, output, tables(self)?, names))
+        self.pool.install(|| assemble(&self.options, &self.temp_dir, output, tables(self)?, columns))
     }
 }

@@ -12,7 +12,7 @@
 //! - [`table`]: the code, the blocks and the keys of a table
 //! - [`filter`]: the filter of a table
 //! - [`ids`]: the ids of table 0
-//! - [`names`], [`named`]: the names of ids
+//! - [`columns`], [`named`]: the names of ids, and the shingles of their documents
 //! - [`sections`]: the sections of a file, one after the other
 //! - [`output`]: the output of the bytes
 //! - [`temporary`]: anonymous files
@@ -22,12 +22,12 @@
 mod assemble;
 mod builder;
 mod census;
+mod columns;
 mod file_id;
 mod filter;
 mod ids;
 mod job;
 mod named;
-mod names;
 mod options;
 mod output;
 mod pushed;
@@ -42,8 +42,8 @@ mod tables;
 mod temporary;
 
 pub use builder::Builder;
+pub(crate) use columns::{ColumnSource, ColumnSpool, Columns};
 pub(crate) use job::Job;
-pub(crate) use names::{NameSource, NameSpool};
 pub use options::BuildOptions;
 pub(crate) use record::{Record, WithId};
 pub(crate) use sort::{OneByOne, Sorted, Sorter};

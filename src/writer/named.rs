@@ -1,6 +1,7 @@
-//! A builder that takes names.
+//! A builder that takes names, and shingles of documents.
 
-use crate::error::BuildError;
+use crate::error::{BuildError, IdColumn};
+use crate::shingles;
 use crate::writer::builder::Builder;
 use hamdex_fingerprint::Fingerprint;
 
@@ -27,8 +28,30 @@ impl<F: Fingerprint, W> Builder<F, W> {
     /// When the index was to have no names, the id does not come after the one before, or the disk is full.
     pub fn push_name(&mut self, id: u64, name: impl AsRef<[u8]>) -> Result<(), BuildError> {
         let Some(names) = &mut self.core.names else {
-            return Err(BuildError::NameUnexpected);
+            return Err(BuildError::ColumnUnexpected { column: IdColumn::Names });
         };
         names.push(id, name.as_ref())
+    }
+
+    /// Adds the shingles of the document of an id to an index with shingles: hashes of
+    /// [`BITS`](crate::shingles::BITS) bits, ascending, each once. Ids ascend as for [`Builder::push_name`].
+    ///
+    /// # Errors
+    /// When the index was to have no shingles, they do not ascend or exceed their bits, the id does not come after the
+    /// one before, or the disk is full.
+    pub fn push_shingles(&mut self, id: u64, shingles: &[u64]) -> Result<(), BuildError> {
+        let bytes = shingles::encode(shingles).ok_or(BuildError::InvalidShingles { id })?;
+        self.push_encoded_shingles(id, &bytes)
+    }
+
+    /// As [`Builder::push_shingles`], for shingles as [`encode`](crate::shingles::encode) returns them.
+    ///
+    /// # Errors
+    /// As for [`Builder::push_shingles`].
+    pub fn push_encoded_shingles(&mut self, id: u64, bytes: &[u8]) -> Result<(), BuildError> {
+        let Some(shingles) = &mut self.core.shingles else {
+            return Err(BuildError::ColumnUnexpected { column: IdColumn::Shingles });
+        };
+        shingles.push(id, bytes)
     }
 }

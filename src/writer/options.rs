@@ -41,6 +41,7 @@ pub struct BuildOptions<F> {
     pub(super) overwrite: bool,
     pub(crate) ids: bool,
     pub(crate) names: bool,
+    pub(crate) shingles: bool,
     pub(super) sorted: bool,
     pub(crate) filter: FilterChoice,
     pub(super) metadata: Metadata,
@@ -70,6 +71,7 @@ impl<F: Fingerprint> BuildOptions<F> {
             overwrite: false,
             ids: false,
             names: false,
+            shingles: false,
             sorted: false,
             filter: FilterChoice::Auto,
             metadata: Metadata::new(),
@@ -147,11 +149,12 @@ impl<F: Fingerprint> BuildOptions<F> {
         self
     }
 
-    /// Sets whether every fingerprint has an id. Without ids there are no names.
+    /// Sets whether every fingerprint has an id. Without ids there are no names and no shingles.
     #[must_use]
     pub fn ids(mut self, ids: bool) -> Self {
         self.ids = ids;
         self.names &= ids;
+        self.shingles &= ids;
         self
     }
 
@@ -161,6 +164,16 @@ impl<F: Fingerprint> BuildOptions<F> {
     pub fn names(mut self, names: bool) -> Self {
         self.names = names;
         self.ids |= names;
+        self
+    }
+
+    /// Sets whether every id has the shingles of its document
+    /// ([`Builder::push_shingles`](crate::Builder::push_shingles)), with which documents are compared by their texts.
+    /// With shingles there are ids.
+    #[must_use]
+    pub fn shingles(mut self, shingles: bool) -> Self {
+        self.shingles = shingles;
+        self.ids |= shingles;
         self
     }
 
@@ -199,6 +212,12 @@ impl<F: Fingerprint> BuildOptions<F> {
     #[must_use]
     pub fn has_names(&self) -> bool {
         self.names
+    }
+
+    /// Returns whether every id has the shingles of its document.
+    #[must_use]
+    pub fn has_shingles(&self) -> bool {
+        self.shingles
     }
 
     /// Returns the memory limit, in bytes.

@@ -26,6 +26,7 @@ const LAYERS: &[&str] = &[
     "mapping",
     "metadata",
     "digest",
+    "shingles",
     "arch",
     "checked",
     "permutation",

@@ -8,7 +8,10 @@ use hamdex::inspect::reference::Coding;
 use hamdex::{Place, ReadError, ReadErrorKind};
 
 use super::file::{self, SectionAt, field};
-pub use super::file::{BLOCKS, FILTER, ID_DIRECTORY, ID_STARTS, IDS, KEYS, METADATA, NAME_DIRECTORY, NAMES};
+pub use super::file::{
+    BLOCKS, FILTER, ID_DIRECTORY, ID_STARTS, IDS, KEYS, METADATA, NAME_DIRECTORY, NAMES, SHINGLE_DIRECTORY,
+    SHINGLES,
+};
 
 /// Bytes of one section record of the footer.
 pub const SECTION_RECORD: usize = 24;
@@ -173,6 +176,8 @@ pub fn name_of(error: &ReadError) -> String {
                 Place::IdDirectory => "IdDirectory",
                 Place::NameDirectory => "NameDirectory",
                 Place::Names => "Names",
+                Place::ShingleDirectory => "ShingleDirectory",
+                Place::Shingles => "Shingles",
                 Place::Metadata => "Metadata",
                 Place::Padding { .. } => "Padding",
                 other => panic!("{other:?} is not in format-spec.md"),

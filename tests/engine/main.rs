@@ -35,6 +35,7 @@ mod merge;
 mod names;
 mod pairs;
 mod searchers;
+mod shingles;
 mod sorted_input;
 mod stop;
 mod threads;

@@ -1,7 +1,7 @@
 //! Files of released format versions, kept for ever: their contents are still read, and what is wrong
 //! with the bad ones is still seen. See tests/golden/README.md.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -10,7 +10,10 @@ use crate::common::{
     Numbers, Shape, brute_force, built, built_with_ids, built_with_names, data, id_lists, pairs, queries,
 };
 use hamdex::inspect::reference::{FieldKind, read_block};
-use hamdex::{BuildOptions, Codec, Design, FilterChoice, Fingerprint, Index, ReadError, TableDesign};
+use hamdex::shingles::{BITS, KEY, decode};
+use hamdex::{
+    BuildOptions, Builder, Codec, Design, FilterChoice, Fingerprint, Index, ReadError, TableDesign,
+};
 
 fn golden(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
@@ -127,6 +130,28 @@ fn filters() {
     let index = check_plain("filters", &input, options.filter(FilterChoice::Bits(9)));
     let forms: Vec<bool> = index.stats().tables.iter().map(|t| t.filter.unwrap().is_bitmap).collect();
     assert_eq!(forms, [false, true]);
+}
+
+/// Shingles, and names: few and many, of ids with gaps.
+#[test]
+fn shingles() {
+    let options = options("halves", 3).names(true).shingles(true).metadata(KEY, "words:5");
+    let mut builder = Builder::in_memory(options).unwrap();
+    for number in 0..40u64 {
+        let id = number * number;
+        let set: BTreeSet<u64> =
+            (0..number * 7).map(|n| (n + id).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - BITS)).collect();
+        builder.push_with_id(number << 40, id).unwrap();
+        builder.push_name(id, format!("document {id}")).unwrap();
+        builder.push_shingles(id, &set.into_iter().collect::<Vec<_>>()).unwrap();
+    }
+    compare("shingles.hamdex", &builder.into_inner().unwrap().0);
+    let index = Index::<u64>::open(golden("shingles.hamdex")).unwrap();
+    index.verify().unwrap();
+    let stored = index.shingles().unwrap().unwrap();
+    let mut set = Vec::new();
+    assert!(decode(stored.encoded_of(1521).unwrap().unwrap(), &mut set));
+    assert_eq!((stored.len(), set.len()), (40, 39 * 7));
 }
 
 #[test]
@@ -379,6 +404,7 @@ fn every_stored_file_has_a_test() {
             "names",
             "names-with-gaps",
             "one",
+            "shingles",
             "wide"
         ]
     );

@@ -234,6 +234,15 @@ fn the_table_of_marks_is_that_of_a_filter() {
     assert_eq!(file.contents(FILTER, 0), head.into_iter().chain(words).collect::<Vec<u8>>());
 }
 
+#[test]
+fn the_example_of_shingles_is_a_set() {
+    let spec = std::fs::read_to_string(spec_path()).unwrap();
+    let (_, rest) = spec.split_once("<!-- example shingles -->\n").unwrap();
+    let line = rest.lines().nth(1).unwrap().strip_prefix("00000000  ").unwrap();
+    let bytes: Vec<u8> = line.split(' ').map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect();
+    assert_eq!(hamdex::shingles::encode(&[5, 1 << 40, (1 << 47) + 1]).unwrap(), bytes);
+}
+
 /// The rows of the table between `<!-- name -->` and `<!-- end of name -->`, cell by cell.
 fn rows(name: &str) -> Vec<Vec<String>> {
     rows_of(&spec_path(), name)

@@ -41,7 +41,7 @@ impl<F: Fingerprint> TableProbe<'_, F> {
     }
 
     /// Calls `visit` with the targets that together meet what a permuted query's does, each value once: the
-    /// query's own, or those that a filter leaves.
+    /// query's own, or one for each prefix that the filter passes.
     ///
     /// # Errors
     /// When a filter is damaged.
@@ -51,13 +51,7 @@ impl<F: Fingerprint> TableProbe<'_, F> {
         query: F,
         mut visit: impl FnMut(Target<F>),
     ) -> Result<(), ReadError> {
-        let target = self.target(query);
-        if self.asks_filter {
-            self.table.for_each_target(self.file, &target, &mut visit)
-        } else {
-            visit(target);
-            Ok(())
-        }
+        self.table.for_each_target(self.file, &self.target(query), self.asks_filter, &mut visit)
     }
 
     /// Returns the target of an item, whose value is that of a target of a query.

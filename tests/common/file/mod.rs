@@ -27,6 +27,8 @@ pub const NAME_DIRECTORY: u32 = 9;
 pub const NAMES: u32 = 10;
 /// The kinds of optional sections.
 pub const FILTER: u32 = 256;
+pub const SHINGLE_DIRECTORY: u32 = 257;
+pub const SHINGLES: u32 = 258;
 
 /// Offsets of the fields of the footer.
 pub mod field {

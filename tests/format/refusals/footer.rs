@@ -4,6 +4,7 @@ use crate::common::forge::{BLOCKS, Forged};
 use crate::common::{Shape, built, built_with_ids, data};
 use crate::refusals::ids::with_ids;
 use crate::refusals::names::with_names;
+use crate::refusals::shingles::with_shingles;
 use crate::refusals::{Refusal, Spoil, When, filtered, plain, plain_elias_fano, raw, sealed};
 use hamdex::BuildOptions;
 
@@ -139,6 +140,13 @@ pub(crate) const REFUSALS: &[Refusal] = &[
             sealed("not in order", |f| put_section(f, f.sections.len() - 1, 4, &[0])).of(filtered),
             sealed("not there", |f| put_section(f, f.sections.len() - 1, 4, &[2])).of(filtered),
             sealed("not in order", |f| put_section(f, f.sections.len() - 2, 0, &[1])).of(filtered),
+        ],
+    ),
+    damaged(
+        "footer.shingles",
+        &[
+            sealed("shingles come with", |f| put_section(f, f.sections.len() - 1, 0, &[3])).of(with_shingles),
+            sealed("shingles come with", |f| put_section(f, f.sections.len() - 1, 4, &[1])).of(with_shingles),
         ],
     ),
     damaged(

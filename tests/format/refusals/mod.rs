@@ -8,6 +8,7 @@
 //! - [`huffman`], [`elias_fano`]: blocks of either codec
 //! - [`ids`]: ids, marks and directory
 //! - [`names`]: names and their directory
+//! - [`shingles`]: shingles and their directory
 
 mod contents;
 mod elias_fano;
@@ -17,8 +18,10 @@ mod footer;
 mod huffman;
 mod ids;
 mod names;
+mod shingles;
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
 use crate::common::forge::{Forged, METADATA, name_of};
 use crate::common::{Shape, built, data};
@@ -84,6 +87,7 @@ fn refusals() -> impl Iterator<Item = &'static Refusal> {
         contents::TABLES,
         ids::REFUSALS,
         names::REFUSALS,
+        shingles::REFUSALS,
         ends::PADDING,
     ]
     .into_iter()
@@ -124,6 +128,11 @@ fn use_all(index: &Index<u64>) -> Result<(), ReadError> {
     index.searcher().within(0, 64)?;
     stored().into_iter().try_for_each(|x| index.searcher().within(x, 3).map(drop))?;
     stored().into_iter().try_for_each(|x| index.ids(x).map(drop))?;
+    if let Some(shingles) = index.shingles()? {
+        for part in shingles.parts()? {
+            let _ = shingles.for_each_in(part, |_, _| ControlFlow::<()>::Continue(()))?;
+        }
+    }
     let Some(names) = index.names()? else { return Ok(()) };
     stored().into_iter().try_for_each(|x| index.ids(x)?.try_for_each(|id| names.get(id).map(drop)))
 }

@@ -112,7 +112,7 @@ pub(crate) const REFUSALS: &[Refusal] = &[
             sealed("after its end", |f| set_bit(f, f.section(NAME_DIRECTORY, 0).length - 1)),
         ],
     ),
-    damaged("name-directory.missing", When::Verify, &[sealed("id 7 has no name", |f| put_id(f, 5, 8))]),
+    damaged("name-directory.missing", When::Verify, &[sealed("id 7 has none", |f| put_id(f, 5, 8))]),
     Refusal {
         error: "Damaged, Names",
         ..damaged("names.checksum", When::Use, &[raw("checksum", |f| f.flip(NAMES))])

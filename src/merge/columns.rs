@@ -1,15 +1,16 @@
-//! The names of the output: the names of all inputs, by id.
+//! The columns of the output: names, and shingles, of all inputs, by id.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::{Path, PathBuf};
 
-use crate::error::{BuildError, ReadError};
+use crate::error::{BuildError, IdColumn, ReadError};
 use crate::names::{Names, NamesIter};
-use crate::writer::{NameSource, NameSpool, OneByOne, Sorted};
+use crate::writer::{ColumnSource, ColumnSpool, OneByOne, Sorted};
 
-/// The names of several indexes.
-pub(super) struct MergedNames<'i> {
+/// The names of several indexes, or the shingles of their documents.
+pub(super) struct MergedColumn<'i> {
+    column: IdColumn,
     inputs: Vec<Input<'i>>,
     /// Whether the names of ids that are left out are left out, too.
     is_filtered: bool,
@@ -29,21 +30,26 @@ impl<'i> Input<'i> {
     }
 }
 
-impl<'i> MergedNames<'i> {
+impl<'i> MergedColumn<'i> {
     /// Of these names, their ids moved up by so much.
-    pub(super) fn new(inputs: &[(Names<'i>, u64)], is_filtered: bool, temp_dir: &Path) -> Self {
+    pub(super) fn new(
+        column: IdColumn,
+        inputs: &[(Names<'i>, u64)],
+        is_filtered: bool,
+        temp_dir: &Path,
+    ) -> Self {
         let inputs = inputs.iter().map(|&(names, offset)| Input { names: names.iter(), offset }).collect();
-        Self { inputs, is_filtered, temp_dir: temp_dir.to_owned() }
+        Self { column, inputs, is_filtered, temp_dir: temp_dir.to_owned() }
     }
 }
 
-impl NameSource for MergedNames<'_> {
+impl ColumnSource for MergedColumn<'_> {
     fn wants_ids(&self) -> bool {
         self.is_filtered
     }
 
-    fn spool(mut self: Box<Self>, ids: Option<&Sorted<u64>>) -> Result<NameSpool, BuildError> {
-        let mut spool = NameSpool::new(&self.temp_dir)?;
+    fn spool(mut self: Box<Self>, ids: Option<&Sorted<u64>>) -> Result<ColumnSpool, BuildError> {
+        let mut spool = ColumnSpool::new(self.column, &self.temp_dir)?;
         let mut kept = ids.map(Sorted::one_by_one).transpose()?;
         let mut next_kept = kept.as_mut().map_or(Ok(None), OneByOne::next)?;
         let mut heads = BinaryHeap::new();
@@ -57,7 +63,12 @@ impl NameSource for MergedNames<'_> {
                 && last_id == id
             {
                 if last_name != name {
-                    return Err(BuildError::NamesDiffer { id, names: [last_name.to_vec(), name.to_vec()] });
+                    return Err(match self.column {
+                        IdColumn::Names => {
+                            BuildError::NamesDiffer { id, names: [last_name.to_vec(), name.to_vec()] }
+                        }
+                        IdColumn::Shingles => BuildError::ShinglesDiffer { id },
+                    });
                 }
                 continue;
             }

@@ -1,4 +1,4 @@
-//! The names of a file: gathered with its fingerprints, and written after its ids.
+//! What ids have, each once: names, and the shingles of documents. They are gathered with the fingerprints of a file.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use byteorder::{ByteOrder, LittleEndian};
 
 use crate::digest;
-use crate::error::BuildError;
+use crate::error::{BuildError, IdColumn};
 use crate::format::checksum::UnitKind;
 use crate::ids::packing::Packer;
 use crate::names::layout::Head;
@@ -24,32 +24,48 @@ const PLACE_BYTES: usize = 16;
 /// Bytes gathered before they are written.
 const GATHER_BYTES: usize = 1 << 16;
 
-/// The source of the names of a file.
-pub(crate) trait NameSource: Send {
-    /// Returns whether it needs all ids of the file before it returns the names.
+/// The source of a column of a file.
+pub(crate) trait ColumnSource: Send {
+    /// Returns whether it needs all ids of the file before it returns the column.
     fn wants_ids(&self) -> bool;
 
-    /// Gives the names. `ids` are all ids of the file, if they are wanted.
-    fn spool(self: Box<Self>, ids: Option<&Sorted<u64>>) -> Result<NameSpool, BuildError>;
+    /// Returns the column. `ids` are all ids of the file, if they are wanted.
+    fn spool(self: Box<Self>, ids: Option<&Sorted<u64>>) -> Result<ColumnSpool, BuildError>;
 }
 
-/// Names on their way to a file.
-pub(crate) struct NameSpool {
+/// The columns of a file.
+#[derive(Default)]
+pub(crate) struct Columns<'s> {
+    pub(crate) names: Option<Box<dyn ColumnSource + 's>>,
+    pub(crate) shingles: Option<Box<dyn ColumnSource + 's>>,
+}
+
+impl Columns<'_> {
+    /// Returns whether a column needs all ids of the file.
+    pub(super) fn want_ids(&self) -> bool {
+        [&self.names, &self.shingles].into_iter().flatten().any(|column| column.wants_ids())
+    }
+}
+
+/// A column on its way to a file.
+pub(crate) struct ColumnSpool {
+    column: IdColumn,
     names: BufWriter<File>,
     places: BufWriter<File>,
     count: u64,
     /// The least and the greatest id.
     ids: (u64, u64),
-    /// Bytes of all names.
+    /// Bytes of all entries.
     bytes: u64,
     digest: u128,
     temp_dir: PathBuf,
 }
 
-impl NameSpool {
-    /// No names so far.
-    pub(crate) fn new(temp_dir: &Path) -> Result<Self, BuildError> {
+impl ColumnSpool {
+    /// Nothing so far.
+    pub(crate) fn new(column: IdColumn, temp_dir: &Path) -> Result<Self, BuildError> {
         Ok(Self {
+            column,
             names: spool(temp_dir)?,
             places: spool(temp_dir)?,
             count: 0,
@@ -60,10 +76,10 @@ impl NameSpool {
         })
     }
 
-    /// Takes the name of the next id.
+    /// Takes the bytes of the next id.
     pub(crate) fn push(&mut self, id: u64, name: &[u8]) -> Result<(), BuildError> {
         if self.count > 0 && id <= self.ids.1 {
-            return Err(BuildError::NamesUnsorted { id, last: self.ids.1 });
+            return Err(BuildError::ColumnUnsorted { column: self.column, id, last: self.ids.1 });
         }
         self.ids = (if self.count == 0 { id } else { self.ids.0 }, id);
         self.count += 1;
@@ -76,17 +92,17 @@ impl NameSpool {
         written.map_err(|source| failed(&self.temp_dir, source))
     }
 
-    /// Returns a digest of all ids and names.
+    /// Returns a digest of all ids and their bytes.
     pub(super) fn digest(&self) -> u128 {
         self.digest
     }
 
-    /// Refuses a file with ids that have no name.
+    /// Refuses a file with ids that have none.
     pub(super) fn check_bounds(&self, ids: Option<(u64, u64)>) -> Result<(), BuildError> {
         let Some((least, greatest)) = ids else { return Ok(()) };
         let has_name = |id| self.count > 0 && (self.ids.0..=self.ids.1).contains(&id);
         match [least, greatest].into_iter().find(|&id| !has_name(id)) {
-            Some(id) => Err(BuildError::NameMissing { id }),
+            Some(id) => Err(BuildError::ColumnMissing { column: self.column, id }),
             None => Ok(()),
         }
     }
@@ -103,13 +119,17 @@ impl NameSpool {
         let failed = |source| failed(&self.temp_dir, source);
         let mut places = watched(rewind(self.places).map_err(failed)?);
         let mut names = watched(rewind(self.names).map_err(failed)?);
-        let directory = file.stream(UnitKind::NameDirectory, |put| {
+        let (directory, contents) = match self.column {
+            IdColumn::Names => (UnitKind::NameDirectory, UnitKind::Names),
+            IdColumn::Shingles => (UnitKind::ShingleDirectory, UnitKind::Shingles),
+        };
+        let directory = file.stream(directory, |put| {
             put(&head.to_bytes())?;
             pack(&mut places, &head, head.id_bits, |id, _| id - head.first, put)?;
             places.spool.rewind()?;
             pack(&mut places, &head, head.end_bits, |_, end| end, put)
         });
-        let outcome = directory.and_then(|()| file.copy(UnitKind::Names, &mut names));
+        let outcome = directory.and_then(|()| file.copy(contents, &mut names));
         // If the build was cancelled, that is why reading failed.
         done.check()?;
         outcome
@@ -119,7 +139,7 @@ impl NameSpool {
         Head::new(self.count, self.ids, self.bytes)
     }
 
-    /// Refuses a file with an id that has no name.
+    /// Refuses a file with an id that has none.
     fn check_all(&mut self, ids: &Sorted<u64>) -> Result<(), BuildError> {
         let reading = |source| failed(&self.temp_dir, source);
         self.places.flush().map_err(reading)?;
@@ -135,21 +155,21 @@ impl NameSpool {
                 left -= 1;
             }
             if named != Some(id) {
-                return Err(BuildError::NameMissing { id });
+                return Err(BuildError::ColumnMissing { column: self.column, id });
             }
         }
         Ok(())
     }
 }
 
-/// Names that have been pushed.
-impl NameSource for NameSpool {
+/// A column that has been pushed.
+impl ColumnSource for ColumnSpool {
     fn wants_ids(&self) -> bool {
         // If they are consecutive, their bounds suffice.
         self.head().id_bits > 0
     }
 
-    fn spool(mut self: Box<Self>, ids: Option<&Sorted<u64>>) -> Result<NameSpool, BuildError> {
+    fn spool(mut self: Box<Self>, ids: Option<&Sorted<u64>>) -> Result<ColumnSpool, BuildError> {
         if let Some(ids) = ids {
             self.check_all(ids)?;
         }

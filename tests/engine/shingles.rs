@@ -1,0 +1,144 @@
+//! The shingles of documents: read back as they were given, by every way that a file comes about.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use hamdex::{BuildError, BuildOptions, Builder, Index, Merger, Place, shingles};
+use proptest::prelude::*;
+
+use crate::common::damaged_at;
+
+/// Documents by id: a fingerprint, and the shingles.
+type Documents = BTreeMap<u64, (u64, Vec<u64>)>;
+
+fn documents() -> impl Strategy<Value = Documents> {
+    let set = prop_oneof![
+        prop::collection::btree_set(0u64..1 << shingles::BITS, 0..60),
+        prop::collection::btree_set(0u64..100, 0..90),
+    ];
+    let document = (prop_oneof![0u64..20, any::<u64>()], set.prop_map(|set| set.into_iter().collect()));
+    prop::collection::btree_map(prop_oneof![0u64..40, any::<u64>()], document, 0..40)
+}
+
+fn options() -> BuildOptions<u64> {
+    BuildOptions::new().shingles(true).block_bytes(512).memory(16 << 20)
+}
+
+fn built(documents: &Documents, options: BuildOptions<u64>) -> Vec<u8> {
+    let has_names = options.has_names();
+    let mut builder = Builder::in_memory(options).unwrap();
+    for (&id, (fingerprint, shingles)) in documents {
+        builder.push_with_id(*fingerprint, id).unwrap();
+        builder.push_shingles(id, shingles).unwrap();
+        if has_names {
+            builder.push_name(id, id.to_string()).unwrap();
+        }
+    }
+    builder.into_inner().unwrap().0
+}
+
+fn read(index: &Index<u64>) -> Vec<(u64, Vec<u64>)> {
+    let stored = index.shingles().unwrap().unwrap();
+    let mut all = Vec::new();
+    for part in stored.parts().unwrap() {
+        let visit = |id, set: &[u64]| {
+            all.push((id, set.to_vec()));
+            ControlFlow::<()>::Continue(())
+        };
+        assert!(stored.for_each_in(part, visit).unwrap().is_continue());
+    }
+    assert_eq!(stored.len(), all.len() as u64);
+    all
+}
+
+fn sets(documents: &Documents) -> Vec<(u64, Vec<u64>)> {
+    documents.iter().map(|(&id, (_, set))| (id, set.clone())).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn shingles_are_read_back_with_names_and_without(all in documents(), names: bool) {
+        let bytes = built(&all, options().names(names));
+        prop_assert_eq!(&bytes, &built(&all, options().names(names).threads(1)));
+        let index = Index::from_bytes(bytes).unwrap();
+        prop_assert!(index.has_shingles());
+        prop_assert_eq!(read(&index), sets(&all));
+        index.verify().unwrap();
+        let mut decoded = Vec::new();
+        for (&id, (_, set)) in &all {
+            let encoded = index.shingles().unwrap().unwrap().encoded_of(id).unwrap().unwrap();
+            prop_assert!(shingles::decode(encoded, &mut decoded));
+            prop_assert_eq!(&decoded, set);
+        }
+    }
+
+    #[test]
+    fn merges_have_the_shingles_of_what_they_keep(all in documents(), parts in 1usize..4, gap in 1u64..4) {
+        let mut divided = vec![Documents::new(); parts];
+        for (place, (&id, document)) in all.iter().enumerate() {
+            divided[place % parts].insert(id, document.clone());
+        }
+        let inputs: Vec<Index<u64>> =
+            divided.iter().map(|part| Index::from_bytes(built(part, options())).unwrap()).collect();
+        let merged = |merger: Merger<'_, u64>| {
+            let mut bytes = Vec::new();
+            merger.write_to(&mut bytes).unwrap();
+            bytes
+        };
+        let whole = merged(Merger::new(&inputs).unwrap().options(options()));
+        prop_assert_eq!(&whole, &built(&all, options()));
+        let keep = |_, _, id: Option<u64>| !id.unwrap().is_multiple_of(gap);
+        let kept = merged(Merger::new(&inputs).unwrap().options(options()).filter(keep));
+        let mut left = all.clone();
+        left.retain(|id, _| !id.is_multiple_of(gap));
+        prop_assert_eq!(&kept, &built(&left, options()));
+    }
+}
+
+#[test]
+fn what_is_no_set_or_belongs_to_no_id_is_refused() {
+    let mut builder = Builder::in_memory(options()).unwrap();
+    builder.push_with_id(5, 1).unwrap();
+    for wrong in [&[2, 1][..], &[3, 3], &[1 << shingles::BITS]] {
+        let refused = builder.push_shingles(1, wrong);
+        assert!(matches!(refused, Err(BuildError::InvalidShingles { id: 1 })), "{refused:?}");
+    }
+    builder.push_shingles(2, &[7]).unwrap();
+    assert!(matches!(builder.push_shingles(2, &[7]), Err(BuildError::ColumnUnsorted { id: 2, .. })));
+    assert!(matches!(builder.into_inner(), Err(BuildError::ColumnMissing { id: 1, .. })));
+
+    let mut without = Builder::in_memory(BuildOptions::<u64>::new().ids(true)).unwrap();
+    without.push_with_id(5, 1).unwrap();
+    assert!(matches!(without.push_shingles(1, &[7]), Err(BuildError::ColumnUnexpected { .. })));
+    let without = Index::<u64>::from_bytes(without.into_inner().unwrap().0).unwrap();
+    assert!(!without.has_shingles() && without.shingles().unwrap().is_none());
+    let with = Index::<u64>::from_bytes(built(&Documents::from([(1, (5, vec![7]))]), options())).unwrap();
+    assert!(matches!(Merger::new([&with, &without]), Err(BuildError::ColumnInSome { .. })));
+    // The same id with other shingles is another document.
+    let other = Index::<u64>::from_bytes(built(&Documents::from([(1, (5, vec![8]))]), options())).unwrap();
+    let merged = Merger::new([&with, &other]).unwrap().write_to(&mut Vec::new());
+    assert!(matches!(merged, Err(BuildError::ShinglesDiffer { id: 1 })), "{merged:?}");
+}
+
+#[test]
+fn a_damaged_set_is_found_and_harms_no_query() {
+    let all: Documents = (0..300).map(|id| (id, (id * 3, (id..id + 200).collect()))).collect();
+    let whole = built(&all, options());
+    let index = Index::<u64>::from_bytes(whole.clone()).unwrap();
+    let size = index.stats().shingle_bytes.unwrap() as usize;
+    assert!(size > 4096);
+    // The sections of shingles are the last before the footer, which takes less than a page here.
+    let mut found = 0;
+    for at in (whole.len() - 4096 - size..whole.len() - 4096).step_by(509) {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 0x10;
+        let Ok(index) = Index::<u64>::from_bytes(damaged) else { continue };
+        assert_eq!(index.searcher().within(30, 0).unwrap().len(), 1);
+        let Err(error) = index.verify() else { continue };
+        let place = damaged_at(&error);
+        found += usize::from(matches!(place, Some(Place::Shingles | Place::ShingleDirectory)));
+    }
+    assert!(found > 10, "{found} times");
+}

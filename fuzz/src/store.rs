@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::sync::Arc;
 
 use hamdex_store::disk::{Disk, SimulatedDisk};
+use hamdex_store::internals::Document;
 use hamdex_store::internals::log::LogWriter;
 use hamdex_store::{Identity, Operation, StoreId};
 
@@ -123,9 +123,11 @@ pub fn numbers_of(name: &str) -> Option<(u64, u64)> {
 }
 
 /// Names of all lengths for the ids that are inserted, in a store that has names.
-fn names(identity: Identity, operations: &[Operation<u64>]) -> Vec<(u64, Arc<[u8]>)> {
+fn names(identity: Identity, operations: &[Operation<u64>]) -> Vec<(u64, Document)> {
     let name = |operation: &Operation<u64>| match operation {
-        Operation::Insert(_, id) if identity.has_names => Some((*id, vec![b'x'; *id as usize - 10].into())),
+        Operation::Insert(_, id) if identity.has_names => {
+            Some((*id, Document::from(vec![b'x'; *id as usize - 10])))
+        }
         _ => None,
     };
     operations.iter().filter_map(name).collect()

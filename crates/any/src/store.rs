@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use hamdex::{
     BatchOptions, Description, EntryVisitor, Fingerprint, FingerprintSet, MatchVisitor, PairVisitor,
-    PairsOptions, SetError, SetSearcher, StoredId, Verified, VerifyOptions,
+    PairsOptions, SetError, SetSearcher, ShinglePart, ShingleVisitor, StoredId, Verified, VerifyOptions,
 };
 use hamdex_store::{Snapshot, StoreReader};
 
@@ -59,6 +59,18 @@ impl<F: Fingerprint> FingerprintSet<F> for OpenStore<F> {
 
     fn name_of(&self, id: StoredId) -> Result<Option<Cow<'_, [u8]>>, SetError> {
         self.snapshot.name_of(id)
+    }
+
+    fn shingle_parts(&self) -> Result<Option<Vec<ShinglePart>>, SetError> {
+        self.snapshot.shingle_parts()
+    }
+
+    fn visit_shingles(
+        &self,
+        part: &ShinglePart,
+        visit: &mut ShingleVisitor<'_>,
+    ) -> Result<ControlFlow<()>, SetError> {
+        self.snapshot.visit_shingles(part, visit)
     }
 
     fn verify_all(&self, options: &VerifyOptions) -> Result<Verified, SetError> {

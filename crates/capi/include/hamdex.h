@@ -75,7 +75,7 @@ static inline uint64_t hamdex_u64_of_bytes(const uint8_t bytes[8])
 #define HAMDEX_OVERWRITE 1
 
 /**
- * Do not merge files in the background: for `hamdex_store_options`, beside `HAMDEX_IN_MEMORY`.
+ * Do not merge files in the background: for `hamdex_store_options`, as well as `HAMDEX_IN_MEMORY`.
  */
 #define HAMDEX_NO_MERGES 2
 
@@ -367,7 +367,7 @@ typedef struct hamdex_records {
      */
     const char *names;
     /**
-     * Where each name begins in `names`, and behind these where the last one ends: `count` + 1 numbers that begin with 0;
+     * Where each name begins in `names`, followed by the end of the last one: `count` + 1 numbers that begin with 0;
      * null if there are no names.
      */
     const uint64_t *name_starts;
@@ -676,7 +676,7 @@ hamdex_status hamdex_open(const char *path,
  *
  * Threads: any. Calls of other threads that use the set meanwhile end normally.
  *
- * Errors: `HAMDEX_MISUSE` for what is no set, or is closed already.
+ * Errors: `HAMDEX_MISUSE` if it is not a set, or was closed.
  */
 hamdex_status hamdex_set_close(struct hamdex_set *set);
 

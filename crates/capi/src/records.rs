@@ -28,7 +28,7 @@ pub struct hamdex_records {
     pub ids: *const u64,
     /// The names, one behind the other; null if there are none.
     pub names: *const c_char,
-    /// Where each name begins in `names`, and behind these where the last one ends: `count` + 1 numbers that begin with 0;
+    /// Where each name begins in `names`, followed by the end of the last one: `count` + 1 numbers that begin with 0;
     /// null if there are no names.
     pub name_starts: *const u64,
 }

@@ -161,7 +161,7 @@ pub unsafe extern "C" fn hamdex_open(
 ///
 /// Threads: any. Calls of other threads that use the set meanwhile end normally.
 ///
-/// Errors: `HAMDEX_MISUSE` for what is no set, or is closed already.
+/// Errors: `HAMDEX_MISUSE` if it is not a set, or was closed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hamdex_set_close(set: *mut hamdex_set) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.

@@ -25,7 +25,7 @@ pub struct hamdex_store {
     _opaque: u64,
 }
 
-/// Do not merge files in the background: for `hamdex_store_options`, beside `HAMDEX_IN_MEMORY`.
+/// Do not merge files in the background: for `hamdex_store_options`, as well as `HAMDEX_IN_MEMORY`.
 pub const HAMDEX_NO_MERGES: u32 = 2;
 
 /// Fingerprints have ids, which the caller gives: for `hamdex_create_options`.

@@ -11,7 +11,7 @@ use hamdex_store::{Identity, Operation, StoreId};
 
 const PAIRS: u64 = 1_000_000;
 const IDENTITY: Identity =
-    Identity { store: StoreId([0x5a; 16]), width: 64, has_ids: true, has_names: false };
+    Identity { store: StoreId([0x5a; 16]), width: 64, has_ids: true, has_names: false, has_shingles: false };
 
 /// Pairs per batch.
 const BATCHES: [u64; 3] = [1, 100, 1_000];

@@ -138,6 +138,34 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
+    /// Documents with shingles were given to a store without them, or the reverse.
+    #[error("{}: {}", path.display(), if *has_shingles { "this store keeps shingles: every document is inserted with them" } else { "this store keeps no shingles" })]
+    Shingles {
+        /// The directory of the store.
+        path: PathBuf,
+        /// Whether the store has shingles.
+        has_shingles: bool,
+    },
+    /// The shingles of a document are not a set.
+    #[error("the shingles of document {document} of the batch do not ascend, or exceed their bits")]
+    InvalidShingles {
+        /// Its number in the batch, from 0.
+        document: usize,
+    },
+    /// The shingles of a file to ingest are made in another way than those of the store.
+    #[error("{}: its shingles are made in another way than the store's; insert its documents instead", path.display())]
+    IngestOtherShingles {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file to ingest has shingles and the store has none, or the reverse.
+    #[error("{}: {}", path.display(), if *has_shingles { "keeps shingles, and the store does not; create a store with shingles for it" } else { "keeps no shingles, and the store does; insert its documents instead" })]
+    IngestShingles {
+        /// The file.
+        path: PathBuf,
+        /// Whether the file has shingles.
+        has_shingles: bool,
+    },
     /// A pair without a name was given to a store with names, or the reverse.
     #[error("{}: {}", path.display(), if *has_names { "this store has names: it assigns the ids, and every fingerprint is inserted with a name" } else { "this store has no names" })]
     Names {
@@ -226,6 +254,10 @@ impl Error {
             Self::NoWidth { .. }
             | Self::NoIds { .. }
             | Self::Names { .. }
+            | Self::Shingles { .. }
+            | Self::InvalidShingles { .. }
+            | Self::IngestShingles { .. }
+            | Self::IngestOtherShingles { .. }
             | Self::IngestIds { .. }
             | Self::IngestNames { .. }
             | Self::Width { .. } => Category::Input,

@@ -108,6 +108,7 @@ pub mod internals {
     pub use crate::maintenance::backup::backup_on;
     pub use crate::maintenance::repair::{RepairedLogs, repair_logs, repair_on};
     pub use crate::write::batch::Name;
+    pub use crate::write::document::Document;
 
     /// Logs.
     pub mod log {

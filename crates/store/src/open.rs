@@ -37,7 +37,13 @@ impl<F: Fingerprint> StoreInner<F> {
         for directory in [SEGMENTS, DELETES, LOGS] {
             disk.create_directory(directory).map_err(Error::io("create it", disk.path(directory)))?;
         }
-        let identity = Identity { store, width: F::BITS, has_ids: create.ids, has_names: create.names };
+        let identity = Identity {
+            store,
+            width: F::BITS,
+            has_ids: create.ids,
+            has_names: create.names,
+            has_shingles: create.shingles.is_some(),
+        };
         let log = LogWriter::create(&*disk, identity, 1, 0)?;
         let manifest = Manifest {
             identity,
@@ -46,6 +52,7 @@ impl<F: Fingerprint> StoreInner<F> {
             codec: create.codec,
             filter: create.filter,
             recipe: create.recipe.clone(),
+            shingles: create.shingles.clone(),
             sequence: 0,
             first_log: log.number(),
             sealed: None,

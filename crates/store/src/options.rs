@@ -94,6 +94,7 @@ pub struct CreateOptions {
     pub(crate) ids: bool,
     pub(crate) names: bool,
     pub(crate) recipe: Option<String>,
+    pub(crate) shingles: Option<String>,
 }
 
 impl Default for CreateOptions {
@@ -115,6 +116,7 @@ impl CreateOptions {
             ids: true,
             names: false,
             recipe: None,
+            shingles: None,
         }
     }
 
@@ -150,8 +152,8 @@ impl CreateOptions {
     #[must_use]
     pub fn ids(mut self, ids: bool) -> Self {
         self.ids = ids;
-        self.names &= ids;
-        self
+        let names = self.names && ids;
+        self.names(names)
     }
 
     /// Sets whether ids have names. The store assigns the ids then, and every fingerprint is inserted with a name
@@ -160,7 +162,16 @@ impl CreateOptions {
     pub fn names(mut self, names: bool) -> Self {
         self.names = names;
         self.ids |= names;
+        self.shingles = self.shingles.filter(|_| names);
         self
+    }
+
+    /// Sets that every id has the shingles of its document, made as `definition` says; documents are inserted by
+    /// [`Store::insert_documents`](crate::Store::insert_documents) then. Shingles imply names.
+    #[must_use]
+    pub fn shingles(mut self, definition: impl Into<String>) -> Self {
+        self.shingles = Some(definition.into());
+        self.names(true)
     }
 
     /// Sets the recipe that turns texts into fingerprints, for information.

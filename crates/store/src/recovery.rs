@@ -195,6 +195,8 @@ pub(crate) fn difference<F: Fingerprint>(
         Some("it has ids and the store has none, or the reverse")
     } else if index.has_names() != identity.has_names {
         Some("it has names and the store has none, or the reverse")
+    } else if index.has_shingles() != identity.has_shingles {
+        Some("it has shingles and the store has none, or the reverse")
     } else if index.len() != entry.fingerprints || segment.pairs() != entry.pairs {
         Some("it has another number of fingerprints or pairs")
     } else if identity.has_names && segment.last_id().is_some_and(|last| last >= manifest.next_id) {

@@ -254,6 +254,14 @@ impl<F: Fingerprint> Store<F> {
         Err(Error::Names { path: self.inner().disk.path(""), has_names: !named })
     }
 
+    /// Rejects insertions with shingles into a store without, and the reverse.
+    pub(crate) fn check_shingles(&self, with: bool) -> Result<(), Error> {
+        if self.inner().schema.identity.has_shingles == with {
+            return Ok(());
+        }
+        Err(Error::Shingles { path: self.inner().disk.path(""), has_shingles: !with })
+    }
+
     /// Rejects ids in a store without ids, too large batches, and calls after a fork.
     pub(crate) fn check(&self, mut ids: impl Iterator<Item = u64>, count: usize) -> Result<(), Error> {
         self.inner().check_open()?;

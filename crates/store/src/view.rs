@@ -10,6 +10,7 @@ use hamdex::{Fingerprint, Index, MultiIndex, ReadError};
 use crate::memtable::Memtable;
 use crate::segment::LiveSegment;
 use crate::write::batch::{Batch, Operation, Pair};
+use crate::write::document::Document;
 
 /// The memtables and segments of the set at one moment.
 pub(crate) struct View<F> {
@@ -179,13 +180,13 @@ impl<F: Fingerprint> View<F> {
     }
 
     /// Inserts fingerprints with names, and assigns their ids. Returns the first id; `None` if too few ids are left.
-    pub(crate) fn insert_named(&mut self, named: &[(F, Arc<[u8]>)], effective: &mut Batch<F>) -> Option<u64> {
+    pub(crate) fn insert_named(&mut self, named: &[(F, Document)], effective: &mut Batch<F>) -> Option<u64> {
         let first = self.next_id;
         self.next_id = first.checked_add(named.len() as u64)?;
         let (mut pairs, mut names) = (Vec::with_capacity(named.len()), Vec::with_capacity(named.len()));
         for (id, (fingerprint, name)) in (first..).zip(named) {
             pairs.push((*fingerprint, id));
-            names.push((id, Arc::clone(name)));
+            names.push((id, name.clone()));
             effective.operations.push(Operation::Insert(*fingerprint, id));
         }
         self.memtable.insert(&pairs);

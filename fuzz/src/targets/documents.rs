@@ -8,7 +8,7 @@ use flate2::write::GzEncoder;
 use hamdex_documents::{Documents, Error, Input};
 
 /// Names of all formats; the last ones say nothing.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 16] = [
     "a.jsonl",
     "a.json",
     "a.csv",
@@ -21,6 +21,10 @@ const NAMES: [&str; 12] = [
     "a.zip",
     "a.csv.bz2",
     "a",
+    "a.mbox",
+    "a.eml",
+    "a.warc",
+    "a.tar",
 ];
 
 const ENCODINGS: [&str; 4] = ["utf-16le", "windows-1252", "gb18030", "shift_jis"];
@@ -50,7 +54,7 @@ pub fn run(input: &[u8]) {
     assert_eq!(first, read(&documents(&path)), "it is read differently the second time");
     // What is compressed once is decompressed once.
     let is_plain = Input::open(&path).is_ok_and(|input| !input.is_compressed());
-    let has_ending = [".gz", ".zst", ".bz2", ".zip"].iter().any(|ending| name.ends_with(ending));
+    let has_ending = [".gz", ".zst", ".bz2", ".zip", ".tar"].iter().any(|ending| name.ends_with(ending));
     if is_plain && !has_ending && !contents.is_empty() && !contents.starts_with(b"PK") {
         let compressed = directory.path().join(format!("{name}.gz"));
         let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
@@ -90,6 +94,13 @@ pub fn seeds() -> Vec<Vec<u8>> {
             [0x10, 0x11, 0x12, 0, 4].map(|options| [&[number.min(6) as u8, options][..], text].concat())
         })
         .collect();
+    let message = b"From a Mon Sep 17 00:00:00 2001\nSubject: =?utf-8?q?=C3=BC?=\nFrom: b\nContent-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: text/html\n\n<p>one\n--x\nContent-Transfer-Encoding: base64\n\ndHdv\n--x--\n\nFrom b\n\n>From c\n";
+    let page = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=koi8-r\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n<p>\xcd\r\n0\r\n\r\n";
+    let head = format!("WARC/1.0\r\nWARC-Type: response\r\nContent-Length: {}\r\n\r\n", page.len());
+    let record = [head.as_bytes(), page, b"\r\n\r\n"].concat();
+    for (name, bytes) in [(12, &message[..]), (13, &message[32..]), (14, &record[..])] {
+        seeds.extend([0x10, 0x11, 0x12].map(|options| [&[name, options][..], bytes].concat()));
+    }
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(texts[0]).expect("memory");
     seeds.push([&[7, 0x10][..], &encoder.finish().expect("memory")].concat());

@@ -26,7 +26,13 @@ pub fn run(input: &[u8]) {
 
 /// The kind of store that the first byte of an input selects.
 fn identity(kind: u8) -> Identity {
-    Identity { store: STORE, width: 64, has_ids: kind & 1 != 0, has_names: kind & 3 == 3 }
+    Identity {
+        store: STORE,
+        width: 64,
+        has_ids: kind & 1 != 0,
+        has_names: kind & 3 == 3,
+        has_shingles: false,
+    }
 }
 
 fn read(bytes: &[u8], identity: &Identity, sealed: Option<Sealed>) {

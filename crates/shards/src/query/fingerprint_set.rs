@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use hamdex::{
     BatchOptions, Description, EntryVisitor, Fingerprint, FingerprintSet, Match, MatchIds, MatchVisitor,
-    PairVisitor, PairsOptions, ProgressCallback, RECIPE_KEY, SetError, SetSearcher, StoredId, Verified,
-    VerifyOptions,
+    PairVisitor, PairsOptions, ProgressCallback, RECIPE_KEY, SetError, SetSearcher, ShinglePart,
+    ShingleVisitor, StoredId, Verified, VerifyOptions,
 };
 
 use crate::manifest::IdType;
@@ -65,6 +65,19 @@ impl<F: Fingerprint> FingerprintSet<F> for Shards<F> {
 
     fn name_of(&self, id: StoredId) -> Result<Option<Cow<'_, [u8]>>, SetError> {
         Ok(self.name(id)?.map(Cow::Borrowed))
+    }
+
+    /// It has none.
+    fn shingle_parts(&self) -> Result<Option<Vec<ShinglePart>>, SetError> {
+        Ok(None)
+    }
+
+    fn visit_shingles(
+        &self,
+        _part: &ShinglePart,
+        _visit: &mut ShingleVisitor<'_>,
+    ) -> Result<ControlFlow<()>, SetError> {
+        Ok(ControlFlow::Continue(()))
     }
 
     fn verify_all(&self, options: &VerifyOptions) -> Result<Verified, SetError> {

@@ -9,7 +9,8 @@
 //! 40   8  the least sequence number that its records can have
 //! 48   8  bytes of the log before this one; 0 if this one continues none
 //! 56   1  whether pairs have ids
-//! 57   3  zero
+//! 57   1  whether ids have names: 2 if they have shingles as well
+//! 58   2  zero
 //! 60   4  CRC-32 of bytes 0 to 59, without context
 //! ```
 
@@ -54,7 +55,7 @@ impl Header {
         bytes[40..48].copy_from_slice(&self.first_sequence.to_le_bytes());
         bytes[48..56].copy_from_slice(&self.previous_bytes.to_le_bytes());
         bytes[56] = u8::from(self.identity.has_ids);
-        bytes[57] = u8::from(self.identity.has_names);
+        bytes[57] = u8::from(self.identity.has_names) + u8::from(self.identity.has_shingles);
         let checksum = crc32fast::hash(&bytes[..60]);
         bytes[60..].copy_from_slice(&checksum.to_le_bytes());
         bytes
@@ -78,12 +79,18 @@ impl Header {
         }
         let width = u32_at(bytes, 12);
         let [has_ids, has_names] = [bytes[56], bytes[57]];
-        if !matches!(width, 64 | 128) || has_ids > 1 || has_names > has_ids || bytes[58..60] != [0; 2] {
+        if !matches!(width, 64 | 128) || has_ids > 1 || has_names > 2 * has_ids || bytes[58..60] != [0; 2] {
             return Err(HeaderError::Damaged("a field of the header is out of its range"));
         }
         let store = StoreId(bytes[16..32].try_into().expect("16 bytes"));
         Ok(Self {
-            identity: Identity { store, width, has_ids: has_ids == 1, has_names: has_names == 1 },
+            identity: Identity {
+                store,
+                width,
+                has_ids: has_ids == 1,
+                has_names: has_names > 0,
+                has_shingles: has_names == 2,
+            },
             number: u64_at(bytes, 32),
             first_sequence: u64_at(bytes, 40),
             previous_bytes: u64_at(bytes, 48),
@@ -104,7 +111,8 @@ mod tests {
     use super::*;
 
     fn header() -> Header {
-        let identity = Identity { store: StoreId([3; 16]), width: 128, has_ids: true, has_names: true };
+        let store = StoreId([3; 16]);
+        let identity = Identity { store, width: 128, has_ids: true, has_names: true, has_shingles: false };
         Header { identity, number: 23, first_sequence: 99, previous_bytes: 4711 }
     }
 
@@ -138,7 +146,7 @@ mod tests {
     #[test]
     fn what_is_out_of_range_is_refused_under_a_right_checksum() {
         assert_eq!(Header::parse(&changed(8, 2)), Err(HeaderError::Newer(2)));
-        for (at, byte) in [(8, 0), (12, 32), (56, 2), (56, 0), (57, 2), (58, 1), (59, 1)] {
+        for (at, byte) in [(8, 0), (12, 32), (56, 2), (56, 0), (57, 3), (58, 1), (59, 1)] {
             assert!(matches!(Header::parse(&changed(at, byte)), Err(HeaderError::Damaged(_))), "byte {at}");
         }
     }

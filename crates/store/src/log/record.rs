@@ -13,6 +13,9 @@
 //! In a store with names, the names of the ids that a record inserts come before its operations, in units of the same
 //! length, which count as operations: one with the id and the length of the name, then its bytes.
 //!
+//! In a store with shingles, the bytes of a name are 4 bytes with its length, the name, and the encoded shingles of its
+//! document.
+//!
 //! The header has a checksum of its own, so that the synced length is reliable even if the operations are torn.
 
 use hamdex::Fingerprint;
@@ -21,6 +24,7 @@ use super::header::{u32_at, u64_at};
 use crate::disk::checksum::{Kind, checksum};
 use crate::manifest::identity::Identity;
 use crate::write::batch::{Batch, Name, Operation};
+use crate::write::document::Document;
 
 pub(crate) const RECORD_HEADER_BYTES: usize = 32;
 
@@ -57,7 +61,8 @@ pub(crate) struct RecordHeader {
 
 /// Returns the number of units, each of the length of an operation, of a record.
 pub(crate) fn units<F>(identity: &Identity, operations: &[Operation<F>], names: &[Name]) -> usize {
-    let of_name = |(_, name): &Name| 1 + name.len().div_ceil(operation_bytes(identity) - 1);
+    let logged = |name: &Name| name.1.logged_bytes(identity.has_shingles);
+    let of_name = |name: &Name| 1 + logged(name).div_ceil(operation_bytes(identity) - 1);
     operations.len() + names.iter().map(of_name).sum::<usize>()
 }
 
@@ -75,7 +80,7 @@ pub(crate) fn encode<F: Fingerprint>(
     into.reserve(RECORD_HEADER_BYTES + units * operation_bytes(identity));
     into.extend([0; RECORD_HEADER_BYTES]);
     for (id, name) in names {
-        encode_name(into, identity, *id, name);
+        encode_name(into, identity, *id, &name.to_logged(identity.has_shingles));
     }
     for operation in operations {
         let (kind, (fingerprint, id)) = match operation {
@@ -174,7 +179,9 @@ pub(crate) fn decode<F: Fingerprint>(
     if identity.has_names {
         while let Some(first) = units.clone().next().filter(|unit| unit[0] == NAME) {
             units.next();
-            let name = decode_name(first, &mut units)?;
+            let (id, bytes) = decode_name(first, &mut units)?;
+            let document = Document::of_logged(bytes, identity.has_shingles);
+            let name = (id, document.ok_or("the shingles of a document are not a set")?);
             if into.names.last().is_some_and(|last| last.0 >= name.0) {
                 return Err("names are out of order");
             }
@@ -200,7 +207,7 @@ pub(crate) fn decode<F: Fingerprint>(
 fn decode_name<'b>(
     first: &[u8],
     units: &mut impl ExactSizeIterator<Item = &'b [u8]>,
-) -> Result<Name, &'static str> {
+) -> Result<(u64, Vec<u8>), &'static str> {
     let (id, length) = (u64_at(first, 1), u64_at(first, 9));
     let payload_bytes = first.len() - 1;
     // At most the length of the record.
@@ -219,7 +226,7 @@ fn decode_name<'b>(
         return Err("bytes behind a name are not zero");
     }
     name.truncate(length as usize);
-    Ok((id, name.into()))
+    Ok((id, name))
 }
 
 /// Checks that exactly the inserted ids have names.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hamdex::{
-    Fingerprint, Index, Mapping, OpenOptions, Progress, ProgressCallback, ReadError, VerifyOptions,
+    Fingerprint, Index, Mapping, OpenOptions, Progress, ProgressCallback, ReadError, VerifyOptions, shingles,
 };
 
 use crate::compaction::publish::{Added, Change};
@@ -56,6 +56,14 @@ impl<F: Fingerprint> Store<F> {
         }
         if index.has_names() != identity.has_names {
             return Err(Error::IngestNames { path: path.to_owned(), has_names: index.has_names() });
+        }
+        if index.has_shingles() != identity.has_shingles {
+            return Err(Error::IngestShingles { path: path.to_owned(), has_shingles: index.has_shingles() });
+        }
+        let definition = index.metadata().get(shingles::KEY).map(Vec::as_slice);
+        let own = inner.schema.shingles.as_deref().map(str::as_bytes);
+        if own.is_some() && definition != own {
+            return Err(Error::IngestOtherShingles { path: path.to_owned() });
         }
         let verify = VerifyOptions::new().threads(inner.options.threads);
         index.verify_with(&verify.progress(inner.background.cancellation().or_report(report.clone())))?;
@@ -107,7 +115,12 @@ impl<F: Fingerprint> StoreInner<F> {
             });
             let mut pairs = entries.flat_map(|entry| entry.ids.map(move |id| (entry.fingerprint, by + id)));
             let names = index.names()?;
-            let names = names.iter().flatten().map(|named| named.map(|(id, name)| (by + id, name)));
+            let shingles = index.shingles()?;
+            let names = names.iter().flatten().map(|named| {
+                let (id, name) = named?;
+                let shingles = shingles.map_or(Ok(None), |shingles| shingles.encoded_of(id))?;
+                Ok((by + id, name, shingles.unwrap_or_default()))
+            });
             write_index(options, &mut pairs, names, &mut output)?;
             drop(pairs);
             failure.map_or(Ok(output), |error| Err(error.into()))

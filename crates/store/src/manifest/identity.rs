@@ -46,6 +46,8 @@ pub struct Identity {
     pub has_ids: bool,
     /// Whether ids have names. The store assigns the ids then.
     pub has_names: bool,
+    /// Whether ids have the shingles of their documents, and names.
+    pub has_shingles: bool,
 }
 
 /// Formats bytes as lower-case hexadecimal digits.

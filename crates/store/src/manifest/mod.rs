@@ -51,6 +51,8 @@ pub struct Manifest {
     pub filter: FilterChoice,
     /// The recipe that turns texts into the fingerprints of this store, if it has one.
     pub recipe: Option<String>,
+    /// The definition of the shingles of its documents; `None` in a store without shingles.
+    pub shingles: Option<String>,
     /// The sequence number of the last batch before the live logs.
     pub sequence: u64,
     /// The first live log.
@@ -147,6 +149,12 @@ impl Manifest {
         }
         if self.identity.has_names && !self.identity.has_ids {
             return Err("names without ids".to_owned());
+        }
+        if self.identity.has_shingles != self.shingles.is_some() {
+            return Err("shingles without a definition, or the reverse".to_owned());
+        }
+        if self.identity.has_shingles && !self.identity.has_names {
+            return Err("shingles without names".to_owned());
         }
         if self.next_id > 0 && !self.identity.has_names {
             return Err("a next id in a store without names".to_owned());

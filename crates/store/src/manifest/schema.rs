@@ -17,6 +17,8 @@ pub(crate) struct Schema {
     pub(crate) filter: FilterChoice,
     /// The recipe that turns texts into its fingerprints.
     pub(crate) recipe: Option<String>,
+    /// The definition of the shingles of its documents.
+    pub(crate) shingles: Option<String>,
 }
 
 impl Schema {
@@ -28,6 +30,7 @@ impl Schema {
             codec: manifest.codec,
             filter: manifest.filter,
             recipe: manifest.recipe.clone(),
+            shingles: manifest.shingles.clone(),
         }
     }
 
@@ -39,6 +42,7 @@ impl Schema {
     /// Returns the options by which its segments are built.
     pub(crate) fn build_options<F: Fingerprint>(&self) -> Result<BuildOptions<F>, DesignError> {
         let options = BuildOptions::new().design(self.design()?).codec(self.codec).filter(self.filter);
-        Ok(options.ids(self.identity.has_ids).names(self.identity.has_names))
+        let Identity { has_ids, has_names, has_shingles, .. } = self.identity;
+        Ok(options.ids(has_ids).names(has_names).shingles(has_shingles))
     }
 }

@@ -23,6 +23,8 @@ pub(super) struct StoreLine {
     ids: bool,
     #[serde(default, skip_serializing_if = "is_false")]
     names: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shingles: Option<String>,
     distance: u32,
     design: String,
     codec: String,
@@ -89,6 +91,7 @@ pub fn to_text(manifest: &Manifest) -> String {
         width: manifest.identity.width,
         ids: manifest.identity.has_ids,
         names: manifest.identity.has_names,
+        shingles: manifest.shingles.clone(),
         distance: manifest.distance,
         design: manifest.design.clone(),
         codec: manifest.codec.to_string(),
@@ -145,7 +148,14 @@ fn filter_of(store: &StoreLine) -> Result<FilterChoice, String> {
 pub(super) fn assemble(store: &StoreLine, state: &StateLine) -> Result<Manifest, String> {
     let id = StoreId::parse(&store.store).ok_or("the id of the store is invalid")?;
     Ok(Manifest {
-        identity: Identity { store: id, width: store.width, has_ids: store.ids, has_names: store.names },
+        identity: Identity {
+            store: id,
+            width: store.width,
+            has_ids: store.ids,
+            has_names: store.names,
+            has_shingles: store.shingles.is_some(),
+        },
+        shingles: store.shingles.clone(),
         distance: store.distance,
         design: store.design.clone(),
         codec: store.codec.parse().map_err(|_| format!("unknown codec {:?}", store.codec))?,

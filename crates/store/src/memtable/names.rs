@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::write::batch::Name;
+use crate::write::document::Document;
 
 /// Maximum number of names in a chunk, unless they are inserted together.
 const MAX_CHUNK: usize = 1 << 12;
@@ -54,6 +55,11 @@ impl MemtableNames {
 
     /// Returns the name of an id.
     pub(crate) fn get(&self, id: u64) -> Option<&[u8]> {
+        self.document(id).map(Document::name)
+    }
+
+    /// Returns the name of an id, and the shingles of its document.
+    pub(crate) fn document(&self, id: u64) -> Option<&Document> {
         let in_group = |chunks: &[Chunk]| chunks.partition_point(|chunk| chunk[0].0 <= id).checked_sub(1);
         let chunk = match in_group(&self.chunks) {
             Some(at) => &self.chunks[at],
@@ -112,7 +118,7 @@ mod tests {
             for first in (0..150_000u64).step_by(batch) {
                 let before = names.clone();
                 let ids = first..first + batch as u64;
-                names.insert(&ids.map(|id| (id, Arc::from(id.to_le_bytes()))).collect::<Vec<_>>());
+                names.insert(&ids.map(|id| (id, Document::from(&id.to_le_bytes()[..]))).collect::<Vec<_>>());
                 let is_new = |chunk: &&Chunk| !before.chunks.iter().any(|other| Arc::ptr_eq(other, chunk));
                 let moved: usize = names.chunks.iter().filter(is_new).map(|chunk| chunk.len()).sum();
                 assert!(moved <= MAX_CHUNK.max(batch), "{moved} names of batches of {batch}");

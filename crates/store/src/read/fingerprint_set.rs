@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use hamdex::{
     BatchOptions, Description, EntryVisitor, Fingerprint, FingerprintSet, Match, MatchIds, MatchVisitor,
-    PairVisitor, PairsOptions, ProgressCallback, RECIPE_KEY, SetError, SetSearcher, StoredId, Verified,
-    VerifyOptions,
+    PairVisitor, PairsOptions, ProgressCallback, RECIPE_KEY, SetError, SetSearcher, ShinglePart,
+    ShingleVisitor, StoredId, Verified, VerifyOptions, shingles,
 };
 
 use crate::read::searcher::Searcher;
@@ -22,8 +22,11 @@ impl<F: Fingerprint> FingerprintSet<F> for Snapshot<F> {
             self.view().fingerprints(schema.identity.has_ids);
         description.has_ids = schema.identity.has_ids;
         description.has_names = schema.identity.has_names;
-        let recipe = schema.recipe.iter().map(|recipe| (RECIPE_KEY.to_owned(), recipe.as_bytes().to_vec()));
-        description.metadata = recipe.collect();
+        description.has_shingles = schema.identity.has_shingles;
+        let metadata = [(RECIPE_KEY, &schema.recipe), (shingles::KEY, &schema.shingles)];
+        let metadata =
+            metadata.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value.as_ref()?)));
+        description.metadata = metadata.map(|(key, value)| (key, value.as_bytes().to_vec())).collect();
         description
     }
 
@@ -79,6 +82,18 @@ impl<F: Fingerprint> FingerprintSet<F> for Snapshot<F> {
             return Ok(None);
         }
         Ok(Some(Cow::Borrowed(self.name(id.id)?.unwrap_or_default())))
+    }
+
+    fn shingle_parts(&self) -> Result<Option<Vec<ShinglePart>>, SetError> {
+        self.parts_of_shingles()
+    }
+
+    fn visit_shingles(
+        &self,
+        part: &ShinglePart,
+        visit: &mut ShingleVisitor<'_>,
+    ) -> Result<ControlFlow<()>, SetError> {
+        self.visit_shingles_of(part, visit)
     }
 
     /// Checks the segments of the snapshot. Of the files of the store,

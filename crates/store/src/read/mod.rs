@@ -6,6 +6,7 @@
 //! - [`reader`]: reading a store that another process may write to; [`seen`]: its view, and how it is refreshed
 //! - [`pairs`]: all pairs of fingerprint and id, in order
 //! - [`fingerprint_set`]: the face that a snapshot shares with indexes and shards
+//! - [`shingles`]: the shingles of documents
 //! - [`names`]: the names of ids
 
 mod fingerprint_set;
@@ -15,4 +16,5 @@ pub(crate) mod pool;
 pub(crate) mod reader;
 pub(crate) mod searcher;
 mod seen;
+mod shingles;
 pub(crate) mod snapshot;

@@ -23,7 +23,7 @@ impl<F: Fingerprint> Snapshot<F> {
     pub fn ids_of_names(&self, names: &HashSet<Vec<u8>>) -> Result<HashSet<u64>, Error> {
         let mut ids = HashSet::new();
         for memtable in self.view().memtables() {
-            let found = memtable.names.iter().filter(|(_, name)| names.contains(&name[..]));
+            let found = memtable.names.iter().filter(|(_, name)| names.contains(name.name()));
             ids.extend(found.map(|(id, _)| *id));
         }
         for live in &*self.view().segments {

@@ -1,9 +1,10 @@
 //! Immutable snapshots of the set.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::{Bound, ControlFlow, RangeBounds};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hamdex::{BatchOptions, Fingerprint, Match, MultiIndex, OpenOptions};
 
@@ -24,6 +25,8 @@ const CHUNK: usize = 1 << 16;
 pub struct Snapshot<F: Fingerprint> {
     view: Arc<View<F>>,
     pub(super) schema: Arc<Schema>,
+    /// The ids of the removed pairs of each segment, once they are needed.
+    pub(super) removed_ids: OnceLock<Arc<Vec<HashSet<u64>>>>,
 }
 
 /// The exact counts of a snapshot: see [`Snapshot::count`].
@@ -38,7 +41,7 @@ pub struct Count {
 
 impl<F: Fingerprint> Snapshot<F> {
     pub(crate) fn new(view: Arc<View<F>>, schema: Arc<Schema>) -> Self {
-        Self { view, schema }
+        Self { view, schema, removed_ids: OnceLock::new() }
     }
 
     pub(crate) fn view(&self) -> &View<F> {
@@ -245,7 +248,8 @@ impl<F: Fingerprint> Snapshot<F> {
 
 impl<F: Fingerprint> Clone for Snapshot<F> {
     fn clone(&self) -> Self {
-        Self { view: Arc::clone(&self.view), schema: Arc::clone(&self.schema) }
+        let Self { view, schema, removed_ids } = self;
+        Self { view: Arc::clone(view), schema: Arc::clone(schema), removed_ids: removed_ids.clone() }
     }
 }
 

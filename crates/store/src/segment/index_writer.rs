@@ -6,6 +6,9 @@ use hamdex::{BuildError, BuildOptions, Builder, Fingerprint, ReadError};
 
 use crate::write::batch::Pair;
 
+/// What an id has beyond its fingerprints: its name, and the encoded shingles of its document if the index has shingles.
+pub(crate) type IdColumns<'n> = (u64, &'n [u8], &'n [u8]);
+
 /// Writes an index of pairs in order, and of the names of their ids, ascending. If the index has no ids, those of the pairs
 /// do not count.
 ///
@@ -14,10 +17,10 @@ use crate::write::batch::Pair;
 pub(crate) fn write_index<'n, F: Fingerprint>(
     options: BuildOptions<F>,
     pairs: impl Iterator<Item = Pair<F>>,
-    names: impl Iterator<Item = Result<(u64, &'n [u8]), ReadError>>,
+    names: impl Iterator<Item = Result<IdColumns<'n>, ReadError>>,
     writer: &mut (dyn Write + Send),
 ) -> Result<(), BuildError> {
-    let has_ids = options.has_ids();
+    let (has_ids, has_shingles) = (options.has_ids(), options.has_shingles());
     let mut builder = Builder::to_writer(writer, options.sorted(true))?;
     for (fingerprint, id) in pairs {
         if has_ids {
@@ -27,8 +30,11 @@ pub(crate) fn write_index<'n, F: Fingerprint>(
         }
     }
     for named in names {
-        let (id, name) = named?;
+        let (id, name, shingles) = named?;
         builder.push_name(id, name)?;
+        if has_shingles {
+            builder.push_encoded_shingles(id, shingles)?;
+        }
     }
     builder.into_inner().map(drop)
 }

@@ -65,10 +65,8 @@ impl<F: Fingerprint> StoreInner<F> {
     ) -> Result<(Arc<Segment<F>>, SegmentEntry), Error> {
         let ids = if self.schema.identity.has_names { ids_of(pairs) } else { Vec::new() };
         let name = |id| {
-            Ok::<_, ReadError>((
-                id,
-                memtable.names.get(id).expect("every id of a memtable came with its name"),
-            ))
+            let document = memtable.names.document(id).expect("every id of a memtable came with its name");
+            Ok::<_, ReadError>((id, document.name(), document.shingles()))
         };
         self.new_segment(0, |options, mut output| {
             let names = ids.into_iter().map(name);

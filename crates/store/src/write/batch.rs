@@ -1,6 +1,6 @@
 //! Pairs, operations on them, and batches of operations.
 
-use std::sync::Arc;
+use crate::write::document::Document;
 
 /// A (fingerprint, id) pair. The id is 0 in a store without ids.
 pub(crate) type Pair<F> = (F, u64);
@@ -33,8 +33,8 @@ impl<F: Copy> Operation<F> {
     }
 }
 
-/// An id and its name.
-pub type Name = (u64, Arc<[u8]>);
+/// An id and its name, with shingles in a store with shingles.
+pub type Name = (u64, Document);
 
 /// Operations that are applied atomically, and the names of the ids that they insert.
 #[derive(Debug, Clone, PartialEq, Eq)]

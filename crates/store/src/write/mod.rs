@@ -1,6 +1,7 @@
 //! Writing, by group commit.
 //!
 //! - [`batch`]: pairs, operations and batches
+//! - [`document`]: the name of an id, and the shingles of its document
 //! - [`change`], [`named`], [`unless_near`]: insertion and removal, by id, by name and conditional
 //! - [`request`], [`reply`]: requests of writers, and the replies
 //! - [`queue`]: the queue of requests, and its leader
@@ -12,6 +13,7 @@
 pub(crate) mod batch;
 mod change;
 pub(crate) mod commit;
+pub(crate) mod document;
 pub(crate) mod durability;
 pub(crate) mod journal;
 mod named;

@@ -1,14 +1,14 @@
-//! Insertion and removal by the names of ids.
+//! Insertion with names, and with shingles; removal by names.
 
 use std::collections::HashSet;
 use std::ops::Range;
-use std::sync::Arc;
 
-use hamdex::Fingerprint;
+use hamdex::{Fingerprint, shingles};
 
 use crate::error::Error;
 use crate::log::MAX_OPERATIONS;
 use crate::store::Store;
+use crate::write::document::Document;
 use crate::write::reply::Reply;
 use crate::write::request::Request;
 use crate::write::unless_near::inserted::Inserted;
@@ -32,15 +32,20 @@ impl<F: Fingerprint> Store<F> {
     /// ```
     ///
     /// # Errors
-    /// When the store has no names, or the pairs cannot be made as durable as the options of the store require.
+    /// When the store has no names, or has shingles; when the pairs cannot be made as durable as the options of the store require.
     pub fn insert_named(&self, named: &[(F, impl AsRef<[u8]>)]) -> Result<Range<u64>, Error> {
-        let names = self.checked_names(named)?;
-        let count = named.len() as u64;
-        let named = named.iter().map(|(fingerprint, _)| *fingerprint).zip(names).collect();
-        match self.commit(Request::Named(named))? {
-            Reply::Named(first) => Ok(first..first + count),
-            _ => Err(self.no_ids_left()),
-        }
+        self.insert_checked(self.named(named)?)
+    }
+
+    /// Inserts documents into a store with shingles, atomically: fingerprints with names, and the shingles of each, ascending
+    /// hashes of [`hamdex::shingles::BITS`] bits. The store assigns the ids, as [`Store::insert_named`] does. Returns
+    /// them.
+    ///
+    /// # Errors
+    /// When the store has no shingles, those of a document are not a set, or the documents cannot be made as durable as the
+    /// options of the store require.
+    pub fn insert_documents(&self, documents: &[(F, impl AsRef<[u8]>, &[u64])]) -> Result<Range<u64>, Error> {
+        self.insert_checked(self.documents(documents)?)
     }
 
     /// Inserts as [`Store::insert_all_unless_near`] in a store with names, which assigns the ids. The outcomes have
@@ -53,9 +58,19 @@ impl<F: Fingerprint> Store<F> {
         named: &[(F, impl AsRef<[u8]>)],
         distance: u32,
     ) -> Result<Vec<Inserted<F>>, Error> {
-        let names = self.checked_names(named)?;
-        let pairs: Vec<(F, u64)> = named.iter().map(|(fingerprint, _)| (*fingerprint, 0)).collect();
-        self.unless_near(&pairs, Some(&names), distance)
+        self.insert_checked_unless_near(self.named(named)?, distance)
+    }
+
+    /// Inserts as [`Store::insert_named_unless_near`] in a store with shingles.
+    ///
+    /// # Errors
+    /// As for [`Store::insert_documents`]; when a block that has to be read is damaged.
+    pub fn insert_documents_unless_near(
+        &self,
+        documents: &[(F, impl AsRef<[u8]>, &[u64])],
+        distance: u32,
+    ) -> Result<Vec<Inserted<F>>, Error> {
+        self.insert_checked_unless_near(self.documents(documents)?, distance)
     }
 
     /// Removes all pairs whose ids have one of these names. Returns their number. It reads all names and the whole
@@ -69,15 +84,49 @@ impl<F: Fingerprint> Store<F> {
         if ids.is_empty() { Ok(0) } else { self.remove_ids(&ids) }
     }
 
-    fn checked_names(&self, named: &[(F, impl AsRef<[u8]>)]) -> Result<Vec<Arc<[u8]>>, Error> {
+    fn insert_checked(&self, named: Vec<(F, Document)>) -> Result<Range<u64>, Error> {
+        let count = named.len() as u64;
+        match self.commit(Request::Named(named))? {
+            Reply::Named(first) => Ok(first..first + count),
+            _ => Err(self.no_ids_left()),
+        }
+    }
+
+    fn insert_checked_unless_near(
+        &self,
+        named: Vec<(F, Document)>,
+        distance: u32,
+    ) -> Result<Vec<Inserted<F>>, Error> {
+        let pairs: Vec<(F, u64)> = named.iter().map(|(fingerprint, _)| (*fingerprint, 0)).collect();
+        let names: Vec<Document> = named.into_iter().map(|(_, name)| name).collect();
+        self.unless_near(&pairs, Some(&names), distance)
+    }
+
+    fn named(&self, named: &[(F, impl AsRef<[u8]>)]) -> Result<Vec<(F, Document)>, Error> {
+        self.check_shingles(false)?;
+        let of_name = |(fingerprint, name): &(F, _)| (*fingerprint, Document::from(AsRef::as_ref(name)));
+        self.checked(named.iter().map(of_name).collect())
+    }
+
+    fn documents(&self, documents: &[(F, impl AsRef<[u8]>, &[u64])]) -> Result<Vec<(F, Document)>, Error> {
+        self.check_shingles(true)?;
+        let mut checked = Vec::with_capacity(documents.len());
+        for (number, (fingerprint, name, set)) in documents.iter().enumerate() {
+            let encoded = shingles::encode(set).ok_or(Error::InvalidShingles { document: number })?;
+            checked.push((*fingerprint, Document::with_shingles(name.as_ref(), &encoded)));
+        }
+        self.checked(checked)
+    }
+
+    /// Rejects a batch that does not fit the store, or is too large.
+    fn checked(&self, named: Vec<(F, Document)>) -> Result<Vec<(F, Document)>, Error> {
         self.check_names(true)?;
-        let names: Vec<Arc<[u8]>> = named.iter().map(|(_, name)| Arc::from(name.as_ref())).collect();
-        let of_name = |name: &Arc<[u8]>| 2 + name.len().div_ceil(NAME_BYTES_PER_OPERATION);
-        let count = names.iter().map(of_name).sum();
+        let of_name = |(_, name): &(F, Document)| 2 + name.len().div_ceil(NAME_BYTES_PER_OPERATION);
+        let count = named.iter().map(of_name).sum();
         if count > MAX_OPERATIONS {
             return Err(Error::BatchTooLarge { count, max: MAX_OPERATIONS });
         }
         self.check(std::iter::empty(), named.len())?;
-        Ok(names)
+        Ok(named)
     }
 }

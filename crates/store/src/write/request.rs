@@ -1,11 +1,10 @@
 //! The requests of writers.
 
-use std::sync::Arc;
-
 use hamdex::{Fingerprint, ReadError};
 
 use crate::view::View;
 use crate::write::batch::{Batch, Operation};
+use crate::write::document::Document;
 use crate::write::reply::Reply;
 use crate::write::unless_near::decide::UnlessNear;
 
@@ -14,7 +13,7 @@ pub(crate) enum Request<F> {
     /// Operations to apply in order.
     Batch(Vec<Operation<F>>),
     /// Fingerprints to insert with names, with ids that the store assigns.
-    Named(Vec<(F, Arc<[u8]>)>),
+    Named(Vec<(F, Document)>),
     /// Fingerprints of which all pairs are to be removed.
     RemoveFingerprints(Vec<F>),
     /// Pairs to insert in order, each unless a fingerprint is near to it.

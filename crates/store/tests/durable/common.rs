@@ -10,7 +10,7 @@ pub(crate) type Batch<F> = (u64, Vec<Operation<F>>);
 
 /// The kind of store that most tests use.
 pub(crate) const IDENTITY: Identity =
-    Identity { store: StoreId([0x5a; 16]), width: 64, has_ids: true, has_names: false };
+    Identity { store: StoreId([0x5a; 16]), width: 64, has_ids: true, has_names: false, has_shingles: false };
 
 /// A disk with the directories of a store.
 pub(crate) fn disk() -> SimulatedDisk {

@@ -17,8 +17,10 @@ use roaring::RoaringTreemap;
 use crate::common::Batch;
 
 pub(crate) const STORE: StoreId = StoreId([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
-const EXAMPLE: Identity = Identity { store: STORE, width: 64, has_ids: true, has_names: false };
-const WIDE: Identity = Identity { store: STORE, width: 128, has_ids: false, has_names: false };
+const EXAMPLE: Identity =
+    Identity { store: STORE, width: 64, has_ids: true, has_names: false, has_shingles: false };
+const WIDE: Identity =
+    Identity { store: STORE, width: 128, has_ids: false, has_names: false, has_shingles: false };
 
 pub(crate) fn golden(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
@@ -62,6 +64,7 @@ fn fresh<F: Fingerprint>(
         codec: Codec::Huffman,
         filter: FilterChoice::Auto,
         recipe: None,
+        shingles: None,
         sequence: first,
         first_log: log.number(),
         sealed: Some(log.sealed()),

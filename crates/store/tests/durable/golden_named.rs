@@ -1,24 +1,23 @@
 //! The golden store with names. See tests/golden/README.md.
 
-use std::sync::Arc;
-
 use hamdex::{Codec, FilterChoice};
 use hamdex_store::disk::{Disk, RealDisk};
-use hamdex_store::internals::Name;
 use hamdex_store::internals::log::{LogWriter, replay};
 use hamdex_store::internals::manifest::{Manifest, ManifestFile, Written, read};
+use hamdex_store::internals::{Document, Name};
 use hamdex_store::{Batch, Identity, Operation, StoreReader};
 
 use crate::golden::{STORE, compare, golden, is_blessing};
 
-const NAMED: Identity = Identity { store: STORE, width: 64, has_ids: true, has_names: true };
+const NAMED: Identity =
+    Identity { store: STORE, width: 64, has_ids: true, has_names: true, has_shingles: false };
 
 /// The sequence number of a batch, its operations, and the names of the ids that it inserts.
 type NamedBatch = (u64, Vec<Operation<u64>>, Vec<Name>);
 
 /// The operations and names of the golden store.
 fn named_batches() -> Vec<NamedBatch> {
-    let name = |id: u64, name: &str| (id, Arc::from(name.as_bytes()));
+    let name = |id: u64, name: &str| (id, Document::from(name.as_bytes()));
     let long = "https://example.org/a/name/of/more/units/than/one?ü";
     vec![
         (
@@ -50,6 +49,7 @@ fn named() -> (tempfile::TempDir, RealDisk) {
         codec: Codec::Huffman,
         filter: FilterChoice::Auto,
         recipe: None,
+        shingles: None,
         sequence: 11,
         first_log: log.number(),
         sealed: Some(log.sealed()),

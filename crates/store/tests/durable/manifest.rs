@@ -36,6 +36,7 @@ pub(crate) fn manifest(sequence: u64) -> Manifest {
         codec: Codec::Huffman,
         filter: FilterChoice::Auto,
         recipe: None,
+        shingles: None,
         sequence,
         first_log: 23,
         sealed: Some(Sealed { log: 23, bytes: 64 }),
@@ -63,17 +64,19 @@ prop_compose! {
 prop_compose! {
     fn manifests()(has_ids in any::<bool>(), has_names in any::<bool>())(
         has_ids in Just(has_ids || has_names), has_names in Just(has_names), next_id in any::<u64>(), store in any::<[u8; 16]>(), wide in any::<bool>(), distance in 0..=16_u32,
-        design in any::<prop::sample::Index>(), recipe in any::<Option<String>>(), (elias_fano, filter) in (any::<bool>(), 0..=65_u32), sequence in 0..1_u64 << 63,
+        design in any::<prop::sample::Index>(), [recipe, shingles] in any::<[Option<String>; 2]>(), (elias_fano, filter) in (any::<bool>(), 0..=65_u32), sequence in 0..1_u64 << 63,
         first_log in 1..=MAX_NUMBER, sealed in any::<Option<(u64, u64)>>(), written in any::<[u64; 4]>(),
         segments in vec((1..1_000_u64, segment(has_ids || has_names)), 0..5),
     ) -> Manifest {
         let mut last = 0;
+        let shingles = shingles.filter(|_| has_names);
+        let has_shingles = shingles.is_some();
         let segments: Vec<_> = segments.into_iter().map(|(gap, segment)| {
             last += gap;
             SegmentEntry { number: last, ..segment }
         }).collect();
         Manifest {
-            identity: Identity { store: StoreId(store), width: if wide { 128 } else { 64 }, has_ids, has_names },
+            identity: Identity { store: StoreId(store), width: if wide { 128 } else { 64 }, has_ids, has_names, has_shingles },
             distance,
             design: design.get(&Design::<u64>::names(distance)).clone(),
             codec: if elias_fano { Codec::EliasFano } else { Codec::Huffman },
@@ -83,6 +86,7 @@ prop_compose! {
                 bits => FilterChoice::Bits(bits),
             },
             recipe,
+            shingles,
             sequence,
             first_log,
             sealed: sealed.map(|(log, bytes)| Sealed { log: log.max(first_log), bytes }),

@@ -420,7 +420,7 @@ fn other_segment<F: Fingerprint>(options: fn() -> BuildOptions<F>) -> Edit {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         let options = options();
-        let (ids, names) = (options.has_ids(), options.has_names());
+        let (ids, names, shingles) = (options.has_ids(), options.has_names(), options.has_shingles());
         let mut builder = Builder::with_options(&path, options).unwrap();
         for number in 0..20 {
             let fingerprint = F::truncate(u128::from(number) << 50);
@@ -430,6 +430,9 @@ fn other_segment<F: Fingerprint>(options: fn() -> BuildOptions<F>) -> Edit {
             }
             if names {
                 builder.push_name(number, "a name").unwrap();
+            }
+            if shingles {
+                builder.push_shingles(number, &[number]).unwrap();
             }
         }
         builder.finish().unwrap();
@@ -471,6 +474,7 @@ fn segment_edits() -> Vec<(&'static str, bool, Edit)> {
         ("segment.ids", false, other_segment(BuildOptions::<u64>::new)),
         ("segment.names", false, other_segment(|| BuildOptions::<u64>::new().names(true))),
         ("segment.names", true, other_segment(ids)),
+        ("segment.shingles", false, other_segment(|| BuildOptions::<u64>::new().ids(true).shingles(true))),
         ("segment.next-id", true, change(|manifest| manifest.next_id = 19)),
     ]
 }

@@ -1,10 +1,13 @@
-//! Names of ids: durable, merged and removed with their pairs.
+//! Names of ids, and shingles of documents: durable, merged and removed with their pairs.
 
 use std::collections::{BTreeMap, HashSet};
+use std::ops::{ControlFlow, Range};
 
-use hamdex::VerifyOptions;
+use hamdex::{FingerprintSet, VerifyOptions};
 use hamdex_store::disk::{SimulatedDisk, Survival};
-use hamdex_store::{CreateOptions, Durability, Error, Operation, Snapshot, Store, StoreOptions, StoreReader};
+use hamdex_store::{
+    CreateOptions, Durability, Error, Inserted, Operation, Snapshot, Store, StoreOptions, StoreReader,
+};
 
 use crate::common::{Chance, seeds, shape, step, tiny};
 
@@ -35,7 +38,50 @@ fn found(snapshot: &Snapshot<u64>) -> Named {
         let name = snapshot.name(id).unwrap().unwrap_or_else(|| panic!("id {id} has no name"));
         (id, (fingerprint, name.to_vec()))
     };
-    pairs.map(named).collect()
+    let named: Named = pairs.map(named).collect();
+    if snapshot.describe().has_shingles {
+        let mut sets = BTreeMap::new();
+        for part in snapshot.shingle_parts().unwrap().unwrap() {
+            let flow = snapshot.visit_shingles(&part, &mut |id, set| {
+                assert_eq!(sets.insert(id.id, set.to_vec()), None, "id {} twice", id.id);
+                ControlFlow::Continue(())
+            });
+            assert!(flow.unwrap().is_continue());
+        }
+        let expected = named.iter().map(|(id, (_, name))| (*id, shingles_of(name)));
+        assert_eq!(sets, expected.collect());
+    }
+    named
+}
+
+/// The shingles of the document of a name.
+fn shingles_of(name: &[u8]) -> Vec<u64> {
+    let hash =
+        |run: &[u8]| run.iter().fold(7, |hash: u64, byte| hash.wrapping_mul(0x9e37_79b1) + u64::from(*byte));
+    let mut set: Vec<u64> = name.windows(5).map(|run| hash(run) % (1 << hamdex::shingles::BITS)).collect();
+    set.sort_unstable();
+    set.dedup();
+    set
+}
+
+/// Inserts named fingerprints, with shingles if the store has them.
+fn insert(store: &Store<u64>, named: &[(u64, Vec<u8>)]) -> Result<Range<u64>, Error> {
+    if !store.snapshot().describe().has_shingles {
+        return store.insert_named(named);
+    }
+    let sets: Vec<Vec<u64>> = named.iter().map(|(_, name)| shingles_of(name)).collect();
+    let documents = named.iter().zip(&sets).map(|((value, name), set)| (*value, name, &set[..]));
+    store.insert_documents(&documents.collect::<Vec<_>>())
+}
+
+/// As [`insert`], unless something is near.
+fn insert_unless_near(store: &Store<u64>, named: &[(u64, Vec<u8>)]) -> Result<Vec<Inserted<u64>>, Error> {
+    if !store.snapshot().describe().has_shingles {
+        return store.insert_named_unless_near(named, 1);
+    }
+    let sets: Vec<Vec<u64>> = named.iter().map(|(_, name)| shingles_of(name)).collect();
+    let documents = named.iter().zip(&sets).map(|((value, name), set)| (*value, name, &set[..]));
+    store.insert_documents_unless_near(&documents.collect::<Vec<_>>(), 1)
 }
 
 /// The history of a store until power was lost: see `crash`.
@@ -65,7 +111,7 @@ fn change(store: &Store<u64>, chance: &mut Chance, done: &mut Done) -> bool {
         }
         2 => {
             let named = batch(chance);
-            let Ok(outcomes) = store.insert_named_unless_near(&named, 1) else {
+            let Ok(outcomes) = insert_unless_near(store, &named) else {
                 // What it would have inserted is not known here; the next state of the model is the same, or more.
                 return false;
             };
@@ -85,7 +131,7 @@ fn change(store: &Store<u64>, chance: &mut Chance, done: &mut Done) -> bool {
         _ => {
             let named = batch(chance);
             let first = store.snapshot().pairs_in_order().map(|pair| pair.unwrap().1 + 1).max().unwrap_or(0);
-            match store.insert_named(&named) {
+            match insert(store, &named) {
                 Ok(ids) => {
                     assert!(ids.start >= first && ids.end - ids.start == named.len() as u64);
                     next.extend(ids.zip(named));
@@ -107,7 +153,9 @@ fn change(store: &Store<u64>, chance: &mut Chance, done: &mut Done) -> bool {
 fn work(disk: &SimulatedDisk, seed: u64, options: StoreOptions) -> Option<Done> {
     let mut chance = Chance(seed);
     let mut done = Done { states: vec![Named::default()], least: 0 };
-    let mut store = Store::<u64>::create_on(disk.clone(), &named_shape(), options).ok()?;
+    // Every other seed is of a store with shingles.
+    let shape = if seed % 2 == 1 { named_shape().shingles("runs of 5 bytes") } else { named_shape() };
+    let mut store = Store::<u64>::create_on(disk.clone(), &shape, options).ok()?;
     let is_sync = options == tiny().merges(false);
     for _ in 0..22 {
         let is_done = match chance.below(8) {
@@ -164,7 +212,7 @@ fn check(disk: &SimulatedDisk, done: &Done, what: &str) {
     assert!(!newest_is_unknown || is_more, "{what}: none of the {} allowed states", allowed.len());
     store.verify(&VerifyOptions::new().threads(1)).unwrap();
     // It goes on, and gives no id twice.
-    let ids = store.insert_named(&[(42, "one more")]).unwrap();
+    let ids = insert(&store, &[(42, b"one more".to_vec())]).unwrap();
     assert!(is.keys().all(|id| *id < ids.start), "{what}");
     store.compact().unwrap();
     let mut expected = is;
@@ -267,4 +315,13 @@ fn names_where_there_are_none_and_their_lack_are_refused() {
     assert!(matches!(plain.remove_names(&HashSet::new()), Err(Error::Names { .. })));
     assert!(!named.remove(7, 7).unwrap());
     assert_eq!(plain.snapshot().name(0).unwrap(), None);
+    let shingled = open(&named_shape().shingles("some"));
+    assert!(matches!(shingled.insert_named(&[(1, "a")]), Err(Error::Shingles { has_shingles: true, .. })));
+    assert!(matches!(
+        named.insert_documents(&[(1, "a", &[])]),
+        Err(Error::Shingles { has_shingles: false, .. })
+    ));
+    let wrong = shingled.insert_documents(&[(1, "a", &[1]), (2, "b", &[2, 2])]);
+    assert!(matches!(wrong, Err(Error::InvalidShingles { document: 1 })), "{wrong:?}");
+    assert_eq!(found(&shingled.snapshot()), Named::new());
 }

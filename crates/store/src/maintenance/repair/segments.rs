@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use hamdex::{Fingerprint, OpenOptions, ProgressCallback, VerifyOptions, salvage};
+use hamdex::{Fingerprint, OpenOptions, ProgressCallback, VerifyOptions, salvage, shingles};
 use hamdex_atomic_file::Pieces;
 use roaring::RoaringTreemap;
 
@@ -63,6 +63,12 @@ pub(super) fn repair_segment<F: Fingerprint>(
         let lost = file.lost_names;
         file.problems.push(format!(
             "the names of {lost} ids cannot be read; pairs with these ids are saved with the empty name"
+        ));
+    }
+    let lost = found.shingles.iter().filter(|shingles| shingles.is_none()).count();
+    if lost > 0 {
+        file.problems.push(format!(
+            "the shingles of {lost} documents cannot be read; they are saved without, and no text is similar to them"
         ));
     }
     outcome.files.push(file);
@@ -163,6 +169,8 @@ struct Readable<F> {
     pairs: Vec<Pair<F>>,
     /// Their ids, ascending, with their readable names; empty in a store without names.
     names: Vec<(u64, Option<Vec<u8>>)>,
+    /// The readable shingles of these ids, encoded; empty in a store without shingles.
+    shingles: Vec<Option<Vec<u8>>>,
     /// The number of readable removed pairs.
     gone: u64,
     /// The number of readable pairs of unknown place, which may have been removed.
@@ -171,7 +179,8 @@ struct Readable<F> {
 
 impl<F: Fingerprint> Readable<F> {
     fn of(index: &hamdex::Index<F>, removed: &RoaringTreemap) -> Self {
-        let mut found = Self { pairs: Vec::new(), names: Vec::new(), gone: 0, unplaced: 0 };
+        let mut found =
+            Self { pairs: Vec::new(), names: Vec::new(), shingles: Vec::new(), gone: 0, unplaced: 0 };
         salvage::for_each_readable(index, &mut |place, fingerprint, id| {
             if place.is_some_and(|place| removed.contains(place)) {
                 found.gone += 1;
@@ -184,6 +193,15 @@ impl<F: Fingerprint> Readable<F> {
             let names = index.names().ok().flatten();
             let name_of = |id| names.and_then(|names| names.get(id).ok().flatten()).map(<[u8]>::to_vec);
             found.names = ids_of(&found.pairs).into_iter().map(|id| (id, name_of(id))).collect();
+        }
+        if index.has_shingles() {
+            let stored = index.shingles().ok().flatten();
+            let mut set = Vec::new();
+            let mut shingles_of = |id| {
+                let encoded = stored?.encoded_of(id).ok().flatten()?;
+                shingles::decode(encoded, &mut set).then(|| encoded.to_vec())
+            };
+            found.shingles = found.names.iter().map(|(id, _)| shingles_of(*id)).collect();
         }
         found
     }
@@ -210,7 +228,11 @@ fn write<F: Fingerprint>(
     let path = disk.path(&name);
     let file = disk.create_new(&name).map_err(Error::io("create it", &path))?;
     let mut file = Pieces::new(file);
-    let names = found.names.iter().map(|(id, name)| Ok((*id, name.as_deref().unwrap_or_default())));
+    let nothing = shingles::encode(&[]).expect("the empty set ascends");
+    let names = found.names.iter().enumerate().map(|(number, (id, name))| {
+        let shingles = found.shingles.get(number).and_then(Option::as_deref).unwrap_or(&nothing);
+        Ok((*id, name.as_deref().unwrap_or_default(), shingles))
+    });
     let report = Arc::clone(report);
     let options = Schema::of(manifest).build_options()?.progress(move |progress| report(progress));
     write_index(options, found.pairs.iter().copied(), names, &mut file)?;

@@ -8,6 +8,7 @@ use crate::manifest::identity::Identity;
 use crate::memtable::Memtable;
 use crate::view::View;
 use crate::write::batch::{Batch, Operation, Pair};
+use crate::write::document::Document;
 use crate::write::reply::Reply;
 use crate::write::unless_near::inserted::{Inserted, Near};
 
@@ -16,7 +17,7 @@ pub(crate) struct UnlessNear<F> {
     pub(crate) identity: Identity,
     pub(crate) pairs: Vec<Pair<F>>,
     /// In a store with names, the names of the pairs, whose ids are meaningless then.
-    pub(crate) names: Option<Vec<Arc<[u8]>>>,
+    pub(crate) names: Option<Vec<Document>>,
     pub(crate) distance: u32,
     /// The nearest fingerprint to each pair in an earlier view.
     pub(crate) nearest: Vec<Option<Near<F>>>,
@@ -59,7 +60,7 @@ impl<F: Fingerprint> UnlessNear<F> {
             Decision::New(place) => Inserted::New { id: ids[place] },
             Decision::Near(near) => Inserted::Near(near),
             Decision::NearNew { found: Match { fingerprint, distance, .. }, place } => {
-                let name = self.names.as_ref().map(|names| Arc::clone(&names[numbers[place]]));
+                let name = self.names.as_ref().map(|names| Arc::from(names[numbers[place]].name()));
                 let id = self.identity.has_ids.then_some(ids[place]);
                 let (ids, names) = (id.into_iter().collect(), name.into_iter().collect());
                 Inserted::Near(Near { fingerprint, distance, ids, names })
@@ -120,7 +121,7 @@ impl<F: Fingerprint> UnlessNear<F> {
             effective.operations.extend(pairs.iter().map(|&(value, id)| Operation::Insert(value, id)));
             return Some(pairs.into_iter().map(|pair| pair.1).collect());
         };
-        let named = pairs.iter().zip(numbers).map(|(pair, &number)| (pair.0, Arc::clone(&names[number])));
+        let named = pairs.iter().zip(numbers).map(|(pair, &number)| (pair.0, names[number].clone()));
         let first = view.insert_named(&named.collect::<Vec<_>>(), effective)?;
         Some((first..).take(numbers.len()).collect())
     }

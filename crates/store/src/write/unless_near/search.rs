@@ -1,12 +1,11 @@
 //! The first half: a search on a snapshot.
 
-use std::sync::Arc;
-
 use hamdex::{BatchOptions, Fingerprint, Match};
 
 use crate::error::Error;
 use crate::store::Store;
 use crate::write::commit::Outcome;
+use crate::write::document::Document;
 use crate::write::reply::Reply;
 use crate::write::request::Request;
 use crate::write::unless_near::decide::UnlessNear;
@@ -63,7 +62,7 @@ impl<F: Fingerprint> Store<F> {
     pub(crate) fn unless_near(
         &self,
         pairs: &[(F, u64)],
-        names: Option<&[Arc<[u8]>]>,
+        names: Option<&[Document]>,
         distance: u32,
     ) -> Result<Vec<Inserted<F>>, Error> {
         for _ in 0..MAX_SEARCHES {
@@ -86,7 +85,7 @@ impl<F: Fingerprint> Store<F> {
     fn try_unless_near(
         &self,
         pairs: &[(F, u64)],
-        names: Option<&[Arc<[u8]>]>,
+        names: Option<&[Document]>,
         distance: u32,
         commit: impl FnOnce(&Self, Request<F>) -> Outcome<F>,
     ) -> Result<Option<Vec<Inserted<F>>>, Error> {

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::caseless;
 use crate::error::RecipeError;
 
-/// The folding of upper-case letters, before a text is cut into tokens or after it was cut into shingles.
+/// The folding of upper-case letters and of other differences in writing, before a text is cut into tokens or after it was cut into shingles.
 ///
-/// The mappings come from the standard library. Unicode does not change them for existing characters,
+/// The mappings to lower case come from the standard library. Unicode does not change them for existing characters,
 /// but a new version may add a lower-case partner to a letter that had none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -22,11 +23,24 @@ pub enum Case {
     LowerShingles,
     /// `simple`: one character for one, without context: Go's `bytes.ToLower`.
     Simple,
+    /// `caseless`: texts that people take for equal are equal. Compatible forms become one (Unicode's NFKC: composed
+    /// and decomposed accents, full-width letters, ligatures), letters are folded (the full folding, so `ß` is `ss`),
+    /// characters without a shape are dropped (soft hyphens, zero-width spaces), and apostrophes become `'`.
+    /// `docs/dedup.md` defines it.
+    Caseless,
 }
 
 impl Case {
     /// The names that [`FromStr`] accepts.
-    pub const NAMES: [&'static str; 4] = ["keep", "lower", "lower-shingles", "simple"];
+    pub const NAMES: [&'static str; 5] = ["keep", "lower", "lower-shingles", "simple", "caseless"];
+
+    /// The folding of texts that are compared by their shingles.
+    pub(crate) const OF_SHINGLES: Self = Self::Caseless;
+
+    /// Returns the versions of the tables that the folding depends on; none for those of the standard library.
+    pub(crate) fn tables(self) -> Option<String> {
+        (self == Self::Caseless).then(caseless::tables)
+    }
 
     /// Returns a shingle as it is hashed; `buffer` holds it if it differs from `shingle`.
     #[inline]
@@ -42,7 +56,7 @@ impl Case {
                 *buffer = shingle.to_lowercase();
                 buffer
             }
-            Self::Keep | Self::Lower | Self::Simple => shingle,
+            Self::Keep | Self::Lower | Self::Simple | Self::Caseless => shingle,
         }
     }
 
@@ -51,6 +65,7 @@ impl Case {
         buffer.clear();
         match self {
             Self::Keep | Self::LowerShingles => return text,
+            Self::Caseless => caseless::fold(text, buffer),
             _ if text.is_ascii() => {
                 buffer.push_str(text);
                 buffer.make_ascii_lowercase();
@@ -70,6 +85,7 @@ impl fmt::Display for Case {
             Self::Lower => "lower",
             Self::LowerShingles => "lower-shingles",
             Self::Simple => "simple",
+            Self::Caseless => "caseless",
         })
     }
 }
@@ -83,6 +99,7 @@ impl FromStr for Case {
             "lower" => Ok(Self::Lower),
             "lower-shingles" => Ok(Self::LowerShingles),
             "simple" => Ok(Self::Simple),
+            "caseless" => Ok(Self::Caseless),
             _ => Err(RecipeError::value("case", text, &Self::NAMES)),
         }
     }
@@ -102,6 +119,7 @@ mod tests {
         assert_eq!(fold(Case::Simple, "ABC"), "abc");
         assert_eq!(fold(Case::Simple, "\u{212a}"), "k");
         assert_eq!(fold(Case::LowerShingles, "ΌΣ İ A"), "ΌΣ İ A");
+        assert_eq!(fold(Case::Caseless, "ΌΣ İ A ß’"), "όσ i\u{307} a ss'");
         let mut shingle = |text: &str| Case::LowerShingles.fold_shingle(text, &mut buffer).to_owned();
         assert_eq!([shingle("ΌΣ"), shingle("ΌΣ İ"), shingle("A b")], ["ός", "ός i\u{307}", "a b"]);
     }

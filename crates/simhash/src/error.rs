@@ -52,14 +52,12 @@ pub enum RecipeError {
         /// The values that it accepts.
         known: String,
     },
-    /// The recipe pins other versions of the tokeniser's tables than this build has.
+    /// The recipe pins other versions of the tables of its parts than this build has.
     #[error(
-        "tokens={tokens} uses {have} in this build, the recipe needs {wanted}: \
+        "this build has the tables {have}, the recipe needs {wanted}: \
              make the fingerprints again with this build, or query with the build that made them"
     )]
     Tables {
-        /// The tokeniser.
-        tokens: String,
         /// Versions in the recipe.
         wanted: String,
         /// Versions in this build.
@@ -72,7 +70,9 @@ pub enum RecipeError {
         tokens: String,
     },
     /// The hash has fewer bits than the fingerprint.
-    #[error("hash={hash} has no form of {bits} bits; xxh3, murmur3, md5-head, md5-tail and blake2b have one")]
+    #[error(
+        "hash={hash} has no form of {bits} bits; xxh3, murmur3, md5-head, md5-tail, blake2b, times33 and python2 have one"
+    )]
     HashWidth {
         /// The hash.
         hash: String,

@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
+use crate::case::Case;
 use crate::error::RecipeError;
 use crate::recipe::Recipe;
 use crate::shingle::{Shingle, Tokens};
@@ -34,6 +35,11 @@ impl Extractor {
         match recipe.stop {
             Some(wanted) if given != Some(wanted) => {
                 Err(RecipeError::List { list: "stop words", wanted, given })
+            }
+            // Tokens are folded, so words of the list have to be.
+            Some(_) if recipe.case == Case::Caseless => {
+                let folded = stop.map(|list| Arc::new(list.folded(recipe.case)));
+                Ok(Self { recipe: recipe.clone(), stop: folded })
             }
             Some(_) => Ok(Self { recipe: recipe.clone(), stop }),
             None => Ok(Self { recipe: recipe.clone(), stop: None }),
@@ -67,10 +73,11 @@ impl Extractor {
     pub(crate) fn has_words(&self) -> bool {
         let recipe = &self.recipe;
         recipe.shingle == Shingle::Words(NonZeroUsize::MIN)
-            && recipe.case == Recipe::default().case
+            && recipe.case == Case::OF_SHINGLES
             && matches!(recipe.tokens, Tokeniser::Words | Tokeniser::WordsBigrams)
             && recipe.min_tokens <= 1
             && recipe.min_chars <= 1
+            && recipe.stem.is_none()
             && self.stop.is_none()
     }
 
@@ -110,7 +117,10 @@ impl Extractor {
         self.recipe.tokens.split(self.recipe.case.fold(text, folded), &mut |each: &str| {
             let long = min_chars <= 1 || each.chars().nth(min_chars - 1).is_some();
             if long && !self.stop.as_ref().is_some_and(|stop| stop.contains(each)) {
-                token(each);
+                match self.recipe.stem {
+                    Some(language) => token(&language.of(each)),
+                    None => token(each),
+                }
             }
         });
     }
@@ -136,6 +146,26 @@ mod tests {
         let recipe: Recipe = "default shingle=words:2 min-chars=2".parse().unwrap();
         let recipe = recipe.with_stop_words(&stop);
         assert_eq!(extract(&recipe, Some(stop), "The cat ate a mouse, the 鼠"), ["cat ate", "ate mouse"]);
+    }
+
+    #[test]
+    fn words_of_a_list_are_folded_as_tokens_are() {
+        let stop = Arc::new(StopWords::read("Daß\ndon’t\n".as_bytes()).unwrap());
+        for (recipe, left) in [("default min-tokens=1", ""), ("default-1 min-tokens=1", "daß don't ")] {
+            let recipe = recipe.parse::<Recipe>().unwrap().with_stop_words(&stop);
+            let words = extract(&recipe, Some(stop.clone()), "DASS daß don't").join(" ");
+            assert_eq!(words, if left.is_empty() { "" } else { "dass daß don't" }, "{recipe}");
+        }
+    }
+
+    #[test]
+    fn tokens_are_cut_to_their_stems_after_stop_words_are_dropped() {
+        let stop = Arc::new(StopWords::read("fishing\n".as_bytes()).unwrap());
+        let recipe = "default stem=english".parse::<Recipe>().unwrap().with_stop_words(&stop);
+        assert_eq!(
+            extract(&recipe, Some(stop), "Fishing, he FISHED for fishes"),
+            ["he", "fish", "for", "fish"]
+        );
     }
 
     #[test]

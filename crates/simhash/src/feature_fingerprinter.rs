@@ -56,10 +56,16 @@ impl<F: Fingerprint> FeatureFingerprinter<F> {
     /// Returns the fingerprint of features and their weights, summed in this order. Weights should be
     /// finite; with others the bits are those of IEEE arithmetic.
     pub fn weighted<B: AsRef<[u8]>>(&self, features: impl IntoIterator<Item = (B, f64)>) -> Outcome<F> {
+        let hash = |feature: B| self.recipe.hash.of(feature.as_ref());
+        self.weighted_hashes(features.into_iter().map(|(feature, weight)| (hash(feature), weight)))
+    }
+
+    /// As [`Self::weighted`] of hashes; the recipe's hash is not used.
+    pub fn weighted_hashes(&self, hashes: impl IntoIterator<Item = (F, f64)>) -> Outcome<F> {
         let mut tally = WeightedTally::new();
         let mut count = 0;
-        for (feature, weight) in features {
-            tally.add(self.recipe.hash.of(feature.as_ref()), weight);
+        for (hash, weight) in hashes {
+            tally.add(hash, weight);
             count += 1;
         }
         self.outcome(count, || tally.fingerprint(self.recipe.tie))

@@ -1,5 +1,9 @@
 //! The outcome of fingerprinting a text.
 
+use hamdex_fingerprint::Fingerprint;
+
+use crate::resemblance::Shingles;
+
 /// The outcome of fingerprinting a text.
 ///
 /// A fingerprint of few features is unreliable: one changed word changes many of its bits, and in some
@@ -44,6 +48,16 @@ impl<F: Copy> Outcome<F> {
             Self::Fingerprint(fingerprint) => Some(fingerprint),
             Self::TooShort { fingerprint, .. } => fingerprint,
         }
+    }
+
+    /// Returns the fingerprint of a text that is stored with its shingles, reliable or not; zero for a text without
+    /// features, such as `?!`, and `None` for a blank one, which is near no other.
+    #[must_use]
+    pub fn value_of_text(self, shingles: &Shingles) -> Option<F>
+    where
+        F: Fingerprint,
+    {
+        (!shingles.hashes().is_empty()).then(|| self.value().unwrap_or(F::ZERO))
     }
 
     /// Returns whether the text was too short.

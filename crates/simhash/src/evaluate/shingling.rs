@@ -4,11 +4,8 @@
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 
-use crate::evaluate::truth::{Levels, Score, Truth};
+use crate::evaluate::truth::{Levels, STEP_PERCENT, Score, Truth, percents};
 use crate::resemblance::Shingler;
-
-/// Resemblance is scored in steps of this many hundredths.
-const STEP: u32 = 5;
 
 /// The score of w-shingling when pairs of at least a resemblance are reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +29,7 @@ pub fn by_resemblance<T: AsRef<str>>(texts: &[T], truth: &Truth, width: NonZeroU
     let mut sizes: Vec<u32> = Vec::with_capacity(texts.len());
     let mut shared: Vec<u32> = vec![0; texts.len()];
     let mut met: Vec<u32> = Vec::new();
-    let mut levels = Levels::new(truth, (100 / STEP) as usize);
+    let mut levels = Levels::new(truth, percents().count());
 
     for (document, text) in (0..).zip(texts) {
         let shingles = shingler.shingles(text.as_ref());
@@ -51,14 +48,13 @@ pub fn by_resemblance<T: AsRef<str>>(texts: &[T], truth: &Truth, width: NonZeroU
             let both = std::mem::take(&mut shared[other as usize]);
             let either = sizes[other as usize] + shingles.len() as u32 - both;
             let percent = (u64::from(both) * 100 / u64::from(either)) as u32;
-            if percent >= STEP {
-                levels.report(((100 - percent).div_ceil(STEP)) as usize, other, document);
+            if percent >= STEP_PERCENT {
+                levels.report(((100 - percent).div_ceil(STEP_PERCENT)) as usize, other, document);
             }
         }
         sizes.push(shingles.len() as u32);
     }
-    let thresholds = (1..=100 / STEP).rev().map(|steps| steps * STEP);
-    thresholds
+    percents()
         .zip(levels.scores())
         .map(|(resemblance_percent, score)| ByResemblance { resemblance_percent, score })
         .collect()

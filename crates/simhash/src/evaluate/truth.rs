@@ -86,6 +86,14 @@ impl Score {
     }
 }
 
+/// Shares are scored in steps of this many hundredths.
+pub(super) const STEP_PERCENT: u32 = 5;
+
+/// Returns the thresholds of shares, in hundredths: 100, 95, and so on.
+pub(super) fn percents() -> impl Iterator<Item = u32> {
+    (1..=100 / STEP_PERCENT).rev().map(|steps| steps * STEP_PERCENT)
+}
+
 /// Counts reported pairs by level: by distance, or by resemblance in steps.
 #[derive(Debug)]
 pub(super) struct Levels<'t> {

@@ -3,6 +3,8 @@
 mod digest;
 mod fnv1;
 mod lookup3;
+mod python2;
+mod times33;
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,7 +19,7 @@ pub(crate) use digest::content_digest;
 /// The hash of a feature, with as many bits as the fingerprint.
 ///
 /// As text: `xxh3:SEED`, `murmur3:SEED` (seeds in decimal; `xxh3` alone means seed 0), `md5-head`,
-/// `md5-tail`, `blake2b`, `fnv1`, `lookup3`.
+/// `md5-tail`, `blake2b`, `fnv1`, `lookup3`, `times33:START` (`times33` alone starts from 5381), `python2`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Hash {
@@ -41,20 +43,41 @@ pub enum Hash {
     Fnv1,
     /// Bob Jenkins' lookup3 `hashlittle2`, both seeds 0, `c << 32 | b`: yanyiwu. 64 bits only.
     Lookup3,
+    /// Bernstein's hash, x = 33·x + byte, modulo 2 to the number of bits. Short features leave the high bits alone.
+    Times33 {
+        /// The first x: 5381 or 0 in most programs.
+        start: u64,
+    },
+    /// The hash of strings of Python 2, modulo 2 to the number of bits: x = 128 times the first character, then x =
+    /// 1000003·x xor each character, at last xor the number of characters; 0 for none.
+    Python2,
 }
 
 impl Hash {
     /// The names that [`FromStr`] accepts.
-    pub const NAMES: [&'static str; 7] =
-        ["xxh3[:SEED]", "murmur3[:SEED]", "md5-head", "md5-tail", "blake2b", "fnv1", "lookup3"];
+    pub const NAMES: [&'static str; 9] = [
+        "xxh3[:SEED]",
+        "murmur3[:SEED]",
+        "md5-head",
+        "md5-tail",
+        "blake2b",
+        "fnv1",
+        "lookup3",
+        "times33[:START]",
+        "python2",
+    ];
 
     /// Returns whether this hash has a form for fingerprints of `bits` bits.
     pub(crate) fn has_width(self, bits: u32) -> bool {
         match self {
             Self::Fnv1 | Self::Lookup3 => bits == 64,
-            Self::Xxh3 { .. } | Self::Murmur3 { .. } | Self::Md5Head | Self::Md5Tail | Self::Blake2b => {
-                bits == 64 || bits == 128
-            }
+            Self::Xxh3 { .. }
+            | Self::Murmur3 { .. }
+            | Self::Md5Head
+            | Self::Md5Tail
+            | Self::Blake2b
+            | Self::Times33 { .. }
+            | Self::Python2 => bits == 64 || bits == 128,
         }
     }
 
@@ -80,6 +103,8 @@ impl Hash {
             Self::Blake2b => digest::blake2b_128(feature),
             Self::Fnv1 => u128::from(fnv1::fnv1_64(feature)),
             Self::Lookup3 => u128::from(lookup3::hashlittle2(feature)),
+            Self::Times33 { start } => times33::times33(feature, start),
+            Self::Python2 => python2::python2(feature),
         })
     }
 }
@@ -94,6 +119,8 @@ impl fmt::Display for Hash {
             Self::Blake2b => f.write_str("blake2b"),
             Self::Fnv1 => f.write_str("fnv1"),
             Self::Lookup3 => f.write_str("lookup3"),
+            Self::Times33 { start } => write!(f, "times33:{start}"),
+            Self::Python2 => f.write_str("python2"),
         }
     }
 }
@@ -112,6 +139,9 @@ impl FromStr for Hash {
             ("blake2b", None) => Self::Blake2b,
             ("fnv1", None) => Self::Fnv1,
             ("lookup3", None) => Self::Lookup3,
+            ("times33", None) => Self::Times33 { start: times33::START },
+            ("times33", Some(start)) => Self::Times33 { start: start.parse().map_err(|_| unknown())? },
+            ("python2", None) => Self::Python2,
             _ => return Err(unknown()),
         })
     }
@@ -155,12 +185,24 @@ mod tests {
             Hash::Blake2b,
             Hash::Fnv1,
             Hash::Lookup3,
+            Hash::Times33 { start: 0 },
+            Hash::Python2,
         ];
         assert_eq!(all.len(), Hash::NAMES.len());
         for hash in all {
             assert_eq!(hash.to_string().parse(), Ok(hash));
         }
-        for wrong in ["", "xxh3:", "xxh3:-1", "xxh3:x", "md5", "fnv1:0", "murmur3:4294967296"] {
+        for wrong in [
+            "",
+            "xxh3:",
+            "xxh3:-1",
+            "xxh3:x",
+            "md5",
+            "fnv1:0",
+            "times33:-1",
+            "python2:0",
+            "murmur3:4294967296",
+        ] {
             assert!(wrong.parse::<Hash>().is_err(), "{wrong:?}");
         }
     }

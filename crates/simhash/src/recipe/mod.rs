@@ -10,8 +10,9 @@ use crate::case::Case;
 use crate::error::RecipeError;
 use crate::hash::Hash;
 use crate::shingle::Shingle;
+use crate::stem::Stem;
 use crate::tokenise::Tokeniser;
-use crate::word_lists::{IdfDictionary, ListDigest, StopWords};
+use crate::word_lists::{IdfDictionary, ListDigest, StopWords, Unknown};
 
 /// A recipe: all choices that decide the fingerprint of a text.
 ///
@@ -25,16 +26,17 @@ use crate::word_lists::{IdfDictionary, ListDigest, StopWords};
 /// | key | values | meaning |
 /// |---|---|---|
 /// | `width` | `64`, `128` | bits of the fingerprint |
-/// | `case` | `keep`, `lower`, `lower-shingles`, `simple` | [`Case`] |
-/// | `tokens` | `words`, `words+bigrams`, `words+jieba`, `jieba`, `py-words`, `py-joined`, `mfonda`, `trafilatura`, `whole`, `given` | [`Tokeniser`] |
-/// | `tables` | as [`Tokeniser::tables`] prints them | versions of the tokeniser's tables; must be this build's |
+/// | `case` | `keep`, `lower`, `lower-shingles`, `simple`, `caseless` | [`Case`] |
+/// | `tokens` | `words`, `words+bigrams`, `words+jieba`, `jieba`, `py-words`, `py-joined`, `mfonda`, `trafilatura`, `white-space`, `whole`, `given` | [`Tokeniser`] |
+/// | `tables` | as [`Recipe::tables`] prints them | versions of the tables of tokeniser, case and stems; must be this build's |
 /// | `min-chars` | a number | tokens of fewer characters are dropped |
 /// | `stop` | `none`, a digest | tokens on this list are dropped |
+/// | `stem` | `none`, a language | tokens are cut to their stems, after those of the list were dropped: [`Stem`] |
 /// | `min-tokens` | a number | a text of fewer tokens has no features |
 /// | `shingle` | `words:N`, `chars:N` | [`Shingle`] |
 /// | `weight` | `count`, `once`, `log`, `idf:DIGEST:median`, `idf:DIGEST:mean` | [`Weight`] |
 /// | `top` | `all`, a number | how many features vote, the heaviest first: [`Top`] |
-/// | `hash` | `xxh3:SEED`, `murmur3:SEED`, `md5-head`, `md5-tail`, `blake2b`, `fnv1`, `lookup3` | [`Hash`](enum@Hash) |
+/// | `hash` | `xxh3:SEED`, `murmur3:SEED`, `md5-head`, `md5-tail`, `blake2b`, `fnv1`, `lookup3`, `times33:START`, `python2` | [`Hash`](enum@Hash) |
 /// | `tie` | `0`, `1` | a bit with as much weight for it as against it: [`Tie`] |
 /// | `empty` | `none`, `tie`, `feature` | the fingerprint of a text without features: [`Empty`] |
 /// | `min-features` | a number | a text with fewer voting features is reported as too short |
@@ -61,6 +63,8 @@ pub struct Recipe {
     pub min_chars: usize,
     /// The list of tokens to drop.
     pub stop: Option<ListDigest>,
+    /// The language whose stems replace tokens.
+    pub stem: Option<Stem>,
     /// A text with fewer tokens (without those dropped) counts as one without features.
     pub min_tokens: usize,
     /// The shingles that are features.
@@ -80,10 +84,36 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// Returns this recipe with tf·idf weights from `dictionary`; unknown words have the weight of its median word.
+    /// Returns the versions of all tables that this recipe uses, in this build; `none` if nothing of it can change.
     #[must_use]
-    pub fn with_idf(self, dictionary: &IdfDictionary) -> Self {
-        let unknown = crate::word_lists::Unknown::Median;
+    pub fn tables(&self) -> String {
+        let tokens = Some(self.tokens.tables()).filter(|tables| tables != "none");
+        let stem = self.stem.map(|_| Stem::TABLES.to_owned());
+        let all: Vec<String> = [tokens, self.case.tables(), stem].into_iter().flatten().collect();
+        if all.is_empty() { "none".to_owned() } else { all.join(",") }
+    }
+
+    /// Returns the name of this recipe, whatever its width; `None` if it is a variant of a named one.
+    #[must_use]
+    pub fn name(&self) -> Option<&'static str> {
+        Self::NAMES
+            .into_iter()
+            .find(|name| Self::named(name).is_some_and(|named| Self { width: self.width, ..named } == *self))
+    }
+
+    /// Returns whether words are cut as in the default recipe, but from texts that are folded as in its first version,
+    /// `default-1`: other apostrophes and accents in other forms make other words.
+    #[must_use]
+    pub fn is_superseded(&self) -> bool {
+        let cuts_words =
+            matches!(self.tokens, Tokeniser::Words | Tokeniser::WordsBigrams | Tokeniser::WordsJieba);
+        cuts_words && self.case == Case::Simple
+    }
+
+    /// Returns this recipe with tf·idf weights from `dictionary`; words that it lacks have the weight that `unknown`
+    /// says.
+    #[must_use]
+    pub fn with_idf(self, dictionary: &IdfDictionary, unknown: Unknown) -> Self {
         Self { weight: Weight::Idf { dictionary: dictionary.digest(), unknown }, ..self }
     }
 

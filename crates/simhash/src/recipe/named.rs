@@ -14,10 +14,11 @@ impl Default for Recipe {
     fn default() -> Self {
         Self {
             width: Width::Bits64,
-            case: Case::Simple,
+            case: Case::Caseless,
             tokens: Tokeniser::WordsBigrams,
             min_chars: 0,
             stop: None,
+            stem: None,
             min_tokens: 0,
             shingle: Shingle::Words(NonZeroUsize::MIN),
             weight: Weight::Log,
@@ -32,8 +33,9 @@ impl Default for Recipe {
 
 impl Recipe {
     /// The names of all named recipes.
-    pub const NAMES: [&'static str; 8] = [
+    pub const NAMES: [&'static str; 10] = [
         "default",
+        "default-1",
         "simhash-py",
         "seomoz",
         "text-dedup",
@@ -41,6 +43,7 @@ impl Recipe {
         "mfonda",
         "yanyiwu",
         "trafilatura",
+        "python2-hash",
     ];
 
     /// Returns the recipe of this name.
@@ -48,6 +51,7 @@ impl Recipe {
     /// | name | fingerprints of |
     /// |---|---|
     /// | `default` | this library, for web text in any language; see the [crate documentation](crate#the-default-recipe) |
+    /// | `default-1` | the same as it was first: case is folded, and nothing else is |
     /// | `simhash-py` | PyPI `simhash` 2.1.2 |
     /// | `seomoz` | seomoz simhash-cpp, simhash-py and simhash-pybind: of given features |
     /// | `text-dedup` | text-dedup's simhash with its defaults, as its main branch has had it since 2025 and no release has it: shingles of three words, seed 42 |
@@ -55,8 +59,9 @@ impl Recipe {
     /// | `mfonda` | mfonda/simhash (Go) |
     /// | `yanyiwu` | yanyiwu/simhash (C++): of given terms and weights; see [`Recipe::yanyiwu_for_text`] |
     /// | `trafilatura` | the content fingerprint of PyPI `trafilatura` 2.3.1 (which it prints without leading zeros) |
+    /// | `python2-hash` | a widely copied Python example, with the hash of strings of Python 2 |
     ///
-    /// All but `default` give the bits that the library gives for every text that has a feature at all, however short
+    /// All but `default` and `default-1` give the bits that the library gives for every text that has a feature at all, however short
     /// (`min-features=0`), so that short texts have the same bits too. A text without features has the library's value ([`Outcome::value`](crate::Outcome::value)) and is reported as too short.
     ///
     /// **Characters that a Python does not know.** What is a letter, and what its lower case is, comes from the Unicode
@@ -78,6 +83,7 @@ impl Recipe {
         };
         Some(match name {
             "default" => Self::default(),
+            "default-1" => Self { case: Case::Simple, ..Self::default() },
             "simhash-py" => Self {
                 shingle: Shingle::Chars(nonzero(4)),
                 empty: Empty::Feature,
@@ -101,6 +107,9 @@ impl Recipe {
             "yanyiwu" => compatible(Case::Keep, Tokeniser::Given, Hash::Lookup3),
             "trafilatura" => {
                 Self { tie: Tie::One, ..compatible(Case::Keep, Tokeniser::Trafilatura, Hash::Blake2b) }
+            }
+            "python2-hash" => {
+                Self { tie: Tie::One, ..compatible(Case::Keep, Tokeniser::WhiteSpace, Hash::Python2) }
             }
             _ => return None,
         })

@@ -11,13 +11,14 @@ impl Recipe {
     pub const FORM: &'static str = "hamdex-simhash/1";
 
     /// The keys, in the order in which they are written.
-    pub const KEYS: [&'static str; 14] = [
+    pub const KEYS: [&'static str; 15] = [
         "width",
         "case",
         "tokens",
         "tables",
         "min-chars",
         "stop",
+        "stem",
         "min-tokens",
         "shingle",
         "weight",
@@ -28,14 +29,20 @@ impl Recipe {
         "min-features",
     ];
 
+    /// Returns whether the full form may leave a key out: the first recipes lacked it, and their texts stay.
+    fn is_optional(key: &str) -> bool {
+        key == "stem"
+    }
+
     fn get(&self, key: &str) -> String {
         match key {
             "width" => self.width.to_string(),
             "case" => self.case.to_string(),
             "tokens" => self.tokens.to_string(),
-            "tables" => self.tokens.tables(),
+            "tables" => self.tables(),
             "min-chars" => self.min_chars.to_string(),
             "stop" => self.stop.map_or("none".to_owned(), |digest| digest.to_string()),
+            "stem" => self.stem.map_or("none".to_owned(), |language| language.to_string()),
             "min-tokens" => self.min_tokens.to_string(),
             "shingle" => self.shingle.to_string(),
             "weight" => self.weight.to_string(),
@@ -61,6 +68,8 @@ impl Recipe {
                 let known = ["none", "a digest (32 hexadecimal digits)"];
                 self.stop = Some(value.parse().map_err(|_| RecipeError::value(key, value, &known))?);
             }
+            "stem" if value == "none" => self.stem = None,
+            "stem" => self.stem = Some(value.parse()?),
             "min-tokens" => self.min_tokens = number()?,
             "shingle" => self.shingle = value.parse()?,
             "weight" => self.weight = value.parse()?,
@@ -78,7 +87,10 @@ impl Recipe {
 impl fmt::Display for Recipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(Self::FORM)?;
-        Self::KEYS.iter().try_for_each(|key| write!(f, " {key}={}", self.get(key)))
+        let written = Self::KEYS.iter().map(|key| (key, self.get(key)));
+        written
+            .filter(|(key, value)| !(Self::is_optional(key) && value == "none"))
+            .try_for_each(|(key, value)| write!(f, " {key}={value}"))
     }
 }
 
@@ -116,13 +128,14 @@ impl FromStr for Recipe {
             }
         }
 
-        let missing: Vec<&str> = (0..seen.len()).filter(|&i| !seen[i]).map(|i| Self::KEYS[i]).collect();
+        let missing = (0..seen.len()).filter(|&i| !seen[i]).map(|i| Self::KEYS[i]);
+        let missing: Vec<&str> = missing.filter(|key| !Self::is_optional(key)).collect();
         if full && !missing.is_empty() {
             return Err(RecipeError::Missing { keys: missing.join(", ") });
         }
-        let have = recipe.tokens.tables();
+        let have = recipe.tables();
         if let Some(wanted) = tables.filter(|wanted| *wanted != have) {
-            return Err(RecipeError::Tables { tokens: recipe.tokens.to_string(), wanted, have });
+            return Err(RecipeError::Tables { wanted, have });
         }
         recipe.check()?;
         Ok(recipe)
@@ -156,6 +169,10 @@ mod tests {
             "tokens=py-joined",
             "min-chars=2",
             &format!("stop={digest}"),
+            "stem=english",
+            "tokens=white-space",
+            "case=caseless",
+            "hash=times33:0",
             "min-tokens=5",
             "shingle=chars:9",
             "weight=once",
@@ -173,6 +190,37 @@ mod tests {
             assert_ne!(recipe, "seomoz".parse().unwrap(), "{choice}");
             assert_eq!(recipe.to_string().parse(), Ok(recipe));
         }
+    }
+
+    #[test]
+    fn texts_of_the_first_recipes_are_read_and_written_as_they_were() {
+        let first = "hamdex-simhash/1 width=64 case=simple tokens=words+bigrams tables=uax29-17.0.0,scripts-18.0.0 \
+                     min-chars=0 stop=none min-tokens=0 shingle=words:1 weight=log top=all hash=xxh3:0 tie=0 \
+                     empty=none min-features=16";
+        let recipe: Recipe = first.parse().unwrap();
+        assert_eq!(recipe.to_string(), first);
+        assert_eq!((recipe.name(), recipe.is_superseded()), (Some("default-1"), true));
+    }
+
+    #[test]
+    fn names_are_those_of_any_width() {
+        for name in Recipe::NAMES {
+            assert_eq!(Recipe::named(name).unwrap().name(), Some(name));
+        }
+        let wide: Recipe = "default width=128".parse().unwrap();
+        assert_eq!((wide.name(), wide.is_superseded()), (Some("default"), false));
+        let other: Recipe = "default-1 weight=once".parse().unwrap();
+        assert_eq!((other.name(), other.is_superseded()), (None, true));
+        assert!(!Recipe::named("mfonda").unwrap().is_superseded());
+    }
+
+    #[test]
+    fn the_tables_of_all_parts_are_pinned() {
+        let tables = |text: &str| text.parse::<Recipe>().unwrap().tables();
+        assert_eq!(tables("mfonda"), "none");
+        assert_eq!(tables("default-1 stem=english"), "uax29-17.0.0,scripts-18.0.0,rust-stemmers-1.2.0");
+        assert_eq!(tables("mfonda case=caseless"), "nfkc-18.0.0,unicase-2.10.0");
+        assert!(matches!(error("default tables=uax29-17.0.0,scripts-18.0.0"), RecipeError::Tables { .. }));
     }
 
     #[test]

@@ -46,6 +46,8 @@ pub enum Tokeniser {
     /// `trafilatura`: tokens between white space, ASCII punctuation stripped at both ends, letters and
     /// digits only; the long ones, if there are enough of them.
     Trafilatura,
+    /// `white-space`: the text between white space, as Python's `str.split` cuts it; punctuation stays.
+    WhiteSpace,
     /// `whole`: the whole text is one token, for shingles of characters of the unchanged text.
     Whole,
     /// `given`: none; the features come from the caller.
@@ -54,7 +56,7 @@ pub enum Tokeniser {
 
 impl Tokeniser {
     /// All tokenisers, in the order of [`Self::NAMES`].
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Words,
         Self::WordsBigrams,
         Self::WordsJieba,
@@ -63,12 +65,13 @@ impl Tokeniser {
         Self::PyJoined,
         Self::Mfonda,
         Self::Trafilatura,
+        Self::WhiteSpace,
         Self::Whole,
         Self::Given,
     ];
 
     /// The names that [`FromStr`] accepts.
-    pub const NAMES: [&'static str; 10] = [
+    pub const NAMES: [&'static str; 11] = [
         "words",
         "words+bigrams",
         "words+jieba",
@@ -77,6 +80,7 @@ impl Tokeniser {
         "py-joined",
         "mfonda",
         "trafilatura",
+        "white-space",
         "whole",
         "given",
     ];
@@ -103,7 +107,7 @@ impl Tokeniser {
             }
             Self::Jieba => format!("{},{JIEBA}", categories()),
             Self::PyWords | Self::PyJoined | Self::Trafilatura => categories(),
-            Self::Mfonda | Self::Whole | Self::Given => "none".to_owned(),
+            Self::Mfonda | Self::WhiteSpace | Self::Whole | Self::Given => "none".to_owned(),
         }
     }
 
@@ -134,6 +138,7 @@ impl Tokeniser {
             Self::PyWords | Self::PyJoined => python::words(text).for_each(token),
             Self::Mfonda => mfonda::words(text).for_each(token),
             Self::Trafilatura => trafilatura::sample(text).into_iter().for_each(token),
+            Self::WhiteSpace => python::pieces(text).for_each(token),
             Self::Whole if text.is_empty() => {}
             Self::Whole => token(text),
             Self::Given => {}
@@ -211,6 +216,12 @@ mod tests {
     fn scripts_without_spaces_come_apart_into_characters() {
         assert_eq!(tokens(Tokeniser::Words, "我们 ok"), ["我", "们", "ok"]);
         assert_eq!(tokens(Tokeniser::Words, "ภาษา").concat(), "ภาษา");
+    }
+
+    #[test]
+    fn white_space_alone_separates() {
+        assert_eq!(tokens(Tokeniser::WhiteSpace, " a,\tb.c \u{3000}d\u{1c}e\n"), ["a,", "b.c", "d", "e"]);
+        assert_eq!(tokens(Tokeniser::WhiteSpace, " "), [""; 0]);
     }
 
     #[test]

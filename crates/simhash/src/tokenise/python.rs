@@ -28,6 +28,11 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c| !(is_alphanumeric(c) || c == '_')).filter(|word| !word.is_empty())
 }
 
+/// The pieces between white space: `str.split`.
+pub(super) fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    text.split(is_space).filter(|piece| !piece.is_empty())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

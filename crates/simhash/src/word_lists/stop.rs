@@ -3,10 +3,12 @@
 use std::collections::{BTreeSet, HashSet};
 use std::io::BufRead;
 
+use crate::case::Case;
 use crate::hash::content_digest;
 use crate::word_lists::{ListDigest, ListError};
 
-/// A list of tokens to drop. They are compared, as they are, with tokens after case folding.
+/// A list of tokens to drop. They are compared with tokens after case folding: as they are, or folded likewise if the
+/// recipe has [`Case::Caseless`].
 ///
 /// ```
 /// use hamdex_simhash::word_lists::StopWords;
@@ -42,6 +44,13 @@ impl StopWords {
     #[must_use]
     pub fn contains(&self, token: &str) -> bool {
         self.words.contains(token)
+    }
+
+    /// Returns the list with its words folded, under the digest of this one.
+    pub(crate) fn folded(&self, case: Case) -> Self {
+        let mut buffer = String::new();
+        let words = self.words.iter().map(|word| Box::from(case.fold(word, &mut buffer))).collect();
+        Self { words, digest: self.digest }
     }
 
     /// Returns the digest that pins this list in a recipe.

@@ -1,6 +1,8 @@
 //! Fingerprints of other libraries, bit for bit: vectors of their own test suites, or of running them.
 
-use hamdex_simhash::{FeatureFingerprinter, Fingerprinter, Hash, Outcome, Recipe, Scratch};
+use hamdex_simhash::{
+    FeatureFingerprinter, Fingerprinter, Hash, Outcome, Recipe, Scratch, Tie, WeightedTally,
+};
 
 const FOX: &str = "The quick brown fox jumps over the lazy dog";
 
@@ -108,7 +110,7 @@ fn text_dedup_0_4_0_on_text() {
 fn compatible_recipes_give_a_fingerprint_to_every_text_with_a_feature() {
     for recipe in Recipe::NAMES {
         let needed = recipe.parse::<Recipe>().unwrap().min_features;
-        assert_eq!(needed, if recipe == "default" { 16 } else { 0 }, "{recipe}");
+        assert_eq!(needed, if recipe.starts_with("default") { 16 } else { 0 }, "{recipe}");
     }
     for recipe in ["simhash-py", "text-dedup-0.4.0", "mfonda", "trafilatura"] {
         assert!(of_text(recipe, "hello").reliable().is_some(), "{recipe}");
@@ -163,6 +165,53 @@ fn yanyiwu_on_text_takes_the_heaviest_words() {
     let expected = of_features("yanyiwu").weighted([("Internet", 12.0), ("清华大学", 9.0)]);
     assert_eq!(outcome, expected);
     assert_eq!(outcome, Outcome::Fingerprint(expected.value().unwrap()));
+}
+
+#[test]
+fn python2_hash_on_text() {
+    let wide = Fingerprinter::<u128>::new(&"python2-hash width=128".parse().unwrap()).unwrap();
+    for (text, fingerprint) in [
+        ("This is a test string for testing", 0x20302202_800d8e90e45cc488u128),
+        ("This is a test string for testing also", 0x203c2282_c00dbeb4e55cc7a8),
+        ("nai nai ge xiong cao", 0x2ea_492b1485adbdb53a),
+    ] {
+        assert_eq!(of_text("python2-hash", text), Outcome::Fingerprint(fingerprint as u64), "{text}");
+        assert_eq!(
+            wide.fingerprint(text, &mut Scratch::default()),
+            Outcome::Fingerprint(fingerprint),
+            "{text}"
+        );
+    }
+    let nothing = Outcome::TooShort { features: 0, fingerprint: Some(u64::MAX) };
+    assert_eq!(of_text("python2-hash", " "), nothing);
+}
+
+/// The worked example of the descriptions of simhash: hashes of six bits count with or against their weight, the sums are
+/// 13, 108, -22, -5, -32 and 55, and the bits 110001.
+#[test]
+fn the_signs_of_weighted_sums_are_the_bits() {
+    let sums = [13.0, 108.0, -22.0, -5.0, -32.0, 55.0];
+    let first = (0b100110u64, 4.0);
+    let mut tally = WeightedTally::<u64>::new();
+    tally.add(first.0, first.1);
+    // One hash per bit makes up what the first leaves to the sums: 2 · weight - all weights.
+    let left: Vec<f64> = (0..6)
+        .map(|place| sums[place] - if first.0 >> (5 - place) & 1 == 1 { first.1 } else { -first.1 })
+        .collect();
+    let all = -left.iter().sum::<f64>() / 4.0;
+    for (place, sum) in left.iter().enumerate() {
+        tally.add(1 << (5 - place), (sum + all) / 2.0);
+    }
+    assert_eq!(tally.fingerprint(Tie::Zero) & 0b111111, 0b110001);
+}
+
+#[test]
+fn times33_on_given_features() {
+    // One feature is its own fingerprint: the hash from either start.
+    for (recipe, start) in [("seomoz hash=times33", 5381), ("seomoz hash=times33:0", 0)] {
+        let by_hand = b"abcde".iter().fold(start, |x: u64, &byte| x * 33 + u64::from(byte));
+        assert_eq!(of_features(recipe).counted([("abcde", 1)]).value(), Some(by_hand));
+    }
 }
 
 #[test]

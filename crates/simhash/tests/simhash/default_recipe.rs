@@ -8,18 +8,29 @@ use crate::shared_data::Corpus;
 const ENGLISH: &str = "It was the best of times, it was the worst of times, it was the age of wisdom, \
                        it was the age of foolishness, it was the epoch of belief, it was the epoch of \
                        incredulity, it was the season of Light, it was the season of Darkness.";
+const FRENCH: &str = "L’été s’achève ; l’école n’a guère changé, mais l’élève l’a quit\u{ad}tée à regret. C’était \
+                      l’e\u{301}poque où il suﬀisait d’aimer, d’être là, et d’espérer qu’aujourd’hui durerait.";
 const CHINESE: &str =
     "道可道，非常道；名可名，非常名。无名天地之始，有名万物之母。故常无欲，以观其妙；常有欲，以观其徼。";
 
 fn of(text: &str) -> Outcome<u64> {
-    Fingerprinter::new(&Recipe::default()).unwrap().fingerprint(text, &mut Scratch::default())
+    by("default", text)
+}
+
+fn by(recipe: &str, text: &str) -> Outcome<u64> {
+    Fingerprinter::new(&recipe.parse().unwrap()).unwrap().fingerprint(text, &mut Scratch::default())
 }
 
 #[test]
 fn its_bits_never_change() {
     // These are in files. Should one of them fail, the recipe's text form must change with the bits.
-    assert_eq!(of(ENGLISH), Outcome::Fingerprint(0x831284633eeb8178));
-    assert_eq!(of(CHINESE), Outcome::Fingerprint(0xa3f1c32db993ef96));
+    for recipe in ["default", "default-1"] {
+        assert_eq!(by(recipe, ENGLISH), Outcome::Fingerprint(0x831284633eeb8178));
+        assert_eq!(by(recipe, CHINESE), Outcome::Fingerprint(0xa3f1c32db993ef96));
+    }
+    // Typographic apostrophes, decomposed accents and a ligature: the versions differ.
+    assert_eq!(by("default", FRENCH), Outcome::Fingerprint(0x243605e609664186));
+    assert_eq!(by("default-1", FRENCH), Outcome::Fingerprint(0x9017c6ec0c2001a1));
     let wide: Recipe = "default width=128".parse().unwrap();
     let wide = Fingerprinter::<u128>::new(&wide).unwrap();
     let of_wide = wide.fingerprint(ENGLISH, &mut Scratch::default());
@@ -30,10 +41,29 @@ fn its_bits_never_change() {
 fn its_text_form_is_stable() {
     assert_eq!(
         Recipe::default().to_string(),
-        "hamdex-simhash/1 width=64 case=simple tokens=words+bigrams tables=uax29-17.0.0,scripts-18.0.0 \
-         min-chars=0 stop=none min-tokens=0 shingle=words:1 weight=log top=all hash=xxh3:0 tie=0 empty=none \
-         min-features=16"
+        "hamdex-simhash/1 width=64 case=caseless tokens=words+bigrams \
+         tables=uax29-17.0.0,scripts-18.0.0,nfkc-18.0.0,unicase-2.10.0 min-chars=0 stop=none min-tokens=0 \
+         shingle=words:1 weight=log top=all hash=xxh3:0 tie=0 empty=none min-features=16"
     );
+}
+
+#[test]
+fn other_ways_to_write_the_same_do_not_matter() {
+    use unicode_normalization::UnicodeNormalization;
+
+    let decomposed: String = FRENCH.nfd().collect();
+    let typed = FRENCH.replace(['’', '\u{ad}'], "").replace('ﬀ', "ff");
+    assert_ne!(of(FRENCH), of(&typed), "without apostrophes");
+    let typed = FRENCH.replace('’', "'").replace('\u{ad}', "").replace('ﬀ', "ff");
+    let wide: String = typed.chars().map(full_width).collect();
+    for other in [&decomposed, &typed, &wide, &typed.to_uppercase(), &decomposed.replace('ﬀ', "ff")] {
+        assert_eq!(of(FRENCH), of(other), "{other}");
+    }
+    assert_ne!(by("default-1", FRENCH), by("default-1", &typed));
+}
+
+fn full_width(c: char) -> char {
+    if c.is_ascii_graphic() { char::from_u32(u32::from(c) + 0xfee0).expect("it is a character") } else { c }
 }
 
 #[test]

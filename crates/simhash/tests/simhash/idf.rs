@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hamdex_simhash::evaluate::by_distance;
-use hamdex_simhash::word_lists::{IdfBuilder, IdfDictionary};
+use hamdex_simhash::word_lists::{IdfBuilder, IdfDictionary, Unknown};
 use hamdex_simhash::{Fingerprinter, Lists, Recipe, RecipeError, Scratch};
 
 fn dictionary<T: AsRef<str>>(recipe: &Recipe, texts: &[T]) -> Arc<IdfDictionary> {
@@ -18,7 +18,7 @@ fn a_dictionary_of_the_articles_finds_the_copies() {
     let Some(articles) = crate::shared_data::articles() else { return };
     let plain = Recipe::default();
     let idf = dictionary(&plain, &articles.texts);
-    let recipe = plain.with_idf(&idf);
+    let recipe = plain.with_idf(&idf, Unknown::Median);
     // The recipe decoded from text works with the dictionary decoded from its file.
     let recipe: Recipe = recipe.to_string().parse().unwrap();
     let idf = Arc::new(IdfDictionary::read(idf.to_string().as_bytes()).unwrap());
@@ -39,7 +39,7 @@ fn a_dictionary_of_the_articles_finds_the_copies() {
 fn the_dictionary_must_be_the_one_of_the_recipe() {
     let plain = Recipe::default();
     let (one, other) = (dictionary(&plain, &["a b", "a c"]), dictionary(&plain, &["a b", "a d"]));
-    let recipe = plain.with_idf(&one);
+    let recipe = plain.with_idf(&one, Unknown::Median);
     let with = |lists| Fingerprinter::<u64>::with_lists(&recipe, lists);
     assert!(with(Lists::default().with_idf(one)).is_ok());
     for wrong in [Lists::default(), Lists::default().with_idf(other)] {
@@ -53,7 +53,7 @@ fn only_the_heaviest_words_vote() {
     let corpus = ["the hen", "the fox", "the fox and the hen", "the dog", "the owl", "the cat"];
     let plain: Recipe = "default top=2 min-features=1".parse().unwrap();
     let idf = dictionary(&plain, &corpus);
-    let recipe = plain.with_idf(&idf);
+    let recipe = plain.with_idf(&idf, Unknown::Median);
     let of = Fingerprinter::<u64>::with_lists(&recipe, Lists::default().with_idf(idf)).unwrap();
     let mut scratch = Scratch::default();
     let mut of = |text: &str| of.fingerprint(text, &mut scratch).value().unwrap();

@@ -1,5 +1,7 @@
 //! A document, and counts of documents.
 
+use std::path::PathBuf;
+
 use hamdex_simhash::Outcome;
 
 /// The number of documents without a reliable fingerprint whose ids are kept.
@@ -13,6 +15,8 @@ pub struct Document {
     pub id: String,
     /// The text.
     pub text: String,
+    /// The path of its file, if that is the id and is not UTF-8, so that the id has `\\xff` for some of its bytes.
+    pub path: Option<PathBuf>,
     /// The value of the field named by [`Documents::extra_field`](crate::Documents::extra_field), if there is one.
     pub extra: Option<String>,
 }
@@ -21,7 +25,7 @@ impl Document {
     /// Creates a document from an id and a text.
     #[must_use]
     pub fn new(id: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { id: id.into(), text: text.into(), extra: None }
+        Self { id: id.into(), text: text.into(), path: None, extra: None }
     }
 }
 

@@ -31,8 +31,8 @@ pub enum Error {
         /// The error of the decoder.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A zip archive is damaged.
-    #[error("{input}: cannot read it as a zip archive")]
+    /// An archive is damaged.
+    #[error("{input}: cannot read the archive")]
     NotArchive {
         /// The name of the archive.
         input: String,
@@ -97,6 +97,16 @@ pub enum Error {
         /// The name of an earlier input.
         first: String,
     },
+    /// The output has no room for all columns of an input ([`Documents::drop_columns`](crate::Documents::drop_columns)).
+    #[error("{input}: {ending} takes ids and texts alone, and loses: {}", columns.join(", "))]
+    LostColumns {
+        /// The name of the input.
+        input: String,
+        /// The extension of the output.
+        ending: &'static str,
+        /// The columns, long names shortened.
+        columns: Vec<String>,
+    },
     /// Columns with types cannot be copied to a stream of text.
     #[error("{input}: its columns and types need a Parquet file to be written to")]
     NoTextForm {
@@ -113,7 +123,10 @@ pub enum Error {
         input: String,
     },
     /// The name of an output table has no known ending.
-    #[error("{}: the name must end in .jsonl, .csv, .tsv or .parquet", path.display())]
+    #[error(
+        "{}: the name must end in .jsonl, .csv, .tsv (also with .zst or .gz), .parquet or .arrow",
+        path.display()
+    )]
     UnknownEnding {
         /// The output file.
         path: PathBuf,
@@ -142,6 +155,21 @@ pub enum Error {
         /// Why its value is invalid.
         reason: InvalidOption,
     },
+    /// The set keeps fingerprints alone, and texts are to be compared.
+    #[error("it keeps no shingles of its documents, so texts cannot be compared with them")]
+    NoShingles,
+    /// The set keeps other shingles than texts are cut into.
+    #[error("its shingles are made in another way: {stored:?} instead of {wanted:?}")]
+    OtherShingles {
+        /// How they are made.
+        stored: String,
+        /// How the new ones are made.
+        wanted: String,
+    },
+    /// No document has a value in the field that says which one is kept
+    /// ([`Preference::Greatest`](crate::Preference::Greatest)).
+    #[error("no document has the field that says which one is kept")]
+    NoValues,
     /// There are more documents than 32-bit numbers.
     #[error("more than 4,294,967,295 documents; process them in parts")]
     TooManyDocuments,
@@ -205,6 +233,17 @@ pub enum InvalidOption {
     Globs {
         /// The error of the parser.
         message: String,
+    },
+    /// Known texts are compared by similarity alone.
+    #[error("known texts are compared by their similarity; a distance needs an index of the known documents")]
+    KnownTexts,
+    /// A text field is not in the list of the first one.
+    #[error("{name:?} is not a field of the list {list:?}; all text fields are in one list")]
+    ListField {
+        /// The name of the field.
+        name: String,
+        /// The list.
+        list: String,
     },
     /// The name of a column is not a number, although there is no header.
     #[error("{name:?} is not the number of a column, counted from 1")]

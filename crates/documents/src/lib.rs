@@ -59,11 +59,14 @@ mod walk;
 
 pub use copy::copier::Copied;
 pub use dedup::clusters::{Clusters, Extent};
+pub use dedup::known::{Known, KnownAs};
+pub use dedup::known_set::KnownShingles;
 pub use dedup::members::Member;
 pub use dedup::options::{Clustering, Dedup, Preference};
-pub use dedup::reference::{Known, Reference};
+pub use dedup::reference::{KnownTexts, Reference};
 pub use dedup::resources::{Progress, Stage};
 pub use dedup::similarity::Similarity;
+pub use dedup::texts::known::{Matcher, NearestTexts, NewTexts, Similar};
 pub use document::{Counts, Document, TooShort};
 pub use error::{Error, InvalidOption};
 pub use format::Format;
@@ -83,5 +86,6 @@ pub mod problems {
 pub mod tables {
     pub use crate::table_reader::Value;
     pub use crate::table_writer::cell::{Cell, Kind, write_json};
-    pub use crate::table_writer::rows::{Rows, TableFormat};
+    pub use crate::table_writer::format::TableFormat;
+    pub use crate::table_writer::rows::Rows;
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 
+use crate::format::Format;
 use crate::format::signatures::FileKind;
 
 /// The longest piece that a message shows, in characters.
@@ -43,6 +44,10 @@ pub enum Position {
     Object(u64),
     /// A row of a Parquet or Arrow file, counted from 0.
     Row(u64),
+    /// A message of a mailbox, counted from 1.
+    Message(u64),
+    /// A record of a WARC file, counted from 1.
+    Record(u64),
 }
 
 impl Place {
@@ -60,6 +65,14 @@ impl Place {
         Self { input: input.to_owned(), position: Position::Object(number) }
     }
 
+    pub(crate) fn message(input: &str, number: u64) -> Self {
+        Self { input: input.to_owned(), position: Position::Message(number) }
+    }
+
+    pub(crate) fn record(input: &str, number: u64) -> Self {
+        Self { input: input.to_owned(), position: Position::Record(number) }
+    }
+
     #[cfg(feature = "parquet")]
     pub(crate) fn row(input: &str, number: u64) -> Self {
         Self { input: input.to_owned(), position: Position::Row(number) }
@@ -75,6 +88,8 @@ impl fmt::Display for Place {
             Position::Line(number) => write!(f, ":{number}"),
             Position::Object(number) => write!(f, " (object {number})"),
             Position::Row(number) => write!(f, " (row {number})"),
+            Position::Message(number) => write!(f, " (message {number})"),
+            Position::Record(number) => write!(f, " (record {number})"),
         }
     }
 }
@@ -95,11 +110,29 @@ pub enum Problem {
         /// The defect.
         what: &'static str,
     },
+    /// A WARC file ends early, or has other bytes between its records. The rest cannot be read.
+    #[error("{what}")]
+    BrokenRecord {
+        /// The defect.
+        what: &'static str,
+    },
+    /// The page of a response cannot be decoded.
+    #[error("cannot decode the page: {what}")]
+    Undecodable {
+        /// The defect.
+        what: String,
+    },
     /// A JSON object lacks a field, or the field has another type.
     #[error("no {} in the field {name:?}", if *field == Field::Id { "string or number" } else { "string" })]
     MissingField {
         /// The part of the document that the field holds.
         field: Field,
+        /// Its name.
+        name: String,
+    },
+    /// A JSON object has no list of this name.
+    #[error("no list in the field {name:?}")]
+    MissingList {
         /// Its name.
         name: String,
     },
@@ -176,12 +209,18 @@ pub enum Problem {
         /// The names of the existing columns, long ones shortened.
         columns: Vec<String>,
     },
+    /// A named file is read as one document, although it looks like one with a document in each row.
+    #[error("looks like {format}; it is read as one document, as every file without a known ending is")]
+    OneDocument {
+        /// The format that it looks like.
+        format: Format,
+    },
     /// A directory or archive has both files with a document in each row and files that are one document each.
-    #[error("holds {rows} with a document in each row, and {whole} that are one document each")]
+    #[error("holds {rows} with a document in each row, and {whole}")]
     Mixed {
         /// The files with rows, by format: `2 csv files, 1 parquet file`.
         rows: String,
-        /// The files that are one document each: `3 files`.
+        /// The others: `3 files that are one document each`.
         whole: String,
     },
 }

@@ -109,9 +109,7 @@ impl Documents {
         let mut copier = Copier::new(output, Box::new(wanted), fields.map(str::to_owned));
         copier.copied.is_partial = is_partial;
         // Problems were reported in the first pass.
-        let mut again = self.clone();
-        (again.on_notice, again.on_read) = (None, None);
-        again.read_all(Destination::Rows(&mut copier))?;
+        self.quiet().read_all(Destination::Rows(&mut copier))?;
         copier.finish()
     }
 }

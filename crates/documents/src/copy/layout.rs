@@ -1,10 +1,16 @@
 //! The columns of the inputs, and of the output that has room for all of them.
 
+use std::fmt;
+
 #[cfg(feature = "parquet")]
 use arrow_schema::{DataType, SchemaRef};
+#[cfg(feature = "parquet")]
+use parquet::basic::Compression;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use crate::error::Error;
-use crate::table_writer::rows::TableFormat;
+use crate::problem::shown_names;
+use crate::table_writer::format::TableFormat;
 
 /// The columns of an input.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,9 +19,9 @@ pub(crate) enum Shape {
     Objects,
     /// Records with this delimiter, and with column names if the input has them.
     Records { names: Option<Vec<String>>, delimiter: u8 },
-    /// Columns with types.
+    /// Columns with types, and their compression.
     #[cfg(feature = "parquet")]
-    Columns(SchemaRef),
+    Columns { schema: SchemaRef, compression: Compression },
     /// Texts with ids.
     Texts,
 }
@@ -27,11 +33,11 @@ pub(crate) enum Layout {
     Objects,
     /// The fields of records.
     Records { names: Option<Vec<String>>, delimiter: u8 },
-    /// The fields of records as columns of text in a Parquet file.
-    Cells { names: Vec<String> },
+    /// The fields of records as columns of text in a Parquet or Arrow file.
+    Cells { names: Vec<String>, format: TableFormat },
     /// The same columns with the same types.
     #[cfg(feature = "parquet")]
-    Columns(SchemaRef),
+    Columns { schema: SchemaRef, compression: Compression, format: TableFormat },
     /// Ids and texts in a table of this format.
     IdsAndTexts(TableFormat),
 }
@@ -41,6 +47,10 @@ pub(crate) enum Layout {
 pub(crate) struct Agreed {
     /// The format of the output; by default that of the first input.
     format: Option<TableFormat>,
+    /// The names of the id and the texts, the only columns of some outputs.
+    fields: Vec<String>,
+    /// Whether other columns may be lost.
+    drops_columns: bool,
     layout: Option<Layout>,
     /// The first input and its columns.
     first: Option<(String, Shape)>,
@@ -49,8 +59,8 @@ pub(crate) struct Agreed {
 }
 
 impl Agreed {
-    pub(crate) fn new(format: Option<TableFormat>) -> Self {
-        Self { format, layout: None, first: None, is_partial: false }
+    pub(crate) fn new(format: Option<TableFormat>, fields: Vec<String>, drops_columns: bool) -> Self {
+        Self { format, fields, drops_columns, layout: None, first: None, is_partial: false }
     }
 
     pub(crate) fn layout(&self) -> Option<&Layout> {
@@ -63,12 +73,19 @@ impl Agreed {
         let format = format.ok_or_else(|| Error::NoTextForm { input: input.to_owned() })?;
         self.format = Some(format);
         let layout = layout(format, &shape);
-        let is_partial = match (&layout, &shape) {
-            (Layout::IdsAndTexts(_), shape) => *shape != Shape::Texts,
-            #[cfg(feature = "parquet")]
-            (Layout::Objects, Shape::Columns(_)) => true,
-            _ => false,
-        };
+        let lost = self.lost(&layout, &shape);
+        self.check_lost(input, &lost)?;
+        #[cfg(feature = "parquet")]
+        if let Layout::Columns { schema, format: TableFormat::Arrow, .. } = &layout
+            && let Some(field) = schema.fields().iter().find(|field| has_dictionary(field.data_type()))
+        {
+            return Err(Error::ColumnType {
+                input: input.to_owned(),
+                column: field.name().clone(),
+                expected: "a type without a dictionary; a .parquet file takes it",
+                found: field.data_type().to_string(),
+            });
+        }
         match &self.first {
             None => {
                 self.layout = Some(layout);
@@ -86,8 +103,91 @@ impl Agreed {
                 return Err(Error::OtherColumns { input: input.to_owned(), first: first.clone() });
             }
         }
-        self.is_partial |= is_partial;
+        self.is_partial |= !lost.is_empty();
         Ok(())
+    }
+
+    /// Adds the keys of an object. Fails if the output lacks one.
+    pub(crate) fn enter_object(&mut self, input: &str, text: &str) -> Result<(), Error> {
+        // What is no object has no fields.
+        let Ok(keys) = serde_json::from_str::<Keys>(text) else { return Ok(()) };
+        let lost = self.lost_of(keys.0.into_iter());
+        self.check_lost(input, &lost)?;
+        self.is_partial |= !lost.is_empty();
+        Ok(())
+    }
+
+    /// Returns whether the output lacks fields that objects may have.
+    pub(crate) fn may_lose_fields(&self) -> bool {
+        !self.is_partial && matches!(self.layout, Some(Layout::IdsAndTexts(_)))
+    }
+
+    fn check_lost(&self, input: &str, lost: &[String]) -> Result<(), Error> {
+        if self.drops_columns || lost.is_empty() {
+            return Ok(());
+        }
+        let ending = self.format.map_or("", TableFormat::ending);
+        Err(Error::LostColumns { input: input.to_owned(), ending, columns: shown_names(lost) })
+    }
+
+    /// Returns the columns of an input that the output lacks.
+    fn lost(&self, layout: &Layout, shape: &Shape) -> Vec<String> {
+        match (layout, shape) {
+            (Layout::IdsAndTexts(_), Shape::Records { names: Some(names), .. }) => {
+                self.lost_of(names.iter().cloned())
+            }
+            (Layout::IdsAndTexts(_), Shape::Records { names: None, .. }) => {
+                vec!["all but the text".to_owned()]
+            }
+            #[cfg(feature = "parquet")]
+            (Layout::IdsAndTexts(_) | Layout::Objects, Shape::Columns { schema, .. }) => {
+                self.lost_of(schema.fields().iter().map(|field| field.name().clone()))
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn lost_of(&self, names: impl Iterator<Item = String>) -> Vec<String> {
+        names.filter(|name| !self.fields.contains(name)).collect()
+    }
+}
+
+/// The keys of an object.
+struct Keys(Vec<String>);
+
+impl<'de> Deserialize<'de> for Keys {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visit;
+        impl<'de> Visitor<'de> for Visit {
+            type Value = Keys;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Keys, A::Error> {
+                let mut keys = Vec::new();
+                while let Some((key, _)) = map.next_entry::<String, IgnoredAny>()? {
+                    keys.push(key);
+                }
+                Ok(Keys(keys))
+            }
+        }
+        deserializer.deserialize_map(Visit)
+    }
+}
+
+/// Returns whether a type has a dictionary, which an Arrow file holds once and not for each batch.
+#[cfg(feature = "parquet")]
+fn has_dictionary(kind: &DataType) -> bool {
+    match kind {
+        DataType::Dictionary(..) => true,
+        DataType::List(inner)
+        | DataType::LargeList(inner)
+        | DataType::FixedSizeList(inner, _)
+        | DataType::Map(inner, _) => has_dictionary(inner.data_type()),
+        DataType::Struct(fields) => fields.iter().any(|field| has_dictionary(field.data_type())),
+        _ => false,
     }
 }
 
@@ -97,7 +197,7 @@ fn own_format(shape: &Shape) -> Option<TableFormat> {
         Shape::Records { delimiter: b'\t', .. } => Some(TableFormat::Tsv),
         Shape::Records { .. } => Some(TableFormat::Csv),
         #[cfg(feature = "parquet")]
-        Shape::Columns(_) => None,
+        Shape::Columns { .. } => None,
         _ => Some(TableFormat::Jsonl),
     }
 }
@@ -106,17 +206,21 @@ fn own_format(shape: &Shape) -> Option<TableFormat> {
 fn layout(format: TableFormat, shape: &Shape) -> Layout {
     match (format, shape) {
         (TableFormat::Jsonl, _) => Layout::Objects,
-        (TableFormat::Csv, Shape::Records { names, .. }) => {
-            Layout::Records { names: names.clone(), delimiter: b',' }
+        (TableFormat::Csv, Shape::Records { names, delimiter }) => {
+            // A semicolon stays one, and is recognised again.
+            let delimiter = if *delimiter == b'\t' { b',' } else { *delimiter };
+            Layout::Records { names: names.clone(), delimiter }
         }
         (TableFormat::Tsv, Shape::Records { names, .. }) => {
             Layout::Records { names: names.clone(), delimiter: b'\t' }
         }
-        (TableFormat::Parquet, Shape::Records { names: Some(names), .. }) => {
-            Layout::Cells { names: names.clone() }
+        (TableFormat::Parquet | TableFormat::Arrow, Shape::Records { names: Some(names), .. }) => {
+            Layout::Cells { names: names.clone(), format }
         }
         #[cfg(feature = "parquet")]
-        (TableFormat::Parquet, Shape::Columns(schema)) => Layout::Columns(schema.clone()),
+        (TableFormat::Parquet | TableFormat::Arrow, Shape::Columns { schema, compression }) => {
+            Layout::Columns { schema: SchemaRef::clone(schema), compression: *compression, format }
+        }
         (format, _) => Layout::IdsAndTexts(format),
     }
 }
@@ -126,7 +230,7 @@ fn are_alike(one: &Shape, other: &Shape) -> bool {
     match (one, other) {
         (Shape::Records { names: one, .. }, Shape::Records { names: other, .. }) => one == other,
         #[cfg(feature = "parquet")]
-        (Shape::Columns(one), Shape::Columns(other)) => {
+        (Shape::Columns { schema: one, .. }, Shape::Columns { schema: other, .. }) => {
             let columns = |schema: &SchemaRef| -> Vec<(String, DataType, bool)> {
                 let column = |field: &std::sync::Arc<arrow_schema::Field>| {
                     (field.name().clone(), field.data_type().clone(), field.is_nullable())
@@ -147,9 +251,13 @@ mod tests {
         Shape::Records { names: Some(names.iter().map(|&name| name.to_owned()).collect()), delimiter }
     }
 
+    fn agreed(format: Option<TableFormat>, drops_columns: bool) -> Agreed {
+        Agreed::new(format, vec!["id".to_owned(), "text".to_owned()], drops_columns)
+    }
+
     #[test]
     fn the_output_has_the_columns_of_all_inputs_or_there_is_none() {
-        let mut agreed = Agreed::new(None);
+        let mut agreed = agreed(None, false);
         agreed.enter("a.csv", records(&["id", "text"], b',')).unwrap();
         agreed.enter("b.tsv", records(&["id", "text"], b'\t')).unwrap();
         assert!(matches!(agreed.layout(), Some(Layout::Records { delimiter: b',', .. })));
@@ -161,7 +269,7 @@ mod tests {
 
     #[test]
     fn lines_of_objects_have_room_for_everything() {
-        let mut agreed = Agreed::new(Some(TableFormat::Jsonl));
+        let mut agreed = agreed(Some(TableFormat::Jsonl), false);
         for shape in [records(&["a"], b','), Shape::Objects, records(&["b"], b','), Shape::Texts] {
             agreed.enter("x", shape).unwrap();
         }
@@ -170,11 +278,24 @@ mod tests {
 
     #[test]
     fn a_table_of_objects_has_ids_and_texts_alone() {
-        let mut agreed = Agreed::new(Some(TableFormat::Csv));
-        agreed.enter("a.txt", Shape::Texts).unwrap();
-        assert!(!agreed.is_partial);
-        agreed.enter("b.jsonl", Shape::Objects).unwrap();
-        assert!(agreed.is_partial);
-        assert!(agreed.enter("c.csv", records(&["a"], b',')).is_err());
+        for drops_columns in [false, true] {
+            let mut agreed = agreed(Some(TableFormat::Csv), drops_columns);
+            agreed.enter("a.txt", Shape::Texts).unwrap();
+            agreed.enter("b.jsonl", Shape::Objects).unwrap();
+            agreed.enter_object("b.jsonl", r#"{"id": 1, "text": "x"}"#).unwrap();
+            assert!(!agreed.is_partial && agreed.may_lose_fields());
+            let outcome =
+                agreed.enter_object("b.jsonl", r#"{"id": 1, "more": {"x": 2}, "text": "x", "n": 3}"#);
+            assert_eq!((outcome.is_ok(), agreed.is_partial), (drops_columns, drops_columns));
+            if let Err(error) = outcome {
+                assert!(
+                    error
+                        .to_string()
+                        .starts_with("b.jsonl: .csv takes ids and texts alone, and loses: more, n"),
+                    "{error}"
+                );
+            }
+            assert!(agreed.enter("c.csv", records(&["a"], b',')).is_err());
+        }
     }
 }

@@ -13,12 +13,13 @@ use crate::error::Error;
 use crate::problem::Problem;
 use crate::table_reader::csv::Records;
 use crate::table_writer::cell::{Cell, Kind, write_json};
-use crate::table_writer::rows::{Rows, TableFormat};
+use crate::table_writer::rows::Rows;
+use crate::table_writer::sink::Sink;
 
 /// The file to which rows are copied.
 pub(crate) enum Output {
-    Objects(AtomicFile),
-    Records(Box<csv::Writer<AtomicFile>>),
+    Objects(Sink),
+    Records(Box<csv::Writer<Sink>>),
     /// Fields of records as cells, and the number of columns.
     Cells(Rows, usize),
     IdsAndTexts(Rows),
@@ -30,26 +31,30 @@ impl Output {
     /// Starts the file. `fields` are the names of id and text in an output that has nothing else.
     pub(crate) fn new(file: AtomicFile, layout: &Layout, fields: [&str; 2]) -> Result<Self, Error> {
         Ok(match layout {
-            Layout::Objects => Self::Objects(file),
+            Layout::Objects => Self::Objects(Sink::new(file)?),
             Layout::Records { names, delimiter } => {
-                let mut writer =
-                    csv::WriterBuilder::new().flexible(true).delimiter(*delimiter).from_writer(file);
+                let mut writer = csv::WriterBuilder::new()
+                    .flexible(true)
+                    .delimiter(*delimiter)
+                    .from_writer(Sink::new(file)?);
                 if let Some(names) = names {
                     let header = writer.write_record(names);
                     header.map_err(|error| writer.get_ref().failed()(error.into()))?;
                 }
                 Self::Records(Box::new(writer))
             }
-            Layout::Cells { names } => {
+            Layout::Cells { names, format } => {
                 let columns: Vec<(&str, Kind)> =
                     names.iter().map(|name| (name.as_str(), Kind::Text)).collect();
-                Self::Cells(Rows::new(file, TableFormat::Parquet, &columns)?, names.len())
+                Self::Cells(Rows::new(file, *format, &columns)?, names.len())
             }
             Layout::IdsAndTexts(format) => {
                 Self::IdsAndTexts(Rows::new(file, *format, &fields.map(|name| (name, Kind::Text)))?)
             }
             #[cfg(feature = "parquet")]
-            Layout::Columns(schema) => Self::Columns(Box::new(Columns::new(file, schema)?)),
+            Layout::Columns { schema, compression, format } => {
+                Self::Columns(Box::new(Columns::new(file, *format, schema, *compression)?))
+            }
         })
     }
 
@@ -64,14 +69,14 @@ impl Output {
     ) -> Result<bool, Error> {
         match (self, row, document) {
             (Self::Objects(file), Row::Object(text), _) => {
-                write_object(file, text).map_err(file.failed())?;
+                write_object(file, text).map_err(|error| file.failed()(error))?;
             }
             (Self::Objects(file), Row::Record(records), _) => {
-                write_record(file, records, names).map_err(file.failed())?;
+                write_record(file, records, names).map_err(|error| file.failed()(error))?;
             }
             (Self::Objects(file), _, Some(document)) => {
                 let cells = [Cell::Text(&document.id), Cell::Text(&document.text)];
-                write_json(file, fields, &cells).map_err(file.failed())?;
+                write_json(file, fields, &cells).map_err(|error| file.failed()(error))?;
             }
             (Self::Records(writer), Row::Record(records), _) => {
                 let written = writer.write_record(records.fields());
@@ -89,10 +94,10 @@ impl Output {
     /// Completes the file and gives it its name.
     pub(crate) fn finish(self) -> Result<(), Error> {
         match self {
-            Self::Objects(file) => Ok(file.finish()?),
+            Self::Objects(file) => file.finish(),
             Self::Records(writer) => {
                 let failed = writer.get_ref().failed();
-                Ok(writer.into_inner().map_err(|error| failed(error.into_error()))?.finish()?)
+                writer.into_inner().map_err(|error| failed(error.into_error()))?.finish()
             }
             Self::Cells(rows, _) | Self::IdsAndTexts(rows) => rows.finish(),
             #[cfg(feature = "parquet")]

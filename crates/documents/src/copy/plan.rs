@@ -10,7 +10,7 @@ use crate::copy::layout::{Agreed, Shape};
 use crate::document::Counts;
 use crate::error::Error;
 use crate::input::source;
-use crate::table_writer::rows::TableFormat;
+use crate::table_writer::format::TableFormat;
 
 const BUFFER_BYTES: usize = 1 << 18;
 
@@ -28,9 +28,10 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    pub(crate) fn new(format: Option<TableFormat>) -> Self {
+    /// `fields` are the names of the id and the texts.
+    pub(crate) fn new(format: Option<TableFormat>, fields: Vec<String>, drops_columns: bool) -> Self {
         Self {
-            agreed: Agreed::new(format),
+            agreed: Agreed::new(format, fields, drops_columns),
             streams: Vec::new(),
             opened: 0,
             files: DefaultHasher::new(),
@@ -42,6 +43,12 @@ impl Plan {
     pub(crate) fn enter(&mut self, input: &str, shape: Shape) -> Result<(), Error> {
         // Inputs that fit in the first pass fit in the second.
         if self.first.is_some() { Ok(()) } else { self.agreed.enter(input, shape) }
+    }
+
+    /// Adds the fields of an object, in the first pass.
+    pub(crate) fn enter_object(&mut self, input: &str, text: &str) -> Result<(), Error> {
+        let is_needed = self.first.is_none() && self.agreed.may_lose_fields();
+        if is_needed { self.agreed.enter_object(input, text) } else { Ok(()) }
     }
 
     /// Begins a pass.
@@ -112,7 +119,7 @@ mod tests {
         for (contents, is_same) in [("one", true), ("two more", false)] {
             std::fs::write(&path, "one").unwrap();
             let modified = path.metadata().unwrap().modified().unwrap();
-            let mut plan = Plan::new(None);
+            let mut plan = Plan::new(None, Vec::new(), false);
             plan.begin();
             assert!(plan.is_file(&path) && !plan.is_file(Path::new("-")));
             plan.end(&Counts::default()).unwrap();

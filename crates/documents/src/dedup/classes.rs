@@ -24,14 +24,14 @@ impl Classes {
         Self { of_document: vec![NONE; documents], leaders: Vec::new() }
     }
 
-    /// Adds a class for each distinct key, which `parts` turns into two numbers that have its order. With lengths, the
-    /// longest document of a class leads it, of several the first; otherwise the first. Calls `check` now and then, until
+    /// Adds a class for each distinct key, which `parts` turns into two numbers that have its order. With weights, the
+    /// heaviest document of a class leads it, of several the first; otherwise the first. Calls `check` now and then, until
     /// it fails.
     pub(crate) fn add<K: Ord + Copy + Send + Sync>(
         &mut self,
         mut keys: Vec<(K, u32)>,
         parts: impl Fn(K) -> (u128, u128) + Sync,
-        lengths: Option<&[u64]>,
+        weights: Option<&[u64]>,
         check: &(impl Fn() -> Result<(), Error> + Sync),
     ) -> Result<(), Error> {
         sort_by_keys(&mut keys, |&(key, _)| parts(key).0, |&(key, _)| parts(key).1, check)?;
@@ -40,8 +40,8 @@ impl Classes {
                 check()?;
             }
             let documents = class.iter().map(|(_, document)| *document);
-            let leader = match lengths {
-                Some(lengths) => documents.max_by_key(|&one| (lengths[one as usize], Reverse(one))),
+            let leader = match weights {
+                Some(weights) => documents.max_by_key(|&one| (weights[one as usize], Reverse(one))),
                 None => documents.min(),
             };
             let number = self.leaders.len() as u32;
@@ -54,11 +54,11 @@ impl Classes {
     /// Numbers the classes by preference. Calls `check` now and then, until it fails.
     pub(crate) fn order(
         &mut self,
-        lengths: Option<&[u64]>,
+        weights: Option<&[u64]>,
         check: &(impl Fn() -> Result<(), Error> + Sync),
     ) -> Result<(), Error> {
-        // The longest first, if lengths are given; then by the leader.
-        let rank = |leader: u32| lengths.map_or(0, |lengths| !lengths[leader as usize]);
+        // The heaviest first, if weights are given; then by the leader.
+        let rank = |leader: u32| weights.map_or(0, |weights| !weights[leader as usize]);
         let mut order: Vec<(u64, u32, u32)> =
             (0..).zip(&self.leaders).map(|(class, &leader)| (rank(leader), leader, class)).collect();
         sort_by_keys(&mut order, |&(rank, ..)| rank, |&(_, leader, _)| u64::from(leader), check)?;
@@ -131,12 +131,12 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_leads_and_comes_first() {
-        let lengths = [10, 20, 30, 30, 5];
+    fn the_heaviest_leads_and_comes_first() {
+        let weights = [10, 20, 30, 30, 5];
         let mut classes = Classes::new(5);
         let keys = vec![('x', 0), ('x', 1), ('y', 3), ('y', 2), ('z', 4)];
-        classes.add(keys, |key| (u128::from(key), 0), Some(&lengths), &go_on).unwrap();
-        classes.order(Some(&lengths), &go_on).unwrap();
+        classes.add(keys, |key| (u128::from(key), 0), Some(&weights), &go_on).unwrap();
+        classes.order(Some(&weights), &go_on).unwrap();
         assert_eq!(classes.leaders(), [2, 1, 4]);
         assert_eq!(classes.documents().collect::<Vec<_>>(), [(0, 1), (1, 1), (2, 0), (3, 0), (4, 2)]);
     }

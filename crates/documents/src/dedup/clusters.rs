@@ -1,10 +1,12 @@
 //! The clusters of a corpus.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::path::PathBuf;
 
 use crate::dedup::corpus::State;
+use crate::dedup::known::Known;
 use crate::dedup::members::Member;
-use crate::dedup::reference::Known;
 use crate::dedup::spill::Strings;
 use crate::document::Counts;
 use crate::document::TooShort;
@@ -20,6 +22,7 @@ use crate::table_writer::rows::Rows;
 pub struct Clusters {
     pub(crate) members: Vec<Member>,
     pub(crate) ids: Strings,
+    pub(crate) paths: HashMap<u32, PathBuf>,
     pub(crate) states: Vec<State>,
     pub(crate) counts: Counts,
     pub(crate) too_short: TooShort,
@@ -60,6 +63,12 @@ impl Clusters {
         if self.has_similarities { &COLUMNS } else { &COLUMNS[..4] }
     }
 
+    /// Returns whether texts were compared.
+    #[must_use]
+    pub fn has_similarities(&self) -> bool {
+        self.has_similarities
+    }
+
     /// Returns all documents that belong to a cluster, by cluster and then by document.
     #[must_use]
     pub fn members(&self) -> &[Member] {
@@ -89,8 +98,22 @@ impl Clusters {
         self.ids.get(document)
     }
 
-    /// Returns the numbers of the documents that are neither duplicates nor near a fingerprint of the index of
-    /// [`Dedup::against`](crate::Dedup::against).
+    /// Returns the id of a document as bytes: those of the path of its file, if that is the id. Other programs find the
+    /// file by them, also if the path is not UTF-8.
+    ///
+    /// # Errors
+    /// When the temporary file that holds it cannot be read.
+    ///
+    /// # Panics
+    /// When there is no document of this number.
+    pub fn id_bytes(&self, document: u32) -> Result<Vec<u8>, Error> {
+        match self.paths.get(&document) {
+            Some(path) => Ok(path.as_os_str().as_encoded_bytes().to_vec()),
+            None => Ok(self.id(document)?.into_owned().into_bytes()),
+        }
+    }
+
+    /// Returns the numbers of the documents that are neither duplicates nor known already.
     pub fn unique(&self) -> impl Iterator<Item = u32> + use<> {
         let mut is_left: Vec<bool> = self.states.iter().map(|state| *state != State::Known).collect();
         for member in self.members.iter().filter(|member| !member.is_kept) {
@@ -152,7 +175,8 @@ impl Clusters {
         &self.too_short
     }
 
-    /// Returns the documents near a fingerprint of [`Dedup::against`](crate::Dedup::against), in their order.
+    /// Returns the documents that the reference of [`Dedup::against`](crate::Dedup::against) or
+    /// [`Dedup::against_texts`](crate::Dedup::against_texts) has already, in their order; `None` without a reference.
     #[must_use]
     pub fn known(&self) -> Option<&[Known]> {
         self.known.as_deref()

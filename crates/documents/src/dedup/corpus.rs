@@ -1,13 +1,20 @@
 //! The features of every document: fingerprint, id, length, digest and shingles.
 
+use std::collections::HashMap;
+use std::path::PathBuf;
+
 use hamdex::Fingerprint;
 use hamdex_simhash::{Fingerprinter, Hash, Outcome, Scratch, Shingler, Shingles};
 
-use crate::dedup::reference::{Known, Reference};
+use crate::dedup::known::{Known, KnownAs};
+use crate::dedup::options::Preference;
+use crate::dedup::reference::{KnownTexts, Reference};
 use crate::dedup::resources::Resources;
 use crate::dedup::similarity::Similarity;
 use crate::dedup::spill::{SpillWriter, Spilled};
 use crate::dedup::spill::{Strings, StringsWriter};
+use crate::dedup::texts::known::{NearestTexts, NewTexts};
+use crate::dedup::weights::WeightsWriter;
 use crate::document::Counts;
 use crate::document::Document;
 use crate::document::TooShort;
@@ -25,7 +32,7 @@ pub(crate) enum State {
     Fingerprint,
     /// Without a reliable fingerprint.
     TooShort,
-    /// Near a fingerprint of the index with which the corpus is compared.
+    /// A near-duplicate of a document that is known already.
     Known,
 }
 
@@ -38,8 +45,10 @@ pub(crate) struct Corpus<F> {
     /// Reliable or not; zero for documents without a fingerprint.
     pub(crate) fingerprints: Vec<F>,
     pub(crate) ids: Strings,
-    /// The bytes of each text, if the longest document is kept.
-    pub(crate) lengths: Option<Vec<u64>>,
+    /// Paths of files that are not UTF-8; few have any.
+    pub(crate) paths: HashMap<u32, PathBuf>,
+    /// The weight of each document, unless the first one is kept: of a cluster, the greatest is.
+    pub(crate) weights: Option<Vec<u64>>,
     /// Digests of the shingles, if texts are compared; otherwise of texts too short for a fingerprint. Blank texts
     /// have no digest.
     pub(crate) digests: Vec<(Digest, u32)>,
@@ -95,7 +104,8 @@ pub(crate) struct CorpusBuilder<F> {
     states: Vec<State>,
     fingerprints: Vec<F>,
     ids: StringsWriter,
-    lengths: Option<Vec<u64>>,
+    paths: HashMap<u32, PathBuf>,
+    weights: WeightsWriter,
     digests: Vec<(Digest, u32)>,
     sets: Option<SpillWriter<u64>>,
     too_short: TooShort,
@@ -107,14 +117,15 @@ impl<F: Fingerprint> CorpusBuilder<F> {
     pub(crate) fn new(
         resources: &Resources,
         with_sets: bool,
-        with_lengths: bool,
+        prefer: Preference,
         counts_short: bool,
     ) -> Self {
         Self {
             states: Vec::new(),
             fingerprints: Vec::new(),
             ids: StringsWriter::new(&resources.directory, resources.id_bytes()),
-            lengths: with_lengths.then(Vec::new),
+            paths: HashMap::new(),
+            weights: WeightsWriter::new(prefer, &resources.directory, resources.id_bytes()),
             digests: Vec::new(),
             sets: with_sets.then(|| SpillWriter::new(&resources.directory, resources.set_bytes())),
             too_short: TooShort::default(),
@@ -131,10 +142,8 @@ impl<F: Fingerprint> CorpusBuilder<F> {
         if let (Some(sets), Some(shingles)) = (&mut self.sets, &features.shingles) {
             sets.push(shingles.hashes())?;
         }
-        if let Some(lengths) = &mut self.lengths {
-            lengths.push(document.text.len() as u64);
-        }
-        Ok(())
+        self.paths.extend(document.path.clone().map(|path| (number, path)));
+        self.weights.push(document.text.len(), document.extra.as_deref())
     }
 
     /// Adds a document of which only the fingerprint is known; returns its number.
@@ -153,7 +162,8 @@ impl<F: Fingerprint> CorpusBuilder<F> {
             states: self.states,
             fingerprints: self.fingerprints,
             ids: self.ids.finish()?,
-            lengths: self.lengths,
+            paths: self.paths,
+            weights: self.weights.finish()?,
             digests: self.digests,
             sets: self.sets.map(SpillWriter::finish).transpose()?,
             too_short: self.too_short,
@@ -180,11 +190,42 @@ impl<F: Fingerprint> Corpus<F> {
             for ((document, state), nearest) in (first..).zip(states.iter_mut()).zip(nearest) {
                 let Some(nearest) = nearest else { continue };
                 *state = State::Known;
-                let (fingerprint, distance) = (nearest.fingerprint.to_u128(), nearest.distance);
-                known.push(Known { document, fingerprint, distance });
+                let known_as = KnownAs::Fingerprint(nearest.fingerprint.to_u128());
+                let distance = Some(nearest.distance);
+                known.push(Known { document, known: known_as, distance, similarity: None });
             }
             first += states.len() as u32;
         }
+        Ok(known)
+    }
+
+    /// Marks the documents that are similar to a known one, and returns them.
+    pub(crate) fn mark_similar(
+        &mut self,
+        reference: &dyn KnownTexts,
+        similarity: Similarity,
+        resources: &Resources,
+    ) -> Result<Vec<Known>, Error> {
+        let sets = self.sets.as_ref().expect("sets are kept if texts are compared");
+        let mut by_set: Vec<(Digest, u32)> = self.digests.clone();
+        by_set.sort_unstable();
+        let leaders = by_set.chunk_by(|one, other| one.0 == other.0).map(|equal| equal[0].1).collect();
+        let new = NewTexts::new(sets, leaders, similarity, resources)?;
+        let mut nearest = NearestTexts::default();
+        reference.search(&new, &mut nearest)?;
+        drop(new);
+        let mut known = Vec::new();
+        for (number, equal) in (0u32..).zip(by_set.chunk_by(|one, other| one.0 == other.0)) {
+            let Some((similarity, known_as)) = nearest.get(number) else { continue };
+            known.extend(equal.iter().map(|&(_, document)| Known {
+                document,
+                known: known_as.clone(),
+                distance: None,
+                similarity: Some(*similarity),
+            }));
+        }
+        known.sort_unstable_by_key(|known| known.document);
+        known.iter().for_each(|known| self.states[known.document as usize] = State::Known);
         Ok(known)
     }
 }

@@ -3,13 +3,16 @@
 //! Input of a search:
 //! - [`options`]: its options
 //! - [`similarity`]: the least similarity of near-duplicates
-//! - [`reference`](mod@reference): known fingerprints, whose near-duplicates are dropped first
+//! - [`reference`](mod@reference): known documents, whose near-duplicates are dropped first
+//! - [`known`]: documents that are known already
+//! - [`known_set`]: the documents of a set that has their shingles
 //! - [`resources`]: memory, temporary files and progress
 //!
 //! Its steps:
 //! - [`run`]: all steps, in their order
 //! - [`corpus`]: the features of every document
 //! - [`spill`]: sequences in memory, or in a temporary file
+//! - [`weights`]: the preference among documents
 //! - [`classes`]: equal documents, of which one is compared
 //! - [`grouping`]: the classes of each cluster
 //! - [`fingerprints`], [`texts`]: near-duplicates by distance, and by similarity
@@ -21,6 +24,8 @@ pub(crate) mod clusters;
 mod corpus;
 mod fingerprints;
 mod grouping;
+pub(crate) mod known;
+pub(crate) mod known_set;
 pub(crate) mod members;
 pub(crate) mod options;
 pub(crate) mod reference;
@@ -28,4 +33,5 @@ pub(crate) mod resources;
 mod run;
 pub(crate) mod similarity;
 mod spill;
-mod texts;
+pub(crate) mod texts;
+mod weights;

@@ -8,7 +8,7 @@ use hamdex::{Fingerprint, default_memory};
 use hamdex_atomic_file::temporary_directory;
 use hamdex_simhash::Fingerprinter;
 
-use crate::dedup::reference::Reference;
+use crate::dedup::reference::{KnownTexts, Reference};
 use crate::dedup::resources::{Progress, Resources};
 use crate::dedup::similarity::Similarity;
 use crate::document::TooShort;
@@ -25,6 +25,12 @@ pub enum Preference {
     First,
     /// The longest text; among equal lengths the first.
     Longest,
+    /// The greatest value of a field ([`Documents::extra_field`](crate::Documents::extra_field)); among equal values the
+    /// first. Values are compared as numbers if all are numbers, and otherwise as texts, byte by byte. A document without
+    /// a value is kept only if no document of its cluster has one.
+    Greatest,
+    /// The least value of a field, as with [`Preference::Greatest`].
+    Least,
 }
 
 /// The way in which near-duplicates form clusters.
@@ -39,6 +45,12 @@ pub enum Clustering {
     /// Connected components: near-duplicates are always in the same cluster, and two members of a cluster can be far
     /// apart.
     Linked,
+}
+
+/// Known documents, and how they are compared.
+pub(super) enum Against<'a, F> {
+    Fingerprints(&'a dyn Reference<F>, u32),
+    Texts(&'a dyn KnownTexts),
 }
 
 /// The definition of near-duplicates: a distance, a similarity, or both.
@@ -72,9 +84,11 @@ impl Method {
 /// 0.7 of their shingles of five words; or, with [`Dedup::distance`] alone, when their fingerprints are near. Either
 /// way the search is exact: comparing every document with every other gives the same clusters.
 ///
-/// Memory: some 100 bytes per document, its id, and its shingles, 8 bytes per word, where texts are compared. What
-/// exceeds the limit ([`Dedup::memory`]) of ids and shingles is kept in temporary files. Lists of shingles that
-/// documents have in common come on top: nothing for texts that share little, at most about as much as all shingles.
+/// Memory: some 130 bytes per document, its id, and its shingles, 8 bytes per word, where texts are compared. What
+/// exceeds the limit ([`Dedup::memory`]) of ids and shingles is kept in temporary files; lists of shingles that documents
+/// have in common are made anew as often as they fill their share, and take more time then. A single text takes ten times
+/// its length on top while it is read. Chains ([`Clustering::Linked`]) list the shingles of all documents at once, at most
+/// about as much as all shingles.
 ///
 /// Time: that of reading, and a comparison for each duplicate. Texts that have most of their shingles in common with
 /// many others and are yet similar to none take longer, in the worst case the square of their number.
@@ -101,7 +115,7 @@ impl Method {
 /// ```
 pub struct Dedup<'a, F: Fingerprint> {
     pub(super) fingerprinter: Fingerprinter<F>,
-    pub(super) against: Option<&'a dyn Reference<F>>,
+    pub(super) against: Option<Against<'a, F>>,
     pub(super) prefer: Preference,
     pub(super) distance: Option<u32>,
     pub(super) similarity: Option<Similarity>,
@@ -125,6 +139,7 @@ impl<'a, F: Fingerprint> Dedup<'a, F> {
             on_too_short: None,
             resources: Resources {
                 memory: default_memory(),
+                taken: 0,
                 directory: temporary_directory(None),
                 on_progress: None,
             },
@@ -155,11 +170,26 @@ impl<'a, F: Fingerprint> Dedup<'a, F> {
         self
     }
 
-    /// Leaves out documents whose fingerprints are near one of an index or another reference: within
-    /// [`Dedup::distance`], by default 3 bits. [`Clusters::known`](crate::Clusters::known) returns them.
+    /// Leaves out documents whose fingerprints are within `bits` of one of an index or another reference.
+    /// [`Clusters::known`](crate::Clusters::known) returns them.
+    ///
+    /// This is faster than [`Dedup::against_texts`], and the way to compare with fingerprints alone; but a distance
+    /// of fingerprints misses copies, and finds texts that are less similar.
     #[must_use]
-    pub fn against(mut self, reference: &'a dyn Reference<F>) -> Self {
-        self.against = Some(reference);
+    pub fn against(mut self, reference: &'a dyn Reference<F>, bits: u32) -> Self {
+        self.against = Some(Against::Fingerprints(reference, bits));
+        self
+    }
+
+    /// Leaves out documents whose texts are similar to a known one: by the rule that holds among the documents
+    /// themselves, [`Dedup::similarity`], and as exactly. [`Clusters::known`](crate::Clusters::known) returns them.
+    /// [`Documents`](crate::Documents) can be the reference.
+    ///
+    /// With documents that arrive day by day, each day compared with those kept before, the result is that of one
+    /// search over all of them, the first of a cluster being kept.
+    #[must_use]
+    pub fn against_texts(mut self, reference: &'a dyn KnownTexts) -> Self {
+        self.against = Some(Against::Texts(reference));
         self
     }
 

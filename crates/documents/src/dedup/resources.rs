@@ -6,10 +6,18 @@ use std::sync::Arc;
 
 use crate::error::Error;
 
-/// Shares of the memory: for sets of shingles, ids and counts of shingles.
-const SETS_SHARE: u64 = 2;
+/// Shares of the memory: for sets of shingles, ids, counts of shingles, lists of what is compared with, and texts, which
+/// are gone when these lists are made. Every document needs some of the rest, and as much of counts and lists as leaves
+/// the least share.
+const SETS_SHARE: u64 = 4;
 const IDS_SHARE: u64 = 16;
 const COUNTS_SHARE: u64 = 8;
+const INDEX_SHARE: u64 = 8;
+const TEXTS_SHARE: u64 = 8;
+const LEAST_SHARE: u64 = 8;
+
+/// A batch of texts is one of several in memory at a time, next to its shingles.
+const BATCHES: u64 = 8;
 
 /// A stage of a search for near-duplicates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +25,8 @@ const COUNTS_SHARE: u64 = 8;
 pub enum Stage {
     /// Reading documents and making their fingerprints; the number of documents is not known.
     Read,
+    /// Comparing with the known documents; their number is not known.
+    Known,
     /// Counting the shingles of all documents.
     Count,
     /// Comparing documents.
@@ -60,6 +70,8 @@ pub(crate) const CHECK_EVERY: usize = 1 << 18;
 pub(crate) struct Resources {
     /// The memory limit, in bytes.
     pub(crate) memory: u64,
+    /// The bytes of it that documents take, known after they are read.
+    pub(crate) taken: u64,
     /// The directory of temporary files.
     pub(crate) directory: PathBuf,
     pub(crate) on_progress: Option<OnProgress>,
@@ -99,17 +111,32 @@ impl Resources {
 
     /// Returns the bytes of the counts of shingles.
     pub(crate) fn count_bytes(&self) -> u64 {
-        self.memory / COUNTS_SHARE
+        (self.memory / COUNTS_SHARE).min(self.left() / 2)
     }
 
-    /// Fails if the search needs more memory per document than there is.
-    pub(crate) fn check_memory(&self, documents: u64, bytes_per_document: u64) -> Result<(), Error> {
-        let shelved = self.set_bytes() + self.id_bytes() + self.count_bytes();
+    /// Returns the bytes of lists of what is compared with; they may double while they grow.
+    pub(crate) fn index_bytes(&self) -> u64 {
+        (self.memory / INDEX_SHARE).min(self.left() / 4)
+    }
+
+    /// Returns the bytes that are neither taken nor those of shingles and ids.
+    fn left(&self) -> u64 {
+        self.memory.saturating_sub(self.set_bytes() + self.id_bytes() + self.taken)
+    }
+
+    /// Returns the bytes of texts read at a time.
+    pub(crate) fn batch_bytes(&self) -> usize {
+        usize::try_from(self.memory / TEXTS_SHARE / BATCHES).unwrap_or(usize::MAX)
+    }
+
+    /// Returns the resources of a search among documents that take this memory each; fails if there is not enough.
+    pub(crate) fn for_documents(&self, documents: u64, bytes_per_document: u64) -> Result<Self, Error> {
+        let reserved = self.set_bytes() + self.id_bytes() + self.memory / LEAST_SHARE;
         let needed = documents * bytes_per_document;
-        if needed <= self.memory - shelved {
-            return Ok(());
+        if needed <= self.memory - reserved {
+            return Ok(Self { taken: needed, ..self.clone() });
         }
-        let bytes = needed.saturating_mul(self.memory) / (self.memory - shelved).max(1);
+        let bytes = needed.saturating_mul(self.memory) / (self.memory - reserved).max(1);
         Err(Error::Memory { documents, bytes, allowed: self.memory })
     }
 }
@@ -120,14 +147,18 @@ mod tests {
 
     #[test]
     fn the_reported_memory_is_enough() {
-        let resources = |memory| Resources { memory, directory: PathBuf::new(), on_progress: None };
-        assert!(resources(16 << 20).check_memory(50_000, 100).is_ok());
-        let Err(Error::Memory { bytes, .. }) = resources(16 << 20).check_memory(1_000_000, 100) else {
+        let resources = |memory| Resources { memory, taken: 0, directory: PathBuf::new(), on_progress: None };
+        assert!(resources(16 << 20).for_documents(50_000, 100).is_ok());
+        let left = resources(16 << 20).for_documents(50_000, 100).unwrap();
+        assert!(
+            left.count_bytes() >= 1 << 20 && left.index_bytes() + left.count_bytes() + 5_000_000 < 11 << 20
+        );
+        let Err(Error::Memory { bytes, .. }) = resources(16 << 20).for_documents(1_000_000, 100) else {
             panic!("100 bytes for each of a million are more than 16 MiB");
         };
         assert!(
-            resources(bytes + 16).check_memory(1_000_000, 100).is_ok()
-                && resources(bytes / 2).check_memory(1_000_000, 100).is_err()
+            resources(bytes + 16).for_documents(1_000_000, 100).is_ok()
+                && resources(bytes / 2).for_documents(1_000_000, 100).is_err()
         );
     }
 }

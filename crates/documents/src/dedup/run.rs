@@ -9,12 +9,12 @@ use crate::dedup::clusters::Clusters;
 use crate::dedup::corpus::{Corpus, CorpusBuilder, Extractor};
 use crate::dedup::grouping::Groups;
 use crate::dedup::members;
-use crate::dedup::options::{Dedup, Method, Preference};
+use crate::dedup::options::{Against, Dedup, Method, Preference};
 use crate::dedup::resources::{Progress, Stage};
 use crate::document::{Counts, Document};
 use crate::error::{Error, InvalidOption};
 use crate::read::collector::Sink;
-use crate::read::fingerprint::map_texts;
+use crate::read::fingerprint::map_texts_in;
 use crate::read::options::Documents;
 
 /// The default distance within which fingerprints are near.
@@ -63,9 +63,12 @@ impl<F: Fingerprint> Dedup<'_, F> {
         if self.similarity.is_some() {
             return Err(Error::Option { option: "similarity", reason: InvalidOption::NoTexts }.into());
         }
+        if matches!(self.against, Some(Against::Texts(_))) {
+            return Err(Error::Option { option: "against_texts", reason: InvalidOption::NoTexts }.into());
+        }
         let distance = self.distance.unwrap_or(DEFAULT_DISTANCE);
         Design::<F>::named("single", distance).map_err(Error::from)?;
-        let mut builder = CorpusBuilder::new(&self.resources, false, false, false);
+        let mut builder = CorpusBuilder::new(&self.resources, false, Preference::First, false);
         let mut counts = Counts::default();
         read(&mut |id, fingerprint| {
             counts.documents += 1;
@@ -80,13 +83,23 @@ impl<F: Fingerprint> Dedup<'_, F> {
         read: impl FnOnce(&mut Sink<'_>) -> Result<Counts, Error> + Send,
     ) -> Result<Clusters, Error> {
         let method = Method::of(self.distance, self.similarity);
+        if matches!(self.against, Some(Against::Texts(_))) && method.distance.is_some() {
+            return Err(Error::Option { option: "distance", reason: InvalidOption::KnownTexts });
+        }
+        let of_known = match &self.against {
+            Some(Against::Fingerprints(_, bits)) => Some(*bits),
+            _ => None,
+        };
         // A distance that is too large is refused before anything is read.
-        Design::<F>::named("single", method.distance.unwrap_or(DEFAULT_DISTANCE))?;
-        let (with_sets, with_lengths) = (method.similarity.is_some(), self.prefer == Preference::Longest);
-        let mut builder =
-            CorpusBuilder::new(&self.resources, with_sets, with_lengths, method.needs_fingerprints());
+        for distance in method.distance.into_iter().chain(of_known) {
+            Design::<F>::named("single", distance)?;
+        }
+        let with_sets = method.similarity.is_some();
+        let needs_fingerprints = method.needs_fingerprints() || of_known.is_some();
+        let mut builder = CorpusBuilder::new(&self.resources, with_sets, self.prefer, needs_fingerprints);
         let done = AtomicU64::new(0);
-        let counts = map_texts(
+        let counts = map_texts_in(
+            self.resources.batch_bytes(),
             read,
             || Extractor::new(&self.fingerprinter, method.similarity),
             |extractor, text| {
@@ -105,17 +118,19 @@ impl<F: Fingerprint> Dedup<'_, F> {
     }
 
     fn search(&self, mut corpus: Corpus<F>, method: Method) -> Result<Clusters, Error> {
-        let known = match self.against {
-            Some(reference) => {
-                Some(corpus.mark_known(reference, method.distance.unwrap_or(DEFAULT_DISTANCE))?)
+        let known = match (&self.against, method.similarity) {
+            (Some(Against::Fingerprints(reference, bits)), _) => Some(corpus.mark_known(*reference, *bits)?),
+            (Some(Against::Texts(reference)), Some(similarity)) => {
+                Some(corpus.mark_similar(*reference, similarity, &self.resources)?)
             }
-            None => None,
+            (Some(Against::Texts(_)), None) | (None, _) => None,
         };
         let groups = Groups::of(&mut corpus, method, self.clustering, &self.resources)?;
         Ok(Clusters {
             members: members::find(&corpus, &groups, &self.resources)?,
             has_similarities: method.similarity.is_some(),
             ids: corpus.ids,
+            paths: corpus.paths,
             states: corpus.states,
             counts: corpus.counts,
             too_short: corpus.too_short,

@@ -1,7 +1,9 @@
 //! The formats of documents, and how they are detected.
 //!
+//! - [`mail`]: the start of a mailbox, and of a message
 //! - [`signatures`]: kinds of files that are not read, by their first bytes
 
+mod mail;
 pub(crate) mod signatures;
 
 use std::fmt;
@@ -15,6 +17,12 @@ const ZIP_MAGICS: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
 const ARROW_FILE_MAGIC: &[u8] = b"ARROW1";
 /// The start of a message of an Arrow stream.
 const ARROW_STREAM_START: &[u8] = b"\xff\xff\xff\xff";
+const WARC_MAGIC: &[u8] = b"WARC/1.";
+
+/// The header of a file in a tar archive: its length, and the place of its checksum, an octal number.
+const TAR_HEADER_BYTES: usize = 512;
+const TAR_CHECKSUM: std::ops::Range<usize> = 148..156;
+const TAR_MAGIC: (usize, &[u8]) = (257, b"ustar");
 
 /// The format of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -40,17 +48,31 @@ pub enum Format {
     Text,
     /// Each file is one HTML page, its path the id; the text is the page without tags.
     Html,
+    /// Each file is one message of mail, its path the id; the text is its subject and its texts.
+    Eml,
+    /// A mailbox (mbox): a message after each line that starts with `From `. The id is the message's own.
+    Mbox,
+    /// A web archive: a document for each response, resource and conversion of text, the address its id; of HTML, the
+    /// text is the page without tags.
+    Warc,
 }
 
 impl Format {
     /// Detects the format of a file by its name (without the extension of a compressed file) and its first bytes.
-    /// Text with an unknown extension and an unknown start is [`Format::Lines`].
+    ///
+    /// The extension of a table, of JSON or of mail says that a file has a document in each row. Any other file is one
+    /// document ([`Format::Text`], [`Format::Html`], [`Format::Eml`]), unless it starts like a Parquet, Arrow or WARC
+    /// file or, without an extension, like a mailbox. Standard input (`-`) has no name: it is JSON too if it starts with
+    /// an object or an array of objects, and without any known start it is [`Format::Lines`].
     #[must_use]
     pub fn detect(name: &Path, start: &[u8]) -> Self {
         match Self::of_name(name) {
             Some(Self::Jsonl) if is_json_array(start) => Self::Json,
+            // Texts have such extensions too.
+            Some(format) if format.is_columnar() && !is_columns(start) && !is_binary(start) => Self::Text,
             Some(format) => format,
-            None => by_content(start),
+            None if is_standard_input(name) => of_stream(start),
+            None => of_file(name, start),
         }
     }
 
@@ -66,18 +88,27 @@ impl Format {
             "arrow" | "arrows" | "feather" | "ipc" => Self::Arrow,
             "html" | "htm" | "xhtml" => Self::Html,
             "txt" | "text" | "md" | "rst" => Self::Text,
+            "eml" => Self::Eml,
+            "mbox" | "mbx" => Self::Mbox,
+            "warc" | "wet" => Self::Warc,
             _ => return None,
         })
     }
 
     /// Returns whether a file has a document in each row.
     pub(crate) const fn has_rows(self) -> bool {
-        !matches!(self, Self::Text | Self::Html)
+        !matches!(self, Self::Text | Self::Html | Self::Eml)
     }
 
-    /// Returns whether it is a text format, which has an encoding.
+    /// Returns whether it has columns with types.
+    pub(crate) const fn is_columnar(self) -> bool {
+        matches!(self, Self::Parquet | Self::Arrow)
+    }
+
+    /// Returns whether a file is text as a whole, in one encoding. The parts of mail and of web archives have encodings
+    /// of their own.
     pub(crate) const fn is_text(self) -> bool {
-        !matches!(self, Self::Parquet | Self::Arrow)
+        !self.is_columnar() && !matches!(self, Self::Eml | Self::Mbox | Self::Warc)
     }
 
     /// Returns the format with its article, as in "not an Arrow file".
@@ -92,6 +123,9 @@ impl Format {
             Self::Arrow => "an Arrow file",
             Self::Text => "a text file",
             Self::Html => "an HTML file",
+            Self::Eml => "a message of mail",
+            Self::Mbox => "a mailbox",
+            Self::Warc => "a WARC file",
         }
     }
 }
@@ -109,22 +143,47 @@ impl fmt::Display for Format {
             Self::Arrow => "arrow",
             Self::Text => "text",
             Self::Html => "html",
+            Self::Eml => "eml",
+            Self::Mbox => "mbox",
+            Self::Warc => "warc",
         })
     }
 }
 
-fn by_content(start: &[u8]) -> Format {
+fn is_standard_input(name: &Path) -> bool {
+    name.as_os_str() == "-"
+}
+
+/// Returns the format of a file with an unknown extension. Only starts that no other text has say more than that it is
+/// one document: a text may begin with a brace.
+fn of_file(name: &Path, start: &[u8]) -> Format {
+    // Patches and the like begin as a mailbox does.
+    let can_be_mailbox = name.extension().is_none();
+    known_start(start).filter(|format| *format != Format::Mbox || can_be_mailbox).unwrap_or(Format::Text)
+}
+
+/// Returns the format of a stream without a name.
+fn of_stream(start: &[u8]) -> Format {
     let text = trimmed(start);
+    let is_json = text.starts_with(b"{") || is_json_array(text);
+    known_start(start).or(is_json.then_some(Format::Json)).unwrap_or(Format::Lines)
+}
+
+fn known_start(start: &[u8]) -> Option<Format> {
     if start.starts_with(PARQUET_MAGIC) {
-        Format::Parquet
-    } else if start.starts_with(ARROW_FILE_MAGIC) || start.starts_with(ARROW_STREAM_START) {
-        Format::Arrow
-    } else if text.starts_with(b"{") || is_json_array(text) {
-        Format::Json
-    } else if is_html(text) {
-        Format::Html
+        Some(Format::Parquet)
+    } else if is_columns(start) {
+        Some(Format::Arrow)
+    } else if start.starts_with(WARC_MAGIC) {
+        Some(Format::Warc)
+    } else if is_html(trimmed(start)) {
+        Some(Format::Html)
+    } else if mail::is_mailbox(start) {
+        Some(Format::Mbox)
+    } else if mail::is_message(start) {
+        Some(Format::Eml)
     } else {
-        Format::Lines
+        None
     }
 }
 
@@ -147,6 +206,23 @@ pub(crate) fn is_columns(start: &[u8]) -> bool {
 
 pub(crate) fn is_zip(start: &[u8]) -> bool {
     ZIP_MAGICS.iter().any(|magic| start.starts_with(magic))
+}
+
+/// Returns whether a file starts with the header of a tar archive. Archives older than its magic have its checksum.
+pub(crate) fn is_tar(start: &[u8]) -> bool {
+    let Some(header) = start.get(..TAR_HEADER_BYTES) else { return false };
+    if header[TAR_MAGIC.0..].starts_with(TAR_MAGIC.1) {
+        return true;
+    }
+    // The bytes of the checksum count as blanks.
+    let sum: u64 = (0..)
+        .zip(header)
+        .map(|(at, &byte)| u64::from(if TAR_CHECKSUM.contains(&at) { b' ' } else { byte }))
+        .sum();
+    let digits = header[TAR_CHECKSUM].trim_ascii_start();
+    let end = digits.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(digits.len());
+    let written = str::from_utf8(&digits[..end]).ok().and_then(|digits| u64::from_str_radix(digits, 8).ok());
+    header[0] != 0 && written == Some(sum)
 }
 
 /// Returns whether a file contains a zero byte near its start: nearly every binary file does, text in UTF-8 and most
@@ -175,15 +251,38 @@ mod tests {
         let detected = |name: &str, start: &[u8]| Format::detect(Path::new(name), start);
         assert_eq!(detected("a.JSONL", b""), Format::Jsonl);
         assert_eq!(detected("a.csv", b"{"), Format::Csv);
-        assert_eq!(detected("a.train", b"t1 some text"), Format::Lines);
+        assert_eq!(detected("a.train", b"t1 some text"), Format::Text);
+        assert_eq!(detected("main.rs", b"{\"id\": 1}"), Format::Text);
+        assert_eq!(detected("-", b"t1 some text"), Format::Lines);
         assert_eq!(detected("a.txt", b"{}"), Format::Text);
         assert_eq!(detected("a.jsonl", b"\n[ {\"id\": 1},"), Format::Json);
+        assert_eq!(detected("keys.arrows", b"up and down"), Format::Text);
         assert_eq!(detected("-", b"[1] a footnote"), Format::Lines);
         assert_eq!(detected("-", b" \n{\"id\":1}"), Format::Json);
         assert_eq!(detected("-", b"\xef\xbb\xbf{}"), Format::Json);
         assert_eq!(detected("page", b"<!DOCTYPE HTML>"), Format::Html);
         assert_eq!(detected("x", b"PAR1\x15"), Format::Parquet);
         assert_eq!(detected("x", b"ARROW1\0\0"), Format::Arrow);
+        assert_eq!(detected("crawl", b"WARC/1.0\r\nWARC-Type: warcinfo\r\n"), Format::Warc);
+        assert_eq!(detected("CC-MAIN.warc.wet", b"WARC/1.0\r\n"), Format::Warc);
+        let mailbox = b"From a@example.org Mon Sep 17 00:00:00 2001\nFrom: a\nSubject: b\n\nc\n";
+        assert_eq!(detected("inbox", mailbox), Format::Mbox);
+        assert_eq!(detected("-", mailbox), Format::Mbox);
+        assert_eq!(detected("0001-fix.patch", mailbox), Format::Text);
+        assert_eq!(detected("17.M5P6.host:2,S", &mailbox[44..]), Format::Eml);
+    }
+
+    #[test]
+    fn a_tar_archive_has_a_magic_or_a_checksum() {
+        let mut header = [0; 512];
+        header[..5].copy_from_slice(b"a.txt");
+        let sum = 8 * 32 + b"a.txt".iter().map(|&byte| u64::from(byte)).sum::<u64>();
+        header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        assert!(is_tar(&header));
+        header[300] = 1;
+        assert!(!is_tar(&header) && !is_tar(&[0; 512]) && !is_tar(b"ustar"));
+        header[257..262].copy_from_slice(b"ustar");
+        assert!(is_tar(&header));
     }
 
     #[test]

@@ -9,7 +9,7 @@ pub(crate) mod encoding;
 pub(crate) mod source;
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek, Write};
+use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,8 +20,11 @@ use crate::format::signatures::{FileSort, kind_of_file};
 use crate::format::{self, Format};
 use crate::problem::Problem;
 
-/// Bytes read at once. The format is detected from the first of them.
+/// Bytes read at once.
 const BUFFER_BYTES: usize = 1 << 18;
+
+/// Bytes at the start from which the format of documents is detected.
+const START_BYTES: u64 = 1 << 16;
 
 /// The name of standard input in messages.
 const STANDARD_INPUT: &str = "standard input";
@@ -43,7 +46,7 @@ pub(crate) type OnRead = Arc<dyn Fn(u64) + Send + Sync>;
 /// std::fs::write(&path, "00000000000000ff\n")?;
 ///
 /// let input = Input::open(&path)?;
-/// assert!(!input.is_compressed() && input.format() == Format::Lines);
+/// assert!(!input.is_compressed() && input.format() == Format::Text);
 /// assert_eq!(input.lines().next().unwrap()?, "00000000000000ff");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -55,8 +58,12 @@ pub struct Input {
     format: Format,
     /// The path of the file, if its bytes are read unchanged.
     plain: Option<PathBuf>,
+    /// The path of the file, if it is not UTF-8.
+    undecodable: Option<PathBuf>,
     is_compressed: bool,
     is_transcoded: bool,
+    /// Whether the buffered bytes at the start are the whole input.
+    is_short: bool,
     temp_dir: Option<PathBuf>,
 }
 
@@ -87,13 +94,16 @@ impl Input {
         let opened = source::open((!is_standard_input).then_some(path));
         let inner = opened.map_err(|source| Error::Read { input: name.clone(), source })?;
         let mut input = Self::of(name, path, Box::new(Reported { inner, on_read }))?;
+        input.undecodable = path.to_str().is_none().then(|| path.to_owned());
         input.plain = (!is_standard_input && !input.is_compressed && path.is_file()).then(|| path.to_owned());
         Ok(input)
     }
 
     /// Creates an input that was copied to an anonymous file.
     pub(crate) fn of_stream(path: &Path, file: File) -> Result<Self, Error> {
-        Self::of(input_name(path), path, Box::new(file))
+        let mut input = Self::of(input_name(path), path, Box::new(file))?;
+        input.undecodable = path.to_str().is_none().then(|| path.to_owned());
+        Ok(input)
     }
 
     /// Creates an input with this name in messages; the extension of `path` gives the format.
@@ -110,8 +120,18 @@ impl Input {
                 let inner_name = compression::inner_name(path);
                 let format = Format::detect(&inner_name, reader.buffer());
                 let (plain, temp_dir) = (None, None);
-                let is_transcoded = false;
-                Ok(Self { name, inner_name, reader, format, plain, is_compressed, is_transcoded, temp_dir })
+                Ok(Self {
+                    name,
+                    inner_name,
+                    reader,
+                    format,
+                    plain,
+                    undecodable: None,
+                    is_compressed,
+                    is_transcoded: false,
+                    is_short: false,
+                    temp_dir,
+                })
             }
             Err(source) => Err(Error::Read { input: name, source }),
         }
@@ -126,33 +146,59 @@ impl Input {
         self
     }
 
-    /// Decodes text in another encoding: by a byte order mark, by the declaration of an HTML page, else from
-    /// `encoding`. `format` is the given format; by default it is detected.
+    /// Decodes text in another encoding: by a byte order mark, by the declaration of an HTML page, else from `encoding`.
+    /// `format` is the given format. Without one it is detected, by the start of the input, which is waited for however
+    /// slowly it comes; a program that sends documents and waits for answers has to give the format.
     pub(crate) fn decoded(
         self,
         format: Option<Format>,
         encoding: Option<&'static Encoding>,
     ) -> Result<Self, Error> {
-        let Self { name, inner_name, reader, .. } = self;
-        let start = reader.buffer();
-        if !format.unwrap_or(self.format).is_text() || format::is_zip(start) {
-            return Ok(Self { name, inner_name, reader, ..self });
+        let waits = format.is_none();
+        let this = if waits { self.with_start()? } else { self };
+        if !format.unwrap_or(this.format).is_text() || this.is_zip() || this.is_tar() {
+            return Ok(this);
         }
-        let declared = if self.format == Format::Html { encoding::declared(start) } else { None };
-        let decoded = || -> io::Result<_> {
-            let (reader, is_transcoded) = encoding::decode(reader, declared.or(encoding))?;
-            let mut reader = BufReader::with_capacity(BUFFER_BYTES, reader);
-            reader.fill_buf()?;
-            Ok((reader, is_transcoded))
-        };
-        match decoded() {
+        let Self { name, inner_name, reader, .. } = this;
+        let start = reader.buffer();
+        let declared = if this.format == Format::Html { encoding::declared(start) } else { None };
+        match encoding::decode(reader, declared.or(encoding)) {
             Ok((reader, is_transcoded)) => {
-                let format = Format::detect(&inner_name, reader.buffer());
-                let plain = self.plain.filter(|_| !is_transcoded);
-                Ok(Self { name, inner_name, reader, format, plain, is_transcoded, ..self })
+                let reader = BufReader::with_capacity(BUFFER_BYTES, reader);
+                let plain = this.plain.filter(|_| !is_transcoded);
+                let mut decoded = Self { name, inner_name, reader, plain, is_transcoded, ..this };
+                if waits {
+                    return decoded.with_start();
+                }
+                decoded.peek()?;
+                decoded.format = Format::detect(&decoded.inner_name, decoded.reader.buffer());
+                Ok(decoded)
             }
             Err(source) => Err(Error::Read { input: name, source }),
         }
+    }
+
+    /// Buffers the start of the input and detects its format again.
+    fn with_start(self) -> Result<Self, Error> {
+        let Self { name, inner_name, mut reader, .. } = self;
+        let mut start = Vec::new();
+        let outcome = (&mut reader).take(START_BYTES).read_to_end(&mut start);
+        if let Err(source) = outcome {
+            return Err(Error::Read { input: name, source });
+        }
+        let is_short = (start.len() as u64) < START_BYTES;
+        let mut reader: BufReader<Box<dyn Read + Send>> =
+            BufReader::with_capacity(BUFFER_BYTES, Box::new(Cursor::new(start).chain(reader)));
+        if let Err(source) = reader.fill_buf() {
+            return Err(Error::Read { input: name, source });
+        }
+        let format = Format::detect(&inner_name, reader.buffer());
+        Ok(Self { name, inner_name, reader, format, is_short, ..self })
+    }
+
+    /// Returns the bytes at the start, and whether they are all; after [`Self::decoded`].
+    pub(crate) fn start(&self) -> (&[u8], bool) {
+        (self.reader.buffer(), self.is_short)
     }
 
     /// Returns the name of the input in messages: its path, or `standard input`.
@@ -161,15 +207,15 @@ impl Input {
         &self.name
     }
 
+    /// Returns the path of its file, if that is not UTF-8, so that the name does not tell it.
+    pub(crate) fn undecodable_path(&self) -> Option<&Path> {
+        self.undecodable.as_deref()
+    }
+
     /// Returns the format detected from its name or its first bytes.
     #[must_use]
     pub fn format(&self) -> Format {
         self.format
-    }
-
-    /// Returns the format given by the extension.
-    pub(crate) fn format_of_name(&self) -> Option<Format> {
-        Format::of_name(&self.inner_name)
     }
 
     /// Returns whether its bytes are decompressed while they are read.
@@ -188,21 +234,20 @@ impl Input {
         format::is_binary(self.reader.buffer())
     }
 
-    /// Returns whether it starts like a Parquet or Arrow file.
-    pub(crate) fn is_columns(&self) -> bool {
-        format::is_columns(self.reader.buffer())
-    }
-
     /// Returns whether it is a zip archive.
     pub(crate) fn is_zip(&self) -> bool {
         format::is_zip(self.reader.buffer())
     }
 
+    /// Returns whether it is a tar archive.
+    pub(crate) fn is_tar(&self) -> bool {
+        format::is_tar(self.reader.buffer())
+    }
+
     /// Returns why it is not read in this format, judging by its first bytes. With `is_given`, the format is the
     /// caller's, and zero bytes count as text.
     pub(crate) fn refusal(&self, format: Format, is_given: bool, is_encoding_given: bool) -> Option<Problem> {
-        let start = self.reader.buffer();
-        let is_whole = start.len() < BUFFER_BYTES;
+        let (start, is_whole) = self.start();
         let is_foreign = !self.is_transcoded && encoding::is_foreign(start, !is_whole);
         let is_clean = format.is_text() && !self.is_binary() && !is_foreign;
         match kind_of_file(start) {

@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::{DataType, Schema, SchemaRef};
 
 use crate::copy::layout::Shape;
 use crate::copy::row_sink::Row;
@@ -35,7 +35,8 @@ pub(crate) fn read(input: Input, format: Format, collector: &mut Collector<'_>) 
     };
     let batches = Batches::open(input, format, collector.is_copying(), &select)?;
     if let Some(schema) = seen.into_inner() {
-        collector.enter(&name, || Shape::Columns(schema))?;
+        let compression = batches.compression();
+        collector.enter(&name, || Shape::Columns { schema, compression })?;
     }
     batches.for_each_row(&mut Rows { name: &name, has_id: has_id.get(), collector })
 }
@@ -55,7 +56,12 @@ impl Visit for Rows<'_, '_> {
         let place = || Place::row(name, number);
         let (id, rest) = cells.split_at(usize::from(*has_id));
         let (texts, extra) = rest.split_at(documents.text_fields.len());
-        let id = id.first().and_then(|id| id.to_text());
+        let bytes = cells.iter().filter_map(|cell| match cell {
+            Value::Bytes(bytes) => Some(*bytes),
+            _ => None,
+        });
+        collector.check(place, &bytes.collect::<Vec<_>>())?;
+        let id = id.first().and_then(text_of);
         let id = match id.filter(|id| !id.is_empty() || documents.id_field.is_some()) {
             Some(id) => id.into_owned(),
             None if documents.id_field.is_some() => {
@@ -71,7 +77,7 @@ impl Visit for Rows<'_, '_> {
             return collector.skip_row(place(), Problem::TooLong { what: "text", max_bytes }, Row::OfBatch);
         }
         let mut document = Document::new(id, text);
-        document.extra = extra.first().and_then(|extra| extra.to_text()).map(Cow::into_owned);
+        document.extra = extra.first().and_then(text_of).map(Cow::into_owned);
         collector.take(document, Row::OfBatch, place)
     }
 
@@ -80,10 +86,18 @@ impl Visit for Rows<'_, '_> {
     }
 }
 
+/// Returns a cell as text; in bytes, invalid UTF-8 is replaced.
+fn text_of<'c>(cell: &Value<'c>) -> Option<Cow<'c, str>> {
+    match cell {
+        Value::Bytes(bytes) => Some(String::from_utf8_lossy(bytes)),
+        cell => cell.to_text(),
+    }
+}
+
 /// Joins the non-empty texts with line ends; `None` if all are null.
 fn joined(texts: &[Value<'_>]) -> Option<String> {
     let mut joined: Option<String> = None;
-    for text in texts.iter().filter_map(|text| text.to_text()) {
+    for text in texts.iter().filter_map(text_of) {
         match &mut joined {
             Some(joined) if !joined.is_empty() && !text.is_empty() => {
                 joined.push('\n');
@@ -94,6 +108,14 @@ fn joined(texts: &[Value<'_>]) -> Option<String> {
         }
     }
     joined
+}
+
+fn is_text(kind: &DataType) -> bool {
+    columnar::is_text(kind) || columnar::is_bytes(kind) || columnar::is_list_of_texts(kind)
+}
+
+fn is_id(kind: &DataType) -> bool {
+    columnar::is_text_or_integer(kind) || columnar::is_bytes(kind)
 }
 
 /// Selects the column of the id, if there is one, and the columns of the texts and the extra field.
@@ -108,7 +130,7 @@ fn select(
         column: name.to_owned(),
         columns: shown_names(&columnar::names(schema)),
     };
-    let wrong = |name: &str, expected, kind: &arrow_schema::DataType| Error::ColumnType {
+    let wrong = |name: &str, expected, kind: &DataType| Error::ColumnType {
         input: input.to_owned(),
         column: name.to_owned(),
         expected,
@@ -116,24 +138,24 @@ fn select(
     };
     let (id_name, is_named) = (documents.id_name(), documents.id_field.is_some());
     let id = match columnar::find(schema, id_name) {
-        Some((id, kind)) if columnar::is_text_or_integer(kind) => Some(id),
-        Some((_, kind)) if is_named => return Err(wrong(id_name, "text or integers", kind)),
+        Some((id, kind)) if is_id(kind) => Some(id),
+        Some((_, kind)) if is_named => return Err(wrong(id_name, "text, bytes or integers", kind)),
         None if is_named => return Err(missing(Field::Id, id_name)),
         _ => None,
     };
     let mut wanted = Vec::new();
     for name in &documents.text_fields {
         match columnar::find(schema, name) {
-            Some((text, kind)) if columnar::is_text(kind) => wanted.push(text),
-            Some((_, kind)) => return Err(wrong(name, "text", kind)),
+            Some((text, kind)) if is_text(kind) => wanted.push(text),
+            Some((_, kind)) => return Err(wrong(name, "text, bytes or lists of texts", kind)),
             None => return Err(missing(Field::Text, name)),
         }
     }
     if let Some(name) = &documents.extra_field
         && let Some((extra, kind)) = columnar::find(schema, name)
     {
-        if !columnar::is_text_or_integer(kind) {
-            return Err(wrong(name, "text or integers", kind));
+        if !is_id(kind) {
+            return Err(wrong(name, "text, bytes or integers", kind));
         }
         wanted.push(extra);
     }

@@ -2,15 +2,20 @@
 
 #[cfg(feature = "parquet")]
 mod columnar;
+pub(crate) mod html;
+mod http;
 mod json;
 mod lines;
+pub(crate) mod mail;
 mod separated;
-pub(crate) mod whole_file;
+mod web_archive;
+mod whole_file;
 
 use crate::error::Error;
 use crate::format::Format;
 use crate::input::Input;
 use crate::read::collector::Collector;
+use crate::read::recognition;
 
 /// Reads all documents of an input.
 pub(crate) fn read(input: Input, format: Format, collector: &mut Collector<'_>) -> Result<(), Error> {
@@ -20,12 +25,16 @@ pub(crate) fn read(input: Input, format: Format, collector: &mut Collector<'_>) 
         Format::TextLines => lines::read_texts(input, collector),
         Format::Jsonl => json::read_lines(input, collector),
         Format::Json => json::read(input, collector),
-        Format::Csv => separated::read(input, b',', collector),
-        Format::Tsv => separated::read(input, b'\t', collector),
+        Format::Csv | Format::Tsv => {
+            let delimiter = recognition::delimiter_of(&input, format, collector.documents);
+            separated::read(input, delimiter, collector)
+        }
         #[cfg(feature = "parquet")]
         Format::Parquet | Format::Arrow => columnar::read(input, format, collector),
         #[cfg(not(feature = "parquet"))]
         Format::Parquet | Format::Arrow => Err(Error::WithoutParquet { input: input.name().to_owned() }),
-        Format::Text | Format::Html => whole_file::read(input, format == Format::Html, collector),
+        Format::Text | Format::Html | Format::Eml => whole_file::read(input, format, collector),
+        Format::Mbox => mail::read(input, collector),
+        Format::Warc => web_archive::read(input, collector),
     }
 }

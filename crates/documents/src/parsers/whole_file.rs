@@ -1,29 +1,21 @@
-//! Files that are one document each: plain text, and HTML with about the text that a browser shows.
+//! Files that are one document each: plain text, HTML with about the text that a browser shows, and messages of mail.
 
 use std::io::Read;
-
-use html5gum::{DefaultEmitter, Token, Tokenizer};
+use std::path::Path;
 
 use crate::copy::layout::Shape;
 use crate::copy::row_sink::Row;
 use crate::document::Document;
 use crate::error::Error;
-use crate::format;
+use crate::format::{self, Format};
 use crate::input::Input;
+use crate::parsers::html::html_text;
+use crate::parsers::mail::Message;
 use crate::problem::Place;
 use crate::read::collector::Collector;
 
-/// Elements without visible text.
-const UNREAD: [&[u8]; 4] = [b"script", b"style", b"template", b"svg"];
-
-/// Elements that do not separate words. All other tags do.
-const INLINE: [&[u8]; 24] = [
-    b"a", b"abbr", b"b", b"bdi", b"bdo", b"cite", b"code", b"em", b"font", b"i", b"ins", b"kbd", b"mark",
-    b"q", b"s", b"samp", b"small", b"span", b"strong", b"sub", b"sup", b"tt", b"u", b"wbr",
-];
-
-/// Reads a whole file as one document, with its name as the id.
-pub(crate) fn read(mut input: Input, as_html: bool, collector: &mut Collector<'_>) -> Result<(), Error> {
+/// Reads a whole file as one document, with its name as the id: text, HTML or a message of mail.
+pub(crate) fn read(mut input: Input, format: Format, collector: &mut Collector<'_>) -> Result<(), Error> {
     collector.enter(input.name(), || Shape::Texts)?;
     let max_bytes = collector.max_bytes();
     let mut bytes = Vec::new();
@@ -33,83 +25,15 @@ pub(crate) fn read(mut input: Input, as_html: bool, collector: &mut Collector<'_
     if bytes.len() as u64 > max_bytes {
         return collector.too_long(place(), "file");
     }
-    let text = collector.text(place, &bytes)?;
-    let text = if as_html || format::is_html(bytes.trim_ascii_start()) {
-        html_text(text.as_bytes())
-    } else {
-        text.into_owned()
-    };
-    collector.take(Document::new(input.name(), text), Row::Text, place)
-}
-
-/// Returns the text of a page without tags, comments, scripts and styles; entities are decoded, invalid UTF-8 is
-/// replaced.
-pub(crate) fn html_text(html: &[u8]) -> String {
-    // The contents of script and similar elements are not markup.
-    let mut emitter = DefaultEmitter::default();
-    emitter.naively_switch_states(true);
-    let mut text = Vec::new();
-    // The skipped element, and its nesting depth.
-    let mut unread: Option<(&[u8], usize)> = None;
-    for Ok(token) in Tokenizer::new_with_emitter(html, emitter) {
-        match token {
-            Token::StartTag(tag) => {
-                let name = tag.name.as_slice();
-                match &mut unread {
-                    Some((open, depth)) if *open == name && !tag.self_closing => *depth += 1,
-                    Some(_) => {}
-                    None => {
-                        let kind = UNREAD.iter().find(|&&kind| kind == name);
-                        unread = kind.filter(|_| !tag.self_closing).map(|&kind| (kind, 1));
-                        end_word(name, &mut text);
-                    }
-                }
-            }
-            Token::EndTag(tag) => match &mut unread {
-                Some((open, depth)) if *open == tag.name.as_slice() => {
-                    *depth -= 1;
-                    if *depth == 0 {
-                        unread = None;
-                    }
-                }
-                Some(_) => {}
-                None => end_word(tag.name.as_slice(), &mut text),
-            },
-            Token::String(string) if unread.is_none() => text.extend_from_slice(&string),
-            _ => {}
+    let text = match format {
+        Format::Eml => Message::parse(&bytes).text,
+        _ => {
+            let text = collector.text(place, &bytes)?;
+            let is_html = format == Format::Html || format::is_html(bytes.trim_ascii_start());
+            if is_html { html_text(text.as_bytes()) } else { text.into_owned() }
         }
-    }
-    String::from_utf8_lossy(&text).into_owned()
-}
-
-fn end_word(tag: &[u8], text: &mut Vec<u8>) {
-    if !INLINE.contains(&tag) && text.last().is_some_and(|&last| last != b'\n') {
-        text.push(b'\n');
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn words(html: &str) -> String {
-        html_text(html.as_bytes()).split_whitespace().collect::<Vec<_>>().join(" ")
-    }
-
-    #[test]
-    fn tags_are_removed_and_words_stay_separate() {
-        assert_eq!(words("<html><title>A &amp; B</title><p>one<br>two</p><td>3<td>4"), "A & B one two 3 4");
-        assert_eq!(words("un<b>break</b>able<!-- no -->"), "unbreakable");
-    }
-
-    #[test]
-    fn invisible_text_is_removed() {
-        assert_eq!(words("a<script>if (x < 1) { '</p>' }</script>b<style>p { }</style>c"), "a b c");
-        assert_eq!(words("<svg><svg><text>x</text></svg>y</svg>z"), "z");
-    }
-
-    #[test]
-    fn invalid_markup_is_not_an_error() {
-        assert_eq!(words("<p>1 < 2 & 3 > 2 </b></p <i>x"), "1 < 2 & 3 > 2 x");
-    }
+    };
+    let mut document = Document::new(input.name(), text);
+    document.path = input.undecodable_path().map(Path::to_owned);
+    collector.take(document, Row::Text, place)
 }

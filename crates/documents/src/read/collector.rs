@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 #[cfg(feature = "parquet")]
 use arrow_array::RecordBatch;
@@ -67,15 +67,23 @@ impl<'a> Collector<'a> {
 
     /// Opens a file, or standard input for `-`.
     pub(crate) fn open(&self, path: &Path) -> Result<Input, Error> {
-        let Documents { format, encoding, on_read, temp_dir, .. } = self.documents;
-        let mut input = match self.stream(path)? {
+        let input = match self.stream(path)? {
             Some(file) => Input::of_stream(path, file)?,
-            None => Input::open_with(path, on_read.clone())?,
+            None => Input::open_with(path, self.documents.on_read.clone())?,
         };
-        if let Some(directory) = temp_dir {
-            input = input.temp_dir(directory);
-        }
-        input.decoded(*format, *encoding)
+        self.prepared(input)
+    }
+
+    /// Decodes an input and detects its format.
+    pub(crate) fn prepared(&self, input: Input) -> Result<Input, Error> {
+        let Documents { format, encoding, .. } = self.documents;
+        input.temp_dir(self.temp_dir()).decoded(*format, *encoding)
+    }
+
+    /// Returns the directory of temporary files.
+    pub(crate) fn temp_dir(&self) -> PathBuf {
+        let given = self.documents.temp_dir.clone();
+        given.unwrap_or_else(|| hamdex_atomic_file::temporary_directory(None))
     }
 
     /// Returns a copy of an input that cannot be read twice, if the documents are to be copied.
@@ -85,10 +93,7 @@ impl<'a> Collector<'a> {
         if plan.is_file(path) {
             return Ok(None);
         }
-        let directory = match &self.documents.temp_dir {
-            Some(directory) => directory.clone(),
-            None => hamdex_atomic_file::temporary_directory(None),
-        };
+        let directory = self.temp_dir();
         let on_read = |count| {
             if let Some(report) = &self.documents.on_read {
                 report(count);
@@ -123,8 +128,11 @@ impl<'a> Collector<'a> {
         &mut self,
         document: Document,
         row: Row<'_>,
-        place: impl FnOnce() -> Place,
+        place: impl Fn() -> Place,
     ) -> Result<(), Error> {
+        if let (Some(plan), Row::Object(text)) = (&self.documents.plan, row) {
+            plan.lock().expect("no thread panics with it").enter_object(&place().input, text)?;
+        }
         match &mut self.repeats {
             RepeatedIds::Counted(sample) => sample.record(&document.id),
             RepeatedIds::Placed(places) => {
@@ -184,9 +192,10 @@ impl<'a> Collector<'a> {
     pub(crate) fn skip(&mut self, place: Place, problem: Problem) -> Result<(), Error> {
         let counts = &mut self.counts;
         *match &problem {
-            Problem::MissingField { .. } | Problem::ShortRecord { .. } | Problem::Null => {
-                &mut counts.missing_field
-            }
+            Problem::MissingField { .. }
+            | Problem::MissingList { .. }
+            | Problem::ShortRecord { .. }
+            | Problem::Null => &mut counts.missing_field,
             Problem::TooLong { .. } => &mut counts.too_long,
             Problem::NotUtf8 | Problem::InvalidUtf8 => &mut counts.not_utf8,
             Problem::Binary => &mut counts.binary,

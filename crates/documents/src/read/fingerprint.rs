@@ -1,11 +1,12 @@
 //! Fingerprints of documents, or other results per text, made on several threads in the order of the documents.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 use hamdex::{Fingerprint, RECIPE_KEY};
-use hamdex_simhash::{Fingerprinter, Outcome, Recipe, RecipeError, Scratch};
+use hamdex_simhash::{Fingerprinter, Outcome, Recipe, RecipeError, Scratch, Shingler, Shingles};
 use rayon::prelude::*;
 
 use crate::document::Counts;
@@ -32,13 +33,40 @@ impl Documents {
     pub fn fingerprint<F: Fingerprint, E: From<Error>>(
         &self,
         fingerprinter: &Fingerprinter<F>,
-        mut sink: impl FnMut(Document, Outcome<F>) -> Result<(), E>,
+        sink: impl FnMut(Document, Outcome<F>) -> Result<(), E>,
+    ) -> Result<Counts, E> {
+        let work = |scratch: &mut Scratch<F>, text: &str| Ok(fingerprinter.fingerprint(text, scratch));
+        self.map(Scratch::default, work, sink)
+    }
+
+    /// As [`Documents::fingerprint`], with the shingles of every document, of `words` words each.
+    ///
+    /// # Errors
+    /// As [`Documents::fingerprint`].
+    pub fn fingerprint_and_shingles<F: Fingerprint, E: From<Error>>(
+        &self,
+        fingerprinter: &Fingerprinter<F>,
+        words: NonZeroUsize,
+        mut sink: impl FnMut(Document, Outcome<F>, &Shingles) -> Result<(), E>,
+    ) -> Result<Counts, E> {
+        let scratch = || (Scratch::default(), Shingler::new(words));
+        let work = |(scratch, shingler): &mut (Scratch<F>, Shingler), text: &str| {
+            Ok(fingerprinter.fingerprint_and_shingles(text, scratch, shingler))
+        };
+        self.map(scratch, work, |document, (outcome, shingles)| sink(document, outcome, &shingles))
+    }
+
+    /// Calls `sink` with every document and the result of `work` on its text.
+    fn map<S, T: Send, E: From<Error>>(
+        &self,
+        scratch: impl Fn() -> S + Send + Sync,
+        work: impl Fn(&mut S, &str) -> Result<T, Error> + Send + Sync,
+        mut sink: impl FnMut(Document, T) -> Result<(), E>,
     ) -> Result<Counts, E> {
         let mut stopped = None;
         let read = |sink: &mut Sink<'_>| self.read_into(sink);
-        let work = |scratch: &mut Scratch<F>, text: &str| Ok(fingerprinter.fingerprint(text, scratch));
-        let outcome = map_texts(read, Scratch::default, work, &mut |document, outcome| {
-            sink(document, outcome).map_err(|error| {
+        let outcome = map_texts(read, scratch, work, &mut |document, made| {
+            sink(document, made).map_err(|error| {
                 stopped = Some(error);
                 Error::Stopped
             })
@@ -55,12 +83,23 @@ pub(crate) fn map_texts<S, T: Send>(
     work: impl Fn(&mut S, &str) -> Result<T, Error> + Send + Sync,
     sink: &mut dyn FnMut(Document, T) -> Result<(), Error>,
 ) -> Result<Counts, Error> {
-    map_texts_with(thread::Builder::new(), read, scratch, work, sink)
+    map_texts_in(BATCH_BYTES, read, scratch, work, sink)
 }
 
-/// [`map_texts`] with a reading thread of this builder.
+/// [`map_texts`] with about `batch_bytes` of text at a time, at most the usual number.
+pub(crate) fn map_texts_in<S, T: Send>(
+    batch_bytes: usize,
+    read: impl FnOnce(&mut Sink<'_>) -> Result<Counts, Error> + Send,
+    scratch: impl Fn() -> S + Send + Sync,
+    work: impl Fn(&mut S, &str) -> Result<T, Error> + Send + Sync,
+    sink: &mut dyn FnMut(Document, T) -> Result<(), Error>,
+) -> Result<Counts, Error> {
+    map_texts_with((thread::Builder::new(), batch_bytes.min(BATCH_BYTES)), read, scratch, work, sink)
+}
+
+/// [`map_texts`] with a reading thread of this builder, and batches of this many bytes.
 fn map_texts_with<S, T: Send>(
-    reader: thread::Builder,
+    (reader, batch_bytes): (thread::Builder, usize),
     read: impl FnOnce(&mut Sink<'_>) -> Result<Counts, Error> + Send,
     scratch: impl Fn() -> S + Send + Sync,
     work: impl Fn(&mut S, &str) -> Result<T, Error> + Send + Sync,
@@ -70,7 +109,7 @@ fn map_texts_with<S, T: Send>(
         let (sender, receiver) = sync_channel(WAITING_BATCHES);
         let reader = reader
             .name("hamdex-reader".to_owned())
-            .spawn_scoped(scope, move || send(read, &sender))
+            .spawn_scoped(scope, move || send(read, batch_bytes, &sender))
             .map_err(|source| Error::Thread { source })?;
         let taken = take(receiver, scratch, work, sink);
         let read = match reader.join() {
@@ -84,6 +123,7 @@ fn map_texts_with<S, T: Send>(
 
 fn send(
     read: impl FnOnce(&mut Sink<'_>) -> Result<Counts, Error>,
+    batch_bytes: usize,
     sender: &SyncSender<Vec<Document>>,
 ) -> Result<Counts, Error> {
     let mut batch = Vec::new();
@@ -91,7 +131,7 @@ fn send(
     let counts = read(&mut |document: Document| {
         bytes += document.text.len();
         batch.push(document);
-        if batch.len() >= BATCH_DOCUMENTS || bytes >= BATCH_BYTES {
+        if batch.len() >= BATCH_DOCUMENTS || bytes >= batch_bytes {
             bytes = 0;
             // With the capacity of the last batch, the next need not be reallocated.
             let next = Vec::with_capacity(batch.len());
@@ -138,7 +178,7 @@ mod tests {
         // No address space holds such a stack.
         let reader = thread::Builder::new().stack_size(1 << 60);
         let read = |_: &mut Sink<'_>| panic!("there is no thread to read on");
-        let outcome = map_texts_with(reader, read, || (), |(), _| Ok(()), &mut |_, ()| Ok(()));
+        let outcome = map_texts_with((reader, BATCH_BYTES), read, || (), |(), _| Ok(()), &mut |_, ()| Ok(()));
         assert!(matches!(outcome, Err(Error::Thread { .. })), "{outcome:?}");
     }
 

@@ -1,6 +1,7 @@
 //! Documents from all inputs, one after the other.
 //!
 //! - [`options`]: which documents to read, and how
+//! - [`recognition`]: the format of each input
 //! - [`collector`]: the receiver of documents and of problems with them, which are counted
 //! - [`repeated_ids`]: ids that occur more than once
 //! - [`fingerprint`]: fingerprints of documents, made on several threads
@@ -8,6 +9,7 @@
 pub(crate) mod collector;
 pub(crate) mod fingerprint;
 pub(crate) mod options;
+pub(crate) mod recognition;
 mod repeated_ids;
 
 use std::io::Read;
@@ -20,7 +22,9 @@ use crate::document::Document;
 use crate::error::Error;
 use crate::format::Format;
 use crate::input::Input;
-use crate::parsers::{self, whole_file::html_text};
+use crate::parsers;
+use crate::parsers::html::html_text;
+use crate::parsers::mail::Message;
 use crate::problem::Place;
 use crate::read::collector::{Collector, Destination, Sink};
 use crate::read::options::Documents;
@@ -74,32 +78,35 @@ impl Documents {
 
 fn read_file(path: &Path, collector: &mut Collector<'_>) -> Result<(), Error> {
     let input = collector.open(path)?;
-    if input.is_zip() {
+    if archive::is_archive(&input) {
         return archive::read(input, path, collector);
     }
     let documents = collector.documents;
-    let format = documents.format.unwrap_or(input.format());
+    let format = recognition::format_of(&input, documents);
+    recognition::notice(&input, format, collector);
     match input.refusal(format, documents.format.is_some(), documents.encoding.is_some()) {
         Some(problem) => Err(Error::Document { place: Place::whole(input.name()), problem }),
         None => parsers::read(input, format, collector),
     }
 }
 
-/// Reads a file, or standard input for `-`, as one document, and returns its text: HTML without its tags, anything
-/// else unchanged, with invalid UTF-8 replaced by U+FFFD. Other encodings are detected by byte order marks or the
-/// declaration of a page.
+/// Reads a file, or standard input for `-`, as one document, and returns its text: HTML without its tags, the subject
+/// and texts of a message of mail, anything else unchanged, with invalid UTF-8 replaced by U+FFFD. Other encodings are
+/// detected by byte order marks or the declaration of a page.
 ///
 /// # Errors
 /// When it cannot be read or is not text.
 pub fn read_text(path: impl AsRef<Path>) -> Result<String, Error> {
     let mut input = Input::open(path)?.decoded(None, None)?;
-    if let Some(problem) = input.refusal(Format::Text, false, false) {
+    let format = if input.format().has_rows() { Format::Text } else { input.format() };
+    if let Some(problem) = input.refusal(format, false, false) {
         return Err(Error::Document { place: Place::whole(input.name()), problem });
     }
     let mut bytes = Vec::new();
     input.read_to_end(&mut bytes).map_err(input.unreadable())?;
-    if input.format() == Format::Html {
-        return Ok(html_text(&bytes));
-    }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(match format {
+        Format::Html => html_text(&bytes),
+        Format::Eml => Message::parse(&bytes).text,
+        _ => String::from_utf8_lossy(&bytes).into_owned(),
+    })
 }

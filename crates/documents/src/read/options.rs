@@ -1,6 +1,7 @@
 //! Options of reading documents.
 
 use std::fmt;
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +11,7 @@ use crate::copy::plan::Plan;
 use crate::error::{Error, InvalidOption};
 use crate::format::Format;
 use crate::problem::Notice;
-use crate::table_writer::rows::TableFormat;
+use crate::table_writer::format::TableFormat;
 
 /// The default fields of a document.
 const DEFAULT_ID_FIELD: &str = "id";
@@ -56,11 +57,13 @@ pub struct Documents {
     pub(crate) text_fields: Vec<String>,
     pub(crate) extra_field: Option<String>,
     pub(crate) has_header: bool,
+    pub(crate) delimiter: Option<u8>,
     pub(crate) encoding: Option<&'static Encoding>,
     pub(crate) selection: Selection,
     pub(crate) strict: bool,
     pub(crate) max_document_bytes: u64,
     pub(crate) temp_dir: Option<PathBuf>,
+    pub(crate) drops_columns: bool,
     /// The state of a copy of rows.
     pub(crate) plan: Option<Arc<Mutex<Plan>>>,
     pub(crate) on_read: Option<OnRead>,
@@ -76,11 +79,14 @@ pub(crate) struct Selection {
 }
 
 impl Documents {
-    /// Reads files, directories and zip archives, in this order; `-` is standard input.
+    /// Reads files, directories and archives (zip; tar in any compression), in this order; `-` is standard input.
     ///
-    /// Files of a directory or archive are read in the order of their paths. Files with the extension of a table or of
-    /// JSON (`.jsonl`, `.json`, `.csv`, `.tsv`, `.parquet`, `.arrow` and the like, also compressed) have a document in
-    /// each row; any other text is one document.
+    /// A file is one document, whatever its ending, unless it has a document in each row: by its extension (`.jsonl`,
+    /// `.json`, `.csv`, `.tsv`, `.parquet`, `.arrow`, `.mbox`, `.warc` and the like, also compressed) or by its first
+    /// bytes ([`Format::detect`]). Files of a directory or archive follow the same rule. Standard input is recognised by
+    /// its start, as these formats and as a table of CSV or TSV; without any structure it is lines of an id and a text.
+    /// Files of a directory and of a zip archive are read in the order of their paths, those of a tar archive as they
+    /// lie there.
     pub fn from_paths<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Self {
         Self {
             paths: paths.into_iter().map(|path| path.as_ref().to_owned()).collect(),
@@ -89,11 +95,13 @@ impl Documents {
             text_fields: vec![DEFAULT_TEXT_FIELD.to_owned()],
             extra_field: None,
             has_header: true,
+            delimiter: None,
             encoding: None,
             selection: Selection::default(),
             strict: false,
             max_document_bytes: DEFAULT_MAX_DOCUMENT_BYTES,
             temp_dir: None,
+            drops_columns: false,
             plan: None,
             on_read: None,
             on_notice: None,
@@ -148,6 +156,15 @@ impl Documents {
     #[must_use]
     pub fn header(mut self, has_header: bool) -> Self {
         self.has_header = has_header;
+        self
+    }
+
+    /// Sets the byte between the fields of CSV and TSV; standard input is CSV then, unless it starts like another
+    /// format. By default it is a comma or a tab; in CSV also a semicolon or `|` by which the header has the text
+    /// fields.
+    #[must_use]
+    pub fn delimiter(mut self, delimiter: u8) -> Self {
+        self.delimiter = Some(delimiter);
         self
     }
 
@@ -221,7 +238,17 @@ impl Documents {
     /// twice, such as standard input, in a temporary file. Use the same value, or a clone of it, to read and to copy.
     #[must_use]
     pub fn copyable(mut self, format: Option<TableFormat>) -> Self {
-        self.plan = Some(Arc::new(Mutex::new(Plan::new(format))));
+        let fields = iter::once(self.id_name()).chain(self.text_fields.iter().map(String::as_str));
+        let plan = Plan::new(format, fields.map(str::to_owned).collect(), self.drops_columns);
+        self.plan = Some(Arc::new(Mutex::new(plan)));
+        self
+    }
+
+    /// Sets whether a copy may lack columns of the inputs, for which its format has no room; by default reading fails
+    /// then ([`Error::LostColumns`]). To be set before [`Documents::copyable`], as are the fields.
+    #[must_use]
+    pub fn drop_columns(mut self, drops: bool) -> Self {
+        self.drops_columns = drops;
         self
     }
 
@@ -239,6 +266,12 @@ impl Documents {
     pub fn on_notice(mut self, report: impl Fn(&Notice) + Send + Sync + 'static) -> Self {
         self.on_notice = Some(Arc::new(report));
         self
+    }
+
+    /// Returns the same documents, to be read again without reports of progress and problems.
+    #[must_use]
+    pub fn quiet(&self) -> Self {
+        Self { on_notice: None, on_read: None, ..self.clone() }
     }
 
     /// Returns the name of the field of the id.

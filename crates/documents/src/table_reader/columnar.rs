@@ -1,16 +1,18 @@
 //! Parquet and Arrow files, read in batches of rows.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{Array, ArrayRef, LargeStringArray, RecordBatch};
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, DataType, Fields, Schema, SchemaRef};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::Compression;
 use parquet::file::metadata::RowGroupMetaData;
 
 use crate::error::Error;
@@ -49,6 +51,8 @@ pub(crate) struct Batches {
     batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>,
     /// The selected columns, numbered within batches.
     columns: Vec<Wanted>,
+    /// That of the first column of Parquet.
+    compression: Compression,
 }
 
 impl Batches {
@@ -68,11 +72,11 @@ impl Batches {
             let file = input.into_file()?;
             let batches = guarded(|| FileReader::try_new_buffered(file, None)).map_err(refused)?;
             let columns = select(&batches.schema())?;
-            Ok(Self { input: name, batches: Box::new(batches), columns })
+            Ok(Self { input: name, batches: Box::new(batches), columns, compression: Compression::SNAPPY })
         } else {
             let batches = guarded(|| StreamReader::try_new(input, None)).map_err(refused)?;
             let columns = select(&batches.schema())?;
-            Ok(Self { input: name, batches: Box::new(batches), columns })
+            Ok(Self { input: name, batches: Box::new(batches), columns, compression: Compression::SNAPPY })
         }
     }
 
@@ -84,6 +88,8 @@ impl Batches {
         if !builder.metadata().row_groups().iter().all(|group| is_within(group, bytes)) {
             return Err(refused("its footer is damaged: a column lies outside the file".into()));
         }
+        let first = builder.metadata().row_groups().first().and_then(|group| group.columns().first());
+        let compression = first.map_or(Compression::SNAPPY, |column| writable(column.compression()));
         let mut columns = select(builder.schema())?;
         let mut roots: Vec<usize> = match with_all {
             true => (0..builder.schema().fields().len()).collect(),
@@ -99,7 +105,12 @@ impl Batches {
         for wanted in &mut columns {
             wanted.column = roots.partition_point(|&root| root < wanted.column);
         }
-        Ok(Self { input: name, batches: Box::new(batches), columns })
+        Ok(Self { input: name, batches: Box::new(batches), columns, compression })
+    }
+
+    /// Returns the compression of Parquet; that of other programs by default.
+    pub(crate) fn compression(&self) -> Compression {
+        self.compression
     }
 
     /// Visits every row and every batch.
@@ -109,7 +120,7 @@ impl Batches {
             let next = guarded(|| self.batches.next().transpose());
             let damaged = |source| Error::Damaged { place: Place::row(&self.input, number), source };
             let Some(batch) = next.map_err(damaged)? else { return Ok(()) };
-            let columns: Vec<Column<'_>> =
+            let columns: Vec<Column> =
                 self.columns.iter().map(|wanted| Column::find(&batch, wanted)).collect();
             let mut cells = Vec::with_capacity(columns.len());
             for row in 0..batch.num_rows() {
@@ -146,6 +157,16 @@ fn find_in(fields: &Fields, name: &str) -> Option<Vec<usize>> {
         path.extend(find_in(inner, rest)?);
         Some(path)
     })
+}
+
+/// Returns a compression that can be written.
+fn writable(compression: Compression) -> Compression {
+    match compression {
+        // Its framing is that of one program; the other LZ4 is standard.
+        Compression::LZ4 => Compression::LZ4_RAW,
+        Compression::LZO => Compression::SNAPPY,
+        other => other,
+    }
 }
 
 /// The error of a decoder.
@@ -189,36 +210,55 @@ pub(crate) fn is_text_or_integer(kind: &DataType) -> bool {
     }
 }
 
-/// A column of a batch; for a dictionary also its values and the key of each row.
-struct Column<'b> {
-    /// The structs that contain it. A value is null if one of them is.
-    outer: Vec<&'b dyn Array>,
-    array: &'b dyn Array,
-    dictionary: Option<(Box<Column<'b>>, Vec<usize>)>,
+/// Returns whether values are bytes of any length, which can be text.
+pub(crate) fn is_bytes(kind: &DataType) -> bool {
+    match kind {
+        DataType::Dictionary(_, values) => is_bytes(values),
+        kind => matches!(kind, DataType::Binary | DataType::LargeBinary | DataType::BinaryView),
+    }
 }
 
-impl<'b> Column<'b> {
-    fn find(batch: &'b RecordBatch, wanted: &Wanted) -> Self {
+/// Returns whether values are lists of texts.
+pub(crate) fn is_list_of_texts(kind: &DataType) -> bool {
+    match kind {
+        DataType::List(items) | DataType::LargeList(items) | DataType::FixedSizeList(items, _) => {
+            is_text(items.data_type())
+        }
+        _ => false,
+    }
+}
+
+/// A column of a batch; for a dictionary also its values and the key of each row.
+struct Column {
+    /// The structs that contain it. A value is null if one of them is.
+    outer: Vec<ArrayRef>,
+    array: ArrayRef,
+    dictionary: Option<(Box<Column>, Vec<usize>)>,
+}
+
+impl Column {
+    fn find(batch: &RecordBatch, wanted: &Wanted) -> Self {
         let mut outer = Vec::new();
-        let mut array = batch.column(wanted.column).as_ref();
+        let mut array = batch.column(wanted.column);
         for &inner in &wanted.inner {
-            outer.push(array);
-            array = array.as_struct().column(inner).as_ref();
+            outer.push(Arc::clone(array));
+            array = array.as_struct().column(inner);
         }
         Self { outer, ..Self::new(array) }
     }
 
-    fn new(array: &'b dyn Array) -> Self {
+    fn new(array: &ArrayRef) -> Self {
         let dictionary = array.as_any_dictionary_opt().map(|dictionary| {
-            let values = dictionary.values().as_ref();
+            let values = dictionary.values();
             // Without values all rows are null, and there are no keys to normalise.
             let keys = if values.is_empty() { Vec::new() } else { dictionary.normalized_keys() };
-            (Box::new(Column::new(values)), keys)
+            (Box::new(Self::new(values)), keys)
         });
+        let array = if is_list_of_texts(array.data_type()) { joined_lists(array) } else { Arc::clone(array) };
         Self { outer: Vec::new(), array, dictionary }
     }
 
-    fn value(&self, row: usize) -> Value<'b> {
+    fn value(&self, row: usize) -> Value<'_> {
         if self.array.is_null(row) || self.outer.iter().any(|outer| outer.is_null(row)) {
             return Value::Null;
         }
@@ -240,6 +280,9 @@ impl<'b> Column<'b> {
             DataType::LargeUtf8 => Value::Text(self.array.as_string::<i64>().value(row)),
             DataType::Utf8View => Value::Text(self.array.as_string_view().value(row)),
             DataType::FixedSizeBinary(_) => Value::Bytes(self.array.as_fixed_size_binary().value(row)),
+            DataType::Binary => Value::Bytes(self.array.as_binary::<i32>().value(row)),
+            DataType::LargeBinary => Value::Bytes(self.array.as_binary::<i64>().value(row)),
+            DataType::BinaryView => Value::Bytes(self.array.as_binary_view().value(row)),
             DataType::Int8 => signed!(Int8Type),
             DataType::Int16 => signed!(Int16Type),
             DataType::Int32 => signed!(Int32Type),
@@ -251,4 +294,22 @@ impl<'b> Column<'b> {
             _ => Value::Null,
         }
     }
+}
+
+/// Joins the texts of each list with line ends.
+fn joined_lists(lists: &ArrayRef) -> ArrayRef {
+    let joined = (0..lists.len()).map(|row| {
+        if lists.is_null(row) {
+            return None;
+        }
+        let items = match lists.data_type() {
+            DataType::List(_) => lists.as_list::<i32>().value(row),
+            DataType::LargeList(_) => lists.as_list::<i64>().value(row),
+            _ => lists.as_fixed_size_list().value(row),
+        };
+        let items = Column::new(&items);
+        let texts: Vec<_> = (0..items.array.len()).filter_map(|item| items.value(item).to_text()).collect();
+        Some(texts.join("\n"))
+    });
+    Arc::new(LargeStringArray::from_iter(joined))
 }

@@ -23,7 +23,7 @@ pub enum Value<'a> {
     Unsigned(u64),
     /// A number of a signed type.
     Signed(i64),
-    /// Bytes of a fixed-size column.
+    /// Bytes of a binary column.
     Bytes(&'a [u8]),
 }
 

@@ -1,26 +1,24 @@
-//! Tables as Parquet files.
+//! Tables as Parquet and Arrow files.
 
-use std::io;
 use std::sync::Arc;
 
 use arrow_array::builder::{BooleanBuilder, Float64Builder, StringBuilder, UInt64Builder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use hamdex_atomic_file::AtomicFile;
-use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
-use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
 
 use crate::error::Error;
+use crate::table_writer::batches::BatchWriter;
 use crate::table_writer::cell::{Cell, Kind};
+use crate::table_writer::format::TableFormat;
 
 /// The size of a full batch, in rows or bytes of text.
 const BATCH_ROWS: usize = 8192;
 const BATCH_BYTES: usize = 16 << 20;
 
 pub(crate) struct Rows {
-    writer: ArrowWriter<AtomicFile>,
+    writer: BatchWriter,
     schema: Arc<Schema>,
     columns: Vec<Column>,
     rows: usize,
@@ -35,7 +33,11 @@ enum Column {
 }
 
 impl Rows {
-    pub(crate) fn new(file: AtomicFile, columns: &[(&str, Kind)]) -> Result<Self, Error> {
+    pub(crate) fn new(
+        file: AtomicFile,
+        format: TableFormat,
+        columns: &[(&str, Kind)],
+    ) -> Result<Self, Error> {
         let fields = columns.iter().map(|&(name, kind)| {
             let kind = match kind {
                 Kind::Text => DataType::Utf8,
@@ -46,10 +48,7 @@ impl Rows {
             Field::new(name, kind, false)
         });
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-        let failed = file.failed();
-        let writer = ArrowWriter::try_new(file, Arc::clone(&schema), Some(properties))
-            .map_err(|error| failed(io_error(error)))?;
+        let writer = BatchWriter::new(file, format, &schema, Compression::SNAPPY)?;
         let columns = columns
             .iter()
             .map(|(_, kind)| match kind {
@@ -88,25 +87,12 @@ impl Rows {
         });
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), arrays.collect());
         (self.rows, self.bytes) = (0, 0);
-        let written = batch.map_err(ParquetError::from).and_then(|batch| self.writer.write(&batch));
-        Ok(written.map_err(|error| self.writer.inner().failed()(io_error(error)))?)
+        self.writer.write(batch)
     }
 
-    /// Writes the last batch; returns the file.
-    pub(crate) fn finish(mut self) -> Result<AtomicFile, Error> {
+    /// Writes the last batch, completes the file and gives it its name.
+    pub(crate) fn finish(mut self) -> Result<(), Error> {
         self.write()?;
-        let failed = self.writer.inner().failed();
-        Ok(self.writer.into_inner().map_err(|error| failed(io_error(error)))?)
-    }
-}
-
-/// Returns the I/O error inside a Parquet error, since its kind matters; otherwise wraps the error.
-pub(crate) fn io_error(error: ParquetError) -> io::Error {
-    match error {
-        ParquetError::External(error) => match error.downcast::<io::Error>() {
-            Ok(error) => *error,
-            Err(error) => io::Error::other(error),
-        },
-        error => io::Error::other(error),
+        self.writer.finish()
     }
 }

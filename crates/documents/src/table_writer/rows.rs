@@ -1,41 +1,11 @@
 //! Writing a table to a file.
 
-use std::path::Path;
-
 use hamdex_atomic_file::AtomicFile;
 
 use crate::error::Error;
 use crate::table_writer::cell::{Cell, Kind, write_json};
-
-/// The format of a table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum TableFormat {
-    /// A JSON object on each line.
-    Jsonl,
-    /// Comma-separated values, the first record naming the columns.
-    Csv,
-    /// The same, separated by tabs.
-    Tsv,
-    /// A Parquet file.
-    Parquet,
-}
-
-impl TableFormat {
-    /// Returns the format given by the extension of a file's name.
-    ///
-    /// # Errors
-    /// When the extension is not `.jsonl`, `.ndjson`, `.csv`, `.tsv` or `.parquet`.
-    pub fn of(path: &Path) -> Result<Self, Error> {
-        match path.extension().and_then(|ending| ending.to_str()) {
-            Some("jsonl" | "ndjson") => Ok(Self::Jsonl),
-            Some("csv") => Ok(Self::Csv),
-            Some("tsv") => Ok(Self::Tsv),
-            Some("parquet") => Ok(Self::Parquet),
-            _ => Err(Error::UnknownEnding { path: path.to_owned() }),
-        }
-    }
-}
+use crate::table_writer::format::TableFormat;
+use crate::table_writer::sink::Sink;
 
 /// A writer of a table to a file, which appears under its name when it is finished.
 ///
@@ -56,35 +26,35 @@ impl TableFormat {
 pub struct Rows(Writer);
 
 enum Writer {
-    Jsonl(AtomicFile, Vec<String>),
-    Csv(Box<csv::Writer<AtomicFile>>),
+    Jsonl(Sink, Vec<String>),
+    Csv(Box<csv::Writer<Sink>>),
     #[cfg(feature = "parquet")]
-    Parquet(Box<crate::table_writer::parquet::Rows>),
+    Columns(Box<crate::table_writer::parquet::Rows>),
 }
 
 impl Rows {
-    /// Starts a table with these columns.
+    /// Starts a table with these columns. A text is compressed if the file's name ends in `.zst` or `.gz`.
     ///
     /// # Errors
     /// When the file cannot be written, or this build does not support Parquet.
     pub fn new(file: AtomicFile, format: TableFormat, columns: &[(&str, Kind)]) -> Result<Self, Error> {
         Ok(Self(match format {
             TableFormat::Jsonl => {
-                Writer::Jsonl(file, columns.iter().map(|(name, _)| (*name).to_owned()).collect())
+                Writer::Jsonl(Sink::new(file)?, columns.iter().map(|(name, _)| (*name).to_owned()).collect())
             }
             TableFormat::Csv | TableFormat::Tsv => {
                 let delimiter = if format == TableFormat::Csv { b',' } else { b'\t' };
-                let mut writer = csv::WriterBuilder::new().delimiter(delimiter).from_writer(file);
+                let mut writer = csv::WriterBuilder::new().delimiter(delimiter).from_writer(Sink::new(file)?);
                 let header = writer.write_record(columns.iter().map(|(name, _)| name));
                 header.map_err(|error| writer.get_ref().failed()(error.into()))?;
                 Writer::Csv(Box::new(writer))
             }
             #[cfg(feature = "parquet")]
-            TableFormat::Parquet => {
-                Writer::Parquet(Box::new(crate::table_writer::parquet::Rows::new(file, columns)?))
+            TableFormat::Parquet | TableFormat::Arrow => {
+                Writer::Columns(Box::new(crate::table_writer::parquet::Rows::new(file, format, columns)?))
             }
             #[cfg(not(feature = "parquet"))]
-            TableFormat::Parquet => {
+            TableFormat::Parquet | TableFormat::Arrow => {
                 return Err(Error::WithoutParquet { input: file.path().display().to_string() });
             }
         }))
@@ -113,7 +83,7 @@ impl Rows {
                 Ok(written.map_err(|error| writer.get_ref().failed()(error.into()))?)
             }
             #[cfg(feature = "parquet")]
-            Writer::Parquet(rows) => rows.push(cells),
+            Writer::Columns(rows) => rows.push(cells),
         }
     }
 
@@ -123,26 +93,14 @@ impl Rows {
     /// When the rest cannot be written. There is no new file then, except with
     /// [`hamdex_atomic_file::Error::NotDurable`].
     pub fn finish(self) -> Result<(), Error> {
-        let file = match self.0 {
-            Writer::Jsonl(file, _) => file,
+        match self.0 {
+            Writer::Jsonl(file, _) => file.finish(),
             Writer::Csv(writer) => {
                 let failed = writer.get_ref().failed();
-                writer.into_inner().map_err(|error| failed(error.into_error()))?
+                writer.into_inner().map_err(|error| failed(error.into_error()))?.finish()
             }
             #[cfg(feature = "parquet")]
-            Writer::Parquet(rows) => rows.finish()?,
-        };
-        Ok(file.finish()?)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_known_extensions_are_written() {
-        assert_eq!(TableFormat::of(Path::new("a.b.csv")).unwrap(), TableFormat::Csv);
-        assert!(TableFormat::of(Path::new("a.txt")).unwrap_err().to_string().contains(".parquet"));
+            Writer::Columns(rows) => rows.finish(),
+        }
     }
 }

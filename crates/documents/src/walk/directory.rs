@@ -43,7 +43,7 @@ pub(crate) fn read(directory: &Path, collector: &mut Collector<'_>) -> Result<()
             }
         }
         match collector.open(entry.path()) {
-            Ok(input) if input.is_zip() => {
+            Ok(input) if archive::is_archive(&input) => {
                 let outcome = archive::read(input, entry.path(), collector);
                 file_set::settle(outcome, collector)?;
             }

@@ -6,12 +6,12 @@ use std::path::Path;
 use ignore::overrides::{Override, OverrideBuilder};
 
 use crate::error::{Error, InvalidOption};
-use crate::format::Format;
 use crate::input::Input;
 use crate::parsers;
 use crate::problem::{Place, Problem};
 use crate::read::collector::Collector;
 use crate::read::options::Selection;
+use crate::read::recognition;
 
 /// The files of a directory or archive read so far.
 pub(crate) struct FileSet {
@@ -38,16 +38,19 @@ impl FileSet {
         settle(outcome, collector)
     }
 
+    /// Reads a file of an archive.
+    pub(crate) fn read_member(
+        &mut self,
+        opened: Result<Input, Error>,
+        collector: &mut Collector<'_>,
+    ) -> Result<(), Error> {
+        let input = opened.and_then(|input| collector.prepared(input));
+        self.read(input, collector)
+    }
+
     fn try_read(&mut self, input: Input, collector: &mut Collector<'_>) -> Result<(), Error> {
         let documents = collector.documents;
-        // The first bytes do not prove that a file has rows: a text may begin with a brace.
-        let format = documents.format.unwrap_or(match input.format() {
-            format @ (Format::Parquet | Format::Html) => format,
-            // The extension of a binary format is not enough for a text file.
-            format if !format.is_text() && !input.is_binary() && !input.is_columns() => Format::Text,
-            format if input.format_of_name().is_some_and(Format::has_rows) => format,
-            _ => Format::Text,
-        });
+        let format = recognition::format_of(&input, documents);
         if let Some(problem) = input.refusal(format, false, documents.encoding.is_some()) {
             return collector.skip(Place::whole(input.name()), problem);
         }
@@ -67,7 +70,10 @@ impl FileSet {
         let files = |count: u64| if count == 1 { "file" } else { "files" };
         let rows: Vec<String> =
             self.rows.iter().map(|(format, &count)| format!("{count} {format} {}", files(count))).collect();
-        let whole = format!("{} {}", self.whole, files(self.whole));
+        let whole = match self.whole {
+            1 => "1 file that is one document".to_owned(),
+            count => format!("{count} files that are one document each"),
+        };
         collector.notify(self.place, Problem::Mixed { rows: rows.join(", "), whole });
     }
 }
@@ -96,7 +102,7 @@ fn of_member(error: Error) -> Result<(Place, Problem), Error> {
             rejected(Place::whole(input), format!("not {}: {source}", format.with_article()))
         }
         Error::NotArchive { input, source } => {
-            rejected(Place::whole(input), format!("cannot read it as a zip archive: {source}"))
+            rejected(Place::whole(input), format!("cannot read the archive: {source}"))
         }
         Error::Damaged { place, source } => {
             rejected(place, format!("cannot read the rows from here on: {source}"))

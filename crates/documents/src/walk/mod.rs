@@ -2,8 +2,11 @@
 //!
 //! - [`file_set`]: the files of either, and the handling of unreadable ones
 //! - [`directory`]: the files of a directory tree
-//! - [`archive`]: the files of a zip archive
+//! - [`archive`]: the files of an archive
+//! - [`zip_archive`], [`tar_archive`]: those of each kind
 
 pub(crate) mod archive;
 pub(crate) mod directory;
 mod file_set;
+mod tar_archive;
+mod zip_archive;

@@ -1,6 +1,6 @@
-//! Directories and zip archives.
+//! Directories and archives.
 
-use crate::common::{Scratch, gzip, zip};
+use crate::common::{Scratch, gzip, tar, xz, zip};
 use hamdex_documents::Format;
 
 fn line(id: &str) -> String {
@@ -58,7 +58,7 @@ fn a_mixture_is_reported_and_unreadable_files_are_skipped() {
         "tree/e.pdf: is a PDF document",
         "tree/g.txt.gz: cannot read it: ",
         "tree/h.txt: not UTF-8",
-        "tree: holds 2 csv files, 1 jsonl file with a document in each row, and 2 files that are one document each",
+        "tree: holds 2 csv files, 1 jsonl file with a document in each row, and 1 file that is one document",
     ];
     assert_eq!(read.notices.len(), expected.len(), "{:?}", read.notices);
     for (notice, expected) in read.notices.iter().zip(expected) {
@@ -143,4 +143,66 @@ fn damaged_archives_are_errors_and_never_other_texts() {
             assert!(read.texts().iter().all(|found| *found == text), "byte {at}");
         }
     }
+}
+
+#[test]
+fn each_file_of_a_tar_archive_is_read_in_its_order() {
+    let scratch = Scratch::new();
+    let long = format!("a/{}/long.txt", "directory/".repeat(30));
+    let files: [(&str, &[u8]); 6] = [
+        ("z.txt", b"prose"),
+        ("a/set.jsonl", b"{\"text\": \"x\"}\n{\"text\": \"y\"}\n"),
+        ("./main.rs", b"fn main() {}"),
+        ("a/packed.csv.gz", &gzip(b"id,text\nb,z\n")),
+        ("a/program", b"\x7fELF\0"),
+        (&long, b"deep"),
+    ];
+    let whole = tar(&files);
+    let long = format!("/{long}");
+    for (name, bytes) in [
+        ("all.tar", whole.clone()),
+        ("all.tar.gz", gzip(&whole)),
+        ("all.tgz", gzip(&whole)),
+        ("all.tar.xz", xz(&whole)),
+        ("all.tar.zst", zstd::encode_all(&whole[..], 1).unwrap()),
+        ("tree/inner", whole.clone()),
+    ] {
+        scratch.write(name, bytes);
+        let read = scratch.read_file(name);
+        let expected = ["/z.txt", "/a/set.jsonl:1", "/a/set.jsonl:2", "/main.rs", "b", &long];
+        let expected = expected.map(|id| if id == "b" { id.to_owned() } else { format!("{name}{id}") });
+        assert_eq!((read.ids(), read.counts.binary), (expected.iter().map(String::as_str).collect(), 1));
+        assert_eq!(read.texts(), ["prose", "x", "y", "fn main() {}", "z", "deep"]);
+    }
+    let text = scratch.read(scratch.documents(&["all.tar"]).include(["*.txt"]));
+    assert_eq!(text.texts(), ["prose", "deep"]);
+    // Archives that follow each other.
+    scratch.write("both.tar", [tar(&files[..1]), tar(&files[2..3])].concat());
+    assert_eq!(scratch.read_file("both.tar").texts(), ["prose", "fn main() {}"]);
+}
+
+#[test]
+fn damaged_tar_archives_are_errors_and_never_other_texts() {
+    let scratch = Scratch::new();
+    let text: String = (0..300).map(|number| format!("word{number} ")).collect();
+    let whole = tar(&[("a.txt", text.as_bytes()), ("b.txt", text.as_bytes())]);
+    let end = whole.iter().rposition(|&byte| byte != 0).unwrap() / 512 * 512 + 512;
+    for length in (512..end + 512).step_by(37) {
+        scratch.write("cut.tar", &whole[..length]);
+        let outcome = scratch.try_read(scratch.documents(&["cut.tar"]));
+        assert!(outcome.is_err(), "cut to {length} bytes: {outcome:?}");
+    }
+    for at in (0..512).step_by(3) {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 0x21;
+        scratch.write("bad.tar", &damaged);
+        assert!(scratch.try_read(scratch.documents(&["bad.tar"])).is_err(), "byte {at}");
+    }
+    // A name without an end is not kept in memory.
+    let mut header = ::tar::Header::new_gnu();
+    header.set_entry_type(::tar::EntryType::GNULongName);
+    header.set_size(40 << 20);
+    header.set_cksum();
+    scratch.write("bomb.tar.gz", gzip(&[&header.as_bytes()[..], &vec![b'x'; 40 << 20]].concat()));
+    assert!(scratch.refusal("bomb.tar.gz").contains("cannot read the archive"));
 }

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, StructArray};
+use arrow_array::builder::{ListBuilder, StringBuilder};
+use arrow_array::{
+    ArrayRef, BinaryArray, BinaryViewArray, Float64Array, Int64Array, RecordBatch, StringArray, StructArray,
+};
 use arrow_ipc::writer::{FileWriter, StreamWriter};
 use arrow_schema::{DataType, Field};
 use parquet::arrow::ArrowWriter;
@@ -69,12 +72,41 @@ fn columns_of_other_types_are_named_with_their_types() {
         let wrong = |column: &str, kind: &str, expected: &str| {
             format!("{name}: the column {column:?} has the type {kind}; expected {expected}")
         };
-        assert_eq!(refusal("key", None), wrong("key", "Int64", "text"));
+        assert_eq!(refusal("key", None), wrong("key", "Int64", "text, bytes or lists of texts"));
         assert!(
             refusal("body", None).starts_with(&format!("{name}: the column \"body\" has the type Struct"))
         );
-        assert_eq!(refusal("title", Some("score")), wrong("score", "Float64", "text or integers"));
+        assert_eq!(refusal("title", Some("score")), wrong("score", "Float64", "text, bytes or integers"));
         assert!(refusal("body.other", None).contains("no column is named \"body.other\""));
+    }
+}
+
+#[test]
+fn texts_are_bytes_and_lists() {
+    let scratch = Scratch::new();
+    let mut lists = ListBuilder::new(StringBuilder::new());
+    lists.append_value([Some("one"), None, Some("two")]);
+    lists.append_null();
+    lists.append_value::<_, &str>([]);
+    let columns: [(&str, ArrayRef); 3] = [
+        ("bytes", Arc::new(BinaryArray::from_opt_vec(vec![Some(b"gr\xc3\xbcn"), Some(b"gr\xfcn"), None]))),
+        ("lists", Arc::new(lists.finish())),
+        ("view", Arc::new(BinaryViewArray::from_iter([Some("a"), Some("b"), Some("c")]))),
+    ];
+    let batch =
+        RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true))).unwrap();
+    let mut parquet = ArrowWriter::try_new(Vec::new(), batch.schema(), None).unwrap();
+    parquet.write(&batch).unwrap();
+    scratch.write("a.parquet", parquet.into_inner().unwrap());
+    let mut file = FileWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+    file.write(&batch).unwrap();
+    scratch.write("a.arrow", file.into_inner().unwrap());
+    for name in ["a.parquet", "a.arrow"] {
+        let bytes = scratch.read(scratch.documents(&[name]).text_field("bytes").id_field("view"));
+        assert_eq!((bytes.ids(), bytes.texts()), (vec!["a", "b"], vec!["grün", "gr\u{fffd}n"]), "{name}");
+        assert_eq!((bytes.counts.replaced, bytes.counts.missing_field), (1, 1), "{name}");
+        let lists = scratch.read(scratch.documents(&[name]).text_field("lists"));
+        assert_eq!((lists.texts(), lists.counts.missing_field), (vec!["one\ntwo", ""], 1), "{name}");
     }
 }
 

@@ -115,3 +115,15 @@ pub(crate) fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
     archive.finish().unwrap();
     bytes
 }
+
+/// A tar archive of these files.
+pub(crate) fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut archive = tar::Builder::new(Vec::new());
+    for (name, contents) in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(contents.len() as u64);
+        header.set_mode(0o644);
+        archive.append_data(&mut header, name, *contents).unwrap();
+    }
+    archive.into_inner().unwrap()
+}

@@ -42,10 +42,11 @@ fn lines_can_be_texts_and_text_files_are_one_document() {
     for name in ["a.lines", "a.txt", "a.md"] {
         scratch.write(name, "one two\n\nthree four\n");
     }
-    assert_eq!(scratch.read_file("a.lines").documents[0], ("one".to_owned(), "two".to_owned()));
+    let lines = scratch.read(scratch.documents(&["a.lines"]).format(Format::Lines));
+    assert_eq!(lines.documents[0], ("one".to_owned(), "two".to_owned()));
     let lines = scratch.read(scratch.documents(&["a.txt"]).format(Format::TextLines));
     assert_eq!((lines.ids(), lines.texts()), (vec!["1", "3"], vec!["one two", "three four"]));
-    for name in ["a.txt", "a.md"] {
+    for name in ["a.txt", "a.md", "a.lines"] {
         let read = scratch.read_file(name);
         assert_eq!((read.ids(), read.texts()), (vec![name], vec!["one two\n\nthree four\n"]));
     }
@@ -87,7 +88,6 @@ fn json_is_an_array_an_object_or_lines() {
         ("lines.json", objects.join("\n")),
         ("stream.json", pretty.join("\n")),
         ("array.jsonl", format!("[{}]", pretty.join(","))),
-        ("unnamed", format!("\n [{}]", objects.join(", "))),
     ] {
         scratch.write(name, text);
         let read = scratch.read_file(name);
@@ -155,7 +155,7 @@ fn encodings_are_declared_or_given() {
 
     let latin = |text: &str| -> Vec<u8> { text.chars().map(|c| c as u8).collect() };
     let german = "Grüße aus Köln für Jörg und Käthe";
-    scratch.write("latin.lines", latin(&format!("1 {german}\n")));
+    scratch.write("latin.lines", latin(german));
     assert_eq!(scratch.refusal("latin.lines"), "latin.lines: not UTF-8");
     let documents = scratch.documents(&["latin.lines"]).encoding("latin1").unwrap();
     assert_eq!(scratch.read(documents).texts(), [german]);
@@ -283,4 +283,180 @@ fn damaged_inputs_end_and_are_read_the_same_again() {
         };
         assert_eq!(read(), read(), "{name}: {damaged:?}");
     }
+}
+
+#[test]
+fn a_named_file_is_a_document_whatever_its_ending() {
+    let scratch = Scratch::new();
+    let names =
+        ["main.rs", "paper.tex", "notes.org", "Makefile", "a.log", "ls.1.gz", "b.patch", "c.xml", "d.train"];
+    for name in names {
+        let text = format!("first {name}\nsecond line");
+        scratch.write(name, if name.ends_with("gz") { gzip(text.as_bytes()) } else { text.into_bytes() });
+    }
+    let read = scratch.read(scratch.documents(&names));
+    assert_eq!(read.ids(), names);
+    for (name, text) in names.iter().zip(read.texts()) {
+        assert_eq!(text, format!("first {name}\nsecond line"));
+    }
+    // The same as in a directory.
+    for name in names {
+        scratch.write(&format!("tree/{name}"), std::fs::read(scratch.path(name)).unwrap());
+    }
+    assert_eq!(scratch.read_file("tree").ids().len(), names.len());
+    // What looks like rows is a document too, and that is said.
+    scratch.write("rows", "{\"text\": \"one\"}\n{\"text\": \"two\"}\n");
+    let read = scratch.read_file("rows");
+    assert_eq!(read.ids(), ["rows"]);
+    assert!(
+        read.notices[0].starts_with("rows: looks like jsonl; it is read as one document"),
+        "{:?}",
+        read.notices
+    );
+    let lines = scratch.read(scratch.documents(&["rows"]).format(Format::Jsonl));
+    assert_eq!((lines.texts(), lines.notices.len()), (vec!["one", "two"], 0));
+}
+
+#[test]
+fn a_delimiter_is_given_or_the_one_by_which_the_header_has_the_text() {
+    let scratch = Scratch::new();
+    scratch.write("german.csv", "id;text\n7;\"eins; zwei\"\n8;drei, vier\n");
+    scratch.write("pipes.csv", "id|text\n7|\"eins; zwei\"\n8|drei, vier\n");
+    for name in ["german.csv", "pipes.csv"] {
+        let read = scratch.read_file(name);
+        assert_eq!((read.ids(), read.texts()), (vec!["7", "8"], vec!["eins; zwei", "drei, vier"]), "{name}");
+    }
+    scratch.write("carets.csv", "id^text\n7^eins\n");
+    assert!(scratch.refusal("carets.csv").contains("no column is named \"text\""));
+    assert_eq!(scratch.read(scratch.documents(&["carets.csv"]).delimiter(b'^')).ids(), ["7"]);
+    // A comma in the name of a column is no delimiter if another one has the text.
+    scratch.write("both.csv", "id,text;x\n7,eins;y\n");
+    assert!(scratch.refusal("both.csv").contains("there are: id, text;x"));
+}
+
+#[test]
+fn texts_are_in_lists_and_are_lists() {
+    let scratch = Scratch::new();
+    scratch.write(
+        "a.jsonl",
+        "{\"id\": 1, \"text\": [\"one\", \"two\"]}\n{\"id\": 2, \"text\": []}\n{\"id\": 3, \"text\": [1]}\n",
+    );
+    let read = scratch.read_file("a.jsonl");
+    assert_eq!(
+        (read.ids(), read.texts(), read.counts.missing_field),
+        (vec!["1", "2"], vec!["one\ntwo", ""], 1)
+    );
+    let pages = r#"{"book": {"x": [1, {"y": 2}]}, "data": {"pages": [{"id": 1, "body": {"t": "one"}}, {"url": "u", "body": {"t": "two"}}, {"id": 3}]}}"#;
+    for (name, text) in [
+        ("a.json", pages.to_owned()),
+        ("b.jsonl", format!("{pages}\n{pages}\n")),
+        ("c.json", format!("[{pages}]")),
+    ] {
+        scratch.write(name, text);
+        let read = scratch.read(scratch.documents(&[name]).text_field("data.pages[].body.t"));
+        assert_eq!(read.ids()[..2], ["1", "2"], "{name}");
+        assert_eq!((read.texts()[..2].to_vec(), read.counts.missing_field > 0), (vec!["one", "two"], true));
+        for id in ["url", "data.pages[].url"] {
+            let read =
+                scratch.read(scratch.documents(&[name]).text_field("data.pages[].body.t").id_field(id));
+            assert_eq!(read.ids()[0], "u", "{name}");
+        }
+    }
+    scratch.write("texts.json", r#"{"texts": ["one", "two"]}"#);
+    let read = scratch.read(scratch.documents(&["texts.json"]).text_field("texts[]"));
+    assert_eq!((read.ids(), read.texts()), (vec!["1", "2"], vec!["one", "two"]));
+    let missing = scratch.read(scratch.documents(&["texts.json"]).text_field("pages[].body"));
+    assert_eq!(missing.notices, ["texts.json (object 1): no list in the field \"pages\""]);
+    let other = scratch.documents(&["texts.json"]).text_fields(["texts[].a", "b"]);
+    assert!(scratch.try_read(other).unwrap_err().contains("\"b\" is not a field of the list \"texts\""));
+}
+
+const MAILBOX: &str = "\
+From a@example.org Mon Sep 17 00:00:00 2001
+Message-ID: <one@example.org>
+Subject: A subject
+Content-Type: text/html; charset=utf-8
+Content-Transfer-Encoding: quoted-printable
+
+<p>f=C3=BCr</p><p>alle</p>
+
+From b@example.org Tue Sep 18 00:00:00 2001
+From: b
+To: c
+
+>From the start.
+";
+
+#[test]
+fn mail_is_a_document_each() {
+    let scratch = Scratch::new();
+    for name in ["a.mbox", "inbox", "b.mbox.gz"] {
+        let bytes = MAILBOX.as_bytes();
+        scratch.write(name, if name.ends_with("gz") { gzip(bytes) } else { bytes.to_vec() });
+        let read = scratch.read_file(name);
+        assert_eq!(read.ids(), ["one@example.org", "2"], "{name}");
+        let words: Vec<Vec<&str>> =
+            read.texts().iter().map(|text| text.split_whitespace().collect()).collect();
+        assert_eq!(words, [vec!["A", "subject", "für", "alle"], vec!["From", "the", "start."]], "{name}");
+    }
+    let (_, message) = MAILBOX.split_once('\n').unwrap();
+    for name in ["a.eml", "17.M5P6.host:2,S"] {
+        scratch.write(name, message.split("\n\nFrom b").next().unwrap());
+        let read = scratch.read_file(name);
+        assert_eq!((read.ids(), read.texts()[0].split_whitespace().count()), (vec![name], 4), "{name}");
+        assert!(hamdex_documents::read_text(scratch.path(name)).unwrap().starts_with("A subject\n"));
+    }
+    let short = scratch.read(scratch.documents(&["a.mbox"]).max_document_bytes(100));
+    assert_eq!(short.ids(), ["2"]);
+    assert_eq!(short.notices, ["a.mbox (message 1): the message is longer than 100 bytes"]);
+}
+
+/// A record of a WARC file.
+fn record(kind: &str, address: &str, body: &[u8]) -> Vec<u8> {
+    let head = format!(
+        "WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {address}\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    [head.as_bytes(), body, b"\r\n\r\n"].concat()
+}
+
+#[test]
+fn web_archives_have_a_document_for_each_page() {
+    let scratch = Scratch::new();
+    let records = [
+        record("warcinfo", "", b"software: x\r\n"),
+        record("request", "http://a/", b"GET / HTTP/1.1\r\n\r\n"),
+        record(
+            "response",
+            "http://a/",
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html><p>one<p>two",
+        ),
+        record(
+            "response",
+            "http://a/x.png",
+            b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n\x89PNG\r\n\x1a\n",
+        ),
+        record("conversion", "http://b/", "für".as_bytes()),
+    ];
+    let whole = records.concat();
+    let packed: Vec<u8> = records.iter().flat_map(|record| gzip(record)).collect();
+    for (name, bytes) in
+        [("a.warc", &whole), ("a.warc.gz", &packed), ("crawl", &whole), ("a.warc.wet.gz", &packed)]
+    {
+        scratch.write(name, bytes);
+        let read = scratch.read_file(name);
+        assert_eq!(read.ids(), ["http://a/", "http://b/"], "{name}");
+        assert_eq!((read.texts()[0].trim(), read.texts()[1]), ("one\ntwo", "für"), "{name}");
+        assert_eq!((read.counts.binary, read.notices.len()), (1, 0), "{name}");
+    }
+    for length in (1..whole.len()).step_by(11) {
+        scratch.write("cut.warc", &whole[..length]);
+        let outcome = scratch.try_read(scratch.documents(&["cut.warc"]));
+        let ends: Vec<usize> = (1..=records.len()).map(|count| records[..count].concat().len()).collect();
+        // The blank lines at the end of a record do not matter.
+        let is_between = ends.iter().any(|&end| (end - 4..=end).contains(&length));
+        assert_eq!(outcome.is_ok(), is_between, "cut to {length} bytes: {outcome:?}");
+    }
+    let short = scratch.read(scratch.documents(&["a.warc"]).max_document_bytes(2));
+    assert_eq!(short.counts.too_long, 2);
 }

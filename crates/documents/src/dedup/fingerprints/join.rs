@@ -16,6 +16,9 @@ use crate::error::Error;
 const PAIRS_PER_FINGERPRINT: usize = 16;
 const MIN_PAIRS: usize = 1 << 22;
 
+/// The memory of a pair.
+const PAIR_BYTES: u64 = 16;
+
 /// The classes with a fingerprint, in the order of fingerprints.
 pub(crate) struct FingerprintJoin<F> {
     /// Ascending, each once.
@@ -47,7 +50,8 @@ impl<F: Fingerprint> FingerprintJoin<F> {
 
     /// Returns the centre of every class; `count` is the number of classes.
     pub(crate) fn stars(&self, count: u32, resources: &Resources) -> Result<Vec<u32>, Error> {
-        let most = MIN_PAIRS.max(PAIRS_PER_FINGERPRINT * self.fingerprints.len());
+        let room = usize::try_from(resources.index_bytes() / PAIR_BYTES).unwrap_or(usize::MAX);
+        let most = MIN_PAIRS.max(PAIRS_PER_FINGERPRINT * self.fingerprints.len()).min(room.max(1));
         // The later class first.
         let mut pairs: Vec<(u32, u32)> = Vec::new();
         let outcome = self.join(resources, |one, other| {
@@ -59,7 +63,7 @@ impl<F: Fingerprint> FingerprintJoin<F> {
             let members = self.fingerprints.iter().copied().zip(self.classes.iter().copied());
             let crowded = Pigeonhole::new(members, count, self.distance);
             let report = |done| resources.report(Progress::new(Stage::Cluster, done, Some(count.into())));
-            return stars::stars(count, &crowded, &report);
+            return stars::stars(count, &crowded, resources.index_bytes(), &report);
         }
         let check = resources.cancellation_check(Stage::Cluster, count as usize);
         sort_by_keys(&mut pairs, |&(class, _)| u64::from(class), |&(_, earlier)| u64::from(earlier), &check)?;
@@ -95,7 +99,7 @@ impl<F: Fingerprint> FingerprintJoin<F> {
     ) -> Result<ControlFlow<()>, Error> {
         let reporter = resources.on_progress.clone();
         let pairs: Pairs<'_, F> = hamdex::pairs(&self.fingerprints, self.distance)
-            .memory(resources.memory)
+            .memory(resources.index_bytes())
             .threads(rayon::current_num_threads())
             .progress(move |progress| {
                 let progress = Progress::new(Stage::Compare, progress.done, progress.total);

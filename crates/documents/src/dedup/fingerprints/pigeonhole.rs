@@ -56,6 +56,14 @@ impl<F: Fingerprint> Neighbourhood for Pigeonhole<F> {
         self.hashes(fingerprint).try_for_each(|hash| index.add(hash, class))
     }
 
+    fn bytes(&self, index: &HashLists) -> u64 {
+        index.bytes()
+    }
+
+    fn key_bytes(&self, _: u32) -> u64 {
+        0
+    }
+
     fn first(&self, index: &HashLists, class: u32, (): &(), (): &mut ()) -> Result<Option<u32>, Error> {
         let Some(fingerprint) = self.of_class[class as usize] else { return Ok(None) };
         let mut first = None;

@@ -12,7 +12,7 @@ const END: u32 = u32::MAX;
 #[derive(Default)]
 pub(crate) struct HashLists {
     /// The newest entry of each list.
-    heads: HashMap<u64, u32, BuildHasherDefault<AsItIs>>,
+    heads: HashMap<u64, u32, BuildHasherDefault<Spread>>,
     /// Classes, and the next older entry.
     entries: Vec<(u32, u32)>,
 }
@@ -28,6 +28,14 @@ impl HashLists {
         Ok(())
     }
 
+    /// Returns the memory of the lists, in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        // A map keeps an eighth of its places free, and a byte for each.
+        let places = self.heads.capacity() as u64 * 8 / 7;
+        places * (size_of::<(u64, u32)>() as u64 + 1)
+            + (self.entries.capacity() * size_of::<(u32, u32)>()) as u64
+    }
+
     /// Calls `visit` with the classes of a list.
     pub(crate) fn each(&self, hash: u64, mut visit: impl FnMut(u32)) {
         let mut at = self.heads.get(&hash).copied().unwrap_or(END);
@@ -39,11 +47,12 @@ impl HashLists {
     }
 }
 
-/// The identity as a hash function, for keys that are hashes.
+/// A multiplication as the hash function, for keys that are hashes of fewer bits: a map chooses by the highest bits as
+/// well as by the lowest.
 #[derive(Default)]
-struct AsItIs(u64);
+struct Spread(u64);
 
-impl Hasher for AsItIs {
+impl Hasher for Spread {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -53,6 +62,6 @@ impl Hasher for AsItIs {
     }
 
     fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
+        self.0 = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 }

@@ -35,7 +35,8 @@ impl Groups {
         clustering: Clustering,
         resources: &Resources,
     ) -> Result<Self, Error> {
-        resources.check_memory(corpus.states.len() as u64, bytes_per_document::<F>(method))?;
+        let documents = corpus.states.len() as u64;
+        let resources = &resources.for_documents(documents, bytes_per_document::<F>(method))?;
         let classes = classes(corpus, method, resources)?;
         let first = match method.similarity {
             Some(similarity) => {
@@ -50,8 +51,9 @@ impl Groups {
 /// Returns the memory per document without shingles and id: the fingerprint and its copies, digests, positions and
 /// classes.
 fn bytes_per_document<F: Fingerprint>(method: Method) -> u64 {
-    let fingerprints = if method.similarity.is_some() { 1 } else { 6 };
-    64 + fingerprints * F::BYTES as u64
+    let fingerprints = if method.similarity.is_some() { 2 } else { 6 };
+    // Digests are sorted in a second list, and lists that grow have room to spare.
+    112 + fingerprints * F::BYTES as u64
 }
 
 /// Builds the classes of documents that the search need not distinguish.
@@ -64,27 +66,27 @@ fn classes<F: Fingerprint>(
     let stage = if method.similarity.is_some() { Stage::Count } else { Stage::Compare };
     let check = resources.cancellation_check(stage, corpus.states.len());
     let number = |(high, low): Digest| u128::from(high) << 64 | u128::from(low);
-    let lengths = corpus.lengths.as_deref();
+    let weights = corpus.weights.as_deref();
     let mut classes = Classes::new(corpus.states.len());
     let mut digests: Vec<(Digest, u32)> = std::mem::take(&mut corpus.digests);
     digests.retain(|(_, document)| corpus.states[*document as usize] != State::Known);
     let fingerprint = |document: u32| corpus.fingerprints[document as usize];
     match (method.similarity, method.distance) {
-        (Some(_), None) => classes.add(digests, |digest| (number(digest), 0), lengths, &check)?,
+        (Some(_), None) => classes.add(digests, |digest| (number(digest), 0), weights, &check)?,
         (Some(_), Some(_)) => {
             let keys =
                 digests.into_iter().map(|(digest, document)| ((digest, fingerprint(document)), document));
             let parts = |(digest, fingerprint): (Digest, F)| (number(digest), fingerprint.to_u128());
-            classes.add(keys.collect(), parts, lengths, &check)?;
+            classes.add(keys.collect(), parts, weights, &check)?;
         }
         (None, _) => {
             let searched = (0..).zip(&corpus.states).filter(|(_, state)| **state == State::Fingerprint);
             let keys = searched.map(|(document, _)| (fingerprint(document), document)).collect();
-            classes.add(keys, |fingerprint: F| (fingerprint.to_u128(), 0), lengths, &check)?;
-            classes.add(digests, |digest| (number(digest), 0), lengths, &check)?;
+            classes.add(keys, |fingerprint: F| (fingerprint.to_u128(), 0), weights, &check)?;
+            classes.add(digests, |digest| (number(digest), 0), weights, &check)?;
         }
     }
-    classes.order(lengths, &check)?;
+    classes.order(weights, &check)?;
     Ok(classes)
 }
 
@@ -130,7 +132,7 @@ fn similar<F: Fingerprint>(
     report(Stage::Count)(0)?;
     let similar =
         SetJoin::new(sets, classes, similarity, &is_near, resources.count_bytes(), &report(Stage::Count))?;
-    let stars = stars::stars(similar.len(), &similar, &report(Stage::Compare))?;
+    let stars = stars::stars(similar.len(), &similar, resources.index_bytes(), &report(Stage::Compare))?;
     match clustering {
         Clustering::Stars => Ok(stars),
         Clustering::Linked => chains::linked(&similar, &stars, &report(Stage::Cluster)),

@@ -41,7 +41,7 @@ impl<'a> SetJoin<'a> {
         max_bytes: u64,
         report: &Report<'_>,
     ) -> Result<Self, Error> {
-        let counts = ShingleCounts::of(sets, classes, max_bytes, report)?;
+        let counts = ShingleCounts::of(sets, classes.leaders(), max_bytes, report)?;
         let sizes = classes.leaders().iter().map(|&leader| sets.len(leader) as u32).collect();
         Ok(Self { sets, classes, similarity, admits, counts, sizes })
     }
@@ -100,6 +100,15 @@ impl Neighbourhood for SetJoin<'_> {
         index.add(class, prefix)
     }
 
+    fn bytes(&self, index: &Postings) -> u64 {
+        index.bytes()
+    }
+
+    fn key_bytes(&self, class: u32) -> u64 {
+        // At most the whole set.
+        u64::from(self.sizes[class as usize]) * size_of::<u64>() as u64
+    }
+
     fn first(
         &self,
         index: &Postings,
@@ -120,7 +129,7 @@ impl Neighbourhood for SetJoin<'_> {
 }
 
 /// Returns whether two ascending sets share at least `least` shingles.
-fn share_at_least(one: &[u64], other: &[u64], least: usize) -> bool {
+pub(super) fn share_at_least(one: &[u64], other: &[u64], least: usize) -> bool {
     let (mut mine, mut its, mut shared) = (0, 0, 0);
     // The rest of a set bounds the number of shingles that can still be shared.
     while shared + (one.len() - mine).min(other.len() - its) >= least {

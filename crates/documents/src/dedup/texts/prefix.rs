@@ -74,6 +74,11 @@ impl Postings {
         Ok(())
     }
 
+    /// Returns the memory of the lists, in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.short.bytes() + self.long.bytes()
+    }
+
     /// Calls `found` with every class that may be similar to a set with this prefix and size, possibly several times.
     pub(crate) fn candidates(&self, prefix: &Prefix, size: u32, sizes: &[u32], mut found: impl FnMut(u32)) {
         for (place, &shingle) in prefix.shingles.iter().enumerate() {

@@ -1,8 +1,8 @@
 //! The number of sets that contain a shingle: never too low, rarely too high.
 
+use hamdex_simhash::SHINGLE_BITS;
 use rayon::prelude::*;
 
-use crate::dedup::classes::Classes;
 use crate::dedup::resources::Report;
 use crate::dedup::spill::Spilled;
 use crate::error::Error;
@@ -28,20 +28,20 @@ impl ShingleCounts {
     /// Returns the number of counters for that many shingles, as far as memory allows.
     pub(crate) fn counters(shingles: u64, max_bytes: u64) -> u64 {
         let most = (max_bytes / COUNTER_BYTES).max(MIN_COUNTERS);
-        shingles.next_power_of_two().clamp(MIN_COUNTERS, 1 << most.ilog2())
+        shingles.next_power_of_two().clamp(MIN_COUNTERS, 1 << most.ilog2().min(SHINGLE_BITS))
     }
 
-    /// Counts the shingles of the leaders of all classes, each once per set. Calls `report` with 0 now and then; its
+    /// Counts the shingles of the sets of these documents, each once per set. Calls `report` with 0 now and then; its
     /// error ends the work.
     pub(crate) fn of(
         sets: &Spilled<u64>,
-        classes: &Classes,
+        documents: &[u32],
         max_bytes: u64,
         report: &Report<'_>,
     ) -> Result<Self, Error> {
-        let shingles = classes.leaders().iter().map(|&leader| sets.len(leader) as u64).sum();
+        let shingles = documents.iter().map(|&document| sets.len(document) as u64).sum();
         let counters = Self::counters(shingles, max_bytes);
-        let shift = u64::BITS - counters.ilog2();
+        let shift = SHINGLE_BITS - counters.ilog2();
         let mut table = vec![0u16; counters as usize];
         // Each thread has its own range of counters; its shingles are a contiguous slice of a sorted set.
         let parts = rayon::current_num_threads().next_power_of_two();
@@ -49,11 +49,11 @@ impl ShingleCounts {
         table.par_chunks_mut(part_len).enumerate().try_for_each(|(part, counters)| {
             let first = part * part_len;
             let cell = |shingle: u64| (shingle >> shift) as usize;
-            for (number, &leader) in classes.leaders().iter().enumerate() {
+            for (number, &document) in documents.iter().enumerate() {
                 if number.is_multiple_of(REPORT_EVERY) {
                     report(0)?;
                 }
-                let set = sets.get(leader)?;
+                let set = sets.get(document)?;
                 let start = set.partition_point(|&shingle| cell(shingle) < first);
                 for &shingle in &set[start..] {
                     let Some(counter) = counters.get_mut(cell(shingle) - first) else { break };
@@ -81,20 +81,16 @@ mod tests {
     fn no_count_is_too_low() {
         let directory = tempfile::tempdir().unwrap();
         let mut shelf = SpillWriter::new(directory.path(), 4096);
-        let shingle = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let shingle = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - SHINGLE_BITS);
         for document in 0..300u64 {
             let mut set: Vec<u64> = (0..20).map(|place| shingle(document / 3 + place)).collect();
             set.sort_unstable();
             shelf.push(&set).unwrap();
         }
         let sets = shelf.finish().unwrap();
-        let mut classes = Classes::new(300);
-        let go_on = || Ok(());
-        let keys = (0..300).map(|document| (document, document)).collect();
-        classes.add(keys, |document| (u128::from(document), 0), None, &go_on).unwrap();
-        classes.order(None, &go_on).unwrap();
+        let documents: Vec<u32> = (0..300).collect();
         for max_bytes in [0, 1 << 30] {
-            let counts = ShingleCounts::of(&sets, &classes, max_bytes, &|_| Ok(())).unwrap();
+            let counts = ShingleCounts::of(&sets, &documents, max_bytes, &|_| Ok(())).unwrap();
             for number in 0..120 {
                 let holders =
                     (0..300u64).filter(|document| (document / 3..document / 3 + 20).contains(&number));

@@ -1,9 +1,11 @@
 //! JSON: an object on each line, an array of objects, or consecutive objects. Only the required fields are kept.
 //!
 //! - [`values`]: the objects of a file
+//! - [`list`]: the items of a list within them
 //! - [`fields`]: the required fields of an object
 
 mod fields;
+mod list;
 mod values;
 
 use std::iter;
@@ -14,8 +16,9 @@ use serde_json::value::RawValue;
 use crate::copy::layout::Shape;
 use crate::copy::row_sink::Row;
 use crate::document::Document;
-use crate::error::Error;
+use crate::error::{Error, InvalidOption};
 use crate::input::Input;
+use crate::parsers::json::list::ListItems;
 use crate::parsers::json::values::{Next, Values};
 use crate::parsers::lines;
 use crate::problem::{Field, Place, Problem};
@@ -24,21 +27,27 @@ use crate::read::options::Documents;
 
 /// Reads an object on each line.
 pub(crate) fn read_lines(input: Input, collector: &mut Collector<'_>) -> Result<(), Error> {
+    let fields = Fields::of(collector.documents)?;
+    if fields.list.is_some() {
+        return read_lists(input, &fields, collector);
+    }
     collector.enter(input.name(), || Shape::Objects)?;
-    let names = names(collector.documents);
     lines::each(input, collector, &mut |line, at, collector| {
-        take(line, &names, at.input, at.number, || at.place(), collector)
+        take(line, &fields.names, at.input, at.number, || at.place(), collector)
     })
 }
 
 /// Reads the objects of an array, or consecutive objects, on any number of lines.
 pub(crate) fn read(mut input: Input, collector: &mut Collector<'_>) -> Result<(), Error> {
+    let fields = Fields::of(collector.documents)?;
+    if fields.list.is_some() {
+        return read_lists(input, &fields, collector);
+    }
     if starts_with_object_line(input.peek()?) {
         return read_lines(input, collector);
     }
     let name = input.name().to_owned();
     collector.enter(&name, || Shape::Objects)?;
-    let names = names(collector.documents);
     let mut values = Values::new(collector.max_bytes());
     for number in 1u64.. {
         let place = || Place::object(&name, number);
@@ -50,7 +59,34 @@ pub(crate) fn read(mut input: Input, collector: &mut Collector<'_>) -> Result<()
             Next::TooLong => collector.too_long(place(), "object")?,
             Next::Value(bytes) => {
                 let text = collector.text(place, bytes)?;
-                take(&text, &names, &name, number, place, collector)?;
+                take(&text, &fields.names, &name, number, place, collector)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reads the items of a list within each object.
+fn read_lists(mut input: Input, fields: &Fields<'_>, collector: &mut Collector<'_>) -> Result<(), Error> {
+    let name = input.name().to_owned();
+    collector.enter(&name, || Shape::Objects)?;
+    let path = fields.list.as_deref().unwrap_or_default();
+    let mut items = ListItems::new(path, collector.max_bytes());
+    for number in 1u64.. {
+        let place = || Place::object(&name, number);
+        match items.next(&mut input).map_err(input.unreadable())? {
+            list::Next::End => break,
+            list::Next::Broken(what) => {
+                return Err(Error::Document { place: place(), problem: Problem::BrokenJson { what } });
+            }
+            list::Next::TooLong => collector.too_long(place(), "object")?,
+            list::Next::Missing => {
+                let problem = Problem::MissingList { name: path.join(".") };
+                collector.skip(place(), problem)?;
+            }
+            list::Next::Item(bytes) => {
+                let text = collector.text(place, bytes)?;
+                take(&text, &fields.names, &name, number, place, collector)?;
             }
         }
     }
@@ -64,10 +100,42 @@ fn starts_with_object_line(start: &[u8]) -> bool {
     text.starts_with(b"{") && serde_json::from_slice::<IgnoredAny>(&text[..end]).is_ok()
 }
 
-/// Returns the names of the fields of the id, of the texts, and of the extra field, if there is one.
-fn names(documents: &Documents) -> Vec<&str> {
-    let texts = documents.text_fields.iter().map(String::as_str);
-    iter::once(documents.id_name()).chain(texts).chain(documents.extra_field.as_deref()).collect()
+/// The mark of a list in the name of a field: `pages[].body` is the field `body` of each item of the list `pages`.
+const LIST_MARK: &str = "[]";
+
+/// The fields of a document.
+struct Fields<'d> {
+    /// The names of the id, of the texts, and of the extra field, if there is one.
+    names: Vec<&'d str>,
+    /// The keys that lead to the list of the documents, if they are in one.
+    list: Option<Vec<&'d str>>,
+}
+
+impl<'d> Fields<'d> {
+    fn of(documents: &'d Documents) -> Result<Self, Error> {
+        let texts = documents.text_fields.iter().map(String::as_str);
+        let names: Vec<&str> =
+            iter::once(documents.id_name()).chain(texts).chain(documents.extra_field.as_deref()).collect();
+        let Some((list, _)) = names[1].split_once(LIST_MARK) else { return Ok(Self { names, list: None }) };
+        let invalid = |name: &str| Error::Option {
+            option: "text field",
+            reason: InvalidOption::ListField { name: name.to_owned(), list: list.to_owned() },
+        };
+        let in_item = |(number, name): (usize, &'d str)| {
+            let rest = name.strip_prefix(list).and_then(|rest| rest.strip_prefix(LIST_MARK));
+            let rest =
+                rest.and_then(|rest| if rest.is_empty() { Some(rest) } else { rest.strip_prefix('.') });
+            let is_text = (1..=documents.text_fields.len()).contains(&number);
+            match rest {
+                Some(rest) if !rest.contains(LIST_MARK) => Ok(rest),
+                // The other fields are those of the item, too.
+                None if !is_text && !name.contains(LIST_MARK) => Ok(name),
+                _ => Err(invalid(name)),
+            }
+        };
+        let names = names.into_iter().enumerate().map(in_item).collect::<Result<_, _>>()?;
+        Ok(Self { names, list: Some(list.split('.').collect()) })
+    }
 }
 
 fn take(
@@ -78,10 +146,22 @@ fn take(
     place: impl Fn() -> Place,
     collector: &mut Collector<'_>,
 ) -> Result<(), Error> {
+    // The item of a list can be the text itself.
+    if names[1].is_empty() && text.starts_with('"') {
+        return match serde_json::from_str::<String>(text) {
+            Ok(text) => {
+                let document = Document::new(collector.row_id(input, number), text);
+                collector.take(document, Row::Text, place)
+            }
+            Err(error) => {
+                collector.skip_row(place(), Problem::Malformed { what: describe(&error) }, Row::Text)
+            }
+        };
+    }
     match parse(text, names, collector.documents) {
         Ok(parsed) => {
             let id = parsed.id.unwrap_or_else(|| collector.row_id(input, number));
-            let document = Document { id, text: parsed.text, extra: parsed.extra };
+            let document = Document { extra: parsed.extra, ..Document::new(id, parsed.text) };
             collector.take(document, Row::Object(text), place)
         }
         Err(problem) => collector.skip_row(place(), problem, Row::Object(text)),
@@ -117,7 +197,7 @@ fn id(value: Option<&RawValue>, documents: &Documents) -> Result<Option<String>,
     if value.get().starts_with(|c: char| c == '-' || c.is_ascii_digit()) {
         return Ok(Some(value.get().to_owned()));
     }
-    let text = text_of(value)?;
+    let text = if value.get().starts_with('"') { text_of(value)? } else { None };
     // An empty id counts only if the caller named the field.
     Ok(text.filter(|text| !text.is_empty() || documents.id_field.is_some()))
 }
@@ -142,9 +222,14 @@ fn joined<'t>(
     Ok(joined)
 }
 
-/// Returns the contents of a string; `None` for other values.
+/// Returns the contents of a string, or of a list of strings, joined by line ends; `None` for other values.
 fn text_of(value: &RawValue) -> Result<Option<String>, serde_json::Error> {
-    if value.get().starts_with('"') { serde_json::from_str(value.get()).map(Some) } else { Ok(None) }
+    match value.get().as_bytes().first() {
+        Some(b'"') => serde_json::from_str(value.get()).map(Some),
+        // Other lists than those of strings are well-formed, too.
+        Some(b'[') => Ok(serde_json::from_str::<Vec<String>>(value.get()).ok().map(|texts| texts.join("\n"))),
+        _ => Ok(None),
+    }
 }
 
 /// Returns the parser's message without its line number, which would be relative to the object.

@@ -84,39 +84,53 @@ impl Values {
 
     /// Reads the value that begins here.
     fn cut(&mut self, reader: &mut impl BufRead, is_in_array: bool) -> io::Result<Next<'_>> {
-        // Release the memory of a long value.
-        if self.buffer.capacity() > MAX_IDLE_BYTES {
-            self.buffer = Vec::new();
-        }
-        self.buffer.clear();
-        let mut scan = Scan::default();
-        let mut length = 0u64;
-        loop {
-            let bytes = reader.fill_buf()?;
-            if bytes.is_empty() {
-                if is_in_array {
-                    return Ok(Next::Broken("the file ends within an array"));
-                }
-                break;
-            }
-            let (count, is_end) = scan.run(bytes);
-            let room = self.max_bytes.saturating_sub(length);
-            length += count as u64;
-            self.buffer.extend_from_slice(&bytes[..count.min(usize::try_from(room).unwrap_or(usize::MAX))]);
-            reader.consume(count);
-            if is_end {
-                break;
-            }
-        }
-        Ok(if length > self.max_bytes { Next::TooLong } else { Next::Value(&self.buffer) })
+        Ok(match cut(reader, &mut self.buffer, self.max_bytes)? {
+            Cut { has_end: false, .. } if is_in_array => Next::Broken("the file ends within an array"),
+            Cut { is_too_long: true, .. } => Next::TooLong,
+            _ => Next::Value(&self.buffer),
+        })
     }
+}
+
+/// A value that was read.
+pub(super) struct Cut {
+    /// Whether it is longer than the limit, so that only its start was kept.
+    pub(super) is_too_long: bool,
+    /// Whether its end was found, and not that of the file.
+    pub(super) has_end: bool,
+}
+
+/// Reads the value that begins here to its end, and keeps up to `max_bytes` of it.
+pub(super) fn cut(reader: &mut impl BufRead, buffer: &mut Vec<u8>, max_bytes: u64) -> io::Result<Cut> {
+    // Release the memory of a long value.
+    if buffer.capacity() > MAX_IDLE_BYTES {
+        *buffer = Vec::new();
+    }
+    buffer.clear();
+    let mut scan = Scan::default();
+    let mut length = 0u64;
+    let has_end = loop {
+        let bytes = reader.fill_buf()?;
+        if bytes.is_empty() {
+            break false;
+        }
+        let (count, is_end) = scan.run(bytes);
+        let room = max_bytes.saturating_sub(length);
+        length += count as u64;
+        buffer.extend_from_slice(&bytes[..count.min(usize::try_from(room).unwrap_or(usize::MAX))]);
+        reader.consume(count);
+        if is_end {
+            break true;
+        }
+    };
+    Ok(Cut { is_too_long: length > max_bytes, has_end })
 }
 
 /// Memory kept from one value to the next.
 const MAX_IDLE_BYTES: usize = 1 << 20;
 
 /// Returns the next byte that is not white space, without consuming it.
-fn first(reader: &mut impl BufRead) -> io::Result<Option<u8>> {
+pub(super) fn first(reader: &mut impl BufRead) -> io::Result<Option<u8>> {
     loop {
         let bytes = reader.fill_buf()?;
         if bytes.is_empty() {

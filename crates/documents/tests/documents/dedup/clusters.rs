@@ -1,8 +1,8 @@
 //! Clusters equal those of brute force.
 
 use hamdex::{BuildOptions, Builder, Fingerprint, Index};
-use hamdex_documents::{Clustering, Clusters, Dedup, Error, Preference};
-use hamdex_simhash::{Fingerprinter, Recipe, Scratch};
+use hamdex_documents::{Clustering, Clusters, Dedup, Documents, Error, KnownAs, Preference, Similarity};
+use hamdex_simhash::{Fingerprinter, Recipe, Scratch, Shingler, Shingles};
 use proptest::prelude::*;
 
 use super::common::{Rule, brute_force, corpus, found, text, texts};
@@ -72,8 +72,81 @@ proptest! {
         builder.finish().unwrap();
         let index = Index::<u64>::open(&path).unwrap();
         let rule = if by_texts { Rule::default() } else { Rule::of_distance(distance) };
-        let dedup = rule.dedup().against(&index);
+        let dedup = rule.dedup().against(&index, rule.distance.unwrap_or(3));
         prop_assert_eq!(found(&dedup, &texts), brute_force(&texts, &known, rule));
+    }
+
+    #[test]
+    fn texts_that_are_known_belong_to_no_cluster(
+        texts in texts(),
+        known in texts(),
+        percent in 1u32..=100,
+        words in 1usize..7,
+        prefer in preference(),
+        clustering in clustering(),
+    ) {
+        let similarity = Similarity::new(f64::from(percent) / 100.0, words.try_into().unwrap()).unwrap();
+        let rule = Rule { prefer, clustering, similarity: Some(similarity), ..Rule::default() };
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("known.jsonl");
+        let mut lines = String::new();
+        for (number, text) in known.iter().enumerate() {
+            lines += &format!("{{\"id\": \"k{number}\", \"text\": {text:?}}}\n");
+        }
+        std::fs::write(&path, lines).unwrap();
+        let reference = Documents::from_paths([&path]);
+        let clusters = rule.dedup::<u64>().against_texts(&reference).run_on(corpus(&texts)).unwrap();
+
+        let mut shingler = Shingler::new(similarity.words());
+        let known: Vec<Shingles> = known.iter().map(|text| shingler.shingles(text)).collect();
+        let mut expected = Vec::new();
+        let mut left = texts.clone();
+        for (document, text) in texts.iter().enumerate() {
+            let shingles = shingler.shingles(text);
+            let (mut nearest, mut most) = (None, 0.0);
+            for (number, known) in known.iter().enumerate() {
+                let similarity = shingles.resemblance(known);
+                if similarity >= rule.similarity.unwrap().least() && similarity > most {
+                    (nearest, most) = (Some(format!("k{number}")), similarity);
+                }
+            }
+            if let Some(name) = nearest {
+                expected.push((document as u32, KnownAs::Name(name), Some(most)));
+                // A blank text is in no cluster.
+                left[document] = String::new();
+            }
+        }
+        let found = clusters.known().unwrap().iter();
+        let found: Vec<_> = found.map(|known| (known.document, known.known.clone(), known.similarity)).collect();
+        prop_assert_eq!(found, expected);
+        let rows: Vec<_> = clusters.members().iter().map(|member| (member.cluster, member.document, member.is_kept)).collect();
+        let expected: Vec<_> = brute_force::<u64>(&left, &[], rule).into_iter().map(|row| (row.0, row.1, row.2)).collect();
+        prop_assert_eq!(rows, expected);
+    }
+
+    #[test]
+    fn daily_runs_equal_one_over_all(days in prop::collection::vec(texts(), 1..5), percent in 30u32..=100) {
+        let rule = Rule::of_similarity(f64::from(percent) / 100.0, 3);
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("kept.jsonl");
+        let (mut kept, mut lines) = (Vec::new(), String::new());
+        std::fs::write(&path, "").unwrap();
+        for (day, texts) in days.iter().enumerate() {
+            let reference = Documents::from_paths([&path]);
+            let clusters = rule.dedup::<u64>().against_texts(&reference).run_on(corpus(texts)).unwrap();
+            for document in clusters.unique() {
+                kept.push((day, document));
+                lines += &format!("{{\"id\": \"{day}-{document}\", \"text\": {:?}}}\n", texts[document as usize]);
+            }
+            std::fs::write(&path, &lines).unwrap();
+        }
+        let all: Vec<String> = days.concat();
+        let numbers: Vec<(usize, u32)> = days.iter().enumerate()
+            .flat_map(|(day, texts)| (0..texts.len() as u32).map(move |document| (day, document)))
+            .collect();
+        let clusters = rule.dedup::<u64>().run_on(corpus(&all)).unwrap();
+        let expected: Vec<_> = clusters.unique().map(|document| numbers[document as usize]).collect();
+        prop_assert_eq!(kept, expected);
     }
 
     #[test]

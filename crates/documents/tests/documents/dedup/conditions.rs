@@ -77,7 +77,7 @@ fn no_temporary_file_has_a_name() {
     let dedup = Rule { clustering: Clustering::Linked, ..Rule::default() }
         .dedup::<u64>()
         .temp_dir(directory.path())
-        .memory(1 << 14)
+        .memory(1 << 15)
         .on_progress(move |progress| {
             let mut record = record.lock().unwrap();
             record.0.push(progress.stage);

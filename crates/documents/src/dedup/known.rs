@@ -1,0 +1,27 @@
+//! Documents that are known already.
+
+/// A document that is known already.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Known {
+    /// The document.
+    pub document: u32,
+    /// The known document: the most similar one, or the nearest fingerprint; of several the first.
+    pub known: KnownAs,
+    /// The distance of the two fingerprints, in bits; `None` if texts were compared.
+    pub distance: Option<u32>,
+    /// The share of common shingles, from 0 to 1; `None` if fingerprints were compared.
+    pub similarity: Option<f64>,
+}
+
+/// What a reference calls a known document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KnownAs {
+    /// A stored fingerprint.
+    Fingerprint(u128),
+    /// An id of a set whose ids are numbers.
+    Id(u64),
+    /// A name, or the id of a document.
+    Name(String),
+}

@@ -1,0 +1,88 @@
+//! The documents of a set that has their shingles.
+
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+
+use hamdex::{Fingerprint, FingerprintSet, SetError, ShinglePart, StoredId, shingles};
+use hamdex_simhash::{SHINGLE_BITS, Shingler};
+use rayon::prelude::*;
+
+use crate::dedup::known::KnownAs;
+use crate::dedup::reference::KnownTexts;
+use crate::dedup::texts::known::{NearestTexts, NewTexts, Similar};
+use crate::error::Error;
+
+const _: () = assert!(shingles::BITS == SHINGLE_BITS, "sets store the shingles that texts are cut into");
+
+/// Parts that are read side by side, per thread: while one is compared, the system reads the next.
+const PARTS_PER_THREAD: usize = 2;
+
+/// The documents of an index, a store or a set of shards that has their shingles: a reference for
+/// [`Dedup::against_texts`](crate::Dedup::against_texts).
+pub struct KnownShingles<'s, F> {
+    set: &'s dyn FingerprintSet<F>,
+    has_names: bool,
+}
+
+impl<'s, F: Fingerprint> KnownShingles<'s, F> {
+    /// Takes the documents of a set, to be compared with shingles of `words` words.
+    ///
+    /// # Errors
+    /// When the set has no shingles, or other ones.
+    pub fn new(set: &'s dyn FingerprintSet<F>, words: NonZeroUsize) -> Result<Self, Error> {
+        let description = set.describe();
+        if !description.has_shingles {
+            return Err(Error::NoShingles);
+        }
+        let stored = description.metadata.get(shingles::KEY).map(|stored| String::from_utf8_lossy(stored));
+        let stored = stored.unwrap_or_default().into_owned();
+        let wanted = Shingler::new(words).definition();
+        if stored != wanted {
+            return Err(Error::OtherShingles { stored, wanted });
+        }
+        Ok(Self { set, has_names: description.has_names })
+    }
+
+    fn known_as(&self, id: StoredId) -> Result<KnownAs, Error> {
+        if !self.has_names {
+            return Ok(KnownAs::Id(id.id));
+        }
+        let name = self.set.name_of(id).map_err(of_set)?.unwrap_or_default();
+        Ok(KnownAs::Name(String::from_utf8_lossy(&name).into_owned()))
+    }
+}
+
+impl<F: Fingerprint> KnownTexts for KnownShingles<'_, F> {
+    fn search(&self, new: &NewTexts<'_>, nearest: &mut NearestTexts) -> Result<(), Error> {
+        let parts = self.set.shingle_parts().map_err(of_set)?.ok_or(Error::NoShingles)?;
+        let similar_of = |part: &ShinglePart| -> Result<Vec<(StoredId, Similar)>, Error> {
+            new.check_cancelled()?;
+            let (mut matcher, mut found, mut failed) = (new.matcher(), Vec::new(), None);
+            let flow = self.set.visit_shingles(part, &mut |id, shingles| match matcher.similar(shingles) {
+                Ok(similar) => {
+                    found.extend(similar.iter().map(|&similar| (id, similar)));
+                    ControlFlow::Continue(())
+                }
+                Err(error) => {
+                    failed = Some(error);
+                    ControlFlow::Break(())
+                }
+            });
+            // It breaks only if a comparison failed.
+            let _ = flow.map_err(of_set)?;
+            failed.map_or(Ok(found), Err)
+        };
+        for some in parts.chunks(PARTS_PER_THREAD * rayon::current_num_threads()) {
+            let found: Vec<Vec<(StoredId, Similar)>> =
+                some.par_iter().map(similar_of).collect::<Result<_, Error>>()?;
+            for (id, similar) in found.into_iter().flatten() {
+                nearest.offer(similar, || self.known_as(id))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn of_set(error: SetError) -> Error {
+    error.downcast().map_or_else(|error| Error::Reference { source: error.into() }, Error::Index)
+}

@@ -1,0 +1,206 @@
+//! The text of a response of HTTP: chunks joined, decompressed, decoded, and without tags if it is HTML.
+
+use std::borrow::Cow;
+use std::io::{self, Read};
+
+use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
+
+use crate::format::signatures::kind_of_file;
+use crate::format::{is_binary, is_html};
+use crate::input::encoding;
+use crate::parsers::html::html_text;
+
+/// The most fields of a header.
+const MAX_FIELDS: usize = 512;
+
+/// The start of gzip with its one method.
+const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b, 8];
+const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+
+/// The body of a response, and how to read it.
+#[derive(Debug)]
+pub(crate) struct Page<'b> {
+    content_type: String,
+    encodings: String,
+    is_chunked: bool,
+    body: &'b [u8],
+}
+
+/// Returns the page of a response; `None` if it is no response of HTTP.
+pub(crate) fn page(response: &[u8]) -> Option<Page<'_>> {
+    let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
+    let mut head = httparse::Response::new(&mut fields);
+    let mut config = httparse::ParserConfig::default();
+    config
+        .allow_spaces_after_header_name_in_responses(true)
+        .allow_obsolete_multiline_headers_in_responses(true)
+        .ignore_invalid_headers_in_responses(true);
+    let Ok(httparse::Status::Complete(end)) = config.parse_response(&mut head, response) else { return None };
+    let field = |name: &str| {
+        let found = head.headers.iter().filter(|field| field.name.eq_ignore_ascii_case(name));
+        let values: Vec<String> =
+            found.map(|field| String::from_utf8_lossy(field.value).to_ascii_lowercase()).collect();
+        values.join(",")
+    };
+    Some(Page {
+        content_type: field("content-type"),
+        encodings: field("content-encoding"),
+        is_chunked: field("transfer-encoding").contains("chunked"),
+        body: &response[end..],
+    })
+}
+
+impl<'b> Page<'b> {
+    /// Returns a page without a header.
+    pub(crate) fn bare(content_type: &str, body: &'b [u8]) -> Self {
+        let content_type = content_type.to_ascii_lowercase();
+        Self { content_type, encodings: String::new(), is_chunked: false, body }
+    }
+
+    /// Returns the text, `None` if the page is not text. Pages that are longer than `max_bytes` are cut off behind
+    /// that.
+    pub(crate) fn text(&self, max_bytes: u64) -> io::Result<Option<String>> {
+        let mut body = Cow::Borrowed(self.body);
+        // Some archives keep the header of a body that was decoded before it was stored.
+        if self.is_chunked
+            && let Some(joined) = joined_chunks(&body)
+        {
+            body = Cow::Owned(joined);
+        }
+        // The last one was applied last.
+        for encoding in self.encodings.rsplit(',').map(str::trim) {
+            body = match decompressed(encoding, &body, max_bytes)? {
+                Some(decompressed) => Cow::Owned(decompressed),
+                None => body,
+            };
+        }
+        let mime = self.content_type.split(';').next().unwrap_or_default().trim();
+        let is_page = mime == "text/html" || mime == "application/xhtml+xml";
+        let is_unknown = mime.is_empty() || mime == "application/octet-stream";
+        if !is_page && !is_unknown && !is_text(mime) {
+            return Ok(None);
+        }
+        let charset = self.content_type.split_once("charset=").map(|(_, rest)| {
+            rest.split([';', ',']).next().unwrap_or_default().trim().trim_matches(['"', '\''])
+        });
+        let is_page = is_page || is_html(body.trim_ascii_start());
+        let given = charset.and_then(|label| Encoding::for_label(label.as_bytes()));
+        let declared = given.or_else(|| encoding::declared(&body).filter(|_| is_page));
+        let is_wide = declared.is_some_and(|encoding| encoding.name().starts_with("UTF-16"))
+            || Encoding::for_bom(&body).is_some();
+        if !is_wide && (is_binary(&body) || kind_of_file(&body).is_some()) {
+            return Ok(None);
+        }
+        let is_foreign = || encoding::is_foreign(&body, false);
+        let default = if declared.is_none() && is_foreign() { WINDOWS_1252 } else { UTF_8 };
+        let (text, ..) = declared.unwrap_or(default).decode(&body);
+        Ok(Some(if is_page { html_text(text.as_bytes()) } else { text.into_owned() }))
+    }
+}
+
+/// Returns whether a type of content is text, without being HTML.
+fn is_text(mime: &str) -> bool {
+    let kinds = ["application/json", "application/xml", "application/javascript", "application/x-javascript"];
+    mime.starts_with("text/") || mime.ends_with("+xml") || mime.ends_with("+json") || kinds.contains(&mime)
+}
+
+/// Joins the chunks of a body; `None` if it does not consist of chunks.
+fn joined_chunks(body: &[u8]) -> Option<Vec<u8>> {
+    let mut joined = Vec::new();
+    let mut rest = body;
+    loop {
+        let (at, length) = match httparse::parse_chunk_size(rest) {
+            Ok(httparse::Status::Complete(found)) => found,
+            _ => return None,
+        };
+        if length == 0 {
+            return Some(joined);
+        }
+        let end = usize::try_from(length).ok()?.checked_add(at)?;
+        joined.extend_from_slice(rest.get(at..end)?);
+        rest = rest[end..].strip_prefix(b"\r\n")?;
+    }
+}
+
+/// Decompresses a body, up to a limit; `None` if it is not compressed.
+fn decompressed(encoding: &str, body: &[u8], max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
+    let decoder: Box<dyn Read + '_> = match encoding {
+        "gzip" | "x-gzip" if body.starts_with(GZIP_MAGIC) => {
+            Box::new(flate2::read::MultiGzDecoder::new(body))
+        }
+        "zstd" if body.starts_with(ZSTD_MAGIC) => Box::new(zstd::Decoder::with_buffer(body)?),
+        "deflate" if !is_plain(body) => {
+            // With or without the header of zlib.
+            let is_zlib = body.first().is_some_and(|byte| byte & 15 == 8);
+            if is_zlib {
+                Box::new(flate2::read::ZlibDecoder::new(body))
+            } else {
+                Box::new(flate2::read::DeflateDecoder::new(body))
+            }
+        }
+        "br" if !is_plain(body) => Box::new(brotli_decompressor::Decompressor::new(body, 1 << 12)),
+        _ => return Ok(None),
+    };
+    let mut text = Vec::new();
+    decoder.take(max_bytes.saturating_add(1)).read_to_end(&mut text)?;
+    Ok(Some(text))
+}
+
+/// Returns whether a body is text, decompressed before it was stored.
+fn is_plain(body: &[u8]) -> bool {
+    body.is_empty()
+        || is_html(body.trim_ascii_start())
+        || !is_binary(body) && !encoding::is_foreign(body, false)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn text(response: &[u8]) -> Option<String> {
+        page(response).expect("a response").text(1000).unwrap()
+    }
+
+    #[test]
+    fn pages_are_joined_decompressed_decoded_and_without_tags() {
+        assert_eq!(
+            text(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nsome <text>").unwrap(),
+            "some <text>"
+        );
+        let page = text(b"HTTP/1.0 404\r\ncontent-type: text/html; charset=iso-8859-1\r\n\r\n<p>gr\xfcn</p>")
+            .unwrap();
+        assert_eq!(page.trim(), "grün");
+        let page = text(
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html><meta charset=koi8-r>\xcd\xc9\xd2",
+        )
+        .unwrap();
+        assert_eq!(page.trim(), "мир");
+        let chunks =
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4;x\r\nsome\r\n5\r\n text\r\n0\r\n\r\n";
+        assert_eq!(text(chunks).unwrap(), "some text");
+        // A header of what was undone before.
+        assert_eq!(
+            text(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nsome text").unwrap(),
+            "some text"
+        );
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        gzip.write_all(&[b'x'; 5000]).unwrap();
+        let packed =
+            [&b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"[..], &gzip.finish().unwrap()].concat();
+        assert_eq!(text(&packed).unwrap().len(), 1001, "one more than the limit");
+        for plain in ["gzip", "br", "deflate", "zstd", "identity"] {
+            let response = format!("HTTP/1.1 200 OK\r\nContent-Encoding: {plain}\r\n\r\nsome text");
+            assert_eq!(text(response.as_bytes()).unwrap(), "some text");
+        }
+    }
+
+    #[test]
+    fn what_is_no_text_has_none() {
+        assert_eq!(text(b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\nx"), None);
+        assert_eq!(text(b"HTTP/1.1 200 OK\r\n\r\n\x89PNG\r\n\x1a\n"), None);
+        assert_eq!(text(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\na\0b"), None);
+        assert!(page(b"200 OK").is_none());
+    }
+}

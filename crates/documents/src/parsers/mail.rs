@@ -1,0 +1,190 @@
+//! Mail: the text of a message, and the messages of a mailbox.
+
+use std::io::{self, BufRead, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use mail_parser::{HeaderName, MessageParser, PartType};
+
+use crate::copy::layout::Shape;
+use crate::copy::row_sink::Row;
+use crate::document::Document;
+use crate::error::Error;
+use crate::input::Input;
+use crate::parsers::html::html_text;
+use crate::problem::Place;
+use crate::read::collector::Collector;
+
+/// The start of the line before each message of a mailbox.
+const SEPARATOR: &[u8] = b"From ";
+
+/// The longest piece of a line that is read at once, so that a file without lines needs no memory.
+const MAX_PIECE_BYTES: u64 = 1 << 16;
+
+/// A message.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Message {
+    /// The id in its header.
+    pub(crate) id: Option<String>,
+    /// The subject and the texts, each on a line of its own; of a part with several forms the plain text.
+    pub(crate) text: String,
+}
+
+impl Message {
+    /// Parses a message. Bytes that are no message have no text.
+    pub(crate) fn parse(bytes: &[u8]) -> Self {
+        let parser = MessageParser::new()
+            .with_mime_headers()
+            .header_text(HeaderName::Subject)
+            .header_id(HeaderName::MessageId)
+            .default_header_ignore();
+        // A hostile message must not end the program.
+        let parsed = catch_unwind(AssertUnwindSafe(|| {
+            let message = parser.parse(bytes)?;
+            let mut texts = vec![message.subject().unwrap_or_default().to_owned()];
+            texts.extend(message.text_body.iter().filter_map(|&part| match &message.part(part)?.body {
+                PartType::Text(text) => Some(text.clone().into_owned()),
+                PartType::Html(page) => Some(html_text(page.as_bytes())),
+                _ => None,
+            }));
+            texts.retain(|text| !text.trim().is_empty());
+            let id = message.message_id().filter(|id| !id.is_empty()).map(str::to_owned);
+            Some(Self { id, text: texts.join("\n") })
+        }));
+        parsed.ok().flatten().unwrap_or_default()
+    }
+}
+
+/// Reads the messages of a mailbox.
+pub(crate) fn read(mut input: Input, collector: &mut Collector<'_>) -> Result<(), Error> {
+    let name = input.name().to_owned();
+    collector.enter(&name, || Shape::Texts)?;
+    let mut messages = Messages::new(collector.max_bytes());
+    for number in 1u64.. {
+        let place = || Place::message(&name, number);
+        match messages.next(&mut input).map_err(input.unreadable())? {
+            Next::End => break,
+            Next::TooLong => collector.too_long(place(), "message")?,
+            Next::Message(bytes) => {
+                let message = Message::parse(bytes);
+                let id = message.id.unwrap_or_else(|| collector.row_id(&name, number));
+                collector.take(Document::new(id, message.text), Row::Text, place)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Next<'b> {
+    End,
+    Message(&'b [u8]),
+    TooLong,
+}
+
+/// Splits a mailbox into messages: each begins with a line `From …` that follows a blank line.
+struct Messages {
+    max_bytes: u64,
+    message: Vec<u8>,
+    /// Whether the line that starts the next message was read.
+    is_between: bool,
+}
+
+impl Messages {
+    fn new(max_bytes: u64) -> Self {
+        Self { max_bytes, message: Vec::new(), is_between: false }
+    }
+
+    /// Returns the next message, without the line that starts it, and with the lines that a `>` protects as they were.
+    fn next(&mut self, reader: &mut impl BufRead) -> io::Result<Next<'_>> {
+        if self.message.capacity() > MAX_IDLE_BYTES {
+            self.message = Vec::new();
+        }
+        self.message.clear();
+        let mut has_lines = std::mem::take(&mut self.is_between);
+        let mut is_too_long = false;
+        let (mut is_line_start, mut is_after_blank) = (true, true);
+        let mut piece = Vec::new();
+        loop {
+            piece.clear();
+            if reader.take(MAX_PIECE_BYTES).read_until(b'\n', &mut piece)? == 0 {
+                break;
+            }
+            if is_line_start && is_after_blank && piece.starts_with(SEPARATOR) {
+                if has_lines {
+                    self.is_between = true;
+                    break;
+                }
+                // The first line of the mailbox.
+                has_lines = true;
+                is_line_start = piece.ends_with(b"\n");
+                is_after_blank = false;
+                continue;
+            }
+            has_lines = true;
+            let quotes = piece.iter().take_while(|&&byte| byte == b'>').count();
+            let is_quoted = is_line_start && quotes > 0 && piece[quotes..].starts_with(SEPARATOR);
+            let line = &piece[usize::from(is_quoted)..];
+            is_too_long |= (self.message.len() + line.len()) as u64 > self.max_bytes;
+            if !is_too_long {
+                self.message.extend_from_slice(line);
+            }
+            is_after_blank = is_line_start && piece.trim_ascii().is_empty();
+            is_line_start = piece.ends_with(b"\n");
+        }
+        Ok(match (is_too_long, has_lines) {
+            (true, _) => Next::TooLong,
+            (false, true) => Next::Message(&self.message),
+            (false, false) => Next::End,
+        })
+    }
+}
+
+/// Memory kept from one message to the next.
+const MAX_IDLE_BYTES: usize = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_its_subject_and_its_texts() {
+        let message = b"Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\r\nMessage-ID: <a@b>\r\nMIME-Version: 1.0\r\n\
+            Content-Type: multipart/alternative; boundary=x\r\n\r\n--x\r\nContent-Type: text/plain; charset=utf-8\r\n\
+            Content-Transfer-Encoding: quoted-printable\r\n\r\nf=C3=BCr alle\r\n--x\r\nContent-Type: text/html\r\n\r\n\
+            <p>other</p>\r\n--x--\r\n";
+        let Message { id, text } = Message::parse(message);
+        assert_eq!((id.as_deref(), text.trim_end()), (Some("a@b"), "Grüße\nfür alle"));
+        let page = b"From: a\r\nContent-Type: text/html\r\n\r\n<p>one<script>x</script><p>two";
+        assert_eq!(Message::parse(page).text.split_whitespace().collect::<Vec<_>>(), ["one", "two"]);
+        assert_eq!(Message::parse(b""), Message::default());
+    }
+
+    fn messages(mailbox: &[u8], max_bytes: u64) -> Vec<Option<String>> {
+        let mut reader = io::BufReader::with_capacity(7, mailbox);
+        let mut messages = Messages::new(max_bytes);
+        let mut found = Vec::new();
+        loop {
+            match messages.next(&mut reader).unwrap() {
+                Next::End => return found,
+                Next::TooLong => found.push(None),
+                Next::Message(bytes) => found.push(Some(String::from_utf8(bytes.to_vec()).unwrap())),
+            }
+        }
+    }
+
+    #[test]
+    fn messages_begin_with_from_after_a_blank_line() {
+        let text = |text: &str| Some(text.to_owned());
+        let mailbox =
+            b"From a Mon\nA: 1\n\none\nFrom here\n\n>From quoted\n>>From twice\n\nFrom b Tue\nB: 2\n\ntwo\n";
+        let first = text("A: 1\n\none\nFrom here\n\nFrom quoted\n>From twice\n\n");
+        assert_eq!(messages(mailbox, 1000), [first, text("B: 2\n\ntwo\n")]);
+        assert_eq!(messages(mailbox, 20), [None, text("B: 2\n\ntwo\n")]);
+        assert_eq!(messages(b"", 10), []);
+        assert_eq!(messages(b"From a\n\nFrom b\n\nFrom c\n", 10), [text("\n"), text("\n"), text("")]);
+        assert_eq!(messages(b"no separator", 100), [text("no separator")]);
+        // Lines longer than a piece are not taken apart.
+        let long = format!("From a\n\n{}From x\n\nFrom b\nend", "y".repeat(MAX_PIECE_BYTES as usize));
+        assert_eq!(messages(long.as_bytes(), 1 << 20).len(), 2);
+    }
+}

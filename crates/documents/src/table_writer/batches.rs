@@ -1,0 +1,105 @@
+//! Batches of rows, written as Parquet or Arrow.
+
+use std::io;
+
+use arrow_array::RecordBatch;
+use arrow_ipc::CompressionType;
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
+use arrow_schema::{ArrowError, SchemaRef};
+use hamdex_atomic_file::AtomicFile;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+
+use crate::error::Error;
+use crate::table_writer::format::TableFormat;
+
+/// Bytes of encoded rows in memory; then a group of rows is written.
+const MAX_GROUP_BYTES: usize = 64 << 20;
+
+/// A Parquet or Arrow file that is written batch by batch.
+pub(crate) enum BatchWriter {
+    Parquet(Box<ArrowWriter<AtomicFile>>),
+    Arrow(Box<FileWriter<AtomicFile>>),
+}
+
+impl BatchWriter {
+    /// Starts an Arrow file, or else a Parquet file with this compression.
+    pub(crate) fn new(
+        file: AtomicFile,
+        format: TableFormat,
+        schema: &SchemaRef,
+        compression: Compression,
+    ) -> Result<Self, Error> {
+        let failed = file.failed();
+        if format == TableFormat::Arrow {
+            let options = IpcWriteOptions::default().try_with_compression(Some(CompressionType::LZ4_FRAME));
+            let writer = options.and_then(|options| FileWriter::try_new_with_options(file, schema, options));
+            return Ok(Self::Arrow(Box::new(writer.map_err(|error| failed(of_arrow(error)))?)));
+        }
+        // Other programs store more about their columns there.
+        let mut values: Vec<KeyValue> =
+            schema.metadata().iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone())).collect();
+        values.sort_by(|one, other| one.key.cmp(&other.key));
+        let properties = WriterProperties::builder()
+            .set_compression(compression)
+            .set_key_value_metadata((!values.is_empty()).then_some(values))
+            .build();
+        let writer = ArrowWriter::try_new(file, SchemaRef::clone(schema), Some(properties));
+        Ok(Self::Parquet(Box::new(writer.map_err(|error| failed(of_parquet(error)))?)))
+    }
+
+    /// Writes a batch; `batch` may be an error of making it.
+    pub(crate) fn write(&mut self, batch: Result<RecordBatch, ArrowError>) -> Result<(), Error> {
+        let written = batch.map_err(of_arrow).and_then(|batch| match self {
+            Self::Arrow(writer) => writer.write(&batch).map_err(of_arrow),
+            Self::Parquet(writer) => {
+                writer.write(&batch).map_err(of_parquet)?;
+                if writer.in_progress_size() > MAX_GROUP_BYTES {
+                    writer.flush().map_err(of_parquet)
+                } else {
+                    Ok(())
+                }
+            }
+        });
+        Ok(written.map_err(self.file().failed())?)
+    }
+
+    fn file(&self) -> &AtomicFile {
+        match self {
+            Self::Parquet(writer) => writer.inner(),
+            Self::Arrow(writer) => writer.get_ref(),
+        }
+    }
+
+    /// Completes the file and gives it its name.
+    pub(crate) fn finish(self) -> Result<(), Error> {
+        let failed = self.file().failed();
+        let file = match self {
+            Self::Parquet(writer) => writer.into_inner().map_err(of_parquet),
+            // It completes the file first.
+            Self::Arrow(writer) => writer.into_inner().map_err(of_arrow),
+        };
+        Ok(file.map_err(failed)?.finish()?)
+    }
+}
+
+/// Returns the I/O error inside a Parquet error, since its kind matters; otherwise wraps the error.
+fn of_parquet(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(error) => match error.downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(error) => io::Error::other(error),
+        },
+        error => io::Error::other(error),
+    }
+}
+
+fn of_arrow(error: ArrowError) -> io::Error {
+    match error {
+        ArrowError::IoError(_, error) => error,
+        error => io::Error::other(error),
+    }
+}

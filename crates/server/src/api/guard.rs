@@ -1,0 +1,188 @@
+//! What happens to every request: its id, tokens, origin, log and metrics.
+
+use std::net::IpAddr;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt;
+use tracing::Instrument;
+
+use crate::api::page;
+use crate::app::App;
+use crate::problem::{Code, Problem};
+use crate::request_id::RequestId;
+use crate::tokens::Access;
+
+/// The header of request ids.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The longest request id that is taken from a client.
+const MAX_ID: usize = 64;
+
+/// Guards a request.
+pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let id = request_id(request.headers());
+    let method = method_name(request.method());
+    let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
+    let path = request.uri().path().to_owned();
+    let span = tracing::info_span!("request", id = id.as_str());
+    let answered = async {
+        match check(&app, &request) {
+            Err(problem) if path == "/" && problem.status() == StatusCode::UNAUTHORIZED => {
+                // A browser shows the page, which asks for a token.
+                let mut response = page::page(StatusCode::UNAUTHORIZED);
+                response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+                response
+            }
+            Err(problem) => problem.into_response(),
+            Ok(()) => AssertUnwindSafe(next.run(request)).catch_unwind().await.unwrap_or_else(|_| {
+                tracing::error!("a request ended in a panic");
+                Problem::internal("an error in the service itself; its log has more").into_response()
+            }),
+        }
+    };
+    let mut response = answered.instrument(span.clone()).await;
+    let time = started.elapsed();
+    app.metrics.request(&route, method, response.status().as_u16(), time);
+    let code = response.extensions().get::<Code>().map_or("", |code| code.0);
+    span.in_scope(|| {
+        let (status, seconds) = (response.status().as_u16(), time.as_secs_f64());
+        tracing::info!(method, path, status, code, seconds, "request");
+    });
+    if let Ok(value) = HeaderValue::from_str(id.as_str()) {
+        response.headers_mut().insert(REQUEST_ID, value);
+    }
+    let headers = response.headers_mut();
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+/// Takes the id of a request from its client, if it is a plain word, and makes one otherwise.
+fn request_id(headers: &HeaderMap) -> RequestId {
+    let given = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok());
+    let is_plain = |id: &&str| {
+        !id.is_empty()
+            && id.len() <= MAX_ID
+            && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+    };
+    given.filter(is_plain).map_or_else(RequestId::new, RequestId::given)
+}
+
+/// The method as a label, of which there are few.
+fn method_name(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::DELETE => "DELETE",
+        _ => "other",
+    }
+}
+
+fn check(app: &App, request: &Request) -> Result<(), Problem> {
+    let path = request.uri().path();
+    if matches!(path, "/healthz" | "/readyz") {
+        return Ok(());
+    }
+    let tokens = app.tokens.load();
+    check_origin(request.headers(), tokens.are_set() || app.allows_any_host)?;
+    if !tokens.are_set() {
+        return Ok(());
+    }
+    let access = token(request.headers()).and_then(|token| tokens.access(token)).ok_or_else(|| {
+        let detail = "the request needs the header Authorization: Bearer and a token of this service";
+        Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail)
+    })?;
+    if access < needed(request.method(), path) {
+        let detail = "this token allows reading only";
+        return Err(Problem::new(StatusCode::FORBIDDEN, "forbidden", detail));
+    }
+    Ok(())
+}
+
+fn token(headers: &HeaderMap) -> Option<&[u8]> {
+    let (scheme, token) = headers.get(header::AUTHORIZATION)?.as_bytes().split_at_checked(7)?;
+    scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
+}
+
+/// The access that a request needs: those of reading are all that change nothing.
+fn needed(method: &Method, path: &str) -> Access {
+    let reads = match *method {
+        Method::GET | Method::HEAD => true,
+        Method::POST => path.ends_with("/query") || path.ends_with("/fingerprints"),
+        _ => false,
+    };
+    if reads { Access::Read } else { Access::Full }
+}
+
+/// Refuses requests that a page of another site makes a browser send. Without tokens, nothing else would keep such a page from
+/// this machine: a name that it has made to mean this machine, for one.
+fn check_origin(headers: &HeaderMap, any_host: bool) -> Result<(), Problem> {
+    let foreign = || {
+        let detail = "a page of another site sent this request, or it names this service by a name that is not its own; use \
+                      its address or localhost";
+        Problem::new(StatusCode::FORBIDDEN, "foreign_origin", detail)
+    };
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let authority: Option<Authority> = host.and_then(|host| host.parse().ok());
+    if let Some(origin) = headers.get(header::ORIGIN) {
+        let origin = origin.to_str().unwrap_or_default();
+        let of_origin = origin.split_once("://").map(|(_, authority)| authority);
+        if of_origin.is_none() || of_origin != host {
+            return Err(foreign());
+        }
+    }
+    if any_host {
+        return Ok(());
+    }
+    match authority.as_ref().map(|authority| authority.host().trim_matches(['[', ']'])) {
+        // Without the header, it is no browser.
+        None => Ok(()),
+        Some(name) if name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok() => Ok(()),
+        Some(_) => Err(foreign()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_of_other_sites_are_refused() {
+        let of = |host: &str, origin: Option<&str>, any_host: bool| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, host.parse().unwrap());
+            origin.map(|origin| headers.insert(header::ORIGIN, origin.parse().unwrap()));
+            check_origin(&headers, any_host).is_ok()
+        };
+        assert!(of("127.0.0.1:7700", None, false));
+        assert!(of("[::1]:7700", None, false));
+        assert!(of("localhost:7700", Some("http://localhost:7700"), false));
+        assert!(!of("127.0.0.1:7700", Some("http://evil.example"), false));
+        assert!(!of("127.0.0.1:7700", Some("null"), true));
+        assert!(!of("evil.example:7700", None, false));
+        assert!(!of("evil.example:7700", Some("http://evil.example:7700"), false));
+        assert!(of("search.internal:7700", Some("https://search.internal:7700"), true));
+    }
+
+    #[test]
+    fn only_reading_needs_less_than_everything() {
+        assert_eq!(needed(&Method::GET, "/v1/sets"), Access::Read);
+        assert_eq!(needed(&Method::POST, "/v1/sets/a/query"), Access::Read);
+        assert_eq!(needed(&Method::POST, "/v1/sets/a/fingerprints"), Access::Read);
+        for path in ["/v1/sets/a/insert", "/v1/sets/query/remove", "/v1/sets/a/verify"] {
+            assert_eq!(needed(&Method::POST, path), Access::Full, "{path}");
+        }
+        assert_eq!(needed(&Method::PUT, "/v1/sets/query"), Access::Full);
+        assert_eq!(needed(&Method::DELETE, "/v1/jobs/1"), Access::Full);
+    }
+}

@@ -1,0 +1,258 @@
+//! Requests: their set, parameters and body.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode, header};
+use bytes::Bytes;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::de::DeserializeOwned;
+use serde_path_to_error::Segment;
+use tokio::time;
+
+use crate::app::App;
+use crate::problem::Problem;
+use crate::sets::Served;
+
+/// The media types of bodies.
+pub(crate) const JSON: &str = "application/json";
+pub(crate) const BINARY: &str = "application/octet-stream";
+pub(crate) const ARROW: &str = "application/vnd.apache.arrow.stream";
+pub(crate) const ROWS: &str = "application/x-ndjson";
+
+/// The set that the path of a request names.
+pub(crate) struct Named(pub(crate) Arc<Served>);
+
+impl FromRequestParts<Arc<App>> for Named {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        let name = named(parts, app, "set").await?;
+        app.sets.get(&name).map(Self)
+    }
+}
+
+/// Returns a part of the path.
+async fn named(parts: &mut Parts, app: &Arc<App>, name: &str) -> Result<String, Problem> {
+    let path = Path::<HashMap<String, String>>::from_request_parts(parts, app).await;
+    let mut path = path
+        .map_err(|_| Problem::bad_request("bad_path", "the path is no UTF-8; escape it by percent signs"))?;
+    path.remove(name).ok_or_else(|| Problem::not_found("not_found", "there is nothing of that name"))
+}
+
+/// The name of a set that need not exist.
+pub(crate) struct Name(pub(crate) String);
+
+impl FromRequestParts<Arc<App>> for Name {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        named(parts, app, "set").await.map(Self)
+    }
+}
+
+/// The number of a job.
+pub(crate) struct JobId(pub(crate) String);
+
+impl FromRequestParts<Arc<App>> for JobId {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        named(parts, app, "job").await.map(Self)
+    }
+}
+
+/// The parameters behind the question mark.
+pub(crate) struct Parameters<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequestParts<Arc<App>> for Parameters<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<App>) -> Result<Self, Problem> {
+        let parsed = Query::try_from_uri(&parts.uri);
+        let Query(parameters) =
+            parsed.map_err(|error| Problem::bad_request("bad_parameter", error.body_text()))?;
+        Ok(Self(parameters))
+    }
+}
+
+/// The kind of a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Media {
+    Json,
+    /// Little-endian fingerprints.
+    Binary,
+}
+
+/// A body, and the form of the answer.
+pub(crate) struct Payload {
+    pub(crate) media: Media,
+    pub(crate) bytes: Bytes,
+    /// Whether the answer is a stream of Arrow instead of JSON.
+    pub(crate) wants_arrow: bool,
+}
+
+impl FromRequest<Arc<App>> for Payload {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
+        let media = media_of(request.headers())?;
+        let wants_arrow = wants_arrow(request.headers(), media)?;
+        Ok(Self { media, bytes: read(request, app).await?, wants_arrow })
+    }
+}
+
+impl Payload {
+    /// Returns the body, which has to be JSON.
+    ///
+    /// # Errors
+    /// When it is of another kind, or malformed.
+    pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, Problem> {
+        match self.media {
+            Media::Json => parse(&self.bytes),
+            Media::Binary => Err(unsupported(JSON)),
+        }
+    }
+}
+
+/// A JSON body that may be missing, which means an empty object.
+pub(crate) struct Optional<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Default> FromRequest<Arc<App>> for Optional<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
+        let media = request.headers().contains_key(header::CONTENT_TYPE).then(|| media_of(request.headers()));
+        let bytes = read(request, app).await?;
+        if bytes.is_empty() {
+            return Ok(Self(T::default()));
+        }
+        match media.transpose()? {
+            Some(Media::Json) => parse(&bytes).map(Self),
+            _ => Err(unsupported(JSON)),
+        }
+    }
+}
+
+fn unsupported(expected: &str) -> Problem {
+    let detail = format!("the body has to be {expected}, and the header Content-Type to say so");
+    Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media_type", detail)
+}
+
+/// The media type without its parameters, in lower case.
+fn essence(value: &str) -> String {
+    value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+fn media_of(headers: &HeaderMap) -> Result<Media, Problem> {
+    let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    match essence(value).as_str() {
+        JSON => Ok(Media::Json),
+        BINARY => Ok(Media::Binary),
+        _ => Err(unsupported(&format!("{JSON} or {BINARY}"))),
+    }
+}
+
+/// Binary requests are answered in Arrow, and others in JSON, unless the client asks for the other.
+fn wants_arrow(headers: &HeaderMap, media: Media) -> Result<bool, Problem> {
+    let own = media == Media::Binary;
+    let Some(accept) = headers.get(header::ACCEPT) else { return Ok(own) };
+    let accept = accept.to_str().unwrap_or_default();
+    for media in accept.split(',').map(essence) {
+        match media.as_str() {
+            ARROW => return Ok(true),
+            JSON => return Ok(false),
+            "*/*" | "application/*" => return Ok(own),
+            _ => {}
+        }
+    }
+    let detail = format!("the answer can be {JSON} or {ARROW}; the header Accept allows neither");
+    Err(Problem::new(StatusCode::NOT_ACCEPTABLE, "not_acceptable", detail))
+}
+
+/// Reads a body within the limits of its length and time.
+async fn read(request: Request<Body>, app: &App) -> Result<Bytes, Problem> {
+    let most = app.limits.body;
+    let too_large = || {
+        let detail = format!("the body has more than {most} bytes (--max-body); send several requests");
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail)
+    };
+    let length =
+        request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    if length.is_some_and(|length: u64| length > most as u64) {
+        return Err(too_large());
+    }
+    let body = Limited::new(request.into_body(), most).collect();
+    match time::timeout(app.limits.timeout, body).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Ok(Err(_)) => Err(Problem::bad_request("incomplete_body", "the body ended early, or is malformed")),
+        Err(_) => {
+            let detail = "the body did not arrive in time (--timeout)";
+            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "body_timeout", detail))
+        }
+    }
+}
+
+/// Parses JSON; errors name the record.
+pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    // The fields of an object could come as an array, without their names.
+    if bytes.trim_ascii_start().first() == Some(&b'[') {
+        return Err(Problem::unprocessable("bad_request", "the body has to be a JSON object"));
+    }
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let parsed = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let path = error.path().to_string();
+        let record = error.path().iter().find_map(|segment| match segment {
+            Segment::Seq { index } => Some(*index),
+            _ => None,
+        });
+        let inner = error.into_inner();
+        if !inner.is_data() {
+            return Problem::bad_request("malformed_json", format!("malformed JSON: {inner}"));
+        }
+        match record {
+            Some(record) => Problem::bad_record(record, format!("{path}: {inner}")),
+            None => Problem::unprocessable("bad_request", format!("{path}: {inner}")),
+        }
+    })?;
+    let ended = deserializer.end();
+    ended.map_err(|error| Problem::bad_request("malformed_json", format!("malformed JSON: {error}")))?;
+    Ok(parsed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_has_the_form_that_the_client_accepts() {
+        let of = |accept: Option<&'static str>, media| {
+            let mut headers = HeaderMap::new();
+            accept.map(|accept| headers.insert(header::ACCEPT, accept.parse().unwrap()));
+            wants_arrow(&headers, media).map_err(|problem| problem.code())
+        };
+        assert_eq!(of(None, Media::Json), Ok(false));
+        assert_eq!(of(None, Media::Binary), Ok(true));
+        assert_eq!(of(Some("*/*"), Media::Binary), Ok(true));
+        assert_eq!(of(Some("Application/JSON; q=1"), Media::Binary), Ok(false));
+        assert_eq!(of(Some("text/html, application/vnd.apache.arrow.stream"), Media::Json), Ok(true));
+        assert_eq!(of(Some("text/html"), Media::Json), Err("not_acceptable"));
+    }
+
+    #[test]
+    fn errors_of_json_are_of_syntax_or_of_contents_and_name_the_record() {
+        let of = |text: &[u8]| parse::<HashMap<String, Vec<u32>>>(text).unwrap_err();
+        assert_eq!((of(b"{").status().as_u16(), of(b"{").code()), (400, "malformed_json"));
+        assert_eq!(of(b"{} x").code(), "malformed_json");
+        assert_eq!(of(b"{\"\xff\":[]}").code(), "malformed_json");
+        assert_eq!(of("{\"a\":".repeat(100_000).as_bytes()).status().as_u16() / 100, 4);
+        assert_eq!(of(b"[]").status().as_u16(), 422);
+        let wrong = of(b"{\"a\":[1,2,\"x\"]}");
+        assert_eq!((wrong.status().as_u16(), wrong.code()), (422, "bad_record"));
+        assert!(wrong.detail().starts_with("record 2: "), "{}", wrong.detail());
+    }
+}

@@ -1,0 +1,352 @@
+//! `POST /v1/sets/{set}/query`: the stored fingerprints near given ones.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::Response;
+use hamdex::{BatchOptions, Description, Fingerprint, FingerprintSet, Match};
+use hamdex_any::{AnySet, for_width};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::api::answer::{Answer, MAX_MATCHES, too_many};
+use crate::api::id::Id;
+use crate::api::payload::{Media, Named, Parameters, Payload, parse};
+use crate::app::App;
+use crate::lane::Stop;
+use crate::problem::Problem;
+use crate::sets::{Served, fingerprints_of};
+
+/// The most bytes of JSON that are parsed at once, which takes less than a switch of threads would delay others.
+pub(crate) const SMALL_BODY: usize = 1 << 16;
+
+/// The most queries that count as few.
+const FEW_QUERIES: usize = 4096;
+
+/// Queries from which on a batch is faster than one search after the other.
+const BATCH: usize = 8;
+
+/// Queries, by fingerprints or by texts.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct QueryRequest {
+    /// Fingerprints to look for, as hexadecimal digits.
+    #[schema(example = json!(["0123456789abcdef"]))]
+    fingerprints: Option<Vec<String>>,
+    /// Texts to look for, in a set that has a recipe.
+    texts: Option<Vec<String>>,
+    /// The greatest distance, in bits. Without it, that of the set; with `nearest`, that of the service.
+    distance: Option<u32>,
+    /// The most matches per query, the nearest first.
+    limit: Option<usize>,
+    /// The number of the nearest that are wanted, within `distance` if that is given.
+    nearest: Option<usize>,
+    /// Whether matches have their ids; true if it is not given.
+    ids: Option<bool>,
+}
+
+/// The matches that binary queries want.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Wanted {
+    /// Of binary queries: the greatest distance, in bits. Without it, that of the set; with `nearest`, that of the service.
+    distance: Option<u32>,
+    /// Of binary queries: the most matches per query, the nearest first.
+    limit: Option<usize>,
+    /// Of binary queries: the number of the nearest that are wanted, within `distance` if that is given.
+    nearest: Option<usize>,
+    /// Of binary queries: whether matches have their ids; true if it is not given.
+    ids: Option<bool>,
+}
+
+/// The matches of all queries.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct QueryResponse {
+    /// A list for each query, the nearest first.
+    results: Vec<Vec<MatchDocument>>,
+}
+
+/// A stored fingerprint near a query.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct MatchDocument {
+    /// The fingerprint, as hexadecimal digits.
+    #[schema(example = "0123456789abcdef")]
+    fingerprint: String,
+    /// The number of bits in which it differs from the query.
+    distance: u32,
+    /// Its ids, ascending; not in a set without ids.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ids: Option<Vec<Id>>,
+}
+
+/// A checked request.
+struct Queries {
+    body: Asked,
+    distance: u32,
+    count: usize,
+    with_ids: bool,
+}
+
+enum Asked {
+    Fingerprints(Vec<String>),
+    Texts(Vec<String>),
+    Bytes(bytes::Bytes),
+}
+
+impl Asked {
+    fn len(&self, width: u32) -> usize {
+        match self {
+            Self::Fingerprints(texts) | Self::Texts(texts) => texts.len(),
+            Self::Bytes(bytes) => bytes.len() / (width as usize / 8),
+        }
+    }
+}
+
+impl Queries {
+    fn new(app: &App, description: &Description, body: Asked, wanted: Wanted) -> Result<Self, Problem> {
+        let most = app.limits.distance;
+        let distance = match (wanted.distance, wanted.nearest) {
+            (Some(distance), _) => distance,
+            (None, Some(_)) => most,
+            (None, None) => description.distance,
+        };
+        if distance > most {
+            let detail = format!("distance {distance}: this service answers up to {most} (--max-distance)");
+            return Err(Problem::unprocessable("distance_too_great", detail));
+        }
+        let queries = body.len(description.width);
+        if queries > app.limits.batch {
+            return Err(too_many_records(queries, app.limits.batch));
+        }
+        let count = wanted.limit.unwrap_or(usize::MAX).min(wanted.nearest.unwrap_or(usize::MAX));
+        Ok(Self { body, distance, count, with_ids: wanted.ids.unwrap_or(true) })
+    }
+
+    /// Whether the queries take so little time that they do not delay others.
+    fn are_small(&self, description: &Description) -> bool {
+        let few = match &self.body {
+            Asked::Texts(texts) => texts.iter().map(String::len).sum::<usize>() <= SMALL_BODY,
+            body => body.len(description.width) <= FEW_QUERIES,
+        };
+        few && self.distance <= description.distance
+    }
+
+    fn fingerprints<F: Fingerprint>(&self, description: &Description) -> Result<Vec<F>, Problem> {
+        match &self.body {
+            Asked::Texts(texts) => fingerprints_of(description, texts, |number| number),
+            Asked::Bytes(bytes) => from_bytes(bytes),
+            Asked::Fingerprints(texts) => {
+                let parsed = texts.iter().enumerate().map(|(number, text)| parse_fingerprint(number, text));
+                parsed.collect()
+            }
+        }
+    }
+}
+
+/// The problem of too many records.
+pub(crate) fn too_many_records(count: usize, most: usize) -> Problem {
+    let detail =
+        format!("{count} records are more than the {most} per request (--max-batch); send several requests");
+    Problem::unprocessable("too_many_records", detail)
+}
+
+/// Parses a fingerprint of a request.
+pub(crate) fn parse_fingerprint<F: Fingerprint>(number: usize, text: &str) -> Result<F, Problem> {
+    F::parse_hex(text).map_err(|error| {
+        let shown: String = text.chars().take(40).collect();
+        Problem::bad_record(number, format!("fingerprint {shown:?}: {error}"))
+    })
+}
+
+/// Returns little-endian fingerprints.
+pub(crate) fn from_bytes<F: Fingerprint>(bytes: &[u8]) -> Result<Vec<F>, Problem> {
+    if !bytes.len().is_multiple_of(F::BYTES) {
+        let detail =
+            format!("{} bytes are no whole number of fingerprints of {} bytes", bytes.len(), F::BYTES);
+        return Err(Problem::unprocessable("bad_length", detail));
+    }
+    Ok(bytes.chunks_exact(F::BYTES).map(fingerprint_from).collect())
+}
+
+/// Returns a little-endian fingerprint.
+pub(crate) fn fingerprint_from<F: Fingerprint>(bytes: &[u8]) -> F {
+    F::truncate(bytes.iter().rev().fold(0, |number, byte| number << 8 | u128::from(*byte)))
+}
+
+/// Find the stored fingerprints near given ones
+///
+/// One list per query, in their order; the nearest first, then by fingerprint. Every match is found. The body can also be
+/// little-endian fingerprints, with the other fields as parameters; the answer is a stream of Arrow then.
+#[utoipa::path(
+    post, path = "/v1/sets/{set}/query", tag = "queries", operation_id = "query",
+    params(("set" = String, Path, description = "The name of the set."), Wanted),
+    request_body(content((QueryRequest = "application/json"), (Vec<u8> = "application/octet-stream"))),
+    responses(
+        (status = 200, description = "The matches.", content((QueryResponse = "application/json"), (Vec<u8> = "application/vnd.apache.arrow.stream"))),
+        (status = "4XX", description = "The request is wrong.", body = Problem, content_type = "application/problem+json"),
+        (status = "5XX", description = "It cannot be answered now.", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+pub(crate) async fn query(
+    State(app): State<Arc<App>>,
+    Named(set): Named,
+    Parameters(parameters): Parameters<Wanted>,
+    payload: Payload,
+) -> Result<Response, Problem> {
+    let deadline = app.deadline();
+    if payload.media == Media::Json && payload.bytes.len() > SMALL_BODY {
+        let work = Arc::clone(&app);
+        return app
+            .lanes
+            .heavy
+            .run(deadline, move |stop| {
+                let (any, queries) = prepare(&work, &set, &parameters, &payload)?;
+                answer(&work, &set, &any, &queries, payload.wants_arrow, stop)
+            })
+            .await;
+    }
+    let (any, queries) = prepare(&app, &set, &parameters, &payload)?;
+    let lane = if queries.are_small(any.description()) { &app.lanes.queries } else { &app.lanes.heavy };
+    let work = Arc::clone(&app);
+    lane.run(deadline, move |stop| answer(&work, &set, &any, &queries, payload.wants_arrow, stop)).await
+}
+
+/// Texts to make fingerprints of.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FingerprintsRequest {
+    /// The texts.
+    texts: Vec<String>,
+}
+
+/// The fingerprints of texts.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct FingerprintsResponse {
+    /// A fingerprint for each text, as hexadecimal digits.
+    fingerprints: Vec<String>,
+}
+
+/// Make fingerprints of texts by the recipe of a set
+#[utoipa::path(
+    post, path = "/v1/sets/{set}/fingerprints", tag = "queries", operation_id = "fingerprints",
+    params(("set" = String, Path, description = "The name of the set.")),
+    request_body = FingerprintsRequest,
+    responses(
+        (status = 200, description = "The fingerprints.", body = FingerprintsResponse),
+        (status = "4XX", description = "The request is wrong.", body = Problem, content_type = "application/problem+json"),
+        (status = "5XX", description = "It cannot be answered now.", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+pub(crate) async fn fingerprints(
+    State(app): State<Arc<App>>,
+    Named(set): Named,
+    payload: Payload,
+) -> Result<Json<FingerprintsResponse>, Problem> {
+    let lane = if payload.bytes.len() > SMALL_BODY { &app.lanes.heavy } else { &app.lanes.queries };
+    let most = app.limits.batch;
+    let work = move |_: &Stop| {
+        let FingerprintsRequest { texts } = payload.json()?;
+        if texts.len() > most {
+            return Err(too_many_records(texts.len(), most));
+        }
+        let description = set.description()?;
+        for_width!(description.width, F => {
+            let found = fingerprints_of::<F>(&description, &texts, |number| number)?;
+            let fingerprints = found.into_iter().map(|fingerprint| fingerprint.hex().to_string()).collect();
+            Ok(Json(FingerprintsResponse { fingerprints }))
+        })
+    };
+    lane.run(app.deadline(), work).await
+}
+
+fn prepare(
+    app: &App,
+    set: &Served,
+    parameters: &Wanted,
+    payload: &Payload,
+) -> Result<(AnySet, Queries), Problem> {
+    let any = set.current()?;
+    let (body, wanted) = match payload.media {
+        Media::Binary => (Asked::Bytes(payload.bytes.clone()), *parameters),
+        Media::Json if *parameters != Wanted::default() => {
+            let detail =
+                "parameters behind the question mark are for binary queries; write them into the JSON";
+            return Err(Problem::bad_request("bad_parameter", detail));
+        }
+        Media::Json => {
+            let QueryRequest { fingerprints, texts, distance, limit, nearest, ids } = parse(&payload.bytes)?;
+            let body = match (fingerprints, texts) {
+                (Some(fingerprints), None) => Asked::Fingerprints(fingerprints),
+                (None, Some(texts)) => Asked::Texts(texts),
+                _ => {
+                    let detail = "give either \"fingerprints\" or \"texts\"";
+                    return Err(Problem::unprocessable("bad_request", detail));
+                }
+            };
+            (body, Wanted { distance, limit, nearest, ids })
+        }
+    };
+    let queries = Queries::new(app, any.description(), body, wanted)?;
+    Ok((any, queries))
+}
+
+fn answer(
+    app: &App,
+    served: &Served,
+    any: &AnySet,
+    queries: &Queries,
+    wants_arrow: bool,
+    stop: &Stop,
+) -> Result<Response, Problem> {
+    let description = any.description();
+    for_width!(description.width, F => {
+        let set = any.typed::<F>().expect("the width was asked for");
+        let answer = search::<F>(&**set, description, queries, stop)?;
+        app.metrics.queries(&served.name, answer.ends.len(), answer.matches.len());
+        Ok(if wants_arrow { answer.arrow("query", None) } else { answer.results_json() })
+    })
+}
+
+fn search<F: Fingerprint>(
+    set: &dyn FingerprintSet<F>,
+    description: &Description,
+    queries: &Queries,
+    stop: &Stop,
+) -> Result<Answer<F>, Problem> {
+    let fingerprints = queries.fingerprints::<F>(description)?;
+    let mut answer = Answer::new(description, queries.with_ids);
+    let mut searcher = set.open_searcher();
+    searcher.set_progress(stop.callback());
+    let mut add = |found: &[Match<F>]| {
+        answer.matches.extend_from_slice(found);
+        answer.ends.push(answer.matches.len());
+        if answer.matches.len() > MAX_MATCHES { Err(too_many()) } else { Ok(()) }
+    };
+    if queries.count == 0 {
+        fingerprints.iter().try_for_each(|_| add(&[]))?;
+    } else if fingerprints.len() < BATCH {
+        for &fingerprint in &fingerprints {
+            add(searcher.nearest_within(fingerprint, queries.count, queries.distance)?)?;
+            if stop.is_stopped() {
+                return Err(Problem::timeout());
+            }
+        }
+    } else {
+        let stop = stop.clone();
+        let options = BatchOptions::new().threads(1).progress(move |_| stop.flow());
+        let options = if queries.count == usize::MAX { options } else { options.limit(queries.count) };
+        let mut outcome = Ok(());
+        let _ = set.visit_batch(&fingerprints, queries.distance, &options, &mut |_, found| {
+            outcome = add(found);
+            if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        outcome?;
+    }
+    if let Some(ids) = &mut answer.ids {
+        ids.look_up(set, &mut *searcher, &answer.matches)?;
+    }
+    Ok(answer)
+}

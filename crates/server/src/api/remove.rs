@@ -1,0 +1,150 @@
+//! `POST /v1/sets/{set}/remove`: records or ids out of a store.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::Json;
+use axum::extract::State;
+use hamdex::{Description, Fingerprint};
+use hamdex_store::{Operation, Store};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::api::id::Id;
+use crate::api::payload::{Named, Payload};
+use crate::api::query::too_many_records;
+use crate::api::records::{Checked, Labels, Need, Record};
+use crate::app::App;
+use crate::problem::Problem;
+use crate::sets::{IdKind, Served, for_store, write};
+
+/// Records to remove, or ids of which all records are removed.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RemoveRequest {
+    /// Records. Without `id`, in all of them, every record of these fingerprints is removed.
+    records: Option<Vec<Record>>,
+    /// Ids of which every record is removed. The whole set is read for it.
+    ids: Option<Vec<Id>>,
+}
+
+/// The outcome of a removal.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct RemoveResponse {
+    /// The number of records that were stored, and are no longer.
+    removed: u64,
+}
+
+/// Remove records
+///
+/// The answer comes when the removal is as durable as the store promises.
+#[utoipa::path(
+    post, path = "/v1/sets/{set}/remove", tag = "changes", operation_id = "remove",
+    params(("set" = String, Path, description = "The name of the set.")),
+    request_body = RemoveRequest,
+    responses(
+        (status = 200, description = "The outcome.", body = RemoveResponse),
+        (status = "4XX", description = "The request is wrong; nothing has changed.", body = Problem, content_type = "application/problem+json"),
+        (status = "5XX", description = "It cannot be done now.", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+pub(crate) async fn remove(
+    State(app): State<Arc<App>>,
+    Named(set): Named,
+    payload: Payload,
+) -> Result<Json<RemoveResponse>, Problem> {
+    let deadline = app.deadline();
+    let served = Arc::clone(&set);
+    let written = set.writable()?;
+    let work = Arc::clone(&app);
+    let request: RemoveRequest = written.writes.run(deadline, move |_| payload.json()).await?;
+    // To find ids, the whole set is read.
+    let lane = if request.ids.is_some() { &app.lanes.heavy } else { &written.writes };
+    let removed = lane.run(deadline, move |_| run(&work, &served, request, deadline)).await?;
+    Ok(Json(RemoveResponse { removed }))
+}
+
+fn run(app: &App, set: &Served, request: RemoveRequest, deadline: Instant) -> Result<u64, Problem> {
+    let started = Instant::now();
+    let (written, description) = (set.writable()?, set.description()?);
+    let most = app.limits.batch;
+    let removed = for_store!(&written.store, store => match (request.records, request.ids) {
+        (Some(records), None) => {
+            let records = Checked::of_json(&description, records, Need::OrNone, most)?;
+            remove_records(store, records, deadline)
+        }
+        (None, Some(ids)) if ids.len() > most => Err(too_many_records(ids.len(), most)),
+        (None, Some(ids)) => remove_ids(store, &description, &ids, deadline),
+        _ => Err(Problem::unprocessable("bad_request", "give either \"records\" or \"ids\"")),
+    })?;
+    app.metrics.write(&set.name, 0, removed, started.elapsed());
+    Ok(removed)
+}
+
+fn remove_records<F: Fingerprint>(
+    store: &Store<F>,
+    records: Checked<F>,
+    deadline: Instant,
+) -> Result<u64, Problem> {
+    let Checked { fingerprints, labels } = records;
+    if fingerprints.is_empty() {
+        return Ok(0);
+    }
+    let operations: Vec<Operation<F>> = match labels {
+        Labels::None => {
+            let removed = write(store, deadline, |store| store.remove_fingerprints(fingerprints.clone()))?;
+            return Ok(removed.removed);
+        }
+        Labels::Numbers(ids) => fingerprints
+            .into_iter()
+            .zip(ids)
+            .map(|(fingerprint, id)| Operation::Remove(fingerprint, id))
+            .collect(),
+        Labels::Names(names) => {
+            let snapshot = store.snapshot();
+            let mut operations = Vec::new();
+            for (fingerprint, name) in fingerprints.into_iter().zip(names) {
+                for id in snapshot.ids(fingerprint)? {
+                    if snapshot.name(id)? == Some(name.as_bytes()) {
+                        operations.push(Operation::Remove(fingerprint, id));
+                    }
+                }
+            }
+            operations
+        }
+    };
+    if operations.is_empty() {
+        return Ok(0);
+    }
+    Ok(write(store, deadline, |store| store.write(operations.clone()))?.removed)
+}
+
+fn remove_ids<F: Fingerprint>(
+    store: &Store<F>,
+    description: &Description,
+    ids: &[Id],
+    deadline: Instant,
+) -> Result<u64, Problem> {
+    let wrong =
+        |number: usize, kind: &str| Problem::bad_record(number, format!("the ids of this set are {kind}"));
+    match IdKind::of(description) {
+        IdKind::None => Err(Problem::unprocessable("ids", "the set has no ids; send records")),
+        IdKind::Numbers => {
+            let numbers = ids
+                .iter()
+                .enumerate()
+                .map(|(number, id)| id.number().ok_or_else(|| wrong(number, "numbers")));
+            let numbers: HashSet<u64> = numbers.collect::<Result<_, _>>()?;
+            write(store, deadline, |store| store.remove_ids(&numbers))
+        }
+        IdKind::Names => {
+            let names = ids.iter().enumerate().map(|(number, id)| match id.name() {
+                Some(name) => Ok(name.as_bytes().to_vec()),
+                None => Err(wrong(number, "names")),
+            });
+            let names: HashSet<Vec<u8>> = names.collect::<Result<_, Problem>>()?;
+            write(store, deadline, |store| store.remove_names(&names))
+        }
+    }
+}

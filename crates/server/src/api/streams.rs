@@ -1,0 +1,331 @@
+//! `GET /v1/sets/{set}/entries` and `pairs`: rows of JSON that are sent as they are found.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use hamdex::{Fingerprint, FingerprintSet, PairsOptions};
+use hamdex_any::{AnySet, for_width};
+use hyper::body::Frame;
+use serde::Deserialize;
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+use tokio::{task, time};
+use utoipa::IntoParams;
+
+use crate::api::answer::{Ids, Labels, write_fingerprint};
+use crate::api::payload::{Named, Parameters, ROWS};
+use crate::app::App;
+use crate::lane::Stop;
+use crate::problem::Problem;
+use crate::sets::IdKind;
+
+/// Bytes that are sent at once.
+const CHUNK: usize = 1 << 16;
+
+/// The time after which a row is sent alone.
+const LONGEST_WAIT: Duration = Duration::from_millis(100);
+
+/// Chunks that wait for the client.
+const WAITING_CHUNKS: usize = 4;
+
+/// Parameters of a walk through a set.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct EntriesParameters {
+    /// Begins after this fingerprint, which need not be stored.
+    after: Option<String>,
+    /// The most entries.
+    limit: Option<u64>,
+    /// Whether entries have their ids; true if it is not given.
+    ids: Option<bool>,
+}
+
+/// Parameters of a self-join.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct PairsParameters {
+    /// The greatest distance, in bits; without it, that of the set.
+    distance: Option<u32>,
+    /// The most pairs.
+    limit: Option<u64>,
+}
+
+/// Rows on their way to a client.
+struct Rows {
+    chunk: Vec<u8>,
+    to: mpsc::Sender<Result<Bytes, Problem>>,
+    left: u64,
+    /// The time of the last chunk.
+    sent: Instant,
+    patience: Duration,
+    stop: Stop,
+}
+
+impl Rows {
+    /// Adds a row without its end; breaks if it was the last one that is wanted, or the client is gone.
+    fn add(
+        &mut self,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), Problem>,
+    ) -> Result<ControlFlow<()>, Problem> {
+        if self.left == 0 {
+            return Ok(ControlFlow::Break(()));
+        }
+        write(&mut self.chunk)?;
+        self.chunk.push(b'\n');
+        self.left -= 1;
+        let is_due = self.chunk.len() >= CHUNK || self.sent.elapsed() >= LONGEST_WAIT;
+        if is_due && !self.send() {
+            return Ok(ControlFlow::Break(()));
+        }
+        Ok(if self.left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    }
+
+    /// Sends what there is. Returns whether the client still reads.
+    fn send(&mut self) -> bool {
+        let chunk = std::mem::replace(&mut self.chunk, Vec::with_capacity(CHUNK + 1024));
+        if chunk.is_empty() {
+            return true;
+        }
+        self.sent = Instant::now();
+        self.deliver(Ok(chunk.into()))
+    }
+
+    /// A client that reads nothing for a while counts as gone.
+    fn deliver(&self, part: Result<Bytes, Problem>) -> bool {
+        let sent = Handle::current().block_on(time::timeout(self.patience, self.to.send(part)));
+        let is_sent = matches!(sent, Ok(Ok(())));
+        if !is_sent {
+            self.stop.stop();
+        }
+        is_sent
+    }
+}
+
+/// The body of a response whose rows are still being found.
+struct Arriving {
+    first: Option<Bytes>,
+    rows: mpsc::Receiver<Result<Bytes, Problem>>,
+    stop: Stop,
+}
+
+impl hyper::body::Body for Arriving {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(Ok(Frame::data(first))));
+        }
+        self.rows.poll_recv(context).map(|part| {
+            Some(match part? {
+                Ok(chunk) => Ok(Frame::data(chunk)),
+                // The connection is cut, so that nobody takes the rows for all.
+                Err(problem) => Err(io::Error::other(problem.detail().to_owned())),
+            })
+        })
+    }
+}
+
+impl Drop for Arriving {
+    fn drop(&mut self) {
+        self.stop.stop();
+    }
+}
+
+/// Runs a producer of rows on a thread of its own. Errors before the first chunk have their own status.
+async fn stream(
+    app: Arc<App>,
+    limit: Option<u64>,
+    produce: impl FnOnce(&App, &mut Rows) -> Result<(), Problem> + Send + 'static,
+) -> Result<Response, Problem> {
+    let place = app.lanes.streams.admit(Some(app.deadline())).await?;
+    let (to, rows) = mpsc::channel(WAITING_CHUNKS);
+    let stop = Stop::never();
+    let work = {
+        let (stop, patience) = (stop.clone(), app.limits.timeout);
+        move || {
+            let _place = place;
+            let left = limit.unwrap_or(u64::MAX);
+            let mut rows = Rows { chunk: Vec::new(), to, left, sent: Instant::now(), patience, stop };
+            let outcome = produce(&app, &mut rows);
+            match outcome {
+                Ok(()) => drop(rows.send()),
+                Err(problem) if !rows.stop.is_stopped() => {
+                    tracing::warn!(
+                        code = problem.code(),
+                        detail = problem.detail(),
+                        "a stream of rows failed"
+                    );
+                    if rows.chunk.is_empty() || rows.send() {
+                        rows.deliver(Err(problem));
+                    }
+                }
+                Err(_) => {}
+            }
+        }
+    };
+    drop(task::spawn_blocking(work));
+    let mut arriving = Arriving { first: None, stop, rows };
+    arriving.first = arriving.rows.recv().await.transpose()?;
+    Ok(([(header::CONTENT_TYPE, ROWS)], Body::new(arriving)).into_response())
+}
+
+/// Walk through a set
+///
+/// A line of JSON per fingerprint, ascending, with its ids. A stream that is cut off ends without its last chunk.
+#[utoipa::path(
+    get, path = "/v1/sets/{set}/entries", tag = "streams", operation_id = "entries",
+    params(("set" = String, Path, description = "The name of the set."), EntriesParameters),
+    responses(
+        (status = 200, description = "The entries: `{\"fingerprint\":\"0123456789abcdef\",\"ids\":[17]}`.", body = String, content_type = "application/x-ndjson"),
+        (status = "4XX", description = "The request is wrong.", body = Problem, content_type = "application/problem+json"),
+        (status = "5XX", description = "It cannot be answered now.", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+pub(crate) async fn entries(
+    State(app): State<Arc<App>>,
+    Named(set): Named,
+    Parameters(parameters): Parameters<EntriesParameters>,
+) -> Result<Response, Problem> {
+    let any = set.current()?;
+    let EntriesParameters { after, limit, ids } = parameters;
+    let with_ids = ids.unwrap_or(true);
+    let after = match after {
+        None => None,
+        Some(text) => Some(for_width!(any.description().width, F => {
+            let parsed = F::parse_hex(&text);
+            parsed.map(Fingerprint::to_u128).map_err(|error| Problem::bad_request("bad_parameter", format!("after: {error}")))?
+        })),
+    };
+    let produce = move |_: &App, rows: &mut Rows| for_width!(any.description().width, F => write_entries::<F>(&any, after, with_ids, rows));
+    stream(app, limit, produce).await
+}
+
+fn write_entries<F: Fingerprint>(
+    any: &AnySet,
+    after: Option<u128>,
+    with_ids: bool,
+    rows: &mut Rows,
+) -> Result<(), Problem> {
+    let set = any.typed::<F>().expect("the width was asked for");
+    let from = match after.map(F::truncate) {
+        None => F::ZERO,
+        Some(after) if after == F::ONES => return Ok(()),
+        Some(after) => F::truncate(after.to_u128() + 1),
+    };
+    let kind = if with_ids { IdKind::of(any.description()) } else { IdKind::None };
+    let mut outcome = Ok(());
+    let stop = rows.stop.clone();
+    let _ = set.visit_entries(from, &mut |fingerprint, ids| {
+        let row = rows.add(|json| {
+            json.extend_from_slice(b"{\"fingerprint\":");
+            write_fingerprint(fingerprint, json);
+            if let Some(mut list) = Ids::of(kind) {
+                match &mut list.labels {
+                    Labels::Numbers(numbers) => numbers.extend(ids.map(|stored| stored.id)),
+                    Labels::Names(names) => {
+                        for stored in ids {
+                            let name = set.name_of(stored)?.unwrap_or_default();
+                            names.push(String::from_utf8_lossy(&name).into_owned());
+                        }
+                    }
+                }
+                list.end();
+                json.extend_from_slice(b",\"ids\":");
+                list.write_json(0, json);
+            }
+            json.push(b'}');
+            Ok(())
+        });
+        match row {
+            Ok(flow) if flow.is_continue() => stop.flow(),
+            Ok(flow) => flow,
+            Err(problem) => {
+                outcome = Err(problem);
+                ControlFlow::Break(())
+            }
+        }
+    })?;
+    outcome
+}
+
+/// Find all pairs within a distance of each other
+///
+/// A line of JSON per pair, each once. A stream that is cut off ends without its last chunk.
+#[utoipa::path(
+    get, path = "/v1/sets/{set}/pairs", tag = "streams", operation_id = "pairs",
+    params(("set" = String, Path, description = "The name of the set."), PairsParameters),
+    responses(
+        (status = 200, description = "The pairs: `{\"a\":\"0123456789abcdee\",\"b\":\"0123456789abcdef\",\"distance\":1}`.", body = String, content_type = "application/x-ndjson"),
+        (status = "4XX", description = "The request is wrong.", body = Problem, content_type = "application/problem+json"),
+        (status = "5XX", description = "It cannot be answered now.", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+pub(crate) async fn pairs(
+    State(app): State<Arc<App>>,
+    Named(set): Named,
+    Parameters(PairsParameters { distance, limit }): Parameters<PairsParameters>,
+) -> Result<Response, Problem> {
+    let any = set.current()?;
+    let distance = distance.unwrap_or(any.description().distance);
+    if distance > app.limits.distance {
+        let detail = format!(
+            "distance {distance}: this service answers up to {} (--max-distance)",
+            app.limits.distance
+        );
+        return Err(Problem::unprocessable("distance_too_great", detail));
+    }
+    let produce = move |app: &App, rows: &mut Rows| {
+        let threads = app.threads.div_ceil(2);
+        for_width!(any.description().width, F => write_pairs::<F>(&any, distance, threads, rows))
+    };
+    stream(app, limit, produce).await
+}
+
+fn write_pairs<F: Fingerprint>(
+    any: &AnySet,
+    distance: u32,
+    threads: usize,
+    rows: &mut Rows,
+) -> Result<(), Problem> {
+    let set: &dyn FingerprintSet<F> = &**any.typed::<F>().expect("the width was asked for");
+    let stop = rows.stop.clone();
+    let options = PairsOptions::new().threads(threads).progress(move |_| stop.flow());
+    let mut outcome = Ok(());
+    let _ = set.visit_pairs(distance, &options, &mut |pairs| {
+        for pair in pairs {
+            let row = rows.add(|json| {
+                json.extend_from_slice(b"{\"a\":");
+                write_fingerprint(pair.a, json);
+                json.extend_from_slice(b",\"b\":");
+                write_fingerprint(pair.b, json);
+                json.extend_from_slice(format!(",\"distance\":{}}}", pair.distance).as_bytes());
+                Ok(())
+            });
+            match row {
+                Ok(ControlFlow::Continue(())) => {}
+                Ok(end) => return end,
+                Err(problem) => {
+                    outcome = Err(problem);
+                    return ControlFlow::Break(());
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    })?;
+    outcome
+}

@@ -1,0 +1,229 @@
+//! Lanes: the work of one kind, of which so much runs and so much waits at once.
+//!
+//! Work never runs on the threads that poll sockets, and lanes do not wait for each other: a pair stream or a compaction does
+//! not delay small queries. What neither runs nor may wait is refused.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use hamdex::ProgressCallback;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::{self, JoinError};
+use tokio::time;
+
+use crate::problem::Problem;
+
+/// Work of one kind, in plural: `queries`.
+pub(crate) struct Lane {
+    name: &'static str,
+    running: Arc<Semaphore>,
+    waiting: AtomicUsize,
+    max_waiting: usize,
+}
+
+/// A sign to stop: the client is gone, or the time is over.
+#[derive(Clone)]
+pub(crate) struct Stop {
+    is_stopped: Arc<AtomicBool>,
+    deadline: Option<Instant>,
+}
+
+impl Stop {
+    pub(crate) fn at(deadline: Instant) -> Self {
+        Self { is_stopped: Arc::default(), deadline: Some(deadline) }
+    }
+
+    /// Work without a deadline.
+    pub(crate) fn never() -> Self {
+        Self { is_stopped: Arc::default(), deadline: None }
+    }
+
+    pub(crate) fn stop(&self) {
+        self.is_stopped.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.is_stopped.load(Ordering::Relaxed)
+            || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    pub(crate) fn flow(&self) -> ControlFlow<()> {
+        if self.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// A progress callback that stops the work.
+    pub(crate) fn callback(&self) -> ProgressCallback {
+        let stop = self.clone();
+        Arc::new(move |_| stop.flow())
+    }
+}
+
+/// Stops the work when the request is dropped, since its client is gone.
+struct StopOnDrop(Stop);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+/// One that waits in a lane.
+struct Waiting<'l>(&'l AtomicUsize);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Lane {
+    pub(crate) fn new(name: &'static str, running: usize, waiting: usize) -> Self {
+        Self {
+            name,
+            running: Arc::new(Semaphore::new(running)),
+            waiting: AtomicUsize::new(0),
+            max_waiting: waiting,
+        }
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The number of requests that wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Waits for a place among those that run.
+    ///
+    /// # Errors
+    /// When too many wait already, or the deadline passes.
+    pub(crate) async fn admit(&self, deadline: Option<Instant>) -> Result<OwnedSemaphorePermit, Problem> {
+        if let Ok(permit) = Arc::clone(&self.running).try_acquire_owned() {
+            return Ok(permit);
+        }
+        if self.waiting.fetch_add(1, Ordering::Relaxed) >= self.max_waiting {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            return Err(Problem::too_many(self.name));
+        }
+        let _waiting = Waiting(&self.waiting);
+        let permit = Arc::clone(&self.running).acquire_owned();
+        let permit = match deadline {
+            Some(deadline) => {
+                time::timeout_at(deadline.into(), permit).await.map_err(|_| Problem::timeout())?
+            }
+            None => permit.await,
+        };
+        permit.map_err(|_| Problem::shutting_down())
+    }
+
+    /// Runs work on a thread of its own, once there is a place. When the request is dropped or the deadline passes, the work
+    /// is told to stop.
+    ///
+    /// # Errors
+    /// That of the work; when it is not admitted.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        deadline: Instant,
+        work: impl FnOnce(&Stop) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let permit = self.admit(Some(deadline)).await?;
+        let stop = Stop::at(deadline);
+        let _stop_on_drop = StopOnDrop(stop.clone());
+        let work = task::spawn_blocking(move || {
+            let _permit = permit;
+            work(&stop)
+        });
+        work.await.unwrap_or_else(|error| Err(broken(&error)))
+    }
+}
+
+/// The problem of work that panicked. The panic itself is in the log.
+pub(crate) fn broken(error: &JoinError) -> Problem {
+    tracing::error!(%error, "a request ended in a panic");
+    Problem::internal("an error in the service itself; its log has more")
+}
+
+/// The lanes of the service. Those of writes belong to stores.
+pub(crate) struct Lanes {
+    /// Small queries.
+    pub(crate) queries: Lane,
+    /// Queries at a great distance, or many at once.
+    pub(crate) heavy: Lane,
+    /// Streams of entries and pairs.
+    pub(crate) streams: Lane,
+    /// Maintenance.
+    pub(crate) jobs: Lane,
+}
+
+/// Small queries that may wait per thread.
+const WAITING_QUERIES: usize = 1024;
+
+/// Heavy queries, streams and jobs that may wait.
+const WAITING_HEAVY: usize = 64;
+
+impl Lanes {
+    pub(crate) fn new(threads: usize) -> Self {
+        Self {
+            queries: Lane::new("queries", threads, threads.saturating_mul(WAITING_QUERIES)),
+            heavy: Lane::new("heavy queries", threads.div_ceil(2), WAITING_HEAVY),
+            streams: Lane::new("streams", (2 * threads).max(4), WAITING_HEAVY),
+            jobs: Lane::new("jobs", 2, WAITING_HEAVY),
+        }
+    }
+
+    pub(crate) fn all(&self) -> [&Lane; 4] {
+        [&self.queries, &self.heavy, &self.streams, &self.jobs]
+    }
+}
+
+/// Returns the deadline of a request that begins now.
+pub(crate) fn deadline(timeout: Duration) -> Instant {
+    Instant::now() + timeout
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn work_beyond_the_queue_is_refused_and_work_whose_request_is_gone_is_stopped() {
+        let lane = Arc::new(Lane::new("tests", 1, 1));
+        let late = deadline(Duration::from_secs(60));
+        let (started, has_started) = tokio::sync::oneshot::channel();
+        let (ended, has_ended) = tokio::sync::oneshot::channel();
+        let first = task::spawn({
+            let lane = Arc::clone(&lane);
+            async move {
+                lane.run(late, |stop| {
+                    started.send(()).unwrap();
+                    while !stop.is_stopped() {
+                        std::thread::yield_now();
+                    }
+                    ended.send(()).unwrap();
+                    Ok(())
+                })
+                .await
+            }
+        });
+        has_started.await.unwrap();
+        let second = task::spawn({
+            let lane = Arc::clone(&lane);
+            async move { lane.run(late, |_| Ok(2)).await }
+        });
+        while lane.waiting() == 0 {
+            task::yield_now().await;
+        }
+        assert_eq!(lane.run(late, |_| Ok(3)).await.unwrap_err().code(), "too_many_requests");
+        first.abort();
+        has_ended.await.unwrap();
+        assert_eq!(second.await.unwrap().unwrap(), 2);
+        assert!(lane.run(Instant::now(), |stop| Ok(stop.is_stopped())).await.unwrap());
+        let panicked = lane.run(late, |_| -> Result<(), Problem> { panic!("on purpose") }).await;
+        assert_eq!(panicked.unwrap_err().code(), "internal");
+        assert_eq!(lane.waiting(), 0);
+    }
+}

@@ -1,0 +1,284 @@
+//! Errors of requests: problem documents (RFC 9457) with a stable code.
+
+use std::error::Error;
+use std::io;
+use std::path::Path;
+
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use hamdex::{Category, ReadError, ReadErrorKind, SetError};
+use hamdex_store::Error as StoreError;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::failure::chain;
+
+/// The media type of problem documents.
+pub(crate) const MEDIA_TYPE: &str = "application/problem+json";
+
+/// Seconds after which a client may repeat a request that came at a bad time.
+const RETRY_SECONDS: u32 = 1;
+
+/// A problem document, as RFC 9457 describes them.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct Problem {
+    /// `about:blank`: `code` says what is wrong.
+    #[serde(rename = "type")]
+    #[schema(example = "about:blank")]
+    kind: &'static str,
+    /// The status in words.
+    #[schema(example = "Unprocessable Entity")]
+    title: &'static str,
+    /// The status of the response.
+    #[schema(example = 422)]
+    status: u16,
+    /// A word for programs, which stays the same in later versions.
+    #[schema(example = "bad_record")]
+    code: &'static str,
+    /// The error in a sentence for people, which may change.
+    #[schema(example = "record 3: invalid fingerprint \"xyz\"")]
+    detail: String,
+    /// The number of the record, text or query that is wrong, counted from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    record: Option<usize>,
+    /// The file that is damaged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+}
+
+impl Problem {
+    /// Creates a problem.
+    pub(crate) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
+        Self {
+            kind: "about:blank",
+            title: status.canonical_reason().unwrap_or("Error"),
+            status: status.as_u16(),
+            code,
+            detail: detail.into(),
+            record: None,
+            file: None,
+        }
+    }
+
+    /// Names the record, text or query that is wrong.
+    pub(crate) fn record(mut self, record: usize) -> Self {
+        self.record = Some(record);
+        self
+    }
+
+    fn file(mut self, file: &Path) -> Self {
+        self.file = Some(file.display().to_string());
+        self
+    }
+
+    /// The request is understood, and its contents are wrong.
+    pub(crate) fn unprocessable(code: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, detail)
+    }
+
+    /// A record, text or query is wrong.
+    pub(crate) fn bad_record(record: usize, detail: impl std::fmt::Display) -> Self {
+        Self::unprocessable("bad_record", format!("record {record}: {detail}")).record(record)
+    }
+
+    pub(crate) fn bad_request(code: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, code, detail)
+    }
+
+    pub(crate) fn not_found(code: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, code, detail)
+    }
+
+    /// The time of the request is over.
+    pub(crate) fn timeout() -> Self {
+        let detail =
+            "the request took longer than the service allows (--timeout); ask for less, or try again later";
+        Self::unavailable("timeout", detail)
+    }
+
+    /// The service cannot do it now.
+    pub(crate) fn unavailable(code: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, code, detail)
+    }
+
+    /// Too many requests wait already.
+    pub(crate) fn too_many(what: &str) -> Self {
+        let detail = format!("too many {what} wait already; send this one again later");
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", detail)
+    }
+
+    pub(crate) fn shutting_down() -> Self {
+        Self::unavailable(
+            "shutting_down",
+            "the service is shutting down; send the request to another, or again later",
+        )
+    }
+
+    pub(crate) fn internal(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
+    }
+
+    fn disk_full(detail: String) -> Self {
+        Self::new(StatusCode::INSUFFICIENT_STORAGE, "disk_full", detail)
+    }
+
+    fn damaged(detail: String) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "damaged", detail)
+    }
+
+    pub(crate) fn status(&self) -> StatusCode {
+        StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    pub(crate) fn code(&self) -> &'static str {
+        self.code
+    }
+
+    pub(crate) fn detail(&self) -> &str {
+        &self.detail
+    }
+
+    /// The problem of an error of which only the category is known.
+    fn of_category(category: Category, detail: String) -> Self {
+        match category {
+            Category::Damaged | Category::Format => Self::damaged(detail),
+            Category::Usage | Category::Input => Self::unprocessable("refused", detail),
+            Category::Exists => Self::new(StatusCode::CONFLICT, "exists", detail),
+            Category::Unavailable => Self::unavailable("unavailable", detail),
+            Category::Memory => Self::unavailable("out_of_memory", detail),
+            Category::Stopped => Self::timeout(),
+            _ => Self::new(StatusCode::INTERNAL_SERVER_ERROR, "system", detail),
+        }
+    }
+}
+
+/// Whether the disk, or the part of it that the service may use, is full.
+fn is_disk_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
+    )
+}
+
+/// Whether an error or one of its causes is that of a full disk.
+fn has_full_disk(error: &(dyn Error + 'static)) -> bool {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if error.downcast_ref::<io::Error>().is_some_and(is_disk_full) {
+            return true;
+        }
+        next = error.source();
+    }
+    false
+}
+
+impl From<ReadError> for Problem {
+    fn from(error: ReadError) -> Self {
+        let problem = match error.kind() {
+            ReadErrorKind::Stopped => return Self::timeout(),
+            _ if has_full_disk(&error) => Self::disk_full(chain(&error)),
+            _ => Self::of_category(error.category(), chain(&error)),
+        };
+        match error.path() {
+            Some(path) if problem.code == "damaged" => problem.file(path),
+            _ => problem,
+        }
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        let detail = chain(&error);
+        match &error {
+            _ if has_full_disk(&error) => Self::disk_full(detail),
+            StoreError::Read(_) => {
+                let StoreError::Read(error) = error else { unreachable!("it was matched") };
+                error.into()
+            }
+            StoreError::Damaged { path, .. } | StoreError::Missing { path } => {
+                Self::damaged(detail).file(path)
+            }
+            StoreError::TimedOut { .. } => Self::timeout(),
+            StoreError::Busy { .. } => Self::too_many("writes"),
+            StoreError::Closed { .. } => Self::shutting_down(),
+            StoreError::BatchTooLarge { .. } => Self::unprocessable("batch_too_large", detail),
+            StoreError::NoIds { .. } | StoreError::Names { .. } => Self::unprocessable("ids", detail),
+            StoreError::Full { source, .. } if has_full_disk(&**source) => Self::disk_full(detail),
+            StoreError::Build(error) if error.category() == Category::Stopped => Self::timeout(),
+            other => Self::of_category(other.category(), detail),
+        }
+    }
+}
+
+impl From<SetError> for Problem {
+    fn from(error: SetError) -> Self {
+        let error = match error.downcast::<ReadError>() {
+            Ok(error) => return error.into(),
+            Err(error) => error,
+        };
+        let error = match error.downcast::<StoreError>() {
+            Ok(error) => return error.into(),
+            Err(error) => error,
+        };
+        match error.downcast::<hamdex_shards::Error>() {
+            Ok(hamdex_shards::Error::Read(error)) => error.into(),
+            Ok(error) => Self::of_category(error.category(), chain(&error)),
+            Err(error) => Self::of_category(error.category(), chain(&error)),
+        }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = self.status();
+        let body = serde_json::to_vec(&self).expect("a problem is plain data");
+        let mut response = (status, [(header::CONTENT_TYPE, MEDIA_TYPE)], body).into_response();
+        let headers = response.headers_mut();
+        let mut add = |name: HeaderName, value: &'static str| {
+            headers.insert(name, HeaderValue::from_static(value));
+        };
+        match status {
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+                headers.insert(header::RETRY_AFTER, HeaderValue::from(RETRY_SECONDS));
+            }
+            StatusCode::UNAUTHORIZED => add(header::WWW_AUTHENTICATE, "Bearer"),
+            // The rest of the body is not read: the connection cannot serve another request.
+            StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_TIMEOUT => add(header::CONNECTION, "close"),
+            _ => {}
+        }
+        response.extensions_mut().insert(Code(self.code));
+        response
+    }
+}
+
+/// The code of a response that is a problem, for the log.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Code(pub(crate) &'static str);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_the_store_have_the_status_of_their_cause() {
+        let full = || io::Error::from(io::ErrorKind::StorageFull);
+        let path = || std::path::PathBuf::from("s");
+        let of = |error: StoreError| {
+            let problem = Problem::from(error);
+            (problem.status, problem.code)
+        };
+        assert_eq!(
+            of(StoreError::Io { doing: "write it", path: path(), source: full() }),
+            (507, "disk_full")
+        );
+        assert_eq!(of(StoreError::Poisoned { path: path(), source: full() }), (507, "disk_full"));
+        let source = std::sync::Arc::new(StoreError::Io { doing: "write it", path: path(), source: full() });
+        assert_eq!(of(StoreError::Full { path: path(), source }), (507, "disk_full"));
+        assert_eq!(of(StoreError::TimedOut { path: path() }), (503, "timeout"));
+        assert_eq!(of(StoreError::Busy { path: path(), waiting: 3 }), (429, "too_many_requests"));
+        assert_eq!(of(StoreError::NoIds { path: path() }), (422, "ids"));
+        let damage = StoreError::Damaged { path: path(), offset: Some(3), what: "bad".to_owned() };
+        let problem = Problem::from(damage);
+        assert_eq!((problem.status, problem.code, problem.file.as_deref()), (500, "damaged", Some("s")));
+    }
+}

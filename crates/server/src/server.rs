@@ -1,0 +1,247 @@
+//! The listener, its connections, and their end.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::{pin, select, task, time};
+use tokio_io_timeout::TimeoutStream;
+
+use crate::api::router;
+use crate::app::App;
+use crate::failure::{Failure, chain};
+use crate::options::Config;
+use crate::problem::{MEDIA_TYPE, Problem};
+use crate::tls::Tls;
+use crate::tokens::Tokens;
+
+/// The time for the handshake of TLS.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// The time between two attempts after the system has refused a connection.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// The time between two clean-ups of metrics.
+const UPKEEP: Duration = Duration::from_secs(5);
+
+/// The most bytes of the head of a request.
+const MAX_HEAD: usize = 1 << 16;
+
+/// A service that listens, and does not answer yet.
+pub struct Server {
+    app: Arc<App>,
+    listener: TcpListener,
+    address: SocketAddr,
+    shared: Shared,
+    max_connections: usize,
+}
+
+/// What connections share, and what is read again on request.
+#[derive(Clone)]
+struct Shared {
+    tls: Option<Arc<Tls>>,
+    token_files: Arc<(Option<PathBuf>, Option<PathBuf>)>,
+    timeout: Duration,
+}
+
+impl Server {
+    /// Listens, and opens all sets.
+    ///
+    /// # Errors
+    /// When the address is taken, a file cannot be read, or a set cannot be opened.
+    pub async fn bind(config: &Config) -> Result<Self, Failure> {
+        let tls = match &config.tls {
+            Some((certificate, key)) => Some(Arc::new(Tls::load(certificate, key)?)),
+            None => None,
+        };
+        let refused = |source| Failure::Listen { address: config.listen.to_string(), source };
+        let listener = TcpListener::bind(config.listen).await.map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
+        let app = App::open(config)?;
+        let token_files = Arc::new((config.token_file.clone(), config.read_token_file.clone()));
+        let shared = Shared { tls, token_files, timeout: config.limits.timeout };
+        Ok(Self { app, listener, address, shared, max_connections: config.max_connections })
+    }
+
+    /// The address that is listened on.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The address as a URL.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let scheme = if self.shared.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.address)
+    }
+
+    /// Answers requests until `end` is ready. Then no connection is accepted, running requests end within the time of a
+    /// request, and all stores are closed. Whenever `reload` returns, certificates and tokens are read again.
+    ///
+    /// # Errors
+    /// When a store cannot be closed.
+    pub async fn serve<R: Future<Output = ()>>(
+        self,
+        end: impl Future<Output = ()>,
+        mut reload: impl FnMut() -> R,
+    ) -> Result<(), Failure> {
+        let Self { app, listener, shared, max_connections, .. } = self;
+        let router = router(&app);
+        let places = Arc::new(Semaphore::new(max_connections));
+        let open = Arc::new(AtomicUsize::new(0));
+        let graceful = GracefulShutdown::new();
+        pin!(end);
+        let mut upkeep = time::interval(UPKEEP);
+        let reloaded = reload();
+        pin!(reloaded);
+        loop {
+            select! {
+                () = &mut end => break,
+                () = &mut reloaded => {
+                    shared.reload(&app);
+                    reloaded.set(reload());
+                }
+                _ = upkeep.tick() => {
+                    app.metrics.connections(open.load(Ordering::Relaxed));
+                    app.metrics.upkeep();
+                }
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, _)) => match Arc::clone(&places).try_acquire_owned() {
+                        Ok(place) => {
+                            let connection = Connection { shared: shared.clone(), router: router.clone(), place, open: Arc::clone(&open) };
+                            task::spawn(connection.run(stream, graceful.watcher()));
+                        }
+                        Err(_) => refuse(&stream, shared.tls.is_some()),
+                    },
+                    Err(error) => {
+                        tracing::warn!(%error, "cannot accept a connection");
+                        time::sleep(PAUSE).await;
+                    }
+                },
+            }
+        }
+        drop(listener);
+        tracing::info!("shutting down");
+        app.begin_ending();
+        app.jobs.stop_all();
+        if time::timeout(shared.timeout, graceful.shutdown()).await.is_err() {
+            tracing::warn!("requests were still running at the end of their time");
+        }
+        let closed = task::spawn_blocking(move || app.sets.close()).await;
+        closed.unwrap_or_else(|error| {
+            Err(Failure::Usage(format!("closing the stores ended in a panic: {error}")))
+        })
+    }
+}
+
+/// Answers a connection beyond the limit, if that takes no time.
+fn refuse(stream: &TcpStream, has_tls: bool) {
+    tracing::warn!("too many connections (--max-connections)");
+    if !has_tls {
+        // The client may be gone already.
+        drop(stream.try_write(too_many().as_bytes()));
+    }
+}
+
+/// The answer to a connection beyond the limit.
+fn too_many() -> String {
+    let problem = Problem::unavailable("too_many_connections", "too many connections; try again later");
+    let body = serde_json::to_string(&problem).expect("a problem is plain data");
+    let length = body.len();
+    format!(
+        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: {MEDIA_TYPE}\r\nretry-after: 1\r\nconnection: close\r\n\
+         content-length: {length}\r\n\r\n{body}"
+    )
+}
+
+impl Shared {
+    /// Reads certificates and tokens again; what cannot be read stays as it was.
+    fn reload(&self, app: &App) {
+        let (full, read) = &*self.token_files;
+        let tokens =
+            Tokens::load(full.as_deref(), read.as_deref()).map(|tokens| app.tokens.store(Arc::new(tokens)));
+        let tls = self.tls.as_ref().map_or(Ok(()), |tls| tls.reload());
+        match tokens.and(tls) {
+            Ok(()) => tracing::info!("read certificates and tokens again"),
+            Err(error) => tracing::error!(
+                error = chain(&error),
+                "cannot read certificates and tokens again; the ones before stay"
+            ),
+        }
+    }
+}
+
+/// A connection, as long as it is open.
+struct Connection {
+    shared: Shared,
+    router: Router,
+    place: OwnedSemaphorePermit,
+    open: Arc<AtomicUsize>,
+}
+
+/// Counts an open connection.
+struct Counted(Arc<AtomicUsize>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Connection {
+    async fn run(self, stream: TcpStream, watcher: Watcher) {
+        let Self { shared, router, place: _place, open } = self;
+        open.fetch_add(1, Ordering::Relaxed);
+        let _counted = Counted(open);
+        // Small answers are not kept back for more.
+        drop(stream.set_nodelay(true));
+        let outcome = match &shared.tls {
+            None => answer(stream, router, watcher, shared.timeout).await,
+            Some(tls) => match time::timeout(HANDSHAKE, tls.acceptor().accept(stream)).await {
+                Ok(Ok(stream)) => answer(stream, router, watcher, shared.timeout).await,
+                Ok(Err(error)) => Err(error.into()),
+                Err(_) => Err(io::Error::from(io::ErrorKind::TimedOut).into()),
+            },
+        };
+        if let Err(error) = outcome {
+            tracing::debug!(error = chain(&*error), "a connection ended early");
+        }
+    }
+}
+
+/// Answers the requests of a connection.
+async fn answer(
+    stream: impl AsyncRead + AsyncWrite + Send + 'static,
+    router: Router,
+    watcher: Watcher,
+    timeout: Duration,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let mut stream = TimeoutStream::new(stream);
+    // A client that does not read its answer does not keep it in memory.
+    stream.set_write_timeout(Some(timeout));
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(timeout).max_buf_size(MAX_HEAD);
+    let connection =
+        builder.serve_connection(TokioIo::new(Box::pin(stream)), TowerToHyperService::new(router));
+    watcher.watch(connection).await.map_err(Into::into)
+}
+
+/// A `reload` that never happens.
+pub async fn never() {
+    let never: Infallible = std::future::pending().await;
+    match never {}
+}

@@ -1,0 +1,193 @@
+//! One set of the service.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hamdex::{Description, Fingerprint, FingerprintSet, RECIPE_KEY};
+use hamdex_any::{AnySet, Kind};
+use hamdex_simhash::{Fingerprinter, Outcome, Recipe, Scratch};
+use hamdex_store::{AnyStore, Durability};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::failure::{Failure, chain};
+use crate::lane::Lane;
+use crate::problem::Problem;
+use crate::sets::fixed::Fixed;
+use crate::sets::for_store;
+
+/// Writes of a store that run at once, to share a sync, and those that may wait.
+const WRITES_AT_ONCE: usize = 64;
+const WAITING_WRITES: usize = 4096;
+
+/// The kind of the ids of a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum IdKind {
+    /// Fingerprints alone.
+    None,
+    /// Each with one or more numbers of at most 64 bits.
+    Numbers,
+    /// Each with one or more names.
+    Names,
+}
+
+impl IdKind {
+    pub(crate) fn of(description: &Description) -> Self {
+        match (description.has_ids, description.has_names) {
+            (_, true) => Self::Names,
+            (true, false) => Self::Numbers,
+            (false, false) => Self::None,
+        }
+    }
+}
+
+/// A set under its name.
+pub(crate) struct Served {
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
+    source: Source,
+}
+
+enum Source {
+    Store(Box<Written>),
+    Fixed(Fixed),
+    /// A set of the directory of sets that cannot be opened; others are served.
+    Broken(Problem),
+}
+
+/// A store that is open for writing.
+pub(crate) struct Written {
+    pub(crate) store: AnyStore,
+    pub(crate) durability: Durability,
+    pub(crate) writes: Lane,
+}
+
+/// An index file that is a set, or a part of one.
+pub(crate) struct Part {
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
+}
+
+impl Served {
+    pub(super) fn of_store(name: String, path: PathBuf, store: AnyStore, durability: Durability) -> Self {
+        let writes = Lane::new("writes", WRITES_AT_ONCE, WAITING_WRITES);
+        Self { name, path, source: Source::Store(Box::new(Written { store, durability, writes })) }
+    }
+
+    pub(super) fn of_fixed(name: String, path: &Path) -> Result<Self, Failure> {
+        Ok(Self { name, path: path.to_owned(), source: Source::Fixed(Fixed::open(path)?) })
+    }
+
+    pub(super) fn broken(name: String, path: PathBuf, problem: Problem) -> Self {
+        Self { name, path, source: Source::Broken(problem) }
+    }
+
+    /// Returns the store, if it is one.
+    pub(crate) fn written(&self) -> Option<&Written> {
+        match &self.source {
+            Source::Store(written) => Some(written),
+            _ => None,
+        }
+    }
+
+    /// Returns the store.
+    ///
+    /// # Errors
+    /// When the set is none.
+    pub(crate) fn writable(&self) -> Result<&Written, Problem> {
+        match &self.source {
+            Source::Store(written) => Ok(written),
+            Source::Broken(problem) => Err(problem.clone()),
+            Source::Fixed(_) => Err(Problem::new(
+                axum::http::StatusCode::CONFLICT,
+                "read_only",
+                format!("{:?} is no store: index files and shards never change", self.name),
+            )),
+        }
+    }
+
+    /// Returns the set as it is now.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub(crate) fn current(&self) -> Result<AnySet, Problem> {
+        match &self.source {
+            Source::Store(written) => {
+                Ok(for_store!(&written.store, store => AnySet::new(Kind::Store, Arc::new(store.snapshot()))))
+            }
+            Source::Fixed(fixed) => Ok(fixed.current()),
+            Source::Broken(problem) => Err(problem.clone()),
+        }
+    }
+
+    /// Returns the properties of the set as it is now.
+    ///
+    /// # Errors
+    /// As for [`Served::current`].
+    pub(crate) fn description(&self) -> Result<Description, Problem> {
+        match &self.source {
+            Source::Store(written) => Ok(for_store!(&written.store, store => store.snapshot().describe())),
+            _ => Ok(self.current()?.description().clone()),
+        }
+    }
+
+    /// Returns the index files of the set.
+    ///
+    /// # Errors
+    /// When a manifest cannot be read.
+    pub(crate) fn parts(&self) -> Result<Vec<Part>, Problem> {
+        let name_of = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        match &self.source {
+            Source::Broken(problem) => Err(problem.clone()),
+            Source::Store(written) => {
+                let stats = for_store!(&written.store, store => store.stats());
+                let path = |number: u64| self.path.join("segments").join(format!("{number:06}.hamdex"));
+                let paths = stats.segments.iter().map(|segment| path(segment.number));
+                Ok(paths.map(|path| Part { name: name_of(&path), path }).collect())
+            }
+            Source::Fixed(fixed) if fixed.kind() == Kind::Shards => {
+                let manifest = hamdex_shards::read_manifest(&self.path).map_err(hamdex::SetError::from)?;
+                let shards = manifest.shards.into_iter();
+                Ok(shards.map(|shard| Part { path: self.path.join(&shard.file), name: shard.file }).collect())
+            }
+            Source::Fixed(_) => Ok(vec![Part { name: name_of(&self.path), path: self.path.clone() }]),
+        }
+    }
+}
+
+/// The text of the recipe of a set, if it has one.
+pub(crate) fn recipe_of(description: &Description) -> Option<String> {
+    description.metadata.get(RECIPE_KEY).map(|recipe| String::from_utf8_lossy(recipe).into_owned())
+}
+
+/// Returns the fingerprints of texts by the recipe of the set.
+///
+/// # Errors
+/// When the set has no recipe, or one that needs more than the set holds; when a text is too short.
+pub(crate) fn fingerprints_of<F: Fingerprint>(
+    description: &Description,
+    texts: &[impl AsRef<str>],
+    numbers: impl Fn(usize) -> usize,
+) -> Result<Vec<F>, Problem> {
+    let Some(recipe) = recipe_of(description) else {
+        let detail = "the set has no recipe, which turns texts into fingerprints; send fingerprints instead";
+        return Err(Problem::unprocessable("no_recipe", detail));
+    };
+    let unsupported = |error: hamdex_simhash::RecipeError| Problem::unprocessable("no_recipe", chain(&error));
+    let recipe: Recipe = recipe.parse().map_err(unsupported)?;
+    let fingerprinter = Fingerprinter::<F>::new(&recipe).map_err(unsupported)?;
+    let mut scratch = Scratch::default();
+    let mut of_text =
+        |(number, text): (usize, &_)| match fingerprinter.fingerprint(AsRef::as_ref(text), &mut scratch) {
+            Outcome::Fingerprint(fingerprint) => Ok(fingerprint),
+            Outcome::TooShort { features, .. } => Err(Problem::bad_record(
+                numbers(number),
+                format!(
+                    "the text is too short for a reliable fingerprint: {features} features, {} are needed",
+                    recipe.min_features.max(1)
+                ),
+            )),
+        };
+    texts.iter().enumerate().map(&mut of_text).collect()
+}

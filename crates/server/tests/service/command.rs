@@ -1,0 +1,241 @@
+//! The command as an operator runs it: its address, its end, and what can be set wrong.
+
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
+
+use serde_json::{Value, json};
+
+use crate::common::{Client, build};
+
+/// Returns the command, built with its service.
+pub(crate) fn hamdex() -> Command {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let path = BUILT.get_or_init(|| {
+        let arguments =
+            ["build", "-p", "hamdex-tools", "--features", "serve", "--message-format", "json", "--quiet"];
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+        let output = cargo
+            .args(arguments)
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .stderr(Stdio::inherit())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "the command is built");
+        let messages = String::from_utf8(output.stdout).unwrap();
+        let executables = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let executable =
+            executables.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back();
+        executable.expect("cargo names the command")
+    });
+    let mut command = Command::new(path);
+    command.env_remove("HAMDEX_LISTEN");
+    command
+}
+
+/// A running command, which ends with this.
+pub(crate) struct Serving {
+    child: Child,
+    pub(crate) url: String,
+    log: Option<std::thread::JoinHandle<String>>,
+}
+
+impl Serving {
+    pub(crate) fn start(directory: &Path, arguments: &[&str]) -> Self {
+        Self::of(
+            hamdex().arg("serve").args(arguments).args(["--listen", "127.0.0.1:0"]).current_dir(directory),
+        )
+    }
+
+    fn of(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut log = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        let url = loop {
+            line.clear();
+            assert!(log.read_line(&mut line).unwrap() > 0, "the command has ended");
+            if let Some((_, url)) = line.trim_end().split_once("hamdex: listening on ") {
+                break url.to_owned();
+            }
+        };
+        let log = std::thread::spawn(move || {
+            let mut rest = String::new();
+            let _ = log.read_to_string(&mut rest);
+            rest
+        });
+        Self { child, url, log: Some(log) }
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        Client::new(&self.url)
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        let status =
+            Command::new("kill").arg(format!("-{name}")).arg(self.child.id().to_string()).status().unwrap();
+        assert!(status.success());
+    }
+
+    /// Waits for the end, and returns the log.
+    pub(crate) fn ended(mut self) -> (ExitStatus, String) {
+        let status = self.child.wait().unwrap();
+        (status, self.log.take().unwrap().join().unwrap())
+    }
+
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// The one line of a command that is refused, and its exit code.
+fn refused(command: &mut Command) -> (i32, String) {
+    let output = command.output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(text.lines().count(), 1, "{text}");
+    assert!(output.stdout.is_empty() && text.starts_with("hamdex: "), "{text}");
+    (output.status.code().unwrap(), text)
+}
+
+#[test]
+fn what_an_operator_sets_wrong_is_one_line_before_anything_is_served() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    build(&directory.path().join("a"), &[1]);
+    std::fs::create_dir(directory.path().join("sub")).unwrap();
+    build(&directory.path().join("sub/a"), &[1]);
+    for (name, text, mode) in
+        [("open", "token\n", 0o644), ("empty", "\n", 0o600), ("text", "no = [", 0o600), ("key", "k", 0o600)]
+    {
+        std::fs::write(directory.path().join(name), text).unwrap();
+        std::fs::set_permissions(directory.path().join(name), std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let serve = |arguments: &[&str]| {
+        let mut command = hamdex();
+        command.arg("serve").args(arguments).current_dir(directory.path());
+        if !arguments.contains(&"--listen") {
+            command.args(["--listen", "127.0.0.1:0"]);
+        }
+        refused(&mut command)
+    };
+    let is = |(code, line): (i32, String), expected: i32, part: &str| {
+        assert!(code == expected && line.contains(part), "{code}: {line}");
+    };
+    is(serve(&[]), 2, "name a set to serve");
+    is(serve(&["a", "--listen", "0.0.0.0:0"]), 2, "--token-file");
+    is(serve(&["a", "--listen", "nowhere"]), 2, "--listen nowhere");
+    is(serve(&["a", "--tls-key", "key"]), 2, "--tls-cert");
+    is(serve(&["a", "--tls-cert", "key"]), 2, "--tls-key");
+    is(serve(&["a", "sub/a"]), 2, "two sets are named \"a\"");
+    is(serve(&["a", "--max-body", "much"]), 2, "--max-body");
+    is(serve(&["a", "--config", "text"]), 2, "text:1: ");
+    is(serve(&["a", "--config", "none"]), 1, "none: cannot read it");
+    is(serve(&["none"]), 1, "none: cannot read it");
+    is(serve(&["--data", "none"]), 1, "none: cannot list it");
+    is(serve(&["a", "--token-file", "open"]), 1, "chmod 600");
+    is(serve(&["a", "--token-file", "empty"]), 1, "has no token");
+    is(serve(&["a", "--token-file", "none"]), 1, "none: cannot read it");
+    is(serve(&["a", "--tls-cert", "key", "--tls-key", "key"]), 1, "key: cannot be used for TLS");
+
+    let other = Serving::start(directory.path(), &["a"]);
+    let taken = other.url.strip_prefix("http://").unwrap();
+    is(serve(&["a", "--listen", taken]), 1, &format!("cannot listen on {taken}"));
+    let created = hamdex().args(["--quiet", "store", "create", &path("s")]).status().unwrap();
+    assert!(created.success());
+    let holder = Serving::start(directory.path(), &["s"]);
+    is(serve(&["s"]), 1, &format!("in use by process {}", holder.child.id()));
+    let data = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(path("s"), data.path().join("s")).unwrap();
+    is(serve(&["--data", data.path().to_str().unwrap()]), 1, "in use by process");
+}
+
+#[test]
+fn options_of_the_environment_and_of_a_file_agree_with_the_command_line() {
+    let directory = tempfile::tempdir().unwrap();
+    build(&directory.path().join("a"), &[1]);
+    std::fs::write(directory.path().join("serve.toml"), "sets = [\"a\"]\nmax-distance = 5\nmax-batch = 2\n")
+        .unwrap();
+    let mut command = hamdex();
+    command.args(["serve", "--max-batch", "4"]).current_dir(directory.path());
+    command
+        .env("HAMDEX_CONFIG", "serve.toml")
+        .env("HAMDEX_LISTEN", "127.0.0.1:0")
+        .env("HAMDEX_MAX_BATCH", "3");
+    let serving = Serving::of(&mut command);
+    let client = serving.client();
+    let code = |distance: u32, queries: usize| {
+        let answer = client.binary(&format!("/v1/sets/a/query?distance={distance}"), &vec![0; 8 * queries]);
+        if answer.status == 200 { String::new() } else { answer.problem().1 }
+    };
+    assert_eq!(
+        (code(5, 4), code(6, 1), code(5, 5)),
+        (String::new(), "distance_too_great".into(), "too_many_records".into())
+    );
+}
+
+#[test]
+fn the_end_is_in_order_and_the_log_tells_requests_and_no_contents() {
+    let directory = tempfile::tempdir().unwrap();
+    let serving = Serving::start(directory.path(), &["--data", ".", "--log", "json"]);
+    let client = serving.client();
+    client.put("/v1/sets/s", &json!({ "durability": "none", "recipe": "default" })).ok();
+    let record = json!({ "fingerprint": "0123456789abcdef", "id": "secret-name" });
+    client.post("/v1/sets/s/insert", &json!({ "records": [record] })).ok();
+    client.get("/v1/sets/s/entries?after=0123456789abcdee");
+    client.send(
+        "POST",
+        "/v1/sets/s/query",
+        &[("x-request-id", "my-request"), ("content-type", "application/json")],
+        b"{\"fingerprints\":[\"0123456789abcdeg\"]}",
+    );
+    serving.signal("TERM");
+    let (status, log) = serving.ended();
+    assert!(status.success(), "{status}: {log}");
+    assert!(!log.contains("0123456789abcde") && !log.contains("secret-name"), "{log}");
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let refused = lines.iter().find(|line| line["code"] == "bad_record").expect("a request in the log");
+    assert_eq!(
+        (&refused["span"]["id"], &refused["status"], &refused["level"]),
+        (&json!("my-request"), &json!(422), &json!("INFO"))
+    );
+    // Everything is durable, whatever the store promised.
+    let entries =
+        hamdex().args(["dump", "s", "--fingerprints"]).current_dir(directory.path()).output().unwrap();
+    assert!(String::from_utf8(entries.stdout).unwrap().contains("0123456789abcdef"));
+}
+
+#[test]
+fn on_a_hangup_tokens_are_read_again() {
+    let directory = tempfile::tempdir().unwrap();
+    build(&directory.path().join("a"), &[1]);
+    let tokens = directory.path().join("tokens");
+    let write = |text: &str| {
+        std::fs::write(&tokens, text).unwrap();
+        std::fs::set_permissions(&tokens, std::fs::Permissions::from_mode(0o600)).unwrap();
+    };
+    write("old");
+    let serving = Serving::start(directory.path(), &["a", "--token-file", "tokens"]);
+    let status = |token: &str| serving.client().token(token).get("/v1/sets").status;
+    assert_eq!((status("old"), status("new")), (200, 401));
+    write("new");
+    serving.signal("HUP");
+    while status("new") == 401 {
+        std::thread::yield_now();
+    }
+    assert_eq!(status("old"), 401);
+    // A file without tokens does not open the doors.
+    write("");
+    serving.signal("HUP");
+    for _ in 0..50 {
+        assert_eq!((status("new"), status("")), (200, 401));
+    }
+}

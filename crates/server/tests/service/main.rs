@@ -1,0 +1,18 @@
+//! The service as its clients meet it: one module per topic, in one binary, so that it is linked once.
+
+#[cfg(unix)]
+mod command;
+mod common;
+mod concurrent;
+mod damage;
+mod description;
+#[cfg(target_os = "linux")]
+mod full_disk;
+mod hostile;
+#[cfg(unix)]
+mod kills;
+mod page;
+mod protection;
+mod replaced;
+mod requests;
+mod same_as_store;

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::messages::{self, counted};
+use crate::standard_output;
 
 /// A finished index.
 pub(crate) struct BuildReport<'a> {
@@ -51,7 +52,7 @@ impl BuildReport<'_> {
             self.say();
             return Ok(());
         }
-        let mut output = std::io::stdout().lock();
+        let mut output = standard_output::lines();
         serde_json::to_writer(&mut output, &self.fields()).map_err(std::io::Error::from)?;
         writeln!(output)?;
         Ok(())

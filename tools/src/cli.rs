@@ -7,12 +7,15 @@ use std::io::{self, IsTerminal, Write};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 
+#[cfg(feature = "serve")]
+use crate::commands::serve;
 use crate::commands::{
-    build, completions, dedup, demo, designs, dump, evaluate, fingerprint, idf, man, merge, pairs, query,
-    shards, store, verify,
+    build, completions, dedup, demo, designs, distance, dump, evaluate, fingerprint, idf, man, merge, pairs,
+    query, shards, store, verify,
 };
 use crate::failure::Failure;
 use crate::messages;
+use crate::standard_output;
 
 const AFTER_HELP: &str = "\
 Exit codes:
@@ -67,11 +70,14 @@ enum Command {
     Build(build::Args),
     Merge(merge::Args),
     Query(query::Args),
+    Distance(distance::Args),
     Pairs(pairs::Args),
     Dump(dump::Args),
     Verify(verify::Args),
     Store(store::Args),
     Shards(shards::Args),
+    #[cfg(feature = "serve")]
+    Serve(serve::Args),
     Designs(designs::Args),
     Demo(demo::Args),
     Completions(completions::Args),
@@ -88,11 +94,14 @@ impl Command {
             Self::Build(args) => build::run(args),
             Self::Merge(args) => merge::run(args),
             Self::Query(args) => query::run(args),
+            Self::Distance(args) => distance::run(args),
             Self::Pairs(args) => pairs::run(args),
             Self::Dump(args) => dump::run(args),
             Self::Verify(args) => verify::run(args),
             Self::Store(args) => store::run(args),
             Self::Shards(args) => shards::run(args),
+            #[cfg(feature = "serve")]
+            Self::Serve(args) => serve::run(args),
             Self::Designs(args) => designs::run(args),
             Self::Demo(args) => demo::run(args),
             Self::Completions(args) => completions::run(args, &mut Cli::command()),
@@ -112,7 +121,7 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString>>) -> u8 {
     messages::use_color(color_of(&args));
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
-        Err(error) => return refuse(&error),
+        Err(error) => return refuse(&error, &args),
     };
     messages::configure(cli.quiet);
     if args.len() == 2 && cli.command.reads_standard_input() && io::stdin().is_terminal() {
@@ -145,12 +154,13 @@ fn color_of(args: &[OsString]) -> clap::ColorChoice {
 }
 
 /// Prints the outcome of the parser: help and version as results, errors on one line.
-fn refuse(error: &clap::Error) -> u8 {
+fn refuse(error: &clap::Error, args: &[OsString]) -> u8 {
     let text = error.render();
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            let mut output = anstream::stdout().lock();
-            match write!(output, "{}", text.ansi()).and_then(|()| output.flush()) {
+            let printed = standard_output::in_colour()
+                .and_then(|mut output| write!(output, "{}", text.ansi()).and_then(|()| output.flush()));
+            match printed {
                 Ok(()) => 0,
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
                 Err(error) => {
@@ -164,15 +174,15 @@ fn refuse(error: &clap::Error) -> u8 {
             2
         }
         _ => {
-            messages::error(Failure::Usage(one_line(&text.to_string())).line());
+            messages::error(Failure::Usage(one_line(&text.to_string(), args)).line());
             2
         }
     }
 }
 
 /// Returns the parser's error on one line, with a pointer to the help instead of the whole usage.
-fn one_line(text: &str) -> String {
-    let (what, usage) = text.split_once("\n\nUsage: ").unwrap_or((text, "hamdex"));
+fn one_line(text: &str, args: &[OsString]) -> String {
+    let what = text.split("\n\nUsage: ").next().unwrap_or(text);
     let what = what.split("\n\nFor more information").next().unwrap_or(what);
     let what = what.strip_prefix("error: ").unwrap_or(what);
     let paragraphs: Vec<String> = what
@@ -185,11 +195,27 @@ fn one_line(text: &str) -> String {
         .replace(": invalid digit found in string", ": expected a number")
         .replace(": cannot parse integer from empty string", ": expected a number")
         .replace(": number too large to fit in target type", ": the number is too large");
-    let command: Vec<&str> = usage
-        .split_whitespace()
-        .take_while(|word| word.starts_with(|c: char| c.is_ascii_lowercase()))
-        .collect();
-    format!("{what}; see '{} --help'", command.join(" "))
+    format!("{what}; see '{} --help'", named_command(args))
+}
+
+/// Returns the command, with its subcommands, that the arguments name.
+fn named_command(args: &[OsString]) -> String {
+    let root = Cli::command();
+    let (mut command, mut name) = (&root, root.get_name().to_owned());
+    let mut args = args.iter().skip(1).map(|arg| arg.to_string_lossy());
+    while let Some(arg) = args.next() {
+        match command.find_subcommand(&*arg) {
+            Some(subcommand) => {
+                command = subcommand;
+                name = format!("{name} {}", command.get_name());
+            }
+            // The one option of all commands that has a value.
+            None if arg == "--color" => drop(args.next()),
+            None if arg.starts_with('-') => {}
+            None => break,
+        }
+    }
+    name
 }
 
 fn show_help(name: &OsString) -> u8 {
@@ -222,7 +248,10 @@ mod tests {
     fn what_the_parser_refuses_is_one_line_that_says_where_to_read_on() {
         let line = |args: &[&str]| match Cli::try_parse_from(args) {
             Ok(_) => panic!("{args:?} is refused"),
-            Err(error) => one_line(&error.render().to_string()),
+            Err(error) => {
+                let args: Vec<OsString> = args.iter().map(OsString::from).collect();
+                one_line(&error.render().to_string(), &args)
+            }
         };
         let missing = line(&["hamdex", "build", "in.txt"]);
         assert_eq!(
@@ -234,6 +263,18 @@ mod tests {
         let value = line(&["hamdex", "query", "x", "--format", "hexx"]);
         assert!(value.contains("[possible values: auto, hex"), "{value}");
         assert!(line(&["hamdex", "bild"]).ends_with("; see 'hamdex --help'"));
+        assert!(line(&["hamdex", "bild", "store"]).ends_with("; see 'hamdex --help'"));
+        for (args, command) in [
+            (&["hamdex", "query", "x", "-k", "y"][..], "query"),
+            (&["hamdex", "--color", "never", "-q", "query", "x", "-k", "y"], "query"),
+            (&["hamdex", "build", "dump", "--block-bytes", "1"], "build"),
+            (&["hamdex", "store", "--quiet", "insert", "x", "--batch", "0"], "store insert"),
+            (&["hamdex", "store", "inset"], "store"),
+            (&["hamdex", "shards", "create"], "shards create"),
+        ] {
+            let line = line(args);
+            assert!(line.ends_with(&format!("; see 'hamdex {command} --help'")), "{line}");
+        }
     }
 
     #[test]

@@ -39,6 +39,10 @@ pub(crate) enum Failure {
     Store(#[from] hamdex_store::Error),
     #[error(transparent)]
     Shards(#[from] hamdex_shards::Error),
+    /// The network service.
+    #[cfg(feature = "serve")]
+    #[error(transparent)]
+    Serve(#[from] hamdex_server::Failure),
     /// A failure after a part of the work was done, and stays.
     #[error("{failure}")]
     Partly { failure: Box<Failure>, done: String },
@@ -150,6 +154,8 @@ impl Failure {
             Self::Documents(error) => of_category(error.category()),
             Self::File(error) => of_category(error.into()),
             Self::Set(error) => of_category(error.category()),
+            #[cfg(feature = "serve")]
+            Self::Serve(error) => of_category(error.category()),
             Self::Usage(_) | Self::Design(_) => 2,
             _ => 1,
         }

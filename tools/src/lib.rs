@@ -7,6 +7,7 @@ mod commands;
 mod documents;
 mod escape;
 mod failure;
+mod html;
 mod ids;
 mod input;
 mod messages;
@@ -14,6 +15,7 @@ mod option_values;
 mod output;
 mod progress;
 mod set;
+mod standard_output;
 mod threads;
 
 pub use cli::run;

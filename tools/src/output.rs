@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use hamdex_atomic_file::{AtomicFile, CreateOptions, Inputs, STANDARD_OUTPUT, temporary_directory};
 
 use crate::failure::Failure;
+use crate::standard_output;
 
 /// The option that every command with an output has.
 #[derive(Debug, Clone, Copy, clap::Args)]
@@ -41,11 +42,20 @@ impl<'a> Output<'a> {
 
     /// Refuses a file that may not be written, before any work.
     pub(crate) fn check(&self) -> Result<(), Failure> {
+        self.check_open()?;
         Ok(self.options().check(self.path)?)
     }
 
     pub(crate) fn create(&self) -> Result<AtomicFile, Failure> {
+        self.check_open()?;
         Ok(self.options().create(self.path)?)
+    }
+
+    fn check_open(&self) -> Result<(), Failure> {
+        if is_standard_output(self.path) {
+            standard_output::require_open()?;
+        }
+        Ok(())
     }
 }
 

@@ -6,6 +6,7 @@ use hamdex::{Description, Fingerprint, FingerprintSet};
 use hamdex_any::AnySet;
 
 use crate::failure::Failure;
+use crate::option_values;
 
 /// Opens the set that a path names.
 pub(crate) fn open(path: &Path) -> Result<AnySet, Failure> {
@@ -23,6 +24,11 @@ impl<'s, F: Fingerprint> Set<'s, F> {
     pub(crate) fn of(any: &'s AnySet) -> Self {
         let set = any.typed::<F>().expect("the width was checked");
         Self { set: &**set, description: any.description() }
+    }
+
+    /// Returns the distance asked for, or that of the set.
+    pub(crate) fn distance(self, asked: Option<u32>) -> Result<u32, Failure> {
+        asked.map_or(Ok(self.description.distance), option_values::distance::<F>)
     }
 
     /// Returns the set as a source of names, if its ids have names.

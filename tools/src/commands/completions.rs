@@ -5,6 +5,7 @@ use std::io::Write;
 use clap_complete::Shell;
 
 use crate::failure::Failure;
+use crate::standard_output;
 
 /// Print the completion script of a shell.
 #[derive(clap::Args)]
@@ -26,7 +27,7 @@ pub(crate) fn run(args: &Args, command: &mut clap::Command) -> Result<(), Failur
     // The generator panics if it cannot write, so it writes to memory.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, command, "hamdex", &mut script);
-    let mut output = std::io::stdout().lock();
+    let mut output = standard_output::lines();
     output.write_all(&script)?;
     output.flush()?;
     Ok(())

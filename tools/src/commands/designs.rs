@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::option_values;
+use crate::standard_output;
 
 /// List the designs for a distance, with the cost of each.
 ///
@@ -68,7 +69,7 @@ struct Row {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let rows = rows(args)?;
-    let mut output = std::io::stdout().lock();
+    let mut output = standard_output::lines();
     if args.json {
         serde_json::to_writer_pretty(&mut output, &rows).map_err(std::io::Error::from)?;
         writeln!(output)?;

@@ -15,6 +15,7 @@ use crate::documents::report;
 use crate::failure::Failure;
 use crate::messages::{self, counted};
 use crate::output::{Force, Output, check_not_mixed, inputs_or_standard_input, temp_dir};
+use crate::standard_output;
 
 /// Build a dictionary of inverse document frequencies from a corpus.
 ///
@@ -93,7 +94,7 @@ fn print_summary(
     if args.json {
         let report =
             Report { output: args.output.to_string_lossy(), documents, words, error_documents, digest };
-        let mut output = io::stdout().lock();
+        let mut output = standard_output::lines();
         serde_json::to_writer(&mut output, &report).map_err(io::Error::from)?;
         writeln!(output)?;
         return Ok(());

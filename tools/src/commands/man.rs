@@ -10,6 +10,7 @@ use hamdex_atomic_file::Inputs;
 use crate::failure::Failure;
 use crate::messages;
 use crate::output::{Force, Output};
+use crate::standard_output;
 
 /// Print the manual page of hamdex, or write one for each command into a directory.
 #[derive(clap::Args)]
@@ -30,7 +31,7 @@ pub(crate) fn run(args: &Args, mut command: clap::Command) -> Result<(), Failure
     match &args.directory {
         Some(directory) => write_all(directory, args.force, command),
         None => {
-            let mut output = std::io::stdout().lock();
+            let mut output = standard_output::lines();
             Man::new(command).render(&mut output)?;
             output.flush()?;
             Ok(())

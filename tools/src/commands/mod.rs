@@ -12,6 +12,8 @@
 //! - [`verify`]: whether a file is whole
 //! - [`store`]: sets that can be updated
 //! - [`shards`]: sets of many index files
+//! - [`distance`]: how far apart two fingerprints or documents are
+//! - `serve`: sets over the network, with the feature of that name
 //! - [`designs`]: the choices of tables, with their costs
 //! - [`demo`]: everything once, on generated data
 //! - [`completions`], [`man`]: shell completions and manual pages
@@ -21,6 +23,7 @@ pub(crate) mod completions;
 pub(crate) mod dedup;
 pub(crate) mod demo;
 pub(crate) mod designs;
+pub(crate) mod distance;
 pub(crate) mod dump;
 pub(crate) mod evaluate;
 pub(crate) mod fingerprint;
@@ -29,6 +32,8 @@ pub(crate) mod man;
 pub(crate) mod merge;
 pub(crate) mod pairs;
 pub(crate) mod query;
+#[cfg(feature = "serve")]
+pub(crate) mod serve;
 pub(crate) mod shards;
 pub(crate) mod store;
 pub(crate) mod verify;

@@ -40,6 +40,12 @@ pub(crate) enum Format {
     Text,
     /// Each input is one HTML page, its path the id; the text is that without the tags
     Html,
+    /// Each input is one message of mail, its path the id; the text is its subject and its texts
+    Eml,
+    /// The messages of a mailbox, by their own ids
+    Mbox,
+    /// The responses of a web archive, by their addresses; of HTML, the text is that without the tags
+    Warc,
 }
 
 impl Format {
@@ -58,6 +64,9 @@ impl Format {
             Self::Arrow => Some(Given::Arrow),
             Self::Text => Some(Given::Text),
             Self::Html => Some(Given::Html),
+            Self::Eml => Some(Given::Eml),
+            Self::Mbox => Some(Given::Mbox),
+            Self::Warc => Some(Given::Warc),
         }
     }
 }
@@ -66,7 +75,8 @@ impl Format {
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Fields {
     /// The field or column with a document's text; if given more than once, the texts are joined by line
-    /// ends. In JSON and nested columns, body.text is the field text of body
+    /// ends. In JSON and nested columns, body.text is the field text of body; in JSON, pages[].body makes a
+    /// document of each item of the list pages. A list of strings is a text, too
     #[arg(long = "text-field", value_name = "NAME", default_value = "text", help_heading = "Documents")]
     pub(crate) text_fields: Vec<String>,
     /// The field or column with a document's id, a string or a number [default: id; without it, the number of
@@ -78,6 +88,10 @@ pub(crate) struct Fields {
     /// 1, as in --text-field 2
     #[arg(long, help_heading = "Documents")]
     no_header: bool,
+    /// The character between the fields of CSV and TSV, or tab [default: a comma or a tab; in CSV also ; or | if the
+    /// header has the text field only then]
+    #[arg(long, value_name = "CHAR", value_parser = option_values::delimiter, help_heading = "Documents")]
+    delimiter: Option<u8>,
     /// The encoding of texts that do not declare one by a byte order mark or, in HTML, by meta, as in
     /// windows-1252 [default: utf-8]
     #[arg(long, value_name = "NAME", help_heading = "Documents")]
@@ -111,11 +125,12 @@ impl Fields {
 /// The document inputs of all commands that read documents.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Inputs {
-    /// Files of documents, zip archives or directories; - or none for standard input
+    /// Files of documents, archives (zip, tar) or directories; - or none for standard input
     #[arg(value_name = "INPUT")]
     pub(crate) paths: Vec<PathBuf>,
-    /// The format of the documents, which may be compressed (gzip, zstd, xz, bzip2, lz4). With auto, .txt, .md and
-    /// .html files are one document each, and text with no known ending and no known start is lines
+    /// The format of the documents, which may be compressed (gzip, zstd, xz, bzip2, lz4). With auto, a file is one
+    /// document, whatever its ending, unless its ending or its start is that of JSON, CSV, TSV, Parquet, Arrow, mbox
+    /// or WARC. Standard input is recognised by its start; without any structure it is lines
     #[arg(long, value_enum, default_value = "auto", help_heading = "Documents")]
     format: Format,
     #[command(flatten)]
@@ -124,7 +139,17 @@ pub(crate) struct Inputs {
 
 impl Inputs {
     pub(crate) fn reading(&self) -> Result<Reading, Failure> {
-        Reading::new(&self.paths, self.format, &self.fields)
+        self.reading_of(&self.paths)
+    }
+
+    /// Reads other inputs in the same way.
+    pub(crate) fn reading_of(&self, paths: &[PathBuf]) -> Result<Reading, Failure> {
+        Reading::new(paths, self.format, &self.fields)
+    }
+
+    /// Returns whether there is one named file, of a format that is not given.
+    pub(crate) fn is_one_file(&self) -> bool {
+        self.format == Format::Auto && matches!(&*self.paths, [path] if path.is_file())
     }
 }
 
@@ -149,6 +174,9 @@ impl Reading {
             .max_document_bytes(fields.max_document.as_u64());
         if let Some(name) = &fields.id_field {
             documents = documents.id_field(name);
+        }
+        if let Some(delimiter) = fields.delimiter {
+            documents = documents.delimiter(delimiter);
         }
         if let Some(name) = &fields.encoding {
             documents = documents.encoding(name)?;
@@ -178,8 +206,8 @@ impl Reading {
     }
 
     /// Prepares to copy rows to a file of this format, by default that of the first input.
-    pub(crate) fn copyable(mut self, format: Option<TableFormat>) -> Self {
-        self.documents = self.documents.copyable(format);
+    pub(crate) fn copyable(mut self, format: Option<TableFormat>, drops_columns: bool) -> Self {
+        self.documents = self.documents.drop_columns(drops_columns).copyable(format);
         self
     }
 

@@ -27,6 +27,10 @@ fn advice(kind: FileKind) -> &'static str {
 /// Describes a problem with a document.
 pub(crate) fn of_problem(problem: &Problem) -> String {
     match problem {
+        Problem::MissingList { .. } => format!("{problem} (--text-field)"),
+        Problem::OneDocument { format } => {
+            format!("{problem}; --format {format} reads a document on each line")
+        }
         Problem::MissingField { field, .. } => format!("{problem} ({})", option_of(*field)),
         Problem::MissingColumn { field, column, columns } => missing(*field, column, columns),
         Problem::TooLong { what, max_bytes } => {
@@ -41,6 +45,11 @@ pub(crate) fn of_problem(problem: &Problem) -> String {
     }
 }
 
+/// Returns whether the name of a column holds what often lies between names.
+fn has_delimiter(name: &str) -> bool {
+    name.contains([',', ';', '|', '\t', '^'])
+}
+
 fn missing(field: Field, column: &str, columns: &[String]) -> String {
     format!("no column is named {column:?} ({}); there are: {}", option_of(field), columns.join(", "))
 }
@@ -52,11 +61,18 @@ pub(crate) fn of_error(error: &Error) -> String {
         Error::MissingColumn { place, field: Some(field), column, columns } => {
             // Only text tables have line numbers, and they may lack a header.
             let hint = match place.position {
+                Position::Line(_) if columns.len() == 1 && has_delimiter(&columns[0]) => {
+                    " (if these are several: --delimiter)"
+                }
                 Position::Line(_) => " (if that is no header: --no-header, and numbers of columns)",
                 _ => "",
             };
             format!("{place}: {}{hint}", missing(*field, column, columns))
         }
+        Error::LostColumns { .. } => {
+            format!("{error} (--drop-columns does that; a file that ends as the inputs do keeps all)")
+        }
+        Error::NoValues => format!("{error} (--keep)"),
         Error::NoTextForm { .. } => format!("{error}: name one with --out, as in --out unique.parquet"),
         Error::ColumnType { .. } => format!("{error} (--text-field, --id-field)"),
         other => chain(other),

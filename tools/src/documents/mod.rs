@@ -4,10 +4,12 @@
 //! - [`recipe`]: options for recipes
 //! - [`notices`]: problems with single documents, printed while others are read
 //! - [`message`]: messages that name options
+//! - [`prompt`]: documents of a pipe, as they come
 //! - [`report`]: summaries, printed at the end
 
 pub(crate) mod inputs;
 pub(crate) mod message;
 pub(crate) mod notices;
+pub(crate) mod prompt;
 pub(crate) mod recipe;
 pub(crate) mod report;

@@ -25,7 +25,9 @@ impl Notices {
 
     pub(crate) fn print(&self, notice: &Notice) {
         if notice.action == Action::Read {
-            self.bar.suspend(|| messages::notice(format_args!("{}: {}", notice.place, notice.problem)));
+            self.bar.suspend(|| {
+                messages::notice(format_args!("{}: {}", notice.place, message::of_problem(&notice.problem)));
+            });
             return;
         }
         let number = self.count.fetch_add(1, Ordering::Relaxed) + 1;

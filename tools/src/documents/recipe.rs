@@ -5,29 +5,52 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use clap::ValueEnum;
 use hamdex_documents::{RECIPE_KEY, stored_recipe};
-use hamdex_simhash::word_lists::{IdfDictionary, ListError, StopWords};
+use hamdex_simhash::word_lists::{IdfDictionary, ListError, StopWords, Unknown};
 use hamdex_simhash::{Lists, Recipe, RecipeError, Weight, Width};
 
 use crate::failure::Failure;
-use crate::messages::chain;
+use crate::messages::{self, chain};
 
 /// Options for making fingerprints of texts.
 #[derive(Debug, clap::Args)]
 #[group(id = "recipe_options")]
 pub(crate) struct Options {
-    /// The recipe: default; that of another library (simhash-py: PyPI simhash 2.1.2; text-dedup-0.4.0: PyPI
-    /// text-dedup 0.4.0; text-dedup: its main branch since; mfonda; trafilatura: PyPI trafilatura 2.3.1;
-    /// seomoz and yanyiwu for given features); a name and changes as in "default weight=once"; or a full text
-    /// form
+    /// The recipe: default; default-1, its first version; that of another library (simhash-py: PyPI simhash 2.1.2;
+    /// text-dedup-0.4.0: PyPI text-dedup 0.4.0; text-dedup: its main branch since; mfonda; trafilatura: PyPI
+    /// trafilatura 2.3.1; python2-hash, a copied example; seomoz and yanyiwu for given features); a name and
+    /// changes as in "default weight=once", "default stem=english" or "default tokens=white-space
+    /// hash=times33:5381"; or a full text form
     #[arg(long, value_name = "RECIPE", help_heading = "Fingerprints")]
     pub(crate) recipe: Option<String>,
     /// A dictionary of inverse document frequencies that `hamdex idf` wrote, to weight words by
     #[arg(long, value_name = "FILE", help_heading = "Fingerprints")]
     pub(crate) idf: Option<PathBuf>,
+    /// The weight of words that the dictionary lacks: that of its median word, or the mean of all [default: median]
+    #[arg(long, value_enum, value_name = "WEIGHT", requires = "idf", help_heading = "Fingerprints")]
+    unknown_words: Option<UnknownWords>,
     /// Words to leave out, one per line
     #[arg(long, value_name = "FILE", help_heading = "Fingerprints")]
     pub(crate) stop_words: Option<PathBuf>,
+}
+
+/// The weight of words that are not in the dictionary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum UnknownWords {
+    /// That of the middle word, as in Python's jieba
+    Median,
+    /// The average, as in cppjieba
+    Mean,
+}
+
+impl UnknownWords {
+    fn weight(self) -> Unknown {
+        match self {
+            Self::Median => Unknown::Median,
+            Self::Mean => Unknown::Mean,
+        }
+    }
 }
 
 impl Options {
@@ -43,10 +66,16 @@ impl Options {
             Some(text) => text.parse().map_err(usage)?,
             None => Recipe::default(),
         };
-        if let Some(idf) = &lists.idf
-            && !matches!(recipe.weight, Weight::Idf { .. })
-        {
-            recipe = recipe.with_idf(idf);
+        let unknown = self.unknown_words.map(UnknownWords::weight);
+        if let Some(idf) = &lists.idf {
+            match recipe.weight {
+                Weight::Idf { unknown: pinned, .. } if unknown.is_some_and(|unknown| unknown != pinned) => {
+                    let what = format!("the recipe has weight={}; leave --unknown-words out", recipe.weight);
+                    return Err(Failure::Usage(what));
+                }
+                Weight::Idf { .. } => {}
+                _ => recipe = recipe.with_idf(idf, unknown.unwrap_or(Unknown::Median)),
+            }
         }
         if let Some(stop) = &lists.stop
             && recipe.stop.is_none()
@@ -90,6 +119,21 @@ impl Options {
         if self.stop_words.is_some() && stored.stop.is_none() {
             return Err(complaint("was built without stop words; leave --stop-words out".to_owned()));
         }
+        if let (Some(given), Weight::Idf { unknown, .. }) = (self.unknown_words, stored.weight)
+            && given.weight() != unknown
+        {
+            return Err(complaint(format!(
+                "was built with weight={}; leave --unknown-words out",
+                stored.weight
+            )));
+        }
+        if stored.is_superseded() {
+            messages::notice(format_args!(
+                "{}: was built by the first version of the default recipe, for which \u{2019} and ' differ, and \
+                 accents in other forms; answers follow it; build it again for the present one",
+                index.display()
+            ));
+        }
         Ok((stored, self.lists()?))
     }
 
@@ -102,6 +146,17 @@ impl Options {
             lists = lists.with_stop_words(load_list(path, StopWords::read)?);
         }
         Ok(lists)
+    }
+}
+
+/// Returns the text form of a recipe for people, with its name.
+pub(crate) fn described(text: &str) -> String {
+    let Ok(recipe) = text.parse::<Recipe>() else { return format!("{text:?}") };
+    match (recipe.name(), recipe.is_superseded()) {
+        (Some(name), false) => format!("{text:?} ({name})"),
+        (Some(name), true) => format!("{text:?} ({name}, which has a later version)"),
+        (None, true) => format!("{text:?} (of default-1, which has a later version)"),
+        (None, false) => format!("{text:?}"),
     }
 }
 

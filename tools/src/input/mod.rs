@@ -85,6 +85,11 @@ impl Format {
         }
     }
 
+    /// Returns whether it has named columns.
+    pub(crate) fn is_table(self) -> bool {
+        self.table().is_some()
+    }
+
     /// Returns the notation of numbers in text of this format; either, unless the format is `hex` or
     /// `decimal`.
     pub(crate) fn notation(self) -> Notation {

@@ -115,7 +115,7 @@ fn columns_of_other_types_are_refused_with_what_is_read() {
         let (_, text) = scratch.failure(&ids);
         assert!(text.contains("(row 0): expected a decimal id; found bytes"), "{text}");
         let (_, text) = scratch.failure(&["fingerprint", "--text-field", "fingerprint", name]);
-        assert!(text.contains("expected text (--text-field"), "{text}");
+        assert!(text.contains("expected text, bytes or lists of texts (--text-field"), "{text}");
     }
     assert!(!scratch.path("x.hamdex").exists());
 }

@@ -6,7 +6,7 @@ use predicates::prelude::*;
 
 use crate::common::{LINES, Scratch, with_index};
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "dedup",
     "fingerprint",
     "idf",
@@ -20,6 +20,7 @@ const COMMANDS: [&str; 16] = [
     "store",
     "shards",
     "designs",
+    "distance",
     "demo",
     "completions",
     "man",

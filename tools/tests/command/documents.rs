@@ -55,7 +55,6 @@ fn every_format_gives_the_same_fingerprints() {
     scratch.write("in.jsonl.gz", gzip(&jsonl()));
     scratch.write("in.csv.gz", gzip(&separated(',')));
     scratch.write("in.csv.zst", zstd::encode_all(separated(',').as_bytes(), 3).unwrap());
-    scratch.write("unnamed", jsonl());
     for input in [
         "in.train",
         "dos.train",
@@ -67,12 +66,23 @@ fn every_format_gives_the_same_fingerprints() {
         "in.jsonl.gz",
         "in.csv.gz",
         "in.csv.zst",
-        "unnamed",
     ] {
-        assert_eq!(scratch.output(&["fingerprint", input]), expected, "{input}");
+        let format = if input.ends_with("train") { "lines" } else { "auto" };
+        assert_eq!(scratch.output(&["fingerprint", input, "--format", format]), expected, "{input}");
     }
-    for (bytes, format) in [(jsonl().into_bytes(), "auto"), (gzip(&separated(',')), "csv")] {
-        let mut command = scratch.hamdex(&["fingerprint", "--format", format]);
+    for (bytes, format) in [
+        (jsonl().into_bytes(), "auto"),
+        (gzip(&jsonl()), "auto"),
+        (gzip(&separated(',')), "csv"),
+        (separated(',').into_bytes(), "auto"),
+        (separated('\t').into_bytes(), "auto"),
+        (separated(';').into_bytes(), "auto"),
+        (gzip(&separated('|')), "auto"),
+        (separated('^').into_bytes(), "--delimiter=^"),
+        (lines.into_bytes(), "auto"),
+    ] {
+        let option = if format.starts_with('-') { format.to_owned() } else { format!("--format={format}") };
+        let mut command = scratch.hamdex(&["fingerprint", &option]);
         command.write_stdin(bytes).assert().success().stdout(expected.clone());
     }
 }
@@ -229,11 +239,12 @@ fn invalid_utf8_is_replaced_and_counted_or_refused() {
     let broken = [b"a ", story(1).as_bytes(), b" caf\xe9\nb ", story(2).as_bytes(), b"\n"].concat();
     scratch.write("in.train", &broken);
     scratch.write("in.csv", [b"id,text\n".as_slice(), &broken].concat().replace_blanks());
-    for input in ["in.train", "in.csv"] {
-        assert_eq!(scratch.output(&["fingerprint", input]).lines().count(), 2, "{input}");
-        let text = messages(&scratch, &["fingerprint", input]);
+    for (input, format) in [("in.train", "lines"), ("in.csv", "auto")] {
+        let args = ["fingerprint", "--format", format, input];
+        assert_eq!(scratch.output(&args).lines().count(), 2, "{input}");
+        let text = messages(&scratch, &args);
         assert!(text.contains("invalid UTF-8; replaced") && text.contains("1 with invalid UTF-8"), "{text}");
-        let (code, text) = scratch.failure(&["fingerprint", "--strict", input]);
+        let (code, text) = scratch.failure(&[&args[..], &["--strict"]].concat());
         assert!(text.contains(&format!("{input}:")) && text.contains("invalid UTF-8"), "{text}");
         assert_eq!(code, 1);
     }
@@ -267,8 +278,10 @@ fn what_is_too_long_is_passed_over() {
     for (name, text) in [("a", &story(1)), ("b", &long), ("c", &story(2))] {
         scratch.write(&format!("tree/{name}"), text);
     }
-    for (input, place) in [("in.train", "in.train:2"), ("in.csv", "in.csv:3"), ("tree", "tree/b")] {
-        let args = ["fingerprint", "--max-document", "100KiB", input];
+    for (input, format, place) in
+        [("in.train", "lines", "in.train:2"), ("in.csv", "auto", "in.csv:3"), ("tree", "auto", "tree/b")]
+    {
+        let args = ["fingerprint", "--max-document", "100KiB", "--format", format, input];
         let ids: Vec<String> =
             scratch.output(&args).lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect();
         assert_eq!(ids.len(), 2, "{input}");
@@ -291,7 +304,7 @@ fn a_line_of_a_hundred_megabytes_takes_no_memory() {
     (0..100).for_each(|_| file.write_all(&[b'x'; 1 << 20]).unwrap());
     writeln!(file, "\nc {}", story(2)).unwrap();
     file.into_inner().unwrap();
-    let args = ["fingerprint", "in.train", "--max-document", "1MiB"];
+    let args = ["fingerprint", "in.train", "--format", "lines", "--max-document", "1MiB"];
     assert_eq!(scratch.output(&args).lines().count(), 2);
     assert!(
         messages(&scratch, &args)
@@ -303,8 +316,8 @@ fn a_line_of_a_hundred_megabytes_takes_no_memory() {
 fn documents_without_text_are_counted() {
     let scratch = Scratch::new();
     scratch.write("in.train", format!("a\nb  \nc {}\n", story(1)));
-    assert!(messages(&scratch, &["fingerprint", "in.train"]).contains("3 documents"));
-    assert!(messages(&scratch, &["fingerprint", "in.train"]).contains("2 too short, 2 without text"));
+    let said = messages(&scratch, &["fingerprint", "--format", "lines", "in.train"]);
+    assert!(said.contains("3 documents") && said.contains("2 too short, 2 without text"), "{said}");
 }
 
 #[test]
@@ -351,7 +364,7 @@ fn a_dictionary_is_built_and_used() {
     let scratch = Scratch::new();
     scratch.write("in.train", "1 the hen\n2 the fox\n3 the fox and the hen\n4 the dog\n");
     scratch
-        .hamdex(&["idf", "in.train", "-o", "words.idf"])
+        .hamdex(&["idf", "--format", "lines", "in.train", "-o", "words.idf"])
         .assert()
         .success()
         .stderr(predicate::str::contains("5 words"));
@@ -430,4 +443,64 @@ fn an_error_is_said_once() {
     scratch.write("a.csv", "id,words\n1,some\n");
     let (_, text) = scratch.failure(&["dedup", "a.csv"]);
     assert_eq!(text.matches("no column is named").count(), 1, "{text}");
+}
+
+#[test]
+fn a_named_file_is_a_document_and_its_name_the_id() {
+    let scratch = Scratch::new();
+    let source: String = (0..30).map(|line| format!("let line{line} = {};\n", story(line))).collect();
+    scratch.write("main.rs", &source);
+    scratch.write("copy.rs", &source);
+    scratch.write("rows", jsonl());
+    assert_eq!(scratch.output(&["dedup", "main.rs", "copy.rs", "--print", "duplicates", "-0"]), "copy.rs\0");
+    let said = messages(&scratch, &["fingerprint", "rows"]);
+    assert!(said.contains("rows: looks like jsonl; it is read as one document"), "{said}");
+    assert!(said.contains("--format jsonl reads a document on each line"), "{said}");
+    let said = messages(&scratch, &["dedup", "main.rs"]);
+    assert!(said.contains("one document has no duplicates; --format lines reads one on each line"), "{said}");
+    assert!(!messages(&scratch, &["dedup", "main.rs", "--format", "text"]).contains("--format lines"));
+}
+
+#[test]
+fn a_table_on_standard_input_is_one_also_without_the_text_field() {
+    let scratch = Scratch::new();
+    let refused = |text: &str, args: &[&str]| {
+        let output = scratch.hamdex(&[&["dedup"], args].concat()).write_stdin(text).assert().code(1);
+        String::from_utf8(output.get_output().stderr.clone()).unwrap()
+    };
+    let rows: String = (0..600).map(|row| format!("{row},\"{}\nsecond line\",x\n", story(row))).collect();
+    let said = refused(&format!("key,body,more\n{rows}"), &[]);
+    assert!(
+        said.contains(
+            "standard input:1: no column is named \"text\" (--text-field); there are: key, body, more"
+        ),
+        "{said}"
+    );
+    let mut command = scratch.hamdex(&["dedup", "--text-field", "body"]);
+    let output = command.write_stdin(format!("key,body,more\n{rows}")).assert().success();
+    assert!(String::from_utf8_lossy(&output.get_output().stderr).contains("600 documents"));
+    let said = refused("a^b\n1^2\n", &["--format", "csv"]);
+    assert!(said.contains("(if these are several: --delimiter)"), "{said}");
+    assert_eq!(scratch.failure(&["dedup", "--delimiter", "xy", "in.csv"]).0, 2);
+}
+
+#[test]
+fn archives_and_lists_are_read_by_the_command() {
+    let scratch = Scratch::new();
+    let pages: String = [1, 2, 1].map(|number| format!("{{\"body\": \"{}\"}}", story(number))).join(",");
+    scratch.write("book.json", format!("{{\"title\": \"T\", \"pages\": [{pages}]}}"));
+    let args = ["dedup", "book.json", "--text-field", "pages[].body", "--print", "duplicates"];
+    assert_eq!(scratch.output(&args), "3\n");
+    let (code, text) = scratch.failure(&["dedup", "book.json", "--text-field", "a[].b", "--text-field", "c"]);
+    assert!(code == 2 && text.contains("\"c\" is not a field of the list \"a\""), "{text}");
+    let said = String::from_utf8(
+        scratch
+            .hamdex(&["dedup", "book.json", "--text-field", "chapters[].body"])
+            .assert()
+            .code(1)
+            .get_output()
+            .stderr
+            .clone(),
+    );
+    assert!(said.unwrap().contains("no list in the field \"chapters\" (--text-field); skipped"));
 }

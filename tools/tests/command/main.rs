@@ -8,6 +8,7 @@ mod columns;
 mod common;
 mod conventions;
 mod dedup;
+mod distance;
 mod documents;
 mod filters;
 mod inputs;
@@ -17,6 +18,8 @@ mod names;
 mod outputs;
 mod pairs;
 mod query;
+#[cfg(unix)]
+mod sessions;
 mod shards;
 mod stats;
 mod store;

@@ -87,7 +87,7 @@ fn a_set_of_documents_answers_by_text_and_by_name() {
         let names = scratch.output(&["dump", layout, "--fingerprints", "--names"]);
         assert_eq!(names.lines().filter(|line| line.contains("\tpage ")).count(), 30);
         let known = scratch.write("again.jsonl", json_line("copy", &story(9)));
-        let known = scratch.output(&["dedup", known.to_str().unwrap(), "--against", layout]);
+        let known = scratch.output(&["dedup", known.to_str().unwrap(), "--against", layout, "-k", "3"]);
         assert!(known.contains("page 9"), "{known}");
         let verified: Value = serde_json::from_str(&scratch.output(&["verify", layout, "--json"])).unwrap();
         assert_eq!((&verified["ok"], &verified["fingerprints"]), (&Value::from(true), &Value::from(30)));

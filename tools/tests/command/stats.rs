@@ -22,6 +22,22 @@ fn with_names() -> Scratch {
 }
 
 #[test]
+fn a_page_states_design_codec_recipe_and_size_and_shows_near_distances() {
+    let scratch = with_names();
+    let found = page(&scratch, "a.hamdex");
+    assert!(found.contains(": everything within 3 bits</dd>"), "{found}");
+    for fact in
+        ["<dt>design</dt><dd>", "<dt>codec</dt><dd>huffman</dd>", "<dt>recipe</dt><dd>", "<dt>size</dt><dd>"]
+    {
+        assert!(found.contains(fact), "{fact}: {found}");
+    }
+    assert!(found.contains("the near end at a scale of its own"), "{found}");
+    scratch.write("bare.txt", "00000000000000ff\n");
+    scratch.output(&["build", "-o", "bare.hamdex", "bare.txt"]);
+    assert!(page(&scratch, "bare.hamdex").contains("none: bare fingerprints"));
+}
+
+#[test]
 fn statistics_name_the_spikes() {
     let scratch = Scratch::new();
     let mut lines: String =
@@ -49,16 +65,19 @@ fn the_page_loads_nothing_and_labels_the_ends_and_the_middle_of_its_charts() {
     scratch.write("in.txt", lines.collect::<String>());
     scratch.output(&["build", "-o", "a.hamdex", "--ids", "row", "in.txt"]);
     let page = page(&scratch, "a.hamdex");
-    assert_eq!(page.matches("<svg").count(), 3);
+    assert_eq!(page.matches("<svg").count(), 4);
     for loaded in ["http:", "https:", "src=", "href=", "<script", "@import"] {
         assert!(!page.contains(loaded), "{loaded}");
     }
     let charts: Vec<&str> = page.split("<figure>").skip(1).collect();
     for (chart, [first, middle, last]) in
-        charts.iter().zip([["00", "80", "ff"], ["0", "32", "64"], ["0", "32", "63"]])
+        charts.iter().zip([["00", "80", "ff"], ["0", "32", "64"], ["0", "8", "16"], ["0", "32", "63"]])
     {
         let (_, axis) = chart.split_once("<div class=\"x\">").unwrap();
-        assert!(axis.starts_with("<span style=\"left:0."), "{axis}");
+        assert!(
+            ["0.", "2."].iter().any(|at| axis.starts_with(&format!("<span style=\"left:{at}"))),
+            "{axis}"
+        );
         let labels: Vec<&str> = axis.split("</div>").next().unwrap().split("</span>").collect();
         let has = |label: &&str, text: &str| label.ends_with(&format!("%\">{text}"));
         assert!(has(&labels[0], first), "{labels:?}");
@@ -84,7 +103,7 @@ fn the_page_shows_the_names_of_documents() {
 fn one_of_a_thing_is_singular_and_none_is_no_chart() {
     let scratch = Scratch::new();
     for (count, said) in [
-        (0, "<p>0 distinct fingerprints of 64 bits.</p>\n<p>There is nothing to show.</p>"),
+        (0, "</dl>\n<p>There is nothing to show.</p>"),
         (1, "<p>1 distinct fingerprint of 64 bits.</p>"),
         (2, "Bars: 1 pair of the 2 fingerprints"),
     ] {
@@ -94,7 +113,7 @@ fn one_of_a_thing_is_singular_and_none_is_no_chart() {
         scratch.output(&["dump", &index, "--stats"]);
         let page = page(&scratch, &index);
         assert!(page.contains(said), "{page}");
-        assert_eq!(page.matches("<svg").count(), [0, 1, 3][count], "{page}");
+        assert_eq!(page.matches("<svg").count(), [0, 1, 4][count], "{page}");
     }
 }
 

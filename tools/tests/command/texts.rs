@@ -190,7 +190,7 @@ fn methods_are_scored_against_pairs_or_groups() {
         (&4.into(), &1.into(), &1.into())
     );
     let methods = report["methods"].as_array().unwrap();
-    assert_eq!(methods.len(), 3);
+    assert_eq!(methods.len(), 5);
     let scores = methods[0]["scores"].as_array().unwrap();
     assert_eq!(scores.len(), 11);
     assert_eq!(scores[10]["recall"], 1.0);
@@ -199,7 +199,10 @@ fn methods_are_scored_against_pairs_or_groups() {
     scratch.output(&[&args[..], &["--svg", "curve.svg"]].concat());
     assert!(std::fs::read_to_string(scratch.path("curve.svg")).unwrap().starts_with("<svg"));
     let text = scratch.output(&args);
-    assert!(text.contains("precision") && text.contains("longest sentences"), "{text}");
+    assert!(
+        text.contains("precision") && text.contains("longest sentences") && text.contains("cosine"),
+        "{text}"
+    );
     assert!(text.contains("words changed, up to 5 %") && text.contains("less than 0.7 similar"), "{text}");
 
     let groups = [("a", "x", 1), ("b", "x", 1), ("c", "y", 2)];

@@ -92,9 +92,130 @@ fn inputs_that_do_not_fit_together_are_refused_before_the_search() {
     }
     scratch.output(&["dedup", "--unique", "--out", "out.jsonl", "a.csv", "b.csv", "c.jsonl"]);
     assert_eq!(read(&scratch, "out.jsonl").lines().count(), 3);
+    // Objects that have nothing else lose nothing.
     let said = messages(&scratch, &["dedup", "--unique", "--out", "out.csv", "c.jsonl"]);
-    assert!(said.contains("only ids and texts are written"), "{said}");
+    assert!(!said.contains("only ids and texts are written"), "{said}");
     assert_eq!(read(&scratch, "out.csv"), format!("id,text\nc,{}\n", story(3)));
+    scratch.write(
+        "d.jsonl",
+        format!("{}{{\"id\":\"d\",\"text\":\"{}\",\"rank\":1}}\n", json_line("c", &story(3)), story(4)),
+    );
+    let args = ["dedup", "--quiet", "--unique", "--out", "lost.csv", "d.jsonl"];
+    let (code, text) = scratch.failure(&args);
+    assert!(
+        text.contains("d.jsonl: .csv takes ids and texts alone, and loses: rank (--drop-columns"),
+        "{text}"
+    );
+    assert!(code == 1 && !scratch.path("lost.csv").exists());
+    let said = messages(&scratch, &["dedup", "--unique", "--drop-columns", "--out", "lost.csv", "d.jsonl"]);
+    assert!(said.contains("only ids and texts are written"), "{said}");
+}
+
+#[test]
+fn texts_are_compressed_as_the_name_says() {
+    let scratch = Scratch::new();
+    let lines = [1, 2, 1].map(|number| json_line(&number.to_string(), &story(number)));
+    scratch.write("in.jsonl", lines.concat());
+    scratch.write("in.csv", format!("id;text\n1;{}\n2;{}\n3;{}\n", story(1), story(2), story(1)));
+    for (input, output) in [("in.jsonl", "a.jsonl.zst"), ("in.jsonl", "a.jsonl.gz"), ("in.csv", "a.csv.zst")]
+    {
+        scratch.output(&["dedup", input, "--unique", "--out", output]);
+        let mut text = String::new();
+        let bytes = std::fs::read(scratch.path(output)).unwrap();
+        match output.ends_with("zst") {
+            true => std::io::Read::read_to_string(&mut zstd::Decoder::new(&*bytes).unwrap(), &mut text),
+            false => std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&*bytes), &mut text),
+        }
+        .unwrap();
+        let expected = match input {
+            "in.csv" => format!("id;text\n1;{}\n2;{}\n", story(1), story(2)),
+            _ => lines[..2].concat(),
+        };
+        assert_eq!(text, expected, "{output}");
+        assert_eq!(scratch.output(&["fingerprint", output]).lines().count(), 2);
+    }
+    scratch.output(&["dedup", "in.jsonl", "--out", "clusters.csv.zst"]);
+    assert!(std::fs::read(scratch.path("clusters.csv.zst")).unwrap().starts_with(&[0x28, 0xb5, 0x2f, 0xfd]));
+    let (code, text) = scratch.failure(&["dedup", "in.jsonl", "--unique", "--out", "a.jsonl.xz"]);
+    assert!(
+        code == 2 && text.contains("the name must end in .jsonl, .csv, .tsv (also with .zst or .gz)"),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_document_with_the_greatest_or_least_value_is_kept() {
+    let scratch = Scratch::new();
+    let line = |id: &str, number: u64, more: &str| {
+        format!("{{\"id\":\"{id}\",\"text\":\"{}\"{more}}}\n", story(number))
+    };
+    let lines = [
+        line("none", 1, ""),
+        line("nine", 1, ",\"rank\":9,\"date\":\"2026-11-24\""),
+        line("ten", 1, ",\"rank\":10,\"date\":\"2026-01-31\""),
+        line("two", 1, ",\"rank\":2.5,\"date\":\"2026-02-01\""),
+        line("alone", 2, ""),
+    ];
+    scratch.write("in.jsonl", lines.concat());
+    let kept = |keep: &str| scratch.output(&["dedup", "in.jsonl", "--keep", keep, "--print", "kept"]);
+    for (keep, id) in [
+        ("first", "none"),
+        ("longest", "none"),
+        ("max:rank", "ten"),
+        ("min:rank", "two"),
+        ("max:date", "nine"),
+        ("min:date", "ten"),
+    ] {
+        let mut expected = [id, "alone"];
+        if lines.iter().position(|line| line.contains(id)) > Some(4) {
+            expected.reverse();
+        }
+        assert_eq!(kept(keep), expected.map(|id| format!("{id}\n")).concat(), "{keep}");
+    }
+    let (code, text) = scratch.failure(&["dedup", "in.jsonl", "--keep", "max:score"]);
+    assert!(
+        code == 1 && text.contains("no document has the field that says which one is kept (--keep)"),
+        "{text}"
+    );
+    assert_eq!(scratch.failure(&["dedup", "in.jsonl", "--keep", "max:"]).0, 2);
+    let rows = format!("id,text,rank\n1,{0},3\n2,{0},\n3,{0},30\n", story(1));
+    scratch.write("in.csv", &rows);
+    assert_eq!(scratch.output(&["dedup", "in.csv", "--keep", "max:rank", "--print", "kept"]), "3\n");
+}
+
+#[test]
+fn fingerprints_are_compared_with_known_ones_and_what_remains_is_written() {
+    let scratch = Scratch::new();
+    scratch.write("old.txt", "00000000000000ff\told\n");
+    scratch.output(&["build", "--ids", "names", "-o", "old.hamdex", "old.txt"]);
+    let lines = [
+        "00000000000000fe\tnear old",
+        "ffff0000ffff0000\tone",
+        "ffff0000ffff0001\tlike one",
+        "123456789abcdef0\ttwo",
+    ];
+    scratch.write("new.txt", lines.join("\n"));
+    let args = ["dedup", "--fingerprints", "new.txt"];
+    let clusters = "1\tkept\t0\tone\n1\tduplicate\t1\tlike one\n";
+    assert_eq!(scratch.output(&args), clusters);
+    let against = [&args[..], &["--against", "old.hamdex"]].concat();
+    assert_eq!(scratch.output(&against), format!("{clusters}-\tknown\t1\tnear old\told\n"));
+    let unique = [&against[..], &["--unique"]].concat();
+    let expected = "ffff0000ffff0000\tone\n123456789abcdef0\ttwo\n";
+    assert_eq!(scratch.output(&unique), expected);
+    scratch.output(&[&unique[..], &["--out", "new.csv"]].concat());
+    assert_eq!(read(&scratch, "new.csv"), "id,fingerprint\none,ffff0000ffff0000\ntwo,123456789abcdef0\n");
+    // What was written is read again; other columns are not lost in silence.
+    let again = ["dedup", "--fingerprints", "new.csv", "--unique"];
+    let (code, text) = scratch.failure(&again);
+    assert!(code == 1 && text.contains("--drop-columns"), "{text}");
+    assert_eq!(scratch.output(&[&again[..], &["--drop-columns"]].concat()), expected);
+    let piped = scratch
+        .hamdex(&["dedup", "--fingerprints", "--unique"])
+        .write_stdin(lines.join("\n"))
+        .assert()
+        .code(2);
+    assert!(String::from_utf8_lossy(&piped.get_output().stderr).contains("name files"));
 }
 
 #[test]
@@ -222,6 +343,46 @@ mod columns {
         );
     }
 
+    #[test]
+    fn parquet_keeps_its_compression_and_arrow_the_columns() {
+        use ::parquet::basic::{Compression, ZstdLevel};
+        use ::parquet::file::properties::WriterProperties;
+
+        let scratch = Scratch::new();
+        let batch = batch().project(&[0, 1, 2, 3, 4, 6]).unwrap();
+        for compression in
+            [Compression::UNCOMPRESSED, Compression::SNAPPY, Compression::ZSTD(ZstdLevel::default())]
+        {
+            let properties = WriterProperties::builder().set_compression(compression).build();
+            let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
+            writer.write(&batch).unwrap();
+            scratch.write("in.parquet", writer.into_inner().unwrap());
+            scratch.output(&["dedup", "in.parquet", "--unique", "--force", "--out", "out.parquet"]);
+            let file = std::fs::File::open(scratch.path("out.parquet")).unwrap();
+            let metadata = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+            let found = metadata.metadata().row_group(0).column(1).compression();
+            assert_eq!(std::mem::discriminant(&found), std::mem::discriminant(&compression));
+        }
+        scratch.output(&["dedup", "in.parquet", "--unique", "--out", "out.arrow"]);
+        let file = std::fs::File::open(scratch.path("out.arrow")).unwrap();
+        let mut batches = arrow_ipc::reader::FileReader::try_new(file, None).unwrap();
+        let found = batches.next().unwrap().unwrap();
+        assert_eq!(found.schema().fields(), batch.schema().fields());
+        assert_eq!(found.num_rows(), 4);
+        scratch.output(&["dedup", "out.arrow", "--unique", "--out", "again.feather"]);
+        // A dictionary differs from batch to batch.
+        scratch.write("words.parquet", written(&super::columns::batch()));
+        let (_, text) =
+            scratch.failure(&["dedup", "--quiet", "words.parquet", "--unique", "--out", "words.arrow"]);
+        assert!(
+            text.contains("the column \"kind\" has the type Dictionary") && text.contains(".parquet"),
+            "{text}"
+        );
+        scratch.write("in.csv", format!("id,text,n\n1,{},2\n", story(1)));
+        scratch.output(&["dedup", "in.csv", "--unique", "--out", "csv.arrow"]);
+        assert_eq!(scratch.output(&["fingerprint", "csv.arrow"]).lines().count(), 1);
+    }
+
     /// The rows of these numbers.
     fn arrow_select_rows(batch: &RecordBatch, rows: &[usize]) -> RecordBatch {
         let parts: Vec<RecordBatch> = rows.iter().map(|&row| batch.slice(row, 1)).collect();
@@ -252,7 +413,12 @@ mod columns {
             "out.parquet",
         ]);
         assert!(text.contains("b.parquet: has other columns than a.parquet"), "{text}");
-        let said = messages(&scratch, &["dedup", "a.parquet", "--unique", "--out", "out.jsonl"]);
+        let (_, text) = scratch.failure(&["dedup", "--quiet", "a.parquet", "--unique", "--out", "out.jsonl"]);
+        let lost =
+            "a.parquet: .jsonl takes ids and texts alone, and loses: key, score, time, tags, kind, nested";
+        assert!(text.contains(lost) && text.contains("--drop-columns"), "{text}");
+        let said =
+            messages(&scratch, &["dedup", "a.parquet", "--unique", "--drop-columns", "--out", "out.jsonl"]);
         assert!(said.contains("only ids and texts are written"), "{said}");
         assert_eq!(read(&scratch, "out.jsonl").lines().count(), 3);
         assert_eq!(scratch.names(), ["a.parquet", "b.parquet", "out.jsonl"]);

@@ -1,8 +1,10 @@
 //! Builds an index from documents: their fingerprints, the recipe and the names.
 
-use hamdex::{BuildOptions, Fingerprint};
+use std::num::NonZeroUsize;
+
+use hamdex::{BuildOptions, Fingerprint, shingles};
 use hamdex_documents::{Counts, Document, RECIPE_KEY, TooShort};
-use hamdex_simhash::{Fingerprinter, Lists, Outcome, Recipe};
+use hamdex_simhash::{Fingerprinter, Lists, Outcome, Recipe, Shingler, Shingles};
 
 use crate::commands::build::sink::{Finished, Sink};
 use crate::documents::inputs::Reading;
@@ -20,10 +22,11 @@ pub(super) struct Built {
 }
 
 /// Adds all documents to the output that `start` creates, and finishes it. Ids are numbers of documents, or
-/// their names if all of these are numbers.
+/// their names if all of these are numbers. With shingles, of so many words each, no text is too short.
 pub(super) fn build<F: Fingerprint>(
     reading: &Reading,
     ids: IdSource,
+    words: Option<NonZeroUsize>,
     (recipe, lists): (&Recipe, Lists),
     options: BuildOptions<F>,
     start: impl FnOnce(BuildOptions<F>) -> Result<Sink<F>, Failure>,
@@ -34,23 +37,40 @@ pub(super) fn build<F: Fingerprint>(
         .ids(ids != IdSource::None)
         .names(ids == IdSource::Names)
         .metadata(RECIPE_KEY, recipe.to_string());
+    let options = match words {
+        Some(words) => options.shingles(true).metadata(shingles::KEY, Shingler::new(words).definition()),
+        None => options,
+    };
     let mut built = start(options)?;
     let mut too_short = TooShort::default();
     let mut row = 0u64;
-    let mut sink = |document: Document, outcome: Outcome<F>| {
-        too_short.note(&document.id, &outcome);
+    let mut sink = |document: Document, outcome: Outcome<F>, shingles: Option<&Shingles>| {
         let number = row;
         row += 1;
-        let Some(fingerprint) = outcome.reliable() else { return Ok(()) };
-        match ids {
-            IdSource::None => built.push(fingerprint, None, None)?,
-            IdSource::Numbers => built.push(fingerprint, Some(numeric(&document.id)?), None)?,
-            IdSource::Names => built.push(fingerprint, Some(number), Some(document.id.as_bytes()))?,
-            _ => built.push(fingerprint, Some(number), None)?,
-        }
-        Ok(())
+        let fingerprint = match shingles {
+            Some(shingles) => outcome.value_of_text(shingles),
+            None => {
+                too_short.note(&document.id, &outcome);
+                outcome.reliable()
+            }
+        };
+        let Some(fingerprint) = fingerprint else { return Ok(()) };
+        let (id, name) = match ids {
+            IdSource::None => (None, None),
+            IdSource::Numbers => (Some(numeric(&document.id)?), None),
+            IdSource::Names => (Some(number), Some(document.id.as_bytes())),
+            _ => (Some(number), None),
+        };
+        built.push(fingerprint, id, name, shingles.map(Shingles::hashes))
     };
-    let counts = reading.read(|documents| documents.fingerprint(&fingerprinter, &mut sink))?;
+    let counts = reading.read(|documents| match words {
+        Some(words) => {
+            documents.fingerprint_and_shingles(&fingerprinter, words, |document, outcome, shingles| {
+                sink(document, outcome, Some(shingles))
+            })
+        }
+        None => documents.fingerprint(&fingerprinter, |document, outcome| sink(document, outcome, None)),
+    })?;
     report::require_some(&counts)?;
     Ok(Built { finished: built.finish(phases)?, counts, too_short })
 }

@@ -12,6 +12,7 @@ mod shards;
 mod sink;
 mod skew;
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -57,6 +58,9 @@ pub(crate) use design::choose;
 /// their numbers in the order of the input; queries show the names. Texts too short for a reliable
 /// fingerprint are reported and left out.
 ///
+/// With --shingles as well, the index keeps the texts' shingles, and every text that is not blank: a fingerprint of a
+/// short one is unreliable, but its shingles are not.
+///
 /// With --shards the output is a set of shards: a directory of index files, which `hamdex query`, `pairs`,
 /// `dump` and `verify` take like an index file. The layout families keeps every fingerprint K + 1 times, each
 /// time split by another part of its bits: a query reads K + 1 shards, however many there are. The layout
@@ -67,7 +71,7 @@ pub(crate) use design::choose;
     after_help = "\
 Example:
   hamdex build -o news.hamdex --distance 3 fingerprints.txt
-  hamdex build -o articles.hamdex --documents articles.jsonl
+  hamdex build -o articles.hamdex --documents --shingles articles.jsonl
   hamdex build -o hashes.hamdex --ids pairs --id-field page hashes.parquet
   hamdex build -o images.hamdex --ids names phashes.txt
   hamdex build -o small.hamdex --filter none web.u64
@@ -121,6 +125,19 @@ pub(crate) struct Args {
         conflicts_with = "format"
     )]
     documents: Option<texts::Format>,
+    /// With --documents: keep the shingles of every document as well, runs of N words (5), by which `hamdex dedup
+    /// --against` compares texts. They take about 5 bytes per word of text
+    #[arg(
+        long,
+        value_name = "N",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "5",
+        requires = "documents",
+        conflicts_with = "shards",
+        value_parser = option_values::shingle_words
+    )]
+    shingles: Option<NonZeroUsize>,
     #[command(flatten)]
     recipe: recipe::Options,
     #[command(flatten)]
@@ -187,7 +204,7 @@ fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Fa
         let reading = Reading::new(&args.inputs, texts.format, &args.fields)?.temp_dir(&temp_dir);
         let recipe = (texts.recipe, texts.lists);
         let start = |options| Sink::start(args, &output, options);
-        let built = documents::build(&reading, ids, recipe, options, start, &phases)?;
+        let built = documents::build(&reading, ids, args.shingles, recipe, options, start, &phases)?;
         documents_report::summary(&built.counts, &built.too_short, started);
         let documents = (built.counts.documents, built.too_short.count());
         return report::<F>(args, &built.finished, Some(documents), started);
@@ -209,10 +226,10 @@ fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Fa
     };
     input::read::<F>(&reading, &mut |fingerprint, found| {
         match (ids, found) {
-            (IdSource::None, _) => sink.push(fingerprint, None, None)?,
-            (_, Found::Id(id)) => sink.push(fingerprint, Some(id), None)?,
-            (_, Found::Nothing) => sink.push(fingerprint, Some(row), None)?,
-            (_, Found::Name(name)) => sink.push(fingerprint, Some(row), Some(name.as_ref()))?,
+            (IdSource::None, _) => sink.push(fingerprint, None, None, None)?,
+            (_, Found::Id(id)) => sink.push(fingerprint, Some(id), None, None)?,
+            (_, Found::Nothing) => sink.push(fingerprint, Some(row), None, None)?,
+            (_, Found::Name(name)) => sink.push(fingerprint, Some(row), Some(name.as_ref()), None)?,
         }
         row += 1;
         Ok(())
@@ -251,6 +268,9 @@ fn id_source(args: &Args) -> Result<IdSource, Failure> {
     };
     let asked = args.ids.unwrap_or(default);
     if fits.contains(&asked) {
+        if asked == IdSource::None && args.shingles.is_some() {
+            return Err(Failure::Usage("shingles need ids: leave --ids none out".to_owned()));
+        }
         return Ok(asked);
     }
     let names = fits.iter().filter_map(|fit| Some(fit.to_possible_value()?.get_name().to_owned()));

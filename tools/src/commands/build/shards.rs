@@ -13,6 +13,7 @@ use crate::commands::build::Args;
 use crate::failure::Failure;
 use crate::messages::{self, counted};
 use crate::output::is_standard_output;
+use crate::standard_output;
 
 /// The number of shards, and their layout.
 #[derive(Debug, Clone, Copy, clap::Args)]
@@ -136,7 +137,7 @@ pub(super) fn report(
         bytes_per_fingerprint,
         seconds,
     };
-    let mut output = std::io::stdout().lock();
+    let mut output = standard_output::lines();
     serde_json::to_writer(&mut output, &report).map_err(std::io::Error::from)?;
     writeln!(output)?;
     Ok(())

@@ -32,12 +32,13 @@ impl<F: Fingerprint> Sink<F> {
         }
     }
 
-    /// Adds a fingerprint, with the id and the name that the options call for.
+    /// Adds a fingerprint, with the id, the name and the shingles that the options call for.
     pub(super) fn push(
         &mut self,
         fingerprint: F,
         id: Option<u64>,
         name: Option<&[u8]>,
+        shingles: Option<&[u64]>,
     ) -> Result<(), Failure> {
         match (self, id, name) {
             (Self::File(builder), None, _) => builder.push(fingerprint)?,
@@ -45,6 +46,9 @@ impl<F: Fingerprint> Sink<F> {
                 builder.push_with_id(fingerprint, id)?;
                 if let Some(name) = name {
                     builder.push_name(id, name)?;
+                }
+                if let Some(shingles) = shingles {
+                    builder.push_shingles(id, shingles)?;
                 }
             }
             (Self::Shards(builder), None, _) => builder.push(fingerprint)?,

@@ -1,10 +1,16 @@
 //! Clusters of precomputed fingerprints.
 
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+
 use clap::ValueEnum;
 use hamdex::Fingerprint;
+use hamdex_atomic_file::AtomicFile;
+use hamdex_documents::tables::{Cell, Kind, Rows, TableFormat};
 use hamdex_documents::{Clusters, Dedup};
 
 use crate::commands::dedup::Args;
+use crate::documents::report;
 use crate::failure::Failure;
 use crate::input::{self, Beside, Columns, Format, Found};
 
@@ -20,7 +26,7 @@ pub(super) struct Options {
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "auto",
-        conflicts_with_all = ["format", "unique", "against", "recipe", "idf", "stop_words"]
+        conflicts_with_all = ["format", "recipe", "idf", "stop_words"]
     )]
     fingerprints: Option<Format>,
     /// With --fingerprints: their column in Parquet, Arrow, CSV and TSV files
@@ -49,6 +55,24 @@ impl Options {
 
 /// Reads the inputs as fingerprints and finds their clusters.
 pub(super) fn clusters<F: Fingerprint>(args: &Args, dedup: &Dedup<'_, F>) -> Result<Clusters, Failure> {
+    if args.unique {
+        check_columns(args)?;
+        check_files(args)?;
+    }
+    dedup.run_on_fingerprints(|sink| {
+        let mut row = 0u64;
+        read(args, &mut |fingerprint, found| {
+            match found {
+                Found::Name(name) => sink(&String::from_utf8_lossy(&name), fingerprint)?,
+                _ => sink(&row.to_string(), fingerprint)?,
+            }
+            row += 1;
+            Ok(())
+        })
+    })
+}
+
+fn read<F: Fingerprint>(args: &Args, sink: &mut input::Sink<'_, F>) -> Result<(), Failure> {
     let options = &args.fingerprints;
     let reading = input::Reading {
         paths: &args.inputs.paths,
@@ -58,15 +82,79 @@ pub(super) fn clusters<F: Fingerprint>(args: &Args, dedup: &Dedup<'_, F>) -> Res
         temp_dir: args.temp_dir.as_deref(),
         is_prompt: false,
     };
-    dedup.run_on_fingerprints(|sink| {
-        let mut row = 0u64;
-        input::read::<F>(&reading, &mut |fingerprint, found| {
-            match found {
-                Found::Name(name) => sink(&String::from_utf8_lossy(&name), fingerprint)?,
-                _ => sink(&row.to_string(), fingerprint)?,
+    input::read::<F>(&reading, sink)
+}
+
+/// Refuses to lose the other columns of tables without permission.
+fn check_columns(args: &Args) -> Result<(), Failure> {
+    let given = args.fingerprints.fingerprints.unwrap_or(Format::Auto);
+    let is_table = |path: &&PathBuf| {
+        let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+        given.is_table()
+            || matches!(&*ending, "csv" | "tsv" | "parquet" | "arrow" | "arrows" | "feather" | "ipc")
+    };
+    match args.inputs.paths.iter().find(is_table) {
+        Some(path) if !args.drop_columns => Err(Failure::Wrong(format!(
+            "{}: fingerprints and ids alone are written, and all other columns are lost (--drop-columns does that)",
+            path.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses inputs that cannot be read twice.
+fn check_files(args: &Args) -> Result<(), Failure> {
+    match args.inputs.paths.iter().find(|path| !path.is_file()) {
+        None if !args.inputs.paths.is_empty() => Ok(()),
+        path => Err(Failure::Usage(format!(
+            "{}: --fingerprints with --unique reads its inputs twice; name files",
+            path.map_or_else(|| "standard input".to_owned(), |path| path.display().to_string())
+        ))),
+    }
+}
+
+/// Writes the fingerprints that remain, which are read again.
+pub(super) fn unique<F: Fingerprint>(
+    args: &Args,
+    clusters: &Clusters,
+    format: Option<TableFormat>,
+    file: AtomicFile,
+) -> Result<(), Failure> {
+    let mut wanted = clusters.unique().peekable();
+    let is_binary = matches!(format, Some(TableFormat::Parquet | TableFormat::Arrow));
+    let as_number = is_binary && F::BITS == 64;
+    let columns = [("id", Kind::Text), ("fingerprint", if as_number { Kind::Number } else { Kind::Text })];
+    let mut output = match format {
+        Some(format) => Written::Rows(Rows::new(file, format, &columns)?),
+        None => Written::Lines(BufWriter::new(file)),
+    };
+    let mut row = 0u64;
+    read::<F>(args, &mut |fingerprint, _| {
+        let number = row;
+        row += 1;
+        let Some(document) = wanted.next_if(|&document| u64::from(document) == number) else { return Ok(()) };
+        let id = clusters.id(document)?;
+        let hex = fingerprint.hex().to_string();
+        match &mut output {
+            Written::Rows(rows) if as_number => {
+                rows.push(&[Cell::Text(&id), Cell::Number(fingerprint.to_u128() as u64)])?;
             }
-            row += 1;
-            Ok(())
-        })
-    })
+            Written::Rows(rows) => rows.push(&[Cell::Text(&id), Cell::Text(&hex)])?,
+            Written::Lines(lines) => writeln!(lines, "{hex}\t{}", report::rest_of_line(&id))?,
+        }
+        Ok(())
+    })?;
+    if row != clusters.counts().documents {
+        return Err(hamdex_documents::Error::Changed.into());
+    }
+    match output {
+        Written::Rows(rows) => Ok(rows.finish()?),
+        Written::Lines(lines) => Ok(lines.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?),
+    }
+}
+
+/// The output of [`unique`].
+enum Written {
+    Rows(Rows),
+    Lines(BufWriter<AtomicFile>),
 }

@@ -7,6 +7,7 @@ use hamdex::Fingerprint;
 use hamdex_documents::{Clustering, Dedup, Preference, Similarity};
 
 use crate::failure::Failure;
+use crate::option_values;
 
 /// The default distance of `--check` and `--fingerprints`.
 const DEFAULT_DISTANCE: u32 = 3;
@@ -18,22 +19,25 @@ pub(super) struct Options {
     /// Texts are near-duplicates if they share at least this much of their shingles, above 0 and at most 1:
     /// with single words changed, 0.7 is one word in 26, 0.5 one in 13, 0.3 one in 7 [default: 0.7, unless -k
     /// is given]
-    #[arg(long, value_name = "X", value_parser = share)]
+    #[arg(long, value_name = "X", value_parser = option_values::share)]
     similarity: Option<f64>,
-    /// Fingerprints within this many bits are near-duplicates; with --similarity, texts must be similar too
+    /// Fingerprints within this many bits are near-duplicates; with --similarity, texts must be similar too. With
+    /// --against, fingerprints within this many bits of one in that set are known, and -k says nothing else
     #[arg(short = 'k', long, value_name = "K")]
     distance: Option<u32>,
     /// Short for -k (3 unless given) and --similarity: jaccard=0.8 is -k 3 --similarity 0.8
     #[arg(long, value_name = "jaccard=X", conflicts_with = "similarity", value_parser = jaccard)]
     check: Option<f64>,
     /// Words per shingle of --similarity and --check; in a script without spaces, characters [default: 5]
-    #[arg(long, value_name = "N", value_parser = shingle_width)]
+    #[arg(long, value_name = "N", value_parser = option_values::shingle_words)]
     check_words: Option<NonZeroUsize>,
     /// How near-duplicates form clusters
     #[arg(long, value_enum, default_value = "stars")]
     clusters: Clusters,
-    /// The document of a cluster that is kept
-    #[arg(long, value_enum, default_value = "first")]
+    /// The document of a cluster that is kept: the first in the input; the one with the longest text; or the one with
+    /// the greatest or least value of a field, as in max:date or min:rank, as numbers if all are numbers. Of equal
+    /// ones, the first; a document without the field comes last
+    #[arg(long, value_name = "first|longest|max:FIELD|min:FIELD", default_value = "first", value_parser = kept)]
     keep: Kept,
 }
 
@@ -47,28 +51,34 @@ enum Clusters {
 }
 
 /// The document of a cluster that is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Kept {
-    /// The first in the input
-    First,
-    /// The one with the longest text; the first of equally long ones
-    Longest,
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Kept {
+    preference: Preference,
+    /// The field whose value decides.
+    field: Option<String>,
 }
 
 impl Options {
     /// Refuses options that contradict each other.
-    pub(super) fn check(&self, of_fingerprints: bool) -> Result<(), Failure> {
+    pub(super) fn check(&self, of_fingerprints: bool, has_known: bool) -> Result<(), Failure> {
         let refuse = |what: &str| Err(Failure::Usage(what.to_owned()));
         let texts = self.similarity.is_some() || self.check.is_some();
-        if of_fingerprints && (texts || self.check_words.is_some() || self.keep == Kept::Longest) {
+        if of_fingerprints
+            && (texts || self.check_words.is_some() || self.keep.preference != Preference::First)
+        {
             return refuse(
-                "--fingerprints has no texts: --similarity, --check, --check-words and --keep longest need them",
+                "--fingerprints has no texts: --similarity, --check, --check-words and --keep need them",
             );
         }
-        if self.check_words.is_some() && self.distance.is_some() && !texts {
+        if self.check_words.is_some() && self.distance.is_some() && !texts && !has_known {
             return refuse("-k alone compares no texts: --check-words needs --similarity or --check as well");
         }
         Ok(())
+    }
+
+    /// Returns the distance within which fingerprints of a set are known, if they are compared.
+    pub(super) fn distance_of_known(&self, of_fingerprints: bool) -> Option<u32> {
+        self.distance.or((of_fingerprints || self.check.is_some()).then_some(DEFAULT_DISTANCE))
     }
 
     /// Sets the options of a search; `F` may be precomputed fingerprints.
@@ -76,13 +86,15 @@ impl Options {
         &self,
         mut dedup: Dedup<'a, F>,
         of_fingerprints: bool,
+        has_known: bool,
     ) -> Result<Dedup<'a, F>, Failure> {
         let is_default = of_fingerprints || self.check.is_some();
-        let distance = self.distance.or(is_default.then_some(DEFAULT_DISTANCE));
+        let given = self.distance.filter(|_| is_default || !has_known);
+        let distance = given.or(is_default.then_some(DEFAULT_DISTANCE));
         if let Some(distance) = distance {
             dedup = dedup.distance(distance);
         }
-        let words = self.check_words.unwrap_or(Similarity::DEFAULT_WORDS);
+        let words = self.words();
         let least = self.similarity.or(self.check);
         if least.is_some() || distance.is_none() {
             let least = least.unwrap_or(Similarity::DEFAULT_LEAST);
@@ -93,10 +105,39 @@ impl Options {
                 Clusters::Stars => Clustering::Stars,
                 Clusters::Linked => Clustering::Linked,
             })
-            .prefer(match self.keep {
-                Kept::First => Preference::First,
-                Kept::Longest => Preference::Longest,
-            }))
+            .prefer(self.keep.preference))
+    }
+
+    /// Describes near-duplicates, in a sentence.
+    pub(super) fn described(&self) -> String {
+        let least = self.similarity.or(self.check);
+        let distance = self.distance.or(self.check.map(|_| DEFAULT_DISTANCE));
+        let words = self.check_words.unwrap_or(Similarity::DEFAULT_WORDS);
+        let near = |bits: u32| format!("their fingerprints are within {bits} bits");
+        let similar = |least: f64| format!("they share at least {least} of their shingles of {words} words");
+        match (least, distance) {
+            (None, Some(bits)) => format!("Documents are near-duplicates if {}.", near(bits)),
+            (least, Some(bits)) => {
+                let least = least.unwrap_or(Similarity::DEFAULT_LEAST);
+                format!("Documents are near-duplicates if {} and {}.", similar(least), near(bits))
+            }
+            (least, None) => {
+                format!(
+                    "Documents are near-duplicates if {}.",
+                    similar(least.unwrap_or(Similarity::DEFAULT_LEAST))
+                )
+            }
+        }
+    }
+
+    /// Returns the field whose value says which document is kept.
+    pub(super) fn kept_field(&self) -> Option<&str> {
+        self.keep.field.as_deref()
+    }
+
+    /// Returns the words per shingle.
+    pub(super) fn words(&self) -> NonZeroUsize {
+        self.check_words.unwrap_or(Similarity::DEFAULT_WORDS)
     }
 
     /// Whether clusters are chains of near-duplicates.
@@ -105,20 +146,20 @@ impl Options {
     }
 }
 
-fn share(text: &str) -> Result<f64, String> {
-    let share = text.parse().ok().filter(|share| *share > 0.0 && *share <= 1.0);
-    share.ok_or_else(|| "expected a number above 0 and at most 1, as in 0.8".to_owned())
-}
-
 fn jaccard(text: &str) -> Result<f64, String> {
-    let value = text.strip_prefix("jaccard=").and_then(|value| share(value).ok());
+    let value = text.strip_prefix("jaccard=").and_then(|value| option_values::share(value).ok());
     value.ok_or_else(|| "expected jaccard= and a number above 0 and at most 1, as in jaccard=0.8".to_owned())
 }
 
-fn shingle_width(text: &str) -> Result<NonZeroUsize, String> {
-    let max = hamdex_simhash::Shingle::MAX_WIDTH;
-    let width = text.parse::<NonZeroUsize>().ok().filter(|width| width.get() <= max);
-    width.ok_or_else(|| format!("expected a number from 1 to {max}"))
+fn kept(text: &str) -> Result<Kept, String> {
+    let by = |preference, field: Option<&str>| Kept { preference, field: field.map(str::to_owned) };
+    match text.split_once(':') {
+        None if text == "first" => Ok(by(Preference::First, None)),
+        None if text == "longest" => Ok(by(Preference::Longest, None)),
+        Some(("max", field)) if !field.is_empty() => Ok(by(Preference::Greatest, Some(field))),
+        Some(("min", field)) if !field.is_empty() => Ok(by(Preference::Least, Some(field))),
+        _ => Err("expected first, longest, max:FIELD or min:FIELD".to_owned()),
+    }
 }
 
 #[cfg(test)]
@@ -127,13 +168,15 @@ mod tests {
 
     #[test]
     fn thresholds_are_read() {
-        assert_eq!((share("0.8"), share("1")), (Ok(0.8), Ok(1.0)));
+        assert_eq!((option_values::share("0.8"), option_values::share("1")), (Ok(0.8), Ok(1.0)));
         assert_eq!(jaccard("jaccard=0.8"), Ok(0.8));
         for wrong in ["0.8", "jaccard=80", "jaccard=", "jaccard=NaN", "jaccard=0", "cosine=0.5"] {
             assert!(jaccard(wrong).unwrap_err().contains("jaccard=0.8"), "{wrong}");
         }
+        assert_eq!(kept("max:a:b").unwrap().field.as_deref(), Some("a:b"));
+        assert!(["", "last", "max", "max:", "longest:x", "min"].iter().all(|text| kept(text).is_err()));
         for wrong in ["0", "-0.1", "1.01", "NaN", "", "x"] {
-            assert!(share(wrong).is_err(), "{wrong}");
+            assert!(option_values::share(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -5,12 +5,14 @@
 //! - [`progress`]: progress bars
 //! - [`known`]: an index or a store of known documents
 //! - [`output`]: clusters, or ids alone
+//! - [`page`]: clusters as a page of HTML
 //! - [`summary`]: the summary on standard error
 
 mod fingerprints;
 mod known;
 mod method;
 mod output;
+mod page;
 mod progress;
 mod summary;
 
@@ -19,24 +21,27 @@ use std::time::Instant;
 
 use bytesize::ByteSize;
 use hamdex::Fingerprint;
-use hamdex_any::{AnySet, for_width};
-use hamdex_atomic_file::AtomicFile;
+use hamdex_any::for_width;
+use hamdex_atomic_file::{AtomicFile, Inputs};
 use hamdex_documents::tables::TableFormat;
 use hamdex_documents::{Dedup, RECIPE_KEY};
 use hamdex_simhash::{Fingerprinter, Lists, Recipe};
 use indicatif::ProgressBar;
 
-use crate::commands::dedup::known::Against;
+use crate::commands::dedup::known::{Against, Source};
 use crate::commands::dedup::output::Which;
 use crate::commands::dedup::progress::Bars;
-use crate::documents::inputs::Inputs;
+use crate::documents::inputs;
 use crate::documents::recipe::{self, usage};
 use crate::documents::report;
 use crate::failure::Failure;
 use crate::option_values;
 use crate::output::{Force, Output, check_temp_dir, inputs_or_standard_input, temp_dir};
-use crate::set::{self, Set};
 use crate::threads::Threads;
+
+/// The memory of the program itself, and the least in which it finds anything.
+const PROGRAM_BYTES: u64 = 32 << 20;
+const MIN_MEMORY: u64 = 64 << 20;
 
 /// Find the near-duplicates in a corpus.
 ///
@@ -64,27 +69,39 @@ Example:
   hamdex dedup articles.jsonl --json
   hamdex dedup /usr/share/doc --out clusters.csv
   hamdex dedup pages.csv --similarity 0.9 --print duplicates
+  hamdex dedup /usr/share/doc --html duplicates.html
   hamdex dedup --fingerprints -k 6 phashes.tsv
   hamdex dedup news/*.jsonl.zst --unique --out unique.jsonl --keep longest
-  hamdex dedup today.csv --against old.hamdex --unique --out new.jsonl")]
+  hamdex dedup today.csv --against last-week/ --unique --out new.jsonl
+  hamdex dedup today.csv --against old.hamdex -k 3 --print kept")]
 pub(crate) struct Args {
     #[command(flatten)]
     method: method::Options,
     #[command(flatten)]
     fingerprints: fingerprints::Options,
-    /// Leave out documents whose fingerprints are within K bits (3 unless -k is given) of one in this index
-    /// or store, and use its recipe. They are printed after the clusters, with the stored names, ids or
-    /// fingerprint
-    #[arg(long, value_name = "FILE")]
-    against: Option<PathBuf>,
+    /// Leave out documents that are known already: near-duplicates, by the same rule, of these documents (files,
+    /// archives or folders, read as INPUT is; may be repeated), or of those of an index or a store that was made
+    /// with --shingles. They are printed after the clusters, each with the most similar known document. With -k K,
+    /// those within K bits of a fingerprint of an index, a store or a set of shards; its recipe is used
+    #[arg(long, value_name = "PATH")]
+    against: Vec<PathBuf>,
     /// Write the documents that remain instead of the clusters, with all columns: to --out, or to standard
-    /// output as JSON Lines or, like the inputs, CSV or TSV. Parquet gives Parquet. Rows without a usable
-    /// text never count as duplicates; they are kept. Inputs are read twice (standard input is spooled)
+    /// output as JSON Lines or, like the inputs, CSV or TSV. Parquet gives Parquet, with its compression, or
+    /// Arrow. Rows without a usable text never count as duplicates; they are kept. Inputs are read twice
+    /// (standard input is spooled). Of --fingerprints, lines of fingerprint and id, or columns
     #[arg(long)]
     unique: bool,
-    /// Write to this file, by its ending .jsonl, .csv, .tsv or .parquet, instead of standard output
+    /// With --unique: write ids and texts alone to a file that has no room for the other columns
+    #[arg(long, requires = "unique")]
+    drop_columns: bool,
+    /// Write to this file, by its ending .jsonl, .csv, .tsv (compressed with .zst or .gz behind it), .parquet or
+    /// .arrow, instead of standard output
     #[arg(short, long, value_name = "OUT", alias = "output")]
     out: Option<PathBuf>,
+    /// Write a page that shows the largest clusters: the kept text and duplicates next to each other, with their
+    /// differences marked. Nothing is printed then unless --json or --print is given. Inputs are read twice
+    #[arg(long, value_name = "OUT", conflicts_with_all = ["unique", "fingerprints"])]
+    html: Option<PathBuf>,
     #[command(flatten)]
     force: Force,
     /// Print only the ids of these documents
@@ -96,7 +113,8 @@ pub(crate) struct Args {
     /// Print a JSON object for each document in a cluster
     #[arg(long, conflicts_with_all = ["out", "unique"])]
     json: bool,
-    /// Memory limit; the excess goes to temporary files [default: a quarter of the usable memory]
+    /// Memory limit of the whole program, at least 64MiB; the excess goes to temporary files [default: a quarter of
+    /// the usable memory]
     #[arg(long, value_name = "SIZE", value_parser = option_values::size)]
     memory: Option<ByteSize>,
     /// The directory for temporary files [default: the directory of the output; without one, $TMPDIR or
@@ -111,17 +129,20 @@ pub(crate) struct Args {
     #[command(flatten)]
     threads: Threads,
     #[command(flatten)]
-    inputs: Inputs,
+    inputs: inputs::Inputs,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    args.method.check(args.fingerprints.are_given())?;
+    args.method.check(args.fingerprints.are_given(), !args.against.is_empty())?;
     args.threads.start()?;
     if let Some(out) = &args.out {
         output::format_of(Some(out))?;
     }
-    let against = args.against.as_deref().map(set::open).transpose()?;
-    let against_width = against.as_ref().map(|set| set.description().width);
+    if args.memory.is_some_and(|memory| memory.as_u64() < MIN_MEMORY) {
+        return Err(Failure::Usage(format!("--memory: the program needs at least {} MiB", MIN_MEMORY >> 20)));
+    }
+    let against = Source::open(&args.against)?;
+    let against_width = against.as_ref().and_then(Source::set).map(|set| set.description().width);
     let width = against_width.map(|bits| bits.to_string());
     let (recipe, lists) = args.recipe.load(args.width.as_deref().or(width.as_deref()))?;
     let width = against_width.unwrap_or(recipe.width.bits());
@@ -130,77 +151,112 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
 fn dedup<F: Fingerprint>(
     args: &Args,
-    against: Option<&AnySet>,
+    source: Option<&Source<'_>>,
     recipe: Recipe,
     lists: Lists,
 ) -> Result<(), Failure> {
     let started = Instant::now();
-    let against = args.against.as_ref().zip(against.map(|set| Against(Set::<F>::of(set))));
-    let (recipe, lists) = match &against {
-        // An index of bare fingerprints has no recipe: the user names it.
-        Some((_, against))
-            if args.recipe.recipe.is_some() && !against.0.description.metadata.contains_key(RECIPE_KEY) =>
-        {
-            (recipe, lists)
+    let (recipe, lists) = match source {
+        // Fingerprints from elsewhere are compared as they are.
+        Some(Source::Set(path, set)) if !args.fingerprints.are_given() => {
+            let metadata = &set.description().metadata;
+            // An index of bare fingerprints has no recipe: the user names it.
+            if args.recipe.recipe.is_some() && !metadata.contains_key(RECIPE_KEY) {
+                (recipe, lists)
+            } else {
+                args.recipe.of_index(path, metadata)?
+            }
         }
-        Some((path, against)) => args.recipe.of_index(path, &against.0.description.metadata)?,
-        None => (recipe, lists),
+        Some(_) | None => (recipe, lists),
     };
     let fingerprinter = Fingerprinter::<F>::with_lists(&recipe, lists).map_err(usage)?;
     let format = output::format_of(args.out.as_deref())?;
     let file = create_output(args)?;
+    let page = match &args.html {
+        Some(path) => Some(Output::new(path, args.force, &inputs(args)).create()?),
+        None => None,
+    };
     let directory = temp_dir(args.temp_dir.as_deref(), args.out.as_deref());
     check_temp_dir(&directory)?;
+    let against = source.map(|source| Against::<F>::new(args, source, &directory)).transpose()?;
     let reading = if args.fingerprints.are_given() {
         None
     } else {
-        let reading = args.inputs.reading()?.temp_dir(&directory);
-        Some(if args.unique { reading.copyable(format) } else { reading })
+        let reading = args.inputs.reading()?.temp_dir(&directory).extra_field(args.method.kept_field());
+        // Any input that can be read twice will do for a page.
+        let reading =
+            if args.html.is_some() { reading.copyable(Some(TableFormat::Jsonl), true) } else { reading };
+        Some(if args.unique { reading.copyable(format, args.drop_columns) } else { reading })
     };
     let bar = reading.as_ref().map_or_else(ProgressBar::hidden, |reading| reading.bar().clone());
     let bars = Bars::new(bar.clone());
     let mut dedup = options(args, &directory, fingerprinter)?
         .on_progress(bars.reporter())
         .on_too_short(move |documents| bar.suspend(|| report::too_short(documents)));
-    if let Some((_, against)) = &against {
-        dedup = dedup.against(against);
+    if let Some(against) = &against {
+        dedup = against.apply(dedup);
     }
     let clusters = match &reading {
         Some(reading) => reading.read(|documents| Ok(dedup.run(documents)?)),
         None => fingerprints::clusters(args, &dedup),
     };
     bars.finish();
-    let clusters = clusters?;
+    let clusters = clusters.map_err(with_program)?;
     report::require_some(clusters.counts())?;
     let mut copied = None;
+    let has_page = page.is_some();
+    if let (Some(page), Some(reading)) = (page, &reading) {
+        let rule = args.method.described();
+        reading.read(|documents| page::write(page, &clusters, &documents.quiet(), &rule))?;
+    }
     match (args.print, file, reading) {
+        (None, None, _) if has_page && !args.json => {}
         (Some(which), ..) => output::ids(&clusters, which, args.null)?,
         (None, Some(file), Some(reading)) if args.unique => {
             copied = Some(reading.copy(clusters.unique(), file)?);
         }
+        (None, Some(file), None) if args.unique => fingerprints::unique::<F>(args, &clusters, format, file)?,
         (None, file, _) => {
             let is_printed = file.is_none();
             output::clusters(file, format.unwrap_or(TableFormat::Jsonl), args.json, &clusters)?;
-            if let Some((_, against)) = against.as_ref().filter(|_| is_printed) {
+            if let Some(against) = against.as_ref().filter(|_| is_printed) {
                 output::known(&clusters, against, args.json)?;
             }
         }
     }
+    if clusters.counts().documents == 1 && args.inputs.is_one_file() && !args.fingerprints.are_given() {
+        summary::alone();
+    }
     summary::print(&clusters, copied.as_ref(), args.method.are_linked(), started)
+}
+
+/// Returns all files that are read.
+fn inputs(args: &Args) -> Inputs {
+    let mut inputs = inputs_or_standard_input(&args.inputs.paths);
+    args.recipe.files().for_each(|list| inputs.add(list));
+    args.against.iter().for_each(|known| inputs.add(known));
+    inputs
 }
 
 /// Creates the output file, unless results are printed. Unique documents go to standard output as to a file.
 fn create_output(args: &Args) -> Result<Option<AtomicFile>, Failure> {
-    let mut inputs = inputs_or_standard_input(&args.inputs.paths);
-    args.recipe.files().for_each(|list| inputs.add(list));
-    if let Some(index) = &args.against {
-        inputs.add(index);
-    }
+    let inputs = inputs(args);
     let path = match &args.out {
         None if args.unique => Some(Path::new("-")),
         out => out.as_deref(),
     };
     path.map(|path| Output::new(path, args.force, &inputs).create()).transpose()
+}
+
+/// Adds the memory of the program to that of the search, in an error about it.
+fn with_program(failure: Failure) -> Failure {
+    use hamdex_documents::Error::Memory;
+    match failure {
+        Failure::Documents(Memory { documents, bytes, allowed }) => {
+            Memory { documents, bytes: bytes + PROGRAM_BYTES, allowed: allowed + PROGRAM_BYTES }.into()
+        }
+        other => other,
+    }
 }
 
 fn options<'a, F: Fingerprint>(
@@ -210,7 +266,7 @@ fn options<'a, F: Fingerprint>(
 ) -> Result<Dedup<'a, F>, Failure> {
     let mut dedup = Dedup::new(fingerprinter).temp_dir(directory);
     if let Some(memory) = args.memory {
-        dedup = dedup.memory(memory.as_u64());
+        dedup = dedup.memory(memory.as_u64().saturating_sub(PROGRAM_BYTES));
     }
-    args.method.apply(dedup, args.fingerprints.are_given())
+    args.method.apply(dedup, args.fingerprints.are_given(), !args.against.is_empty())
 }

@@ -1,6 +1,6 @@
 //! The output: clusters, or ids alone.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use clap::ValueEnum;
@@ -12,6 +12,7 @@ use hamdex_documents::tables::{Rows, TableFormat, write_json};
 use crate::commands::dedup::known::{self, Against};
 use crate::documents::report::plain;
 use crate::failure::Failure;
+use crate::standard_output;
 
 /// The documents whose ids are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -42,7 +43,7 @@ pub(super) fn clusters(
         clusters.write(&mut rows)?;
         return Ok(rows.finish()?);
     }
-    let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut output = standard_output::buffered();
     if json {
         let names: Vec<&str> = clusters.columns().iter().map(|(name, _)| *name).collect();
         clusters.for_each_row(|_, cells| Ok::<(), Failure>(write_json(&mut output, &names, cells)?))?;
@@ -65,14 +66,24 @@ pub(super) fn known<F: Fingerprint>(
     against: &Against<F>,
     json: bool,
 ) -> Result<(), Failure> {
-    let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut output = standard_output::buffered();
     known::for_each(clusters, against, |row| {
         if json {
             serde_json::to_writer(&mut output, &row).map_err(io::Error::from)?;
             writeln!(output)?;
         } else {
             // The column of cluster numbers is empty.
-            write!(output, "-\tknown\t{}\t{}", row.distance, plain(row.id))?;
+            write!(output, "-\tknown\t")?;
+            match row.distance {
+                Some(distance) => write!(output, "{distance}\t")?,
+                None => write!(output, "-\t")?,
+            }
+            match row.similarity {
+                Some(similarity) => write!(output, "{similarity:.3}\t")?,
+                None if clusters.has_similarities() => write!(output, "-\t")?,
+                None => {}
+            }
+            write!(output, "{}", plain(row.id))?;
             row.known.print(&mut output)?;
             writeln!(output)?;
         }
@@ -83,11 +94,13 @@ pub(super) fn known<F: Fingerprint>(
 
 /// Prints ids alone: one per line, or ended by a zero byte, as `xargs -0` reads them.
 pub(super) fn ids(clusters: &Clusters, which: Which, with_zeros: bool) -> Result<(), Failure> {
-    let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut output = standard_output::buffered();
     let mut print = |document: u32| -> Result<(), Failure> {
-        let id = clusters.id(document)?;
-        let written = if with_zeros { write!(output, "{id}\0") } else { writeln!(output, "{}", plain(&id)) };
-        Ok(written?)
+        if with_zeros {
+            output.write_all(&clusters.id_bytes(document)?)?;
+            return Ok(output.write_all(b"\0")?);
+        }
+        Ok(writeln!(output, "{}", plain(&clusters.id(document)?))?)
     };
     match which {
         Which::Kept => clusters.unique().try_for_each(&mut print)?,

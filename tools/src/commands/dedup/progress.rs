@@ -62,6 +62,7 @@ impl Bars {
 
 fn describe(stage: Stage) -> &'static str {
     match stage {
+        Stage::Known => "Comparing with known documents",
         Stage::Count => "Counting shingles",
         Stage::Cluster => "Clustering",
         Stage::Measure => "Measuring clusters",

@@ -52,6 +52,11 @@ pub(super) fn print(
     Ok(())
 }
 
+/// Says how a file with a document on each line is read, after one was read as a single document.
+pub(super) fn alone() {
+    messages::notice("one document has no duplicates; --format lines reads one on each line");
+}
+
 /// Prints which columns and rows a copy of the unique documents lacks.
 fn caution(copied: &Copied) {
     if copied.is_partial {

@@ -7,6 +7,7 @@ use indicatif::{DecimalBytes, HumanCount};
 use serde::Serialize;
 
 use crate::commands::demo::measure::Measured;
+use crate::standard_output;
 
 const NEXT: &str = "
 Try next (`cargo install --path tools` puts hamdex on your path):
@@ -19,7 +20,7 @@ Try next (`cargo install --path tools` puts hamdex on your path):
 
 /// Prints a column per codec.
 pub(super) fn print(measured: &[Measured]) -> io::Result<()> {
-    let output = &mut io::stdout().lock();
+    let output = &mut standard_output::lines();
     let mut row = |name: &str, value: &dyn Fn(&Row) -> String| {
         let values = measured.iter().map(|measured| format!("{:>16}", value(&Row::of(measured))));
         writeln!(output, "{name:44}{}", values.collect::<String>())
@@ -47,7 +48,7 @@ pub(super) fn print(measured: &[Measured]) -> io::Result<()> {
 
 /// Prints an array with an object per codec.
 pub(super) fn print_json(measured: &[Measured]) -> io::Result<()> {
-    let mut output = io::stdout().lock();
+    let mut output = standard_output::lines();
     let rows: Vec<Row> = measured.iter().map(Row::of).collect();
     serde_json::to_writer_pretty(&mut output, &rows)?;
     writeln!(output)

@@ -61,6 +61,7 @@ pub(super) fn overview<F: Fingerprint>(
         "memory_bytes": stats.memory_bytes,
         "ids": ids,
         "names": names,
+        "shingle_bytes": stats.shingle_bytes,
         "metadata": metadata,
         "tables": tables,
     });

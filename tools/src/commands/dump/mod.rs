@@ -32,6 +32,7 @@ use hamdex_atomic_file::Inputs;
 use crate::failure::Failure;
 use crate::output::{Force, Output};
 use crate::set::Set;
+use crate::standard_output;
 
 /// Show the contents of an index file, a store or a set of shards.
 ///
@@ -125,7 +126,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 fn fingerprints(args: &Args) -> Result<(), Failure> {
     let set = hamdex_any::open(&args.index)?;
     let form = fingerprints::Form { ids: args.ids, names: args.names, json: args.json };
-    let mut output = std::io::BufWriter::new(anstream::stdout().lock());
+    let mut output = std::io::BufWriter::new(standard_output::in_colour()?);
     for_width!(set.description().width, F => fingerprints::print(&args.index, Set::<F>::of(&set), form, &mut output))?;
     output.flush()?;
     Ok(())
@@ -154,7 +155,7 @@ fn dump_directory<'a, D: Directory>(
         )));
     }
     let directory = open(&args.index)?;
-    let mut output = std::io::BufWriter::new(anstream::stdout().lock());
+    let mut output = std::io::BufWriter::new(standard_output::in_colour()?);
     if args.json {
         directory.json(&mut output)?;
     } else {
@@ -166,7 +167,7 @@ fn dump_directory<'a, D: Directory>(
 
 fn dump<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let index = OpenOptions::new().open::<F>(&args.index).map_err(Failure::Index)?;
-    let mut output = std::io::BufWriter::new(anstream::stdout().lock());
+    let mut output = std::io::BufWriter::new(standard_output::in_colour()?);
     if args.stats {
         let inputs = Inputs::of([&args.index]);
         let form = match &args.html {

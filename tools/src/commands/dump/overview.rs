@@ -5,10 +5,11 @@ use std::path::Path;
 
 use hamdex::inspect::reference::{self, FieldKind};
 use hamdex::inspect::{Stats, TableStats};
-use hamdex::{Fingerprint, Index};
+use hamdex::{Fingerprint, Index, RECIPE_KEY};
 use indicatif::{HumanBytes, HumanCount};
 
 use crate::commands::dump::filter::{Measured, MeasuredFilter};
+use crate::documents::recipe::described;
 
 /// The number of blocks sampled for their fill.
 const FILL_SAMPLE: u64 = 100;
@@ -68,6 +69,10 @@ fn header<F: Fingerprint>(
         };
         writeln!(output, "  names           {count}, {}", HumanBytes(bytes))?;
     }
+    if let Some(bytes) = stats.shingle_bytes {
+        let per_document = bytes as f64 / stats.ids.as_ref().map_or(1, |ids| ids.count.max(1)) as f64;
+        writeln!(output, "  shingles        {}, {per_document:.1} bytes per document", HumanBytes(bytes))?;
+    }
     writeln!(output, "  codec           {}", stats.codec)?;
     writeln!(output, "  blocks          {} bytes", stats.block_bytes)?;
     writeln!(output, "  memory          {} besides the file", HumanBytes(stats.memory_bytes))?;
@@ -78,7 +83,11 @@ fn header<F: Fingerprint>(
     )?;
     writeln!(output, "  metadata        {}", HumanBytes(stats.metadata_bytes))?;
     for (name, value) in index.metadata() {
-        writeln!(output, "    {name:?} = {}", shown(value))?;
+        let value = match std::str::from_utf8(value) {
+            Ok(text) if name == RECIPE_KEY => described(text),
+            _ => shown(value),
+        };
+        writeln!(output, "    {name:?} = {value}")?;
     }
     Ok(())
 }

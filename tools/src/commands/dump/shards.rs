@@ -9,6 +9,7 @@ use indicatif::{HumanBytes, HumanCount};
 use serde_json::{Value, json};
 
 use crate::commands::dump::Directory;
+use crate::documents::recipe::described;
 use crate::failure::Failure;
 use crate::messages::counted;
 
@@ -55,7 +56,7 @@ impl<F: Fingerprint> Directory for ShardsDump<'_, F> {
         )?;
         writeln!(output, "  distance        {distance}")?;
         if let Some(recipe) = &manifest.recipe {
-            writeln!(output, "  recipe          {recipe:?}")?;
+            writeln!(output, "  recipe          {}", described(recipe))?;
         }
         writeln!(output, "  bytes           {}", HumanBytes(manifest.bytes()))?;
         for (number, shard) in manifest.shards.iter().enumerate() {

@@ -12,6 +12,7 @@ use indicatif::{HumanBytes, HumanCount};
 use serde_json::{Value, json};
 
 use crate::commands::dump::Directory;
+use crate::documents::recipe::described;
 use crate::failure::Failure;
 
 /// A store to dump.
@@ -44,7 +45,7 @@ impl<'a, F: Fingerprint> StoreDump<'a, F> {
         )?;
         writeln!(output, "  filters         {}", bits_or_name(manifest.filter))?;
         if let Some(recipe) = &manifest.recipe {
-            writeln!(output, "  recipe          {recipe:?}")?;
+            writeln!(output, "  recipe          {}", described(recipe))?;
         }
         writeln!(output, "  batches         {}, {} before the log", stats.sequence, manifest.sequence)?;
         for log in logs {

@@ -18,8 +18,10 @@ use std::time::Instant;
 use hamdex::Fingerprint;
 use hamdex_any::for_width;
 use hamdex_documents::TooShort;
-use hamdex_simhash::evaluate::{Score, by_distance, by_longest_sentences, by_resemblance};
-use hamdex_simhash::{Fingerprinter, Lists, Recipe};
+use hamdex_simhash::evaluate::{
+    Score, by_cosine, by_distance, by_longest_sentences, by_resemblance, by_super_shingles, pages_that_differ,
+};
+use hamdex_simhash::{Fingerprinter, Lists, Recipe, Scratch};
 
 use crate::commands::evaluate::chart::{Curve, svg_chart};
 use crate::commands::evaluate::table::{Method, Report};
@@ -28,9 +30,10 @@ use crate::documents::recipe::{self, usage};
 use crate::documents::report;
 use crate::failure::Failure;
 use crate::output::{Force, Output, inputs_or_standard_input, is_standard_output};
+use crate::standard_output;
 use crate::threads::Threads;
 
-/// The greatest distance scored, as in  4 of the paper.
+/// The greatest distance scored, as in section 4 of the paper.
 const MAX_DISTANCE: u32 = 10;
 
 /// Words per shingle, for the method by resemblance.
@@ -45,18 +48,23 @@ const MAX_SENTENCES: usize = 5;
 /// the share of words in which they differ, the number of removed documents that are less than 0.7 similar to
 /// the kept one, and the time.
 ///
-/// For comparison, two other methods are scored: resemblance of sets of 4-word shingles (Broder 1997), by its
-/// threshold, and equality of the n longest sentences. Every pair is compared, without an index, and all
-/// texts are kept in memory: for samples of about 10,000 documents.
+/// For comparison, other methods are scored: resemblance of sets of 4-word shingles (Broder 1997), by its
+/// threshold; sketches of them, by how many of six super-shingles are equal (Broder's rule is two); the cosine of
+/// term counts; and equality of the n longest sentences. Every pair is compared, without an index, and all texts
+/// are kept in memory: for samples of about 10,000 documents.
+///
+/// Without known near-duplicates, --pages makes them: each document is put on two pages that differ in an
+/// advertisement, a counter and a date, the case with which the paper begins.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
     after_help = "\
 Example:
-  hamdex evaluate articles.train --truth articles.truth
-  hamdex evaluate pages.jsonl --group-field group --svg curve.svg"
+  hamdex evaluate --format lines articles.train --truth articles.truth
+  hamdex evaluate pages.jsonl --group-field group --svg curve.svg
+  hamdex evaluate --format lines articles.train --pages"
 )]
-#[command(group = clap::ArgGroup::new("known").required(true).args(["truth", "group_field"]))]
+#[command(group = clap::ArgGroup::new("known").required(true).args(["truth", "group_field", "pages"]))]
 pub(crate) struct Args {
     /// A file of pairs of ids that are near-duplicates: two ids on each line, separated by a blank or tab
     #[arg(long, value_name = "FILE")]
@@ -64,6 +72,9 @@ pub(crate) struct Args {
     /// A field instead: documents with the same value in it are near-duplicates
     #[arg(long, value_name = "NAME")]
     group_field: Option<String>,
+    /// Neither: put the text of each document on two pages that differ in an advertisement, a counter and a date
+    #[arg(long)]
+    pages: bool,
     /// Print a JSON object instead of tables
     #[arg(long)]
     json: bool,
@@ -117,14 +128,22 @@ fn evaluate<F: Fingerprint>(args: &Args, recipe: &Recipe, lists: Lists) -> Resul
     let truth = match (&args.truth, &args.group_field) {
         (Some(path), _) => truth::of_file(path, &ids)?,
         (None, Some(field)) => truth::of_groups(groups, field)?,
-        (None, None) => unreachable!("one of the two is required"),
+        (None, None) => {
+            let (pages, truth) = pages_that_differ(&texts);
+            let mut scratch = Scratch::default();
+            let of = |page: &String| fingerprinter.fingerprint(page, &mut scratch).reliable();
+            (fingerprints, texts) = (pages.iter().map(of).collect(), pages);
+            truth
+        }
     };
     let distances = by_distance(&fingerprints, &truth, MAX_DISTANCE);
     let resemblances = by_resemblance(&texts, &truth, SHINGLE_WORDS);
+    let sketches = by_super_shingles(&texts, &truth, SHINGLE_WORDS);
+    let cosines = by_cosine(&texts, &truth);
     let sentences = by_longest_sentences(&texts, &truth, MAX_SENTENCES);
     let report = Report {
         clusters: clusters::outcomes(&fingerprinter, &texts, &truth)?,
-        documents: counts.documents,
+        documents: texts.len() as u64,
         too_short: too_short.count(),
         truth: truth.pairs(),
         methods: vec![
@@ -139,13 +158,25 @@ fn evaluate<F: Fingerprint>(args: &Args, recipe: &Recipe, lists: Lists) -> Resul
                 scores: resemblances.iter().map(|each| (each.resemblance_percent, each.score)).collect(),
             },
             Method {
+                name: format!(
+                    "sketches of shingles of {SHINGLE_WORDS} words, at least this many of 6 super-shingles equal"
+                ),
+                level: "equal",
+                scores: sketches.iter().map(|each| (each.equal, each.score)).collect(),
+            },
+            Method {
+                name: "term counts, cosine of at least this many percent".to_owned(),
+                level: "percent",
+                scores: cosines.iter().map(|each| (each.cosine_percent, each.score)).collect(),
+            },
+            Method {
                 name: "the n longest sentences are equal".to_owned(),
                 level: "sentences",
                 scores: sentences.iter().map(|each| (each.sentences as u32, each.score)).collect(),
             },
         ],
     };
-    let mut output = std::io::stdout().lock();
+    let mut output = standard_output::lines();
     if args.json {
         report.print_json(&mut output)?;
     } else {

@@ -4,7 +4,7 @@
 
 mod output;
 
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,6 +22,7 @@ use crate::option_values;
 use crate::output::{Force, Output};
 use crate::progress::Phases;
 use crate::set::{self, Set};
+use crate::standard_output;
 use crate::threads::Threads;
 
 /// Find all pairs of stored fingerprints that are near each other.
@@ -76,6 +77,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
 fn pairs<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<(), Failure> {
     let started = Instant::now();
+    let distance = set.distance(args.distance)?;
     let inputs = Inputs::of([&args.index]);
     let file =
         args.output.as_deref().map(|path| Output::new(path, args.force, &inputs).create()).transpose()?;
@@ -87,12 +89,12 @@ fn pairs<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<(), Failure> {
     if let Some(memory) = args.memory {
         options = options.memory(memory.as_u64());
     }
-    let work = Work { args, set, options };
+    let work = Work { args, set, distance, options };
     let outcome = match file {
         Some(file) => into_file(file, |output| work.write(output)),
         None => {
             // Few bytes: if memory is short, more would end the process.
-            let mut output = BufWriter::new(io::stdout().lock());
+            let mut output = BufWriter::new(standard_output::unbuffered());
             work.write(&mut output).and_then(|found| {
                 output.flush()?;
                 Ok(found)
@@ -128,13 +130,14 @@ fn into_file(
 struct Work<'a, F: Fingerprint> {
     args: &'a Args,
     set: Set<'a, F>,
+    distance: u32,
     options: PairsOptions,
 }
 
 impl<F: Fingerprint> Work<'_, F> {
     /// Writes the pairs, or their number at each distance; returns how many there are.
     fn write(self, output: &mut impl Write) -> Result<u64, Failure> {
-        let distance = self.args.distance.unwrap_or(self.set.description.distance);
+        let distance = self.distance;
         if self.args.count {
             let counts = self.set.set.count_pairs(distance, &self.options)?;
             output::counts(output, self.args.json, &counts)?;

@@ -1,6 +1,6 @@
 //! Answers queries in their order.
 
-use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -9,9 +9,10 @@ use hamdex::{BatchOptions, Fingerprint, Match, SetSearcher};
 use crate::commands::query::{Args, Strategy, output};
 use crate::failure::Failure;
 use crate::ids::Ids;
-use crate::input::{Arrivals, Beside, Order};
+use crate::input::{Arrivals, Beside, Order, has_pipe};
 use crate::progress;
 use crate::set::Set;
+use crate::standard_output::{self, StandardOutput};
 
 /// The most queries answered together.
 const MAX_QUERIES: usize = 1 << 20;
@@ -41,27 +42,48 @@ impl<'q> Asked<'q> {
 pub(super) struct Answerer<'a, F: Fingerprint> {
     args: &'a Args,
     set: Set<'a, F>,
+    distance: u32,
     options: BatchOptions,
     searcher: Box<dyn SetSearcher<F> + Send + 'a>,
     /// A second searcher, which looks up ids while the first one's matches are in use.
     id_searcher: Box<dyn SetSearcher<F> + Send + 'a>,
-    output: BufWriter<StdoutLock<'static>>,
+    output: BufWriter<StandardOutput>,
 }
 
 impl<'a, F: Fingerprint> Answerer<'a, F> {
-    pub(super) fn new(args: &'a Args, set: Set<'a, F>) -> Self {
+    pub(super) fn new(args: &'a Args, set: Set<'a, F>) -> Result<Self, Failure> {
+        let distance = set.distance(args.distance)?;
         let options = BatchOptions::new().strategy(args.strategy.into());
-        Self {
+        Ok(Self {
             args,
             set,
+            distance,
             options: match args.limit {
                 Some(limit) => options.limit(limit),
                 None => options,
             },
             searcher: set.set.open_searcher(),
             id_searcher: set.set.open_searcher(),
-            output: BufWriter::with_capacity(1 << 16, io::stdout().lock()),
+            output: standard_output::buffered(),
+        })
+    }
+
+    /// Whether there is a line for every query.
+    pub(super) fn prints_each(&self) -> bool {
+        self.args.each
+    }
+
+    /// Flushes the answers printed so far.
+    pub(super) fn flush(&mut self) -> Result<(), Failure> {
+        Ok(self.output.flush()?)
+    }
+
+    /// Prints the line of a document that is too short for a query, if every query has one.
+    pub(super) fn pass_over(&mut self, document: &str, features: usize) -> Result<(), Failure> {
+        if !self.args.each {
+            return Ok(());
         }
+        output::print_too_short(&mut self.output, self.args.json, document, features)
     }
 
     /// Flushes the last answers.
@@ -71,7 +93,7 @@ impl<'a, F: Fingerprint> Answerer<'a, F> {
 
     /// Answers the queries of a file in chunks, and those of a pipe as they come.
     pub(super) fn answer_file(&mut self, file: PathBuf) -> Result<(), Failure> {
-        let is_pipe = file.as_os_str() == "-";
+        let is_pipe = has_pipe(std::slice::from_ref(&file));
         // A scan costs the same for one query as for a million.
         let is_prompt = is_pipe && self.args.strategy != Strategy::Scan;
         // A bar would garble answers on the same terminal.
@@ -111,25 +133,24 @@ impl<'a, F: Fingerprint> Answerer<'a, F> {
         let (set, options) = (self.set.set, self.options.clone());
         let mut failure = None;
         // The visitor records why it stopped.
-        let _ = set.visit_batch(
-            queries,
-            self.distance(),
-            &options,
-            &mut |place, matches| match self.print(queries[place], asked.document(place), matches) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => {
-                    failure = Some(error);
-                    ControlFlow::Break(())
-                }
-            },
-        )?;
+        let _ = set.visit_batch(queries, self.distance, &options, &mut |place, matches| match self.print(
+            queries[place],
+            asked.document(place),
+            matches,
+        ) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                failure = Some(error);
+                ControlFlow::Break(())
+            }
+        })?;
         failure.map_or(Ok(()), Err)
     }
 
     /// Prints the first match of a query, or the nearest ones.
     fn answer(&mut self, query: F, document: Option<&str>) -> Result<(), Failure> {
         let limit = self.args.limit.unwrap_or(usize::MAX);
-        let distance = self.distance();
+        let distance = self.distance;
         let matches = match self.args.nearest {
             Some(count) => {
                 let most = self.args.distance.unwrap_or(F::BITS);
@@ -140,14 +161,17 @@ impl<'a, F: Fingerprint> Answerer<'a, F> {
         self.print(query, document, &matches)
     }
 
-    fn distance(&self) -> u32 {
-        self.args.distance.unwrap_or(self.set.description.distance)
-    }
-
     fn print(&mut self, query: F, document: Option<&str>, matches: &[Match<F>]) -> Result<(), Failure> {
         let limit = self.args.limit.unwrap_or(usize::MAX);
         let with_ids = self.set.description.has_ids && !self.args.no_ids;
         let matches = &matches[..matches.len().min(limit)];
+        if self.args.each {
+            let names = self.set.names();
+            let lists = if with_ids { self.id_searcher.ids_of(matches)? } else { Vec::new() };
+            let ids = lists.into_iter().map(|ids| Ids::new(ids, names, limit));
+            let ids = ids.collect::<Result<Vec<_>, Failure>>()?;
+            return output::print_each(&mut self.output, self.args.json, (query, document), matches, ids);
+        }
         for matches in matches.chunks(MATCHES_AT_ONCE) {
             let lists = if with_ids { self.id_searcher.ids_of(matches)? } else { Vec::new() };
             let names = self.set.names();

@@ -61,6 +61,12 @@ impl From<Strategy> for hamdex::Strategy {
 /// and the names of the documents, which are shown as ids. Whole documents match: a text that is a small part
 /// of a stored one is not near to it.
 ///
+/// With --each there is one line per query, also for one that finds nothing: the query, the number of matches,
+/// and fingerprint, distance and ids of each, with tabs between them; with --json an object with the matches as
+/// an array. It is flushed when no more queries have come. So a program in any language keeps one hamdex running,
+/// writes a query and reads a line. With --documents, a document that is too short has - for the number; one that
+/// is skipped, being malformed, has no line: --strict ends there.
+///
 /// With --documents, --file (or standard input) has documents to look for, in any format that `hamdex dedup`
 /// reads. A line then begins with the id of the document instead of a fingerprint; with --json the id is the
 /// field document. Documents too short for a reliable fingerprint are reported and left out.
@@ -76,6 +82,7 @@ Example:
   hamdex query news.hamdex --file queries.txt --distance 5 --json
   hamdex query news.hamdex --file million.u64 --strategy scan > near.tsv
   hamdex query news.hamdex -- -4611686018427387904
+  hamdex query news.hamdex --each --file - < questions > answers
   hamdex query articles.hamdex --document draft.html
   hamdex query articles.hamdex --documents --file today.jsonl --first"
 )]
@@ -134,9 +141,12 @@ pub(crate) struct Args {
     /// How many queries are answered together
     #[arg(long, value_enum, default_value = "auto", conflicts_with_all = ["first", "nearest"])]
     strategy: Strategy,
+    /// Print one line per query, also if it finds nothing: the query, then each match with its distance and ids
+    #[arg(long)]
+    each: bool,
     #[command(flatten)]
     threads: Threads,
-    /// Print one JSON object per match
+    /// Print one JSON object per match; with --each, per query
     #[arg(long)]
     json: bool,
 }
@@ -150,7 +160,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn query<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<(), Failure> {
-    let mut answerer = Answerer::new(args, set);
+    let mut answerer = Answerer::new(args, set)?;
     if let Some(format) = args.documents {
         texts::answer_documents(args, set, format, &mut answerer)?;
         return answerer.finish();

@@ -21,6 +21,82 @@ struct Line<'a> {
     ids: Option<Ids<'a>>,
 }
 
+/// A match in a line of `--each --json`.
+#[derive(Serialize)]
+struct Near<'a> {
+    fingerprint: String,
+    distance: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ids: Option<Ids<'a>>,
+}
+
+/// A line of `--each --json`.
+#[derive(Serialize)]
+struct Answer<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    document: Option<&'a str>,
+    query: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    too_short_features: Option<usize>,
+    matches: Vec<Near<'a>>,
+}
+
+/// Writes one line with all matches of a query, also if there are none. `ids` has those of each match, or nothing.
+pub(super) fn print_each<F: Fingerprint>(
+    output: &mut impl Write,
+    json: bool,
+    (query, document): (F, Option<&str>),
+    matches: &[Match<F>],
+    ids: Vec<Ids<'_>>,
+) -> Result<(), Failure> {
+    let mut ids = ids.into_iter();
+    if json {
+        let near = |found: &Match<F>| Near {
+            fingerprint: found.fingerprint.hex().to_string(),
+            distance: found.distance,
+            ids: ids.next(),
+        };
+        let matches = matches.iter().map(near).collect();
+        let query = Some(query.hex().to_string());
+        return line_of_json(output, &Answer { document, query, too_short_features: None, matches });
+    }
+    print_query(output, query, document)?;
+    write!(output, "\t{}", matches.len())?;
+    for found in matches {
+        write!(output, "\t{}\t{}", found.fingerprint.hex(), found.distance)?;
+        if let Some(ids) = ids.next() {
+            ids.print(output)?;
+        }
+    }
+    Ok(writeln!(output)?)
+}
+
+/// Writes the line of a document that is too short for a query.
+pub(super) fn print_too_short(
+    output: &mut impl Write,
+    json: bool,
+    document: &str,
+    features: usize,
+) -> Result<(), Failure> {
+    if json {
+        let (document, too_short_features) = (Some(document), Some(features));
+        return line_of_json(output, &Answer { document, query: None, too_short_features, matches: vec![] });
+    }
+    Ok(writeln!(output, "{}\t-", plain(document))?)
+}
+
+fn line_of_json(output: &mut impl Write, line: &impl Serialize) -> Result<(), Failure> {
+    serde_json::to_writer(&mut *output, line).map_err(io::Error::from)?;
+    Ok(writeln!(output)?)
+}
+
+fn print_query<F: Fingerprint>(output: &mut impl Write, query: F, document: Option<&str>) -> io::Result<()> {
+    match document {
+        Some(document) => write!(output, "{}", plain(document)),
+        None => write!(output, "{}", query.hex()),
+    }
+}
+
 /// Writes a match of a query, or of the document behind it.
 pub(super) fn print<F: Fingerprint>(
     output: &mut impl Write,
@@ -37,17 +113,12 @@ pub(super) fn print<F: Fingerprint>(
             distance: found.distance,
             ids,
         };
-        serde_json::to_writer(&mut *output, &line).map_err(io::Error::from)?;
-    } else {
-        match document {
-            Some(document) => write!(output, "{}", plain(document))?,
-            None => write!(output, "{}", query.hex())?,
-        }
-        write!(output, "\t{}\t{}", found.fingerprint.hex(), found.distance)?;
-        if let Some(ids) = ids {
-            ids.print(output)?;
-        }
+        return line_of_json(output, &line);
     }
-    writeln!(output)?;
-    Ok(())
+    print_query(output, query, document)?;
+    write!(output, "\t{}\t{}", found.fingerprint.hex(), found.distance)?;
+    if let Some(ids) = ids {
+        ids.print(output)?;
+    }
+    Ok(writeln!(output)?)
 }

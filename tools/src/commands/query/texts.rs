@@ -9,9 +9,9 @@ use hamdex_simhash::{Fingerprinter, Outcome, Scratch};
 use crate::commands::query::Args;
 use crate::commands::query::answer::{Answerer, Asked};
 use crate::documents::inputs::{Format, Reading};
-use crate::documents::{recipe, report};
+use crate::documents::{prompt, recipe, report};
 use crate::failure::Failure;
-use crate::input::{Source, announce_terminal_input};
+use crate::input::{Source, announce_terminal_input, has_pipe};
 use crate::messages;
 use crate::set::Set;
 
@@ -60,22 +60,62 @@ pub(super) fn answer_documents<F: Fingerprint>(
     let fingerprinter = fingerprinter(args, set)?;
     let (mut ids, mut queries, mut too_short) = (Vec::new(), Vec::new(), TooShort::default());
     let reading = Reading::new(args.file.as_slice(), format, &args.fields)?;
+    if answerer.prints_each() && has_pipe(args.file.as_slice()) {
+        let mut scratch = Scratch::default();
+        let make = move |text: &str| fingerprinter.fingerprint(text, &mut scratch);
+        let counts = prompt::each(reading, make, MAX_DOCUMENTS, |documents| {
+            for (id, outcome) in documents {
+                too_short.note(&id, &outcome);
+                match outcome {
+                    Outcome::Fingerprint(fingerprint) => {
+                        ids.push(id);
+                        queries.push(fingerprint);
+                    }
+                    Outcome::TooShort { features, .. } => {
+                        answer_gathered(answerer, &mut ids, &mut queries)?;
+                        answerer.pass_over(&id, features)?;
+                    }
+                }
+            }
+            answer_gathered(answerer, &mut ids, &mut queries)?;
+            answerer.flush()
+        })?;
+        report::require_some(&counts)?;
+        report::summary(&counts, &too_short, started);
+        return Ok(());
+    }
     let mut sink = |document: Document, outcome: Outcome<F>| {
         too_short.note(&document.id, &outcome);
+        if let Outcome::TooShort { features, .. } = outcome {
+            if answerer.prints_each() {
+                answer_gathered(answerer, &mut ids, &mut queries)?;
+            }
+            return answerer.pass_over(&document.id, features);
+        }
         let Some(fingerprint) = outcome.reliable() else { return Ok(()) };
         ids.push(document.id);
         queries.push(fingerprint);
         if queries.len() == MAX_DOCUMENTS {
-            answerer.answer_all(&queries, Asked::Documents(&ids))?;
-            ids.clear();
-            queries.clear();
+            answer_gathered(answerer, &mut ids, &mut queries)?;
         }
         Ok(())
     };
     let counts = reading.read(|documents| documents.fingerprint(&fingerprinter, &mut sink))?;
-    answerer.answer_all(&queries, Asked::Documents(&ids))?;
+    answer_gathered(answerer, &mut ids, &mut queries)?;
     report::require_some(&counts)?;
     report::summary(&counts, &too_short, started);
+    Ok(())
+}
+
+/// Answers the queries gathered, and forgets them.
+fn answer_gathered<F: Fingerprint>(
+    answerer: &mut Answerer<'_, F>,
+    ids: &mut Vec<String>,
+    queries: &mut Vec<F>,
+) -> Result<(), Failure> {
+    answerer.answer_all(queries, Asked::Documents(ids))?;
+    ids.clear();
+    queries.clear();
     Ok(())
 }
 

@@ -19,6 +19,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::messages::{self, counted};
 use crate::progress::Phases;
+use crate::standard_output;
 use crate::threads::Threads;
 
 /// Query many index files as one set, in a directory.
@@ -118,7 +119,7 @@ fn report(set: &Path, added: usize, manifest: &Manifest, json: bool) -> Result<(
         ids: manifest.ids(),
         bytes: manifest.bytes(),
     };
-    let mut output = std::io::stdout().lock();
+    let mut output = standard_output::lines();
     let written = serde_json::to_writer(&mut output, &report).map_err(std::io::Error::from);
     written
         .and_then(|()| writeln!(output))

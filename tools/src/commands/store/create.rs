@@ -1,11 +1,12 @@
 //! `hamdex store create`: a new store.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
 use hamdex::{AUTO, Codec, FilterChoice, Fingerprint};
 use hamdex_any::for_width;
-use hamdex_simhash::{Fingerprinter, Recipe};
+use hamdex_simhash::{Fingerprinter, Recipe, Shingler};
 use hamdex_store::{CreateOptions, Identity, Store, StoreOptions};
 use serde::Serialize;
 
@@ -13,6 +14,7 @@ use crate::commands::store::{manifest_of, print_json};
 use crate::documents::recipe;
 use crate::failure::Failure;
 use crate::messages;
+use crate::option_values;
 
 /// Create an empty store.
 ///
@@ -30,7 +32,7 @@ Example:
   hamdex store create news.store
   hamdex store create seen.store --ids none --design cover-8 --codec elias-fano
   hamdex store create small.store --filter 8
-  hamdex store create articles.store --documents"
+  hamdex store create articles.store --documents --shingles"
 )]
 pub(super) struct Args {
     /// The directory to create; it may exist if it is empty
@@ -57,6 +59,19 @@ pub(super) struct Args {
     /// For documents: keep their names, and the recipe of their fingerprints
     #[arg(long)]
     documents: bool,
+    /// With --documents: keep the shingles of every document as well, runs of N words (5), by which documents are
+    /// compared as texts: by `store insert --unless-similar` and `dedup --against`. They take about 5 bytes per
+    /// word of text
+    #[arg(
+        long,
+        value_name = "N",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "5",
+        requires = "documents",
+        value_parser = option_values::shingle_words
+    )]
+    shingles: Option<NonZeroUsize>,
     #[command(flatten)]
     recipe: recipe::Options,
     /// Print a summary as a JSON object
@@ -88,6 +103,8 @@ struct Report<'a> {
     ids: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     recipe: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shingles: Option<&'a str>,
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
@@ -115,6 +132,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
             filter: manifest.filter.to_string(),
             ids: ids.name(),
             recipe: manifest.recipe.as_deref(),
+            shingles: manifest.shingles.as_deref(),
         });
     }
     messages::summary(format_args!(
@@ -172,6 +190,9 @@ fn create<F: Fingerprint>(args: &Args, recipe: Option<&Recipe>) -> Result<(), Fa
         .names(ids == Ids::Names);
     if let Some(recipe) = recipe {
         options = options.recipe(recipe.to_string());
+    }
+    if let Some(words) = args.shingles {
+        options = options.shingles(Shingler::new(words).definition());
     }
     if args.design != AUTO {
         options = options.design(&args.design);

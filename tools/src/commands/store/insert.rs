@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use clap::ValueEnum;
 use hamdex::Fingerprint;
+use hamdex_documents::Similarity;
 use hamdex_store::inspect::Manifest;
 use hamdex_store::{Durability, Identity, Store, StoreOptions};
 use serde::Serialize;
@@ -16,12 +17,17 @@ use crate::commands::store::{manifest_of, of_width, print_json};
 use crate::documents::inputs::{self, Reading};
 use crate::documents::recipe;
 use crate::failure::Failure;
-use crate::input::Beside;
+use crate::input::{Beside, has_pipe};
 use crate::messages::{self, counted};
+use crate::option_values;
 use crate::threads::Threads;
 
 /// The most records written together.
 const MAX_BATCH: u32 = 1 << 20;
+
+/// The default, and that of documents that are compared as texts.
+const BATCH: u32 = 1000;
+const COMPARED_BATCH: u32 = 1 << 16;
 
 /// Insert records into a store.
 ///
@@ -38,7 +44,11 @@ const MAX_BATCH: u32 = 1 << 20;
 ///
 /// With --unless-near, a record is not inserted if something in the store is near; a JSON line on standard
 /// output has the record and the nearest fingerprint with its ids or names. Earlier records of the same run
-/// count.
+/// count. With --each, there is such a line for every record, also for one that is inserted, flushed when no more
+/// records have come: a program in any language writes a record and reads a line.
+///
+/// With --unless-similar, documents are compared as texts, by the rule of `hamdex dedup`: one that is similar to another
+/// in the store, or to an earlier one of the run, is not inserted, and a JSON line has both names and the similarity.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -47,7 +57,8 @@ Example:
   hamdex store insert news.store pairs.txt
   hamdex store insert news.store --ids row hashes.u64
   crawl | hamdex store insert news.store --unless-near 3 > seen.jsonl
-  hamdex store insert articles.store --documents --unless-near 6 today.jsonl"
+  hamdex store insert news.store --unless-near 3 --each < records > answers
+  hamdex store insert news.store --documents --unless-similar 0.7 today.jsonl"
 )]
 pub(super) struct Args {
     /// The directory of the store
@@ -75,10 +86,9 @@ pub(super) struct Args {
     fields: inputs::Fields,
     #[command(flatten)]
     threads: Threads,
-    /// The most records per batch
-    #[arg(long, value_name = "N", default_value_t = 1000,
-        value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_BATCH)))]
-    batch: u32,
+    /// The most records per batch [default: 1000; with --unless-similar 65536]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_BATCH)))]
+    batch: Option<u32>,
     /// When batches are synced to disk: sync (each before the next), interval=T (at most T later, such as
     /// 100ms) or none (at the end)
     #[arg(long, value_name = "WHEN", default_value_t)]
@@ -86,6 +96,15 @@ pub(super) struct Args {
     /// Insert only records with nothing within K bits in the store, and print the nearest for the others
     #[arg(long, value_name = "K")]
     unless_near: Option<u32>,
+    /// Print a JSON line for every record: "inserted" says whether it is new
+    #[arg(long, requires = "unless_near")]
+    each: bool,
+    /// With --documents, in a store with shingles: insert only documents whose texts share less than X of their
+    /// shingles with any in the store, and print the most similar for the others. The store's shingles are read
+    /// once per batch
+    #[arg(long, value_name = "X", requires = "documents", conflicts_with = "unless_near",
+        value_parser = option_values::share)]
+    unless_similar: Option<f64>,
     /// Print a line "acknowledged N" after each batch, as soon as it is as durable as --durability says; N
     /// counts the records of this run
     #[arg(long)]
@@ -136,6 +155,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 fn insert<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failure> {
     let started = Instant::now();
     args.threads.start()?;
+    let unless_near = args.unless_near.map(option_values::distance::<F>).transpose()?;
     let texts = match args.documents {
         Some(format) => {
             let reading = Reading::new(&args.records.inputs, format, &args.fields)?;
@@ -143,17 +163,32 @@ fn insert<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failur
         }
         None => None,
     };
+    let similarity = match (args.unless_similar, texts.as_ref().and_then(Texts::words)) {
+        (Some(least), Some(words)) => Some(Similarity::new(least, words)?),
+        (Some(_), None) => {
+            return Err(Failure::Usage(format!(
+                "{}: the store keeps no shingles, by which texts are compared; create one with --documents --shingles",
+                args.store.display()
+            )));
+        }
+        (None, _) => None,
+    };
     let store = Store::<F>::open(&args.store, StoreOptions::new().durability(args.durability))?;
     let Identity { has_ids, has_names, .. } = manifest.identity;
     let mode = InsertMode {
-        unless_near: args.unless_near,
+        unless_near,
+        each: args.each,
         acknowledge: args.acknowledge,
-        batch: args.batch as usize,
+        batch: args.batch.unwrap_or(if similarity.is_some() { COMPARED_BATCH } else { BATCH }) as usize,
         is_shown: texts.is_some(),
     };
     let mut inserter = Inserter::new(&store, has_ids, mode);
     let outcome = match texts {
-        Some(texts) => texts.insert_into(&mut inserter),
+        Some(texts) => match similarity {
+            Some(similarity) => texts.insert_unless_similar(&mut inserter, similarity),
+            None if args.each && has_pipe(&args.records.inputs) => texts.insert_as_they_come(&mut inserter),
+            None => texts.insert_into(&mut inserter),
+        },
         None => {
             let beside = match args.ids {
                 _ if has_names => Beside::Name,
@@ -173,12 +208,14 @@ fn insert<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failur
     })?;
     let seconds = started.elapsed().as_secs_f64();
     if args.json {
-        let near = args.unless_near.map(|_| near);
+        let near = (args.unless_near.is_some() || similarity.is_some()).then_some(near);
         return print_json(&Report { read, inserted: read - near.unwrap_or(0), near, seconds });
     }
-    let skipped = match args.unless_near {
-        Some(_) => format!(", {} of them not inserted, being near to others", indicatif::HumanCount(near)),
-        None => String::new(),
+    let left_out = indicatif::HumanCount(near);
+    let skipped = match (args.unless_near, similarity) {
+        (Some(_), _) => format!(", {left_out} of them not inserted, being near to others"),
+        (None, Some(_)) => format!(", {left_out} of them not inserted, being similar to others"),
+        (None, None) => String::new(),
     };
     messages::summary(format_args!(
         "{}: {} read{skipped} in {seconds:.1} s",

@@ -1,9 +1,10 @@
 //! Inserts batches into a store, and reports on them.
 
-use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 
 use hamdex::Fingerprint;
-use hamdex_store::{Inserted, Operation, Store};
+use hamdex_documents::{Clusters, Document, KnownAs};
+use hamdex_store::{Inserted, Operation, Snapshot, Store};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
@@ -11,17 +12,26 @@ use crate::failure::Failure;
 use crate::ids::Ids;
 use crate::input::{Arrivals, Found};
 use crate::progress;
+use crate::standard_output::{self, StandardOutput};
 
 /// The object that `--unless-near` prints.
-#[derive(Serialize)]
-struct Near<'a> {
-    fingerprint: String,
+#[derive(Default, Serialize)]
+struct Line<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fingerprint: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
-    near: String,
-    distance: u32,
+    /// With `--each`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inserted: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    too_short_features: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    near: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    distance: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ids: Option<Ids<'a>>,
 }
@@ -31,7 +41,7 @@ pub(super) struct Inserter<'a, F: Fingerprint> {
     store: &'a Store<F>,
     has_ids: bool,
     mode: InsertMode,
-    output: BufWriter<StdoutLock<'static>>,
+    output: BufWriter<StandardOutput>,
     bar: ProgressBar,
     /// Records whose batches have been written.
     pub(super) read: u64,
@@ -39,11 +49,29 @@ pub(super) struct Inserter<'a, F: Fingerprint> {
     pub(super) near: u64,
 }
 
+/// The object that `--unless-similar` prints.
+#[derive(Serialize)]
+struct SimilarLine<'a> {
+    name: &'a str,
+    similar: &'a str,
+    similarity: f64,
+}
+
+/// A document to insert.
+pub(super) struct NamedDocument<F> {
+    pub(super) fingerprint: F,
+    pub(super) name: Vec<u8>,
+    /// Its shingles, if the store keeps them.
+    pub(super) shingles: Option<Vec<u64>>,
+}
+
 /// The mode of inserting.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InsertMode {
     /// The distance within which the store must have nothing for a record to be inserted.
     pub(super) unless_near: Option<u32>,
+    /// Whether every record has a line.
+    pub(super) each: bool,
     /// Whether each batch is acknowledged.
     pub(super) acknowledge: bool,
     /// The most records per batch.
@@ -58,8 +86,28 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
         let prints = mode.acknowledge || mode.unless_near.is_some();
         let is_hidden = mode.is_shown || (prints && io::stdout().is_terminal());
         let bar = if is_hidden { ProgressBar::hidden() } else { progress::of_endless_items("Inserting") };
-        let output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+        let output = standard_output::buffered();
         Self { store, has_ids, mode, output, bar, read: 0, near: 0 }
+    }
+
+    /// Whether every record has a line.
+    pub(super) fn prints_each(&self) -> bool {
+        self.mode.each
+    }
+
+    /// Prints the line of a document that is too short to be inserted, if every record has one.
+    pub(super) fn pass_over(&mut self, name: &str, features: usize) -> Result<(), Failure> {
+        if !self.mode.each {
+            return Ok(());
+        }
+        let line = Line {
+            name: Some(name),
+            inserted: Some(false),
+            too_short_features: Some(features),
+            ..Line::default()
+        };
+        self.print(&line)?;
+        Ok(self.output.flush()?)
     }
 
     /// Returns the most records per batch.
@@ -75,7 +123,7 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
             let (mut pairs, mut named) = (Vec::new(), Vec::new());
             for (number, (fingerprint, found)) in (self.read..).zip(records.drain(..)) {
                 match found {
-                    Found::Name(name) => named.push((fingerprint, name)),
+                    Found::Name(name) => named.push(NamedDocument { fingerprint, name, shingles: None }),
                     Found::Id(id) => pairs.push((fingerprint, id)),
                     Found::Nothing => pairs.push((fingerprint, if self.has_ids { number } else { 0 })),
                 }
@@ -101,16 +149,75 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
     }
 
     /// Inserts a batch of fingerprints with names.
-    pub(super) fn insert_named(&mut self, batch: &[(F, Vec<u8>)]) -> Result<(), Failure> {
-        let outcomes = match self.mode.unless_near {
-            Some(distance) => self.store.insert_named_unless_near(batch, distance)?,
-            None => {
-                self.store.insert_named(batch)?;
-                Vec::new()
+    pub(super) fn insert_named(&mut self, batch: &[NamedDocument<F>]) -> Result<(), Failure> {
+        let outcomes = self.write_named(batch)?;
+        let described = batch.iter().map(|document| (document.fingerprint, None, Some(&document.name[..])));
+        self.report(described, &outcomes)
+    }
+
+    fn write_named(&self, batch: &[NamedDocument<F>]) -> Result<Vec<Inserted<F>>, Failure> {
+        let store = self.store;
+        let mut documents = Vec::with_capacity(batch.len());
+        for NamedDocument { fingerprint, name, shingles } in batch {
+            documents.extend(shingles.as_ref().map(|set| (*fingerprint, &name[..], &set[..])));
+        }
+        // Either all documents have shingles or none has.
+        let outcomes = if documents.len() == batch.len() {
+            match self.mode.unless_near {
+                Some(distance) => store.insert_documents_unless_near(&documents, distance)?,
+                None => store.insert_documents(&documents).map(|_| Vec::new())?,
+            }
+        } else {
+            let named: Vec<(F, &[u8])> =
+                batch.iter().map(|document| (document.fingerprint, &document.name[..])).collect();
+            match self.mode.unless_near {
+                Some(distance) => store.insert_named_unless_near(&named, distance)?,
+                None => store.insert_named(&named).map(|_| Vec::new())?,
             }
         };
-        let described = batch.iter().map(|(fingerprint, name)| (*fingerprint, None, Some(&name[..])));
-        self.report(described, &outcomes)
+        Ok(outcomes)
+    }
+
+    /// Returns the store as it is now.
+    pub(super) fn snapshot(&self) -> Snapshot<F> {
+        self.store.snapshot()
+    }
+
+    /// Inserts the new documents of a batch, and prints a line for each of the others but blank ones.
+    pub(super) fn insert_new(
+        &mut self,
+        new: &[NamedDocument<F>],
+        batch: &[Document],
+        clusters: &Clusters,
+    ) -> Result<(), Failure> {
+        if !new.is_empty() {
+            self.write_named(new)?;
+        }
+        self.read += batch.len() as u64;
+        self.bar.inc(batch.len() as u64);
+        let mut lines = Vec::new();
+        for known in clusters.known().unwrap_or_default() {
+            let KnownAs::Name(similar) = &known.known else { continue };
+            lines.push((known.document, similar.as_str(), known.similarity.unwrap_or_default()));
+        }
+        for cluster in clusters.members().chunk_by(|one, other| one.cluster == other.cluster) {
+            let Some(kept) = cluster.iter().find(|member| member.is_kept) else { continue };
+            let kept = &batch[kept.document as usize].id;
+            let others = cluster.iter().filter(|member| !member.is_kept);
+            lines.extend(others.map(|one| (one.document, &**kept, one.similarity.unwrap_or_default())));
+        }
+        lines.sort_by_key(|line| line.0);
+        self.near += lines.len() as u64;
+        for (document, similar, similarity) in lines {
+            let line = SimilarLine { name: &batch[document as usize].id, similar, similarity };
+            serde_json::to_writer(&mut self.output, &line).map_err(io::Error::from)?;
+            writeln!(self.output)?;
+        }
+        if self.mode.acknowledge {
+            writeln!(self.output, "acknowledged {}", self.read)?;
+        }
+        self.output.flush()?;
+        Ok(())
     }
 
     /// Prints the outcome of a written batch.
@@ -121,7 +228,7 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
     ) -> Result<(), Failure> {
         self.read += batch.len() as u64;
         self.bar.inc(batch.len() as u64);
-        self.print_near(batch, outcomes)?;
+        self.print_outcomes(batch, outcomes)?;
         if self.mode.acknowledge {
             writeln!(self.output, "acknowledged {}", self.read)?;
         }
@@ -130,14 +237,27 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
         Ok(())
     }
 
-    /// Prints a line for each record that was not inserted.
-    fn print_near<'b>(
+    /// Prints a line for each record that was not inserted, or for all.
+    fn print_outcomes<'b>(
         &mut self,
         batch: impl Iterator<Item = (F, Option<u64>, Option<&'b [u8]>)>,
         outcomes: &[Inserted<F>],
     ) -> Result<(), Failure> {
         for ((fingerprint, id, name), outcome) in batch.zip(outcomes) {
-            let Inserted::Near(near) = outcome else { continue };
+            let name = name.map(String::from_utf8_lossy);
+            let mut line = Line {
+                fingerprint: Some(fingerprint.hex().to_string()),
+                id,
+                name: name.as_deref(),
+                ..Line::default()
+            };
+            let Inserted::Near(near) = outcome else {
+                if self.mode.each {
+                    line.inserted = Some(true);
+                    self.print(&line)?;
+                }
+                continue;
+            };
             self.near += 1;
             let ids = self.has_ids.then(|| match name {
                 Some(_) => Ids::Names(
@@ -145,18 +265,17 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
                 ),
                 None => Ids::numbers(near.ids.clone()),
             });
-            let name = name.map(String::from_utf8_lossy);
-            let line = Near {
-                fingerprint: fingerprint.hex().to_string(),
-                id,
-                name: name.as_deref(),
-                near: near.fingerprint.hex().to_string(),
-                distance: near.distance,
-                ids,
-            };
-            serde_json::to_writer(&mut self.output, &line).map_err(io::Error::from)?;
-            writeln!(self.output)?;
+            line.inserted = self.mode.each.then_some(false);
+            line.near = Some(near.fingerprint.hex().to_string());
+            line.distance = Some(near.distance);
+            line.ids = ids;
+            self.print(&line)?;
         }
         Ok(())
+    }
+
+    fn print(&mut self, line: &Line<'_>) -> Result<(), Failure> {
+        serde_json::to_writer(&mut self.output, line).map_err(io::Error::from)?;
+        Ok(writeln!(self.output)?)
     }
 }

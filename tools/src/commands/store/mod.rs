@@ -31,6 +31,7 @@ use hamdex_store::inspect::Manifest;
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::standard_output;
 
 /// Keep an updatable set of fingerprints in a directory.
 ///
@@ -95,7 +96,7 @@ fn manifest_of(path: &Path) -> Result<Manifest, Failure> {
 
 /// Prints a JSON object on standard output.
 fn print_json(value: &impl Serialize) -> Result<(), Failure> {
-    let mut output = std::io::stdout().lock();
+    let mut output = standard_output::lines();
     serde_json::to_writer(&mut output, value).map_err(std::io::Error::from)?;
     writeln!(output)?;
     Ok(())

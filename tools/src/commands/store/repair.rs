@@ -12,6 +12,7 @@ use crate::commands::store::print_json;
 use crate::failure::Failure;
 use crate::messages::{self, counted};
 use crate::progress::Phases;
+use crate::standard_output;
 
 /// Make a damaged store usable again, with everything that can still be read.
 ///
@@ -130,7 +131,7 @@ fn problems(file: &RepairedFile) -> impl Iterator<Item = String> + '_ {
 
 /// Prints the problems of each file, and its fate.
 fn print(repaired: &Repaired) -> Result<(), Failure> {
-    let mut output = std::io::stdout().lock();
+    let mut output = standard_output::lines();
     for file in &repaired.files {
         problems(file).try_for_each(|problem| writeln!(output, "{problem}"))?;
         let counts = [

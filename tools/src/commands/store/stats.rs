@@ -14,6 +14,7 @@ use crate::commands::store::{manifest_of, of_width, print_json};
 use crate::failure::Failure;
 use crate::messages::counted;
 use crate::progress;
+use crate::standard_output;
 
 /// Show the counts of a store, and their costs.
 ///
@@ -143,7 +144,7 @@ fn stats<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failure
 }
 
 fn print(path: &Path, manifest: &Manifest, stats: &StoreStats) -> Result<(), Failure> {
-    let mut output = std::io::stdout().lock();
+    let mut output = standard_output::lines();
     let at_most = if stats.is_exact { "" } else { "at most " };
     writeln!(output, "{}", path.display())?;
     let width = manifest.identity.width;

@@ -1,22 +1,26 @@
-//! Inserts documents into a store: fingerprints by its recipe, and names.
+//! Inserts documents into a store: fingerprints by its recipe, names, and shingles if it keeps them.
 
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Instant;
 
 use hamdex::{Fingerprint, RECIPE_KEY};
-use hamdex_documents::{Document, TooShort};
-use hamdex_simhash::{Fingerprinter, Outcome};
+use hamdex_documents::{Counts, Dedup, Document, KnownShingles, Similarity, TooShort};
+use hamdex_simhash::{Fingerprinter, Outcome, Scratch, Shingler, Shingles};
 use hamdex_store::inspect::Manifest;
+use rayon::prelude::*;
 
-use crate::commands::store::inserter::Inserter;
+use crate::commands::store::inserter::{Inserter, NamedDocument};
 use crate::documents::inputs::Reading;
-use crate::documents::{recipe, report};
+use crate::documents::{prompt, recipe, report};
 use crate::failure::Failure;
 
 /// Documents to insert.
 pub(super) struct Texts<F> {
     reading: Reading,
     fingerprinter: Fingerprinter<F>,
+    /// The words per shingle, if the store keeps shingles.
+    words: Option<NonZeroUsize>,
 }
 
 impl<F: Fingerprint> Texts<F> {
@@ -31,30 +35,176 @@ impl<F: Fingerprint> Texts<F> {
         let metadata = recipe.collect();
         let (recipe, lists) = options.of_index(store, &metadata)?;
         let fingerprinter = Fingerprinter::with_lists(&recipe, lists).map_err(recipe::usage)?;
-        Ok(Self { reading, fingerprinter })
+        let words = manifest.shingles.as_deref().map(|definition| {
+            Shingler::words_of(definition).ok_or_else(|| {
+                Failure::Usage(format!(
+                    "{}: its shingles are made as {definition:?}, which this version does not do",
+                    store.display()
+                ))
+            })
+        });
+        Ok(Self { reading, fingerprinter, words: words.transpose()? })
+    }
+
+    /// Returns the words per shingle, if the store keeps shingles.
+    pub(super) fn words(&self) -> Option<NonZeroUsize> {
+        self.words
+    }
+
+    /// Inserts documents as they come down a pipe, so that their sender can wait for the outcome of each.
+    pub(super) fn insert_as_they_come(self, inserter: &mut Inserter<'_, F>) -> Result<(), Failure> {
+        let started = Instant::now();
+        let Self { reading, fingerprinter, words } = self;
+        let (mut scratch, mut shingler) = (Scratch::default(), words.map(Shingler::new));
+        let make = move |text: &str| match &mut shingler {
+            Some(shingler) => {
+                let (outcome, shingles) =
+                    fingerprinter.fingerprint_and_shingles(text, &mut scratch, shingler);
+                (outcome, Some(shingles))
+            }
+            None => (fingerprinter.fingerprint(text, &mut scratch), None),
+        };
+        let mut batch = Batch::default();
+        let counts = prompt::each(reading, make, inserter.batch(), |documents| {
+            for (id, (outcome, shingles)) in documents {
+                batch.take(inserter, id, outcome, shingles.as_ref())?;
+            }
+            batch.insert(inserter)
+        })?;
+        report::require_some(&counts)?;
+        report::summary(&counts, &batch.too_short, started);
+        Ok(())
     }
 
     /// Reads all documents, and inserts them batch by batch.
     pub(super) fn insert_into(self, inserter: &mut Inserter<'_, F>) -> Result<(), Failure> {
         let started = Instant::now();
-        let (mut batch, mut too_short) = (Vec::new(), TooShort::default());
-        let mut sink = |document: Document, outcome: Outcome<F>| {
-            too_short.note(&document.id, &outcome);
-            let Some(fingerprint) = outcome.reliable() else { return Ok(()) };
-            batch.push((fingerprint, document.id.into_bytes()));
-            if batch.len() < inserter.batch() {
-                return Ok(());
-            }
-            inserter.insert_named(&std::mem::take(&mut batch))
+        let mut batch = Batch::default();
+        let mut sink = |document: Document, outcome: Outcome<F>, shingles: Option<&Shingles>| {
+            batch.take(inserter, document.id, outcome, shingles)
         };
-        let outcome = self.reading.read(|documents| documents.fingerprint(&self.fingerprinter, &mut sink));
+        let outcome = self.reading.read(|documents| match self.words {
+            Some(words) => documents.fingerprint_and_shingles(
+                &self.fingerprinter,
+                words,
+                |document, outcome, shingles| sink(document, outcome, Some(shingles)),
+            ),
+            None => {
+                documents.fingerprint(&self.fingerprinter, |document, outcome| sink(document, outcome, None))
+            }
+        });
+        // Documents read before a failure are inserted all the same.
+        batch.insert(inserter)?;
+        let counts = outcome?;
+        report::require_some(&counts)?;
+        report::summary(&counts, &batch.too_short, started);
+        Ok(())
+    }
+
+    /// Reads all documents, and inserts batch by batch those that are similar to none in the store, nor to an earlier one of
+    /// the batch.
+    pub(super) fn insert_unless_similar(
+        self,
+        inserter: &mut Inserter<'_, F>,
+        similarity: Similarity,
+    ) -> Result<(), Failure> {
+        let started = Instant::now();
+        let mut batch = Vec::new();
+        let outcome: Result<Counts, Failure> = self.reading.read(|documents| {
+            documents.read(|document| {
+                batch.push(document);
+                if batch.len() < inserter.batch() {
+                    return Ok(());
+                }
+                self.insert_new(&std::mem::take(&mut batch), inserter, similarity)
+            })
+        });
         // Documents read before a failure are inserted all the same.
         if !batch.is_empty() {
-            inserter.insert_named(&batch)?;
+            self.insert_new(&batch, inserter, similarity)?;
         }
         let counts = outcome?;
         report::require_some(&counts)?;
-        report::summary(&counts, &too_short, started);
+        report::summary(&counts, &TooShort::default(), started);
         Ok(())
+    }
+
+    /// Inserts the documents of a batch that are similar to none in the store, nor to an earlier one that is inserted.
+    fn insert_new(
+        &self,
+        batch: &[Document],
+        inserter: &mut Inserter<'_, F>,
+        similarity: Similarity,
+    ) -> Result<(), Failure> {
+        let snapshot = inserter.snapshot();
+        let known = KnownShingles::new(&snapshot, similarity.words())?;
+        let dedup = Dedup::new(self.fingerprinter.clone()).similarity(similarity).against_texts(&known);
+        let clusters = dedup.run_on(batch.to_vec())?;
+        let new: Vec<u32> = clusters.unique().collect();
+        let made = new.par_iter().map_init(
+            || (Scratch::default(), Shingler::new(similarity.words())),
+            |(scratch, shingler), &number| {
+                let document = &batch[number as usize];
+                let (outcome, shingles) =
+                    self.fingerprinter.fingerprint_and_shingles(&document.text, scratch, shingler);
+                let fingerprint = outcome.value_of_text(&shingles)?;
+                let shingles = Some(shingles.hashes().to_vec());
+                Some(NamedDocument { fingerprint, name: document.id.clone().into_bytes(), shingles })
+            },
+        );
+        let made: Vec<NamedDocument<F>> = made.flatten().collect();
+        inserter.insert_new(&made, batch, &clusters)
+    }
+}
+
+/// Documents that are inserted together.
+struct Batch<F> {
+    documents: Vec<NamedDocument<F>>,
+    too_short: TooShort,
+}
+
+impl<F> Default for Batch<F> {
+    fn default() -> Self {
+        Self { documents: Vec::new(), too_short: TooShort::default() }
+    }
+}
+
+impl<F: Fingerprint> Batch<F> {
+    /// Takes a document, and inserts the batch if it is full. A document without a reliable fingerprint is left out, unless
+    /// its shingles are kept.
+    fn take(
+        &mut self,
+        inserter: &mut Inserter<'_, F>,
+        id: String,
+        outcome: Outcome<F>,
+        shingles: Option<&Shingles>,
+    ) -> Result<(), Failure> {
+        let fingerprint = match shingles {
+            Some(shingles) => outcome.value_of_text(shingles),
+            None => {
+                self.too_short.note(&id, &outcome);
+                outcome.reliable()
+            }
+        };
+        let Some(fingerprint) = fingerprint else {
+            if inserter.prints_each() {
+                // Lines come in the order of the documents.
+                self.insert(inserter)?;
+            }
+            let features = match outcome {
+                Outcome::TooShort { features, .. } => features,
+                Outcome::Fingerprint(_) => 0,
+            };
+            return inserter.pass_over(&id, features);
+        };
+        let shingles = shingles.map(|shingles| shingles.hashes().to_vec());
+        self.documents.push(NamedDocument { fingerprint, name: id.into_bytes(), shingles });
+        if self.documents.len() < inserter.batch() { Ok(()) } else { self.insert(inserter) }
+    }
+
+    /// Inserts the batch, and empties it.
+    fn insert(&mut self, inserter: &mut Inserter<'_, F>) -> Result<(), Failure> {
+        let documents = std::mem::take(&mut self.documents);
+        if documents.is_empty() { Ok(()) } else { inserter.insert_named(&documents) }
     }
 }

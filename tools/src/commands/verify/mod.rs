@@ -14,6 +14,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::progress::Phases;
 use crate::set;
+use crate::standard_output;
 use crate::threads::Threads;
 use whole::{Contents, Whole};
 
@@ -56,7 +57,7 @@ struct Report<'a> {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.threads.start()?;
     let outcome = verify(args);
-    let mut output = std::io::stdout().lock();
+    let mut output = standard_output::lines();
     if args.json {
         let report = Report {
             ok: outcome.is_ok(),

@@ -5,6 +5,7 @@
 //! - [`truth`]: texts with known near-duplicates
 
 mod method;
+mod page;
 mod truth;
 mod written;
 
@@ -85,7 +86,7 @@ fn clusters_are_numbered_by_their_first_document_and_stable() {
     assert_eq!(found.len(), 3);
     assert_eq!([&found[0][0], &found[1][0], &found[2][0]], ["0", "1", "2"]);
     assert!(found.iter().all(|cluster| cluster.len() == 100));
-    for args in [&["--memory", "16MiB"][..], &["--temp-dir", "."]] {
+    for args in [&["--memory", "64MiB"][..], &["--temp-dir", "."]] {
         assert_eq!(scratch.output(&[&["dedup", "in.jsonl", "--json"], args].concat()), text, "{args:?}");
     }
     assert_eq!(scratch.names(), ["in.jsonl"], "nothing temporary is left");
@@ -129,7 +130,7 @@ fn only_what_is_new_is_left_against_an_index() {
         "new.jsonl",
         [1, 2, 1, 3, 2].map(|number| json_line(&number.to_string(), &story(number))).concat(),
     );
-    let args = ["dedup", "new.jsonl", "--against", "old.hamdex"];
+    let args = ["dedup", "new.jsonl", "--against", "old.hamdex", "-k", "3"];
     assert_eq!(
         scratch.output(&[&args[..], &["--unique"]].concat()),
         [2, 3].map(|number| json_line(&number.to_string(), &story(number))).concat()
@@ -141,26 +142,114 @@ fn only_what_is_new_is_left_against_an_index() {
     let row = serde_json::json!({ "id": "1", "known": ["old"], "distance": 0 });
     assert_eq!(known, [row.clone(), row]);
     let text = scratch.output(&args);
-    assert_eq!(text.matches("-\tknown\t0\t1\told\n").count(), 2, "{text}");
+    assert_eq!(text.matches("-\tknown\t0\t-\t1\told\n").count(), 2, "{text}");
     // The same against a store, and against fingerprints without names or ids.
     scratch.output(&["store", "create", "old.store", "--documents"]);
     scratch.output(&["store", "insert", "old.store", "--documents", "old.jsonl"]);
-    assert_eq!(scratch.output(&["dedup", "new.jsonl", "--against", "old.store"]), text);
+    assert_eq!(scratch.output(&["dedup", "new.jsonl", "--against", "old.store", "-k", "3"]), text);
     let prints = scratch.output(&["fingerprint", "old.jsonl"]);
     let prints: Vec<&str> = prints.lines().map(|line| line.split('\t').next().unwrap()).collect();
     scratch.write("prints.txt", prints.join("\n"));
     scratch.output(&["build", "-o", "prints.hamdex", "prints.txt"]);
-    let bare = ["dedup", "new.jsonl", "--against", "prints.hamdex", "--recipe", "default"];
-    assert!(scratch.output(&bare).contains(&format!("-\tknown\t0\t1\t{}\n", prints[0])));
+    let bare = ["dedup", "new.jsonl", "--against", "prints.hamdex", "--recipe", "default", "-k", "0"];
+    assert!(scratch.output(&bare).contains(&format!("-\tknown\t0\t-\t1\t{}\n", prints[0])));
     assert!(messages(&scratch, &args).contains("2 known already"));
     let (code, text) = scratch.failure(&[&args[..], &["--recipe", "default weight=once"]].concat());
     assert!(text.contains("old.hamdex: was built by the recipe"), "{text}");
     assert_eq!(code, 2);
     scratch.write("bare.txt", crate::common::LINES);
     scratch.output(&["build", "-o", "bare.hamdex", "bare.txt"]);
-    let (code, text) = scratch.failure(&["dedup", "new.jsonl", "--against", "bare.hamdex"]);
+    let (code, text) = scratch.failure(&["dedup", "new.jsonl", "--against", "bare.hamdex", "-k", "3"]);
     assert!(text.contains("bare.hamdex: holds no recipe"), "{text}");
     assert_eq!(code, 2);
+    // Texts are not compared with fingerprints unless -k says so.
+    let (code, text) = scratch.failure(&["dedup", "new.jsonl", "--against", "old.hamdex"]);
+    assert!(text.contains("old.hamdex keeps no shingles") && text.contains("-k 3"), "{text}");
+    assert_eq!(code, 2);
+}
+
+#[test]
+fn only_what_is_new_is_left_against_documents() {
+    let scratch = Scratch::new();
+    let half = |from: u64, number: u64| {
+        let words = |number: u64| story(number).split(' ').map(str::to_owned).collect::<Vec<_>>();
+        [&words(from)[..], &words(number)[..10]].concat().join(" ")
+    };
+    scratch.write("old.jsonl", [json_line("old", &story(1)), json_line("older", &story(9))].concat());
+    std::fs::create_dir(scratch.path("folder")).unwrap();
+    scratch.write("folder/page.txt", story(4));
+    let new = [
+        ("same", story(1)),
+        ("longer", half(9, 20)),
+        ("page", story(4)),
+        ("new", story(2)),
+        ("n2", story(2)),
+    ];
+    scratch.write("new.jsonl", new.map(|(id, text)| json_line(id, &text)).concat());
+    let args = ["dedup", "new.jsonl", "--against", "old.jsonl", "--against", "folder"];
+    assert_eq!(scratch.output(&[&args[..], &["--print", "kept"]].concat()), "new\n");
+    let text = scratch.output(&args);
+    assert!(text.contains("-\tknown\t-\t1.000\tsame\told\n"), "{text}");
+    assert!(text.contains("\tlonger\tolder\n") && text.contains("\tpage\tfolder/page.txt\n"), "{text}");
+    let lines = json_lines(&scratch.output(&[&args[..], &["--json"]].concat()));
+    let known: Vec<&Value> = lines.iter().filter(|line| !line["known"].is_null()).collect();
+    assert_eq!((known.len(), &known[0]["similarity"], &known[0]["distance"]), (3, &1.0.into(), &Value::Null));
+    assert_eq!(known[0]["known"], serde_json::json!(["old"]));
+    // A stricter rule holds for what is known, too.
+    let strict = [&args[..], &["--similarity", "0.99", "--print", "kept"]].concat();
+    assert_eq!(scratch.output(&strict), "longer\nnew\n");
+    let (code, text) = scratch.failure(&[&args[..], &["-k", "3"]].concat());
+    assert!(code == 2 && text.contains("compared by --similarity"), "{text}");
+    let (code, text) = scratch.failure(&["dedup", "new.jsonl", "--against", "missing.jsonl"]);
+    assert!(code == 1 && text.contains("missing.jsonl"), "{text}");
+}
+
+#[test]
+fn an_index_with_shingles_is_compared_as_its_documents_are() {
+    let scratch = Scratch::new();
+    let short = ["Page not found", "", "?!"].map(|text| json_line(&format!("short {text}"), text)).concat();
+    let old: String = (0..40).map(|number| json_line(&format!("old {number}"), &story(number))).collect();
+    scratch.write("old.jsonl", old + &short);
+    let new =
+        (20..60).map(|number| json_line(&number.to_string(), &altered(&story(number)))).collect::<String>();
+    scratch.write("new.jsonl", new + &json_line("short", "Page, not found!") + &json_line("blank", " "));
+    for ids in ["row", "names"] {
+        scratch.output(&[
+            "build",
+            "-o",
+            "old.hamdex",
+            "--documents",
+            "--shingles",
+            "--ids",
+            ids,
+            "--force",
+            "old.jsonl",
+        ]);
+        scratch.output(&["verify", "old.hamdex"]);
+        let known = |reference: &str| {
+            let lines =
+                json_lines(&scratch.output(&["dedup", "new.jsonl", "--against", reference, "--json"]));
+            let known = lines.into_iter().filter(|line| !line["known"].is_null());
+            known.map(|line| (line["id"].to_string(), line["similarity"].to_string())).collect::<Vec<_>>()
+        };
+        assert_eq!(known("old.hamdex"), known("old.jsonl"));
+        assert_eq!(known("old.hamdex").len(), 21);
+        let text = scratch.output(&["dedup", "new.jsonl", "--against", "old.hamdex"]);
+        let name = if ids == "names" { "short\tshort Page not found\n" } else { "short\t40\n" };
+        assert!(text.contains(name), "{text}");
+    }
+    // Merged files have the shingles of both.
+    scratch.write("more.jsonl", json_line("more", &story(59)));
+    scratch.output(&["build", "-o", "more.hamdex", "--documents", "--shingles", "more.jsonl"]);
+    scratch.output(&["merge", "-o", "all.hamdex", "old.hamdex", "more.hamdex"]);
+    let text = scratch.output(&["dedup", "new.jsonl", "--against", "all.hamdex"]);
+    assert_eq!(text.matches("\tknown\t").count(), 22, "{text}");
+    let (code, text) =
+        scratch.failure(&["dedup", "new.jsonl", "--against", "old.hamdex", "--check-words", "3"]);
+    assert!(code == 2 && text.contains("--check-words must be as it was made"), "{text}");
+    let (code, text) =
+        scratch.failure(&["build", "-o", "x", "--documents", "--shingles", "--ids", "none", "old.jsonl"]);
+    assert!(code == 2 && text.contains("shingles need ids"), "{text}");
 }
 
 #[test]

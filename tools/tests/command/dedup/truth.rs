@@ -33,11 +33,9 @@ fn altered_articles_are_found() {
         .map(|(one, other)| (one.min(other).to_owned(), one.max(other).to_owned()))
         .collect();
     let scratch = Scratch::new();
-    for format in ["auto", "lines"] {
-        let text = scratch.output(&["dedup", articles.to_str().unwrap(), "--json", "--format", format]);
-        let (precision, recall) = score(&clusters(&text), &truth);
-        assert!(recall >= 0.9 && precision >= 0.95, "precision {precision}, recall {recall}");
-    }
+    let text = scratch.output(&["dedup", articles.to_str().unwrap(), "--json", "--format", "lines"]);
+    let (precision, recall) = score(&clusters(&text), &truth);
+    assert!(recall >= 0.9 && precision >= 0.95, "precision {precision}, recall {recall}");
 }
 
 #[test]

@@ -21,7 +21,10 @@ fn clusters_are_written_to_files() {
         "{csv}"
     );
     let (code, text) = scratch.failure(&[&args[..], &["--out", "out.txt"]].concat());
-    assert!(text.contains("must end in .jsonl, .csv, .tsv or .parquet"), "{text}");
+    assert!(
+        text.contains("must end in .jsonl, .csv, .tsv (also with .zst or .gz), .parquet or .arrow"),
+        "{text}"
+    );
     assert_eq!(code, 2);
 }
 
@@ -40,6 +43,7 @@ fn clusters_are_written_as_parquet() {
         "--text-field",
         "id",
         "--unique",
+        "--drop-columns",
         "--out",
         "back.csv",
     ]);
@@ -95,10 +99,22 @@ fn what_is_unique_keeps_its_lines_as_they_are() {
     assert_eq!(scratch.output(&["dedup", "in.jsonl", "--unique"]), expected);
     scratch.output(&["dedup", "in.jsonl", "--unique", "--out", "out.jsonl"]);
     assert_eq!(std::fs::read_to_string(scratch.path("out.jsonl")).unwrap(), expected);
-    scratch.output(&["dedup", "in.jsonl", "--unique", "--out", "out.csv", "--check", "jaccard=0.9"]);
+    scratch.output(&[
+        "dedup",
+        "in.jsonl",
+        "--unique",
+        "--out",
+        "out.csv",
+        "--drop-columns",
+        "--check",
+        "jaccard=0.9",
+    ]);
     let csv = std::fs::read_to_string(scratch.path("out.csv")).unwrap();
     assert_eq!(csv, format!("id,text\n7,{}\nx,{}\n9,short\n", story(1), story(2)));
 
     scratch.write("in.train", format!("a {}\nb {}\n", story(1), story(1)));
-    assert_eq!(scratch.output(&["dedup", "in.train", "--unique"]), json_line("a", &story(1)));
+    assert_eq!(
+        scratch.output(&["dedup", "in.train", "--format", "lines", "--unique"]),
+        json_line("a", &story(1))
+    );
 }

@@ -117,3 +117,55 @@ fn fingerprints_made_elsewhere_keep_their_names() {
     scratch.output(&["store", "remove", "s", "--ids", "pairs", "pair.txt"]);
     assert_eq!(scratch.output(&["dump", "s", "--fingerprints", "--names"]), "ffffffffffffffff\ta,b.png\n");
 }
+
+#[test]
+fn documents_are_new_unless_their_texts_are_similar() {
+    let scratch = Scratch::new();
+    scratch.output(&["store", "create", "s", "--documents", "--shingles"]);
+    let insert = |name: &str, documents: String| {
+        scratch.write(name, documents);
+        scratch.output(&["store", "insert", "s", "--documents", "--unless-similar", "0.7", name])
+    };
+    let again = json_line("1 again", &altered(&story(1)));
+    let first =
+        insert("a.jsonl", documents(0..6) + &again + &json_line("blank", " ") + &json_line("short", "Ok."));
+    let lines = json_lines(&first);
+    assert_eq!(
+        (lines.len(), &lines[0]["name"], &lines[0]["similar"]),
+        (1, &"1 again".into(), &"page 1".into())
+    );
+    assert!(lines[0]["similarity"].as_f64().unwrap() > 0.7, "{first}");
+    for step in ["flush", "compact", "purge", "verify"] {
+        let args: &[&str] = if step == "verify" { &["verify", "s"] } else { &["store", step, "s"] };
+        scratch.output(args);
+        let second = insert("b.jsonl", json_line("copy", &altered(&story(5))) + &json_line("ok", "OK!"));
+        let lines = json_lines(&second);
+        let similar: Vec<_> = lines.iter().map(|line| line["similar"].as_str().unwrap()).collect();
+        assert_eq!(similar, ["page 5", "short"], "{step}");
+    }
+    // The daily run, without inserting.
+    let known = scratch.output(&["dedup", "b.jsonl", "--against", "s"]);
+    assert!(known.contains("\tcopy\tpage 5\n") && known.contains("\tok\tshort\n"), "{known}");
+    // What is removed is new again.
+    scratch.write("gone.txt", "page 5\n");
+    scratch.output(&["store", "remove", "s", "gone.txt"]);
+    assert_eq!(scratch.output(&["dedup", "b.jsonl", "--against", "s", "--print", "kept"]), "copy\n");
+    assert_eq!(json_lines(&insert("b.jsonl", json_line("copy", &altered(&story(5))))).len(), 0);
+    // A file with the same shingles is taken in, another one is not.
+    scratch.write("more.jsonl", documents(20..22));
+    scratch.output(&["build", "-o", "more.hamdex", "--documents", "--shingles", "more.jsonl"]);
+    scratch.output(&["store", "ingest", "s", "more.hamdex"]);
+    let known = scratch.output(&["dedup", "more.jsonl", "--against", "s"]);
+    assert_eq!(known.matches("\tknown\t-\t1.000\t").count(), 2, "{known}");
+    for (options, reason) in [(&["--shingles=3"][..], "made in another way"), (&[], "keeps no shingles")] {
+        let build =
+            [&["build", "-o", "x.hamdex", "--force", "--documents"], options, &["more.jsonl"]].concat();
+        scratch.output(&build);
+        let (code, text) = scratch.failure(&["store", "ingest", "s", "x.hamdex"]);
+        assert!(text.contains(reason) && code == 1, "{code} {text}");
+    }
+    let other = with_documents(&[]);
+    let args = ["store", "insert", "s", "--documents", "--unless-similar", "0.7", "in.jsonl"];
+    let (code, text) = other.failure(&args);
+    assert!(text.contains("keeps no shingles") && text.contains("--shingles") && code == 2, "{text}");
+}

@@ -14,8 +14,9 @@ mod text;
 use std::io::Write;
 use std::path::Path;
 
-use hamdex::{Fingerprint, Index};
+use hamdex::{Fingerprint, Index, RECIPE_KEY};
 use hamdex_atomic_file::AtomicFile;
+use indicatif::HumanBytes;
 
 use crate::failure::Failure;
 
@@ -39,9 +40,30 @@ pub(super) fn print<F: Fingerprint>(
         Form::Text => text::print(path, &spread, output)?,
         Form::Json => json::print(&spread, output)?,
         Form::Page(mut file) => {
-            file.write_all(page::page(path, &spread).as_bytes()).map_err(file.failed())?;
+            file.write_all(page::page(path, &facts(index), &spread).as_bytes()).map_err(file.failed())?;
             file.finish()?;
         }
     }
     Ok(())
+}
+
+/// Returns what the file is: design, codec, recipe and size.
+fn facts<F: Fingerprint>(index: &Index<F>) -> Vec<(&'static str, String)> {
+    let stats = index.stats();
+    let per_fingerprint = stats.file_bytes as f64 / stats.fingerprints.max(1) as f64;
+    let recipe = index.metadata().get(RECIPE_KEY).map(|recipe| String::from_utf8_lossy(recipe).into_owned());
+    vec![
+        (
+            "design",
+            format!(
+                "{}, {} tables: everything within {} bits",
+                stats.design,
+                stats.tables.len(),
+                stats.distance
+            ),
+        ),
+        ("codec", stats.codec.to_string()),
+        ("recipe", recipe.unwrap_or_else(|| "none: bare fingerprints".to_owned())),
+        ("size", format!("{}, {per_fingerprint:.2} bytes per fingerprint", HumanBytes(stats.file_bytes))),
+    ]
 }

@@ -7,18 +7,16 @@ use indicatif::HumanCount;
 use crate::commands::dump::stats::chart::Chart;
 use crate::commands::dump::stats::gather::{LEADING_BITS, Spike, Spread};
 use crate::escape::escape;
+use crate::html;
 use crate::messages::counted;
 
-/// The styles; colours follow the reader's choice of a light or a dark page.
+/// The number of distances at the near end that have a chart of their own.
+const NEAR_DISTANCES: usize = 17;
+
+/// The styles of charts and tables.
 const STYLE: &str = "\
-:root { color-scheme: light dark; --text: #222; --ground: #fff; --grid: #ccc; --bar: #0072b2; --expected: #d55e00; }
-@media (prefers-color-scheme: dark) {
-  :root { --text: #ddd; --ground: #181818; --grid: #444; --bar: #56b4e9; --expected: #e69f00; }
-}
-body {
-  font: 16px/1.5 system-ui, sans-serif; color: var(--text); background: var(--ground);
-  max-width: 60em; margin: 2em auto; padding: 0 1em; overflow-wrap: anywhere;
-}
+:root { --bar: #0072b2; --expected: #d55e00; }
+@media (prefers-color-scheme: dark) { :root { --bar: #56b4e9; --expected: #e69f00; } }
 figure {
   display: grid; grid-template-columns: max-content minmax(0, 1fr); margin: 1.5em 1em 1.5em 0; font-size: 12px;
 }
@@ -31,6 +29,10 @@ figcaption { grid-column: 2; text-align: center; }
 .grid { stroke: var(--grid); stroke-width: 1; vector-effect: non-scaling-stroke; }
 .bar { fill: var(--bar); }
 .expected { fill: none; stroke: var(--expected); stroke-width: 2; vector-effect: non-scaling-stroke; }
+dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 0.1em 1.5em; }
+dt { font-weight: 600; }
+dd { margin: 0; }
+.tables { overflow-x: auto; }
 table { border-collapse: collapse; }
 td, th { padding: 0.1em 1.5em 0.1em 0; text-align: left; vertical-align: top; }
 td:first-child { font-family: ui-monospace, monospace; overflow-wrap: normal; }
@@ -39,7 +41,7 @@ td.count, th.count { text-align: right; white-space: nowrap; }
 ";
 
 /// Returns the whole page.
-pub(super) fn page(path: &Path, spread: &Spread) -> String {
+pub(super) fn page(path: &Path, facts_of_file: &[(&str, String)], spread: &Spread) -> String {
     let name = escape(&path.display().to_string());
     let fingerprints = counted(spread.fingerprints, "distinct fingerprint", "distinct fingerprints");
     let body = if spread.fingerprints == 0 {
@@ -47,13 +49,19 @@ pub(super) fn page(path: &Path, spread: &Spread) -> String {
     } else {
         [leading(spread), spikes(spread), distances(spread), first_differences(spread)].concat()
     };
+    let start = html::start(&format!("{}: how the fingerprints are spread", path.display()), STYLE);
     format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>{name}: how the fingerprints are spread</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
-         <h1>{name}</h1>\n<p>{fingerprints} of {} bits.</p>\n{body}</body>\n</html>\n",
-        spread.bits
+        "{start}<h1>{name}</h1>\n<p>{fingerprints} of {} bits.</p>\n{}{body}{}",
+        spread.bits,
+        facts(facts_of_file),
+        html::END
     )
+}
+
+/// Returns a list of what the file is.
+fn facts(facts: &[(&str, String)]) -> String {
+    let rows = facts.iter().map(|(name, value)| format!("<dt>{name}</dt><dd>{}</dd>\n", escape(value)));
+    format!("<dl>\n{}</dl>\n", rows.collect::<String>())
 }
 
 fn leading(spread: &Spread) -> String {
@@ -108,7 +116,20 @@ fn distances(spread: &Spread) -> String {
         name: &|distance| distance.to_string(),
         axis: "distance in bits",
     };
-    section("Distances", &(explained + &chart.html()))
+    section("Distances", &(explained + &chart.html() + &near_distances(spread, &expected)))
+}
+
+/// Returns a chart of the small distances, whose bars are too low to be seen among all.
+fn near_distances(spread: &Spread, expected: &[f64]) -> String {
+    let nearest = NEAR_DISTANCES.min(spread.distances.len());
+    let chart = Chart {
+        description: "Pairs by their distance, the near ones alone",
+        counts: &spread.distances[..nearest],
+        expected: Some(&expected[..nearest]),
+        name: &|distance| distance.to_string(),
+        axis: "distance in bits, the near end at a scale of its own",
+    };
+    chart.html()
 }
 
 fn first_differences(spread: &Spread) -> String {

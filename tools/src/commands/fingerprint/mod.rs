@@ -1,6 +1,10 @@
 //! `hamdex fingerprint`: a fingerprint for each document.
+//!
+//! - [`features`]: fingerprints of features that another program has made
 
-use std::io::{self, BufWriter, Write};
+mod features;
+
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -16,6 +20,7 @@ use crate::documents::recipe::{self, usage};
 use crate::documents::report;
 use crate::failure::Failure;
 use crate::output::{Force, Output, inputs_or_standard_input, temp_dir};
+use crate::standard_output;
 use crate::threads::Threads;
 
 /// Print the fingerprints of documents.
@@ -24,13 +29,31 @@ use crate::threads::Threads;
 /// `hamdex build --ids names` reads it. A text with fewer features than the recipe requires has no reliable
 /// fingerprint: it is reported on standard error, counted, and left out (with --json it has a line, with null
 /// for the fingerprint).
+///
+/// With --features, the inputs are not documents but features with weights, cut and weighed by another program:
+/// a feature, a tab and its weight on each line (without a tab, the weight is 1), and a blank line after each
+/// document. The recipe's hash makes the fingerprint, as those of seomoz and yanyiwu need it; --features=hashes
+/// takes the features as the hashes themselves. Ids are the numbers of the documents, from 1. Down a pipe, each
+/// document is answered as soon as its blank line has come; with --json that is so for every document.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
   hamdex fingerprint articles.jsonl
   zcat pages.csv.gz | hamdex fingerprint --format csv --text-field body --json
-  hamdex fingerprint --recipe \"default weight=once\" --width 128 notes/")]
+  hamdex fingerprint --recipe \"default weight=once\" --width 128 notes/
+  terms page.txt | hamdex fingerprint --recipe yanyiwu --features")]
 pub(crate) struct Args {
+    /// The inputs are features with weights, given by another program
+    #[arg(
+        long,
+        value_enum,
+        value_name = "KIND",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "texts",
+        conflicts_with_all = ["parquet", "idf", "stop_words"]
+    )]
+    features: Option<features::Kind>,
     /// Print a JSON object for each document
     #[arg(long)]
     json: bool,
@@ -62,6 +85,9 @@ struct Line<'a> {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.threads.start()?;
     let (recipe, lists) = args.recipe.load(args.width.as_deref())?;
+    if let Some(kind) = args.features {
+        return for_width!(recipe.width.bits(), F => features::print::<F>(&args.inputs.paths, kind, &recipe, args.json));
+    }
     for_width!(recipe.width.bits(), F => fingerprint::<F>(args, &recipe, lists))
 }
 
@@ -78,14 +104,14 @@ fn fingerprint<F: Fingerprint>(args: &Args, recipe: &Recipe, lists: Lists) -> Re
         Ok(Rows::new(file, TableFormat::Parquet, &columns)?)
     };
     let mut rows = args.parquet.as_deref().map(create).transpose()?;
-    let mut output = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut output = standard_output::buffered();
     let mut sink = |document: Document, outcome: Outcome<F>| {
         too_short.note(&document.id, &outcome);
         match &mut rows {
             Some(rows) => {
                 outcome.reliable().map_or(Ok(()), |fingerprint| push(rows, &document.id, fingerprint))
             }
-            None => print(&mut output, args.json, &document, &outcome),
+            None => print(&mut output, args.json, &document.id, &outcome),
         }
     };
     let reading = args.inputs.reading()?.temp_dir(&temp_dir(None, args.parquet.as_deref()));
@@ -109,7 +135,7 @@ fn push<F: Fingerprint>(rows: &mut Rows, id: &str, fingerprint: F) -> Result<(),
 fn print<F: Fingerprint>(
     output: &mut impl Write,
     json: bool,
-    document: &Document,
+    id: &str,
     outcome: &Outcome<F>,
 ) -> Result<(), Failure> {
     let fingerprint = outcome.reliable();
@@ -118,15 +144,12 @@ fn print<F: Fingerprint>(
             Outcome::TooShort { features, .. } => Some(*features),
             Outcome::Fingerprint(_) => None,
         };
-        let line = Line {
-            id: &document.id,
-            fingerprint: fingerprint.map(|f| f.hex().to_string()),
-            too_short_features: features,
-        };
+        let line =
+            Line { id, fingerprint: fingerprint.map(|f| f.hex().to_string()), too_short_features: features };
         serde_json::to_writer(&mut *output, &line).map_err(io::Error::from)?;
         writeln!(output)?;
     } else if let Some(fingerprint) = fingerprint {
-        writeln!(output, "{}\t{}", fingerprint.hex(), report::rest_of_line(&document.id))?;
+        writeln!(output, "{}\t{}", fingerprint.hex(), report::rest_of_line(id))?;
     }
     Ok(())
 }

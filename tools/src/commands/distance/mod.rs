@@ -1,0 +1,251 @@
+//! `hamdex distance`: how far apart two fingerprints or documents are.
+//!
+//! - [`subject`]: one of the two
+//! - [`changes`]: the words that differ
+
+mod changes;
+mod subject;
+
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use hamdex::Fingerprint;
+use hamdex_any::for_width;
+use hamdex_documents::Similarity;
+use hamdex_simhash::{Fingerprinter, Outcome, Shingle, Shingler};
+use serde::Serialize;
+
+use crate::commands::distance::changes::{Change, changes};
+use crate::commands::distance::subject::Subject;
+use crate::documents::recipe::{self, usage};
+use crate::failure::Failure;
+use crate::input::Notation;
+use crate::messages::{self, counted};
+use crate::standard_output;
+
+/// The most changes printed as text.
+const MAX_CHANGES: usize = 20;
+
+/// The most words of a change printed as text.
+const MAX_WORDS: usize = 12;
+
+/// Show how far apart two fingerprints or two documents are.
+///
+/// Each of the two is a file of text or HTML (- for standard input), or else a fingerprint: 16 (32) hexadecimal
+/// digits, 0x and digits, or decimal. With --text they are texts themselves.
+///
+/// Prints the bits in which the fingerprints differ, the first bit being 0; of two documents also their
+/// similarity, which is the share of shingles that they have in common as `hamdex dedup` compares them, and the
+/// words that differ. Case, punctuation and the form of accents and apostrophes do not count.
+#[derive(clap::Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+Example:
+  hamdex distance 0123456789abcdef 0123456789abcdee
+  hamdex distance draft.html published.html
+  hamdex distance old.txt new.txt --json"
+)]
+pub(crate) struct Args {
+    /// A document or a fingerprint
+    #[arg(value_name = "A", allow_negative_numbers = true)]
+    one: PathBuf,
+    /// Another one
+    #[arg(value_name = "B", allow_negative_numbers = true)]
+    other: PathBuf,
+    /// A and B are texts, not files or fingerprints
+    #[arg(long)]
+    text: bool,
+    /// Words per shingle; in a script without spaces, characters
+    #[arg(long, value_name = "N", default_value_t = Similarity::DEFAULT_WORDS)]
+    words: NonZeroUsize,
+    /// Bits of a fingerprint [default: the recipe's; 128 for fingerprints of 32 hexadecimal digits]
+    #[arg(long, value_name = "BITS", value_parser = ["64", "128"], help_heading = "Fingerprints")]
+    width: Option<String>,
+    #[command(flatten)]
+    recipe: recipe::Options,
+    /// The notation of the fingerprints
+    #[arg(long, value_enum, default_value = "auto")]
+    notation: Numbers,
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// The notation of fingerprints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Numbers {
+    /// Each by itself; exactly 16 (32) digits are hexadecimal
+    Auto,
+    Hex,
+    Decimal,
+}
+
+impl Numbers {
+    fn notation(self) -> Notation {
+        match self {
+            Self::Auto => Notation::Either,
+            Self::Hex => Notation::Hex,
+            Self::Decimal => Notation::Decimal,
+        }
+    }
+}
+
+/// What the command prints as JSON.
+#[derive(Serialize)]
+struct Report {
+    a: Side,
+    b: Side,
+    width: u32,
+    /// `None` if one has no features, and so no fingerprint.
+    distance: Option<u32>,
+    differing_bits: Vec<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    texts: Option<Texts>,
+}
+
+/// One of the two.
+#[derive(Serialize)]
+struct Side {
+    name: String,
+    fingerprint: Option<String>,
+    /// The number of features, if they are too few for a reliable fingerprint.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    too_short_features: Option<usize>,
+}
+
+/// The comparison of two texts.
+#[derive(Serialize)]
+struct Texts {
+    similarity: f64,
+    shingle_words: usize,
+    shared_shingles: usize,
+    all_shingles: usize,
+    changes: Vec<Change>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    if args.words.get() > Shingle::MAX_WIDTH {
+        return Err(Failure::Usage(format!("a shingle has at most {} words (--words)", Shingle::MAX_WIDTH)));
+    }
+    if !args.text && [&args.one, &args.other].iter().all(|path| path.as_os_str() == "-") {
+        return Err(Failure::Usage("only one of the two can come from standard input".to_owned()));
+    }
+    let subjects = [Subject::of(&args.one, args.text)?, Subject::of(&args.other, args.text)?];
+    let width = match &args.width {
+        Some(width) => Some(width.as_str()),
+        None => subjects.iter().any(Subject::has_128_bits).then_some("128"),
+    };
+    let (recipe, lists) = args.recipe.load(width)?;
+    for_width!(recipe.width.bits(), F => {
+        let fingerprinter = Fingerprinter::<F>::with_lists(&recipe, lists).map_err(usage);
+        compare(args, &subjects, fingerprinter)
+    })
+}
+
+fn compare<F: Fingerprint>(
+    args: &Args,
+    [one, other]: &[Subject; 2],
+    fingerprinter: Result<Fingerprinter<F>, Failure>,
+) -> Result<(), Failure> {
+    // Fingerprints alone need no recipe.
+    let fingerprinter = match [one, other].iter().any(|subject| subject.text().is_some()) {
+        true => Some(fingerprinter?),
+        false => None,
+    };
+    let notation = args.notation.notation();
+    let values =
+        [one.outcome(notation, fingerprinter.as_ref())?, other.outcome(notation, fingerprinter.as_ref())?];
+    let difference = match values.map(Outcome::value) {
+        [Some(first), Some(second)] => Some(first.to_u128() ^ second.to_u128()),
+        _ => None,
+    };
+    let differs = |bit: &u32| difference.is_some_and(|difference| difference >> bit & 1 == 1);
+    let report = Report {
+        a: one.side(&values[0]),
+        b: other.side(&values[1]),
+        width: F::BITS,
+        distance: difference.map(u128::count_ones),
+        differing_bits: (0..F::BITS).filter(differs).collect(),
+        texts: one.text().zip(other.text()).map(|(first, second)| texts(first, second, args.words)),
+    };
+    if args.json {
+        let mut output = standard_output::lines();
+        serde_json::to_writer(&mut output, &report).map_err(std::io::Error::from)?;
+        return Ok(writeln!(output)?);
+    }
+    for side in [&report.a, &report.b] {
+        if let Some(features) = side.too_short_features {
+            messages::warning(format_args!(
+                "{} is too short for a reliable fingerprint ({})",
+                side.name,
+                counted(features as u64, "feature", "features")
+            ));
+        }
+    }
+    print(&report)
+}
+
+/// Compares two texts.
+fn texts(one: &str, other: &str, width: NonZeroUsize) -> Texts {
+    let mut shingler = Shingler::new(width);
+    let (first, second) = (shingler.shingles(one), shingler.shingles(other));
+    let all = first.hashes().len() + second.hashes().len();
+    let similarity = first.resemblance(&second);
+    let shared = first.hashes().iter().filter(|hash| second.hashes().binary_search(hash).is_ok()).count();
+    Texts {
+        similarity,
+        shingle_words: width.get(),
+        shared_shingles: shared,
+        all_shingles: all - shared,
+        changes: changes(&mut shingler, one, other),
+    }
+}
+
+fn print(report: &Report) -> Result<(), Failure> {
+    let mut output = standard_output::lines();
+    for side in [&report.a, &report.b] {
+        writeln!(output, "{}\t{}", side.fingerprint.as_deref().unwrap_or("no fingerprint"), side.name)?;
+    }
+    match report.distance {
+        Some(distance) => {
+            write!(output, "distance\t{distance} of {} bits", report.width)?;
+            for (number, bit) in report.differing_bits.iter().enumerate() {
+                write!(output, "{}{bit}", if number == 0 { ": " } else { "," })?;
+            }
+            writeln!(output)?;
+        }
+        None => writeln!(output, "distance\tnone: one has no features")?,
+    }
+    let Some(texts) = &report.texts else { return Ok(()) };
+    writeln!(
+        output,
+        "similarity\t{:.3}: {} of {} in common",
+        texts.similarity,
+        texts.shared_shingles,
+        counted(texts.all_shingles as u64, "shingle", "shingles")
+    )?;
+    for change in texts.changes.iter().take(MAX_CHANGES) {
+        write!(output, "word {}", change.word)?;
+        for (sign, words) in [('-', &change.removed), ('+', &change.added)] {
+            if !words.is_empty() {
+                write!(output, "\t{sign}{}", shortened(words))?;
+            }
+        }
+        writeln!(output)?;
+    }
+    let more = texts.changes.len().saturating_sub(MAX_CHANGES);
+    if more > 0 {
+        writeln!(output, "{}", counted(more as u64, "more change (--json)", "more changes (--json)"))?;
+    }
+    Ok(())
+}
+
+fn shortened(words: &[String]) -> String {
+    let shown = words[..words.len().min(MAX_WORDS)].join(" ");
+    match words.len().saturating_sub(MAX_WORDS) {
+        0 => shown,
+        more => format!("{shown} … {}", counted(more as u64, "more word", "more words")),
+    }
+}

@@ -1,0 +1,64 @@
+//! `hamdex dedup --html`: clusters as a page.
+
+use crate::common::{Scratch, altered, json_line, story};
+
+fn page(scratch: &Scratch, args: &[&str]) -> String {
+    assert_eq!(scratch.output(&[&["dedup", "--html", "out.html", "--force"], args].concat()), "");
+    let page = std::fs::read_to_string(scratch.path("out.html")).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"), "{page}");
+    page
+}
+
+/// Two clusters, of three and of two documents, and one document alone.
+fn corpus() -> String {
+    let texts = [story(1), story(2), story(1), altered(&story(2)), altered(&story(1)), story(3)];
+    let ids = ["a<b>", "two", "a again", "like two", "like \"a\"", "alone"];
+    ids.iter().zip(texts).map(|(id, text)| json_line(id, &text)).collect()
+}
+
+#[test]
+fn the_largest_cluster_comes_first_and_differences_are_marked() {
+    let scratch = Scratch::new();
+    scratch.write("in.jsonl", corpus());
+    let found = page(&scratch, &["in.jsonl"]);
+    assert!(
+        found.contains("<h1>2 clusters, 3 duplicates</h1>") && found.contains("Among 6 documents."),
+        "{found}"
+    );
+    assert!(found.contains("if they share at least 0.7 of their shingles of 5 words."), "{found}");
+    let first = found.find("<b>3 documents</b>a&lt;b&gt;").unwrap();
+    let second = found.find("<b>2 documents</b>two").unwrap();
+    assert!(first < second && found.matches("<details").count() == 2 && found.matches(" open>").count() == 1);
+    assert_eq!(found.matches("<ins>altered</ins>").count(), 2, "{found}");
+    assert!(found.contains("like &quot;a&quot; <span class=\"soft\">duplicate, similarity 0."), "{found}");
+    assert!(found.contains("a again <span class=\"soft\">duplicate, similarity 1.000, 0 bits"), "{found}");
+    // Nothing is loaded, and nothing runs.
+    for foreign in ["<script", "http:", "https:", "src=", "@import", "url("] {
+        assert!(!found.contains(foreign), "{foreign}");
+    }
+    assert!(!found.contains(&story(3)));
+    // The same from standard input, next to other results.
+    let mut command = scratch.hamdex(&["dedup", "--html", "piped.html", "--json"]);
+    let output = command.write_stdin(corpus()).assert().success();
+    assert_eq!(String::from_utf8_lossy(&output.get_output().stdout).lines().count(), 5);
+    assert_eq!(std::fs::read_to_string(scratch.path("piped.html")).unwrap(), found);
+    assert!(page(&scratch, &["in.jsonl", "-k", "8"]).contains("up to "));
+}
+
+#[test]
+fn a_page_is_bounded_and_an_input_is_never_replaced() {
+    let scratch = Scratch::new();
+    let many: String = (0..250).map(|copy| json_line(&format!("copy {copy}"), &story(1))).collect();
+    scratch.write("in.jsonl", many);
+    let found = page(&scratch, &["in.jsonl"]);
+    assert_eq!(found.matches("class=\"pair\"").count(), 3);
+    assert!(found.contains("<li>and 46 more</li>"), "{found}");
+    scratch.write("none.jsonl", json_line("a", &story(1)) + &json_line("b", &story(2)));
+    assert!(page(&scratch, &["none.jsonl"]).contains("<h1>0 clusters, 0 duplicates</h1>"));
+    let (code, text) = scratch.failure(&["dedup", "in.jsonl", "--html", "in.jsonl", "--force"]);
+    assert!(code == 2 || code == 1, "{text}");
+    assert_eq!(scratch.failure(&["dedup", "in.jsonl", "--html", "out.html"]).0, 1);
+    scratch.write("bad.jsonl", "{}\n");
+    scratch.failure(&["dedup", "--quiet", "bad.jsonl", "--html", "new.html"]);
+    assert!(!scratch.path("new.html").exists());
+}

@@ -4,7 +4,7 @@ use arrow_buffer::ScalarBuffer;
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyList, PyTuple};
+use pyo3::types::{PyDict, PyInt, PyList, PyTuple};
 
 use crate::arrow::{self, columns};
 use crate::work;
@@ -40,6 +40,8 @@ impl<'py> Fingerprints<'py> {
     /// Takes fingerprints: a numpy array, an Arrow column, or a list of numbers.
     pub(crate) fn of(object: &Bound<'py, PyAny>) -> PyResult<Self> {
         let what = "fingerprints";
+        let unpacked = unpacked(object)?;
+        let object = unpacked.as_ref().unwrap_or(object);
         if let Some(own) = listed(object, what)? {
             return Ok(Self::Bits64(Words::Own(own)));
         }
@@ -137,28 +139,86 @@ fn listed(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Option<Vec<u64>>> {
     let mut words = Vec::with_capacity(object.len()?);
     for (place, item) in object.try_iter()?.enumerate() {
         work::check_signals_at(object.py(), place)?;
-        words.push(word_of(&item?, what)?);
+        let item = item?;
+        let number = number(&item)?;
+        if what == "ids" && matches!(number, Number::Negative(_)) {
+            return Err(PyValueError::new_err(format!("the id at {place} is negative: {item}")));
+        }
+        words.push(narrow(number, what)?);
     }
     Ok(Some(words))
 }
 
-fn word_of(item: &Bound<'_, PyAny>, what: &str) -> PyResult<u64> {
-    narrow(number(item)?, what)
+/// A number as it is written.
+#[derive(Clone, Copy)]
+pub(crate) enum Number {
+    Whole(u128),
+    /// Below 0: the bit pattern of a signed integer as wide as a fingerprint.
+    Negative(i128),
 }
 
-fn narrow(number: u128, what: &str) -> PyResult<u64> {
+impl Number {
+    /// Returns the bits of an integer of `width` bits; `None` if it has more.
+    pub(crate) fn bits(self, width: u32) -> Option<u128> {
+        let mask = u128::MAX >> (u128::BITS - width);
+        match self {
+            Self::Whole(number) => (number <= mask).then_some(number),
+            Self::Negative(number) => {
+                (number >= i128::MIN >> (u128::BITS - width)).then_some(number as u128 & mask)
+            }
+        }
+    }
+}
+
+fn narrow(number: Number, what: &str) -> PyResult<u64> {
     let text = "use an array of shape (n, 2) for 128 bits";
-    u64::try_from(number)
-        .map_err(|_| PyOverflowError::new_err(format!("{what} of more than 64 bits; {text}")))
+    let bits = number.bits(64).map(|bits| bits as u64);
+    bits.ok_or_else(|| PyOverflowError::new_err(format!("{what} of more than 64 bits; {text}")))
+}
+
+/// Returns packed hashes, an array of bytes with the most significant byte of each first, as numbers; `None` for anything
+/// else.
+fn unpacked<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let Ok(array) = object.cast::<PyUntypedArray>() else { return Ok(None) };
+    refuse_mask(object, "fingerprints")?;
+    if !is_packed(array)? {
+        return Ok(None);
+    }
+    let [_, bytes @ (8 | 16)] = *array.shape() else {
+        return Err(PyValueError::new_err(format!(
+            "fingerprints of type uint8 and shape {:?}: packed ones are an array of shape (n, 8), of 128 bits (n, 16), \
+             the most significant byte first",
+            array.shape()
+        )));
+    };
+    let numpy = object.py().import("numpy")?;
+    let words = numpy.call_method1("ascontiguousarray", (object,))?.call_method1("view", (">u8",))?;
+    if bytes == 8 { words.call_method1("reshape", (-1,)).map(Some) } else { Ok(Some(words)) }
+}
+
+/// Whether an array has bytes.
+fn is_packed(array: &Bound<'_, PyUntypedArray>) -> PyResult<bool> {
+    Ok(kind_of(array)? == "u" && array.getattr("dtype")?.getattr("itemsize")?.extract::<usize>()? == 1)
+}
+
+/// Refuses an array with a mask, which would be lost.
+fn refuse_mask(object: &Bound<'_, PyAny>, what: &str) -> PyResult<()> {
+    let masked = object.py().import("numpy.ma")?.getattr("MaskedArray")?;
+    if object.is_instance(&masked)? {
+        let text =
+            format!("{what} must not be a masked array, whose mask would be lost: pass its compressed()");
+        return Err(PyTypeError::new_err(text));
+    }
+    Ok(())
 }
 
 /// Takes a number: an int, or a numpy scalar, whose negative values are bit patterns of 64 bits.
-fn number(item: &Bound<'_, PyAny>) -> PyResult<u128> {
+fn number(item: &Bound<'_, PyAny>) -> PyResult<Number> {
     if !item.is_instance_of::<PyInt>() && item.hasattr("dtype")? {
         let kind = item.getattr("dtype")?.getattr("kind")?.extract::<String>()?;
         match kind.as_str() {
-            "i" => return Ok(u128::from(item.extract::<i64>()? as u64)),
-            "u" => return item.extract(),
+            "i" => return Ok(Number::Whole(u128::from(item.extract::<i64>()? as u64))),
+            "u" => return item.extract().map(Number::Whole),
             _ => {}
         }
     }
@@ -166,8 +226,13 @@ fn number(item: &Bound<'_, PyAny>) -> PyResult<u128> {
         let class = item.get_type().name()?;
         return Err(PyTypeError::new_err(format!("expected an integer, got {class}")));
     }
-    item.extract::<u128>().map_err(|_| {
-        let what = "is negative, or has more than 128 bits";
+    if let Ok(negative) = item.extract::<i128>()
+        && negative < 0
+    {
+        return Ok(Number::Negative(negative));
+    }
+    item.extract::<u128>().map(Number::Whole).map_err(|_| {
+        let what = "has more than 128 bits";
         PyOverflowError::new_err(format!(
             "{} {what}",
             item.repr().map_or_else(|_| "a number".into(), |text| text.to_string())
@@ -176,12 +241,20 @@ fn number(item: &Bound<'_, PyAny>) -> PyResult<u128> {
 }
 
 /// Takes one fingerprint: a number, or for 128 bits two words, the high one first.
-pub(crate) fn fingerprint(object: &Bound<'_, PyAny>) -> PyResult<u128> {
+pub(crate) fn fingerprint(object: &Bound<'_, PyAny>, width: u32) -> PyResult<Number> {
     match object.cast::<PyUntypedArray>() {
-        Ok(array) if array.shape() == [2] => {
+        Ok(array) if array.shape() == [2] && width == 128 => {
             let words = flat(array, "fingerprints")?;
             let words = words.as_slice().map_err(|error| PyValueError::new_err(error.to_string()))?;
-            Ok(u128::from(words[0]) << 64 | u128::from(words[1]))
+            Ok(Number::Whole(u128::from(words[0]) << 64 | u128::from(words[1])))
+        }
+        Ok(array)
+            if matches!(array.shape(), [8 | 16])
+                && array.len() * 8 == width as usize
+                && is_packed(array)? =>
+        {
+            let bytes = array.call_method0("tobytes")?.extract::<Vec<u8>>()?;
+            Ok(Number::Whole(bytes.iter().fold(0, |number, &byte| number << 8 | u128::from(byte))))
         }
         Ok(array) if !array.shape().is_empty() => {
             let text = format!("expected one fingerprint, got an array of shape {:?}", array.shape());
@@ -206,9 +279,11 @@ fn as_array<'py>(object: &Bound<'py, PyAny>, what: &str) -> PyResult<Bound<'py, 
         Err(_) => {
             let class = object.get_type().name()?;
             let taken = "a numpy array, an Arrow column or a list of numbers";
-            return Err(PyTypeError::new_err(format!("{what} must be {taken}, not {class}")));
+            let advice = if object.is_instance_of::<PyDict>() { ": pass list(its.values())" } else { "" };
+            return Err(PyTypeError::new_err(format!("{what} must be {taken}, not {class}{advice}")));
         }
     };
+    refuse_mask(array.as_any(), what)?;
     let dtype = array.getattr("dtype")?;
     let (kind, bytes) = (kind_of(&array)?, dtype.getattr("itemsize")?.extract::<usize>()?);
     if !matches!(kind.as_str(), "u" | "i") || bytes != 8 {

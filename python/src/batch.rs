@@ -7,6 +7,7 @@ use hamdex_any::AnySet;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::numbers::{Limit, Threads};
 use crate::query::text_of;
 use crate::result_rows::{Labels, Rows};
 use crate::width::Width;
@@ -17,10 +18,10 @@ const IDS_AT_ONCE: usize = 4096;
 
 /// The options of a batch.
 pub(crate) fn batch_options(
-    limit: Option<usize>,
+    limit: Option<Limit>,
     strategy: &str,
     memory: Option<u64>,
-    threads: Option<usize>,
+    threads: Option<Threads>,
 ) -> PyResult<BatchOptions> {
     let strategy = match strategy {
         "auto" => Strategy::Auto,
@@ -33,7 +34,7 @@ pub(crate) fn batch_options(
     };
     let mut options = BatchOptions::new().strategy(strategy).threads(work::threads(threads)?);
     if let Some(limit) = limit {
-        options = options.limit(limit);
+        options = options.limit(limit.0);
     }
     if let Some(memory) = memory {
         options = options.memory(memory);

@@ -11,6 +11,7 @@ use pyo3::types::{PyBool, PyBytes, PyInt, PyString};
 
 use crate::arrays::{self, Fingerprints, Words, check_lengths};
 use crate::errors::OrRaise;
+use crate::numbers::Threads;
 use crate::recipe;
 use crate::results;
 use crate::texts::Texts;
@@ -170,7 +171,7 @@ pub(crate) fn build<'py>(
     metadata: Option<BTreeMap<String, Bound<'py, PyAny>>>,
     overwrite: bool,
     memory: Option<u64>,
-    threads: Option<usize>,
+    threads: Option<Threads>,
     temp_dir: Option<PathBuf>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {

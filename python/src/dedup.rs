@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, BooleanArray, Float64Array, UInt32Array, UInt64Array
 use arrow_select::concat::concat;
 use arrow_select::take::take;
 use hamdex_documents::{
-    Clustering, Clusters, Dedup, Document, Known, Member, Preference, Progress, Similarity, Stage,
+    Clustering, Clusters, Dedup, Document, Known, KnownAs, Member, Preference, Progress, Similarity, Stage,
 };
 use hamdex_simhash::{Fingerprinter, Recipe, Width as Bits};
 use pyo3::IntoPyObjectExt;
@@ -17,6 +17,7 @@ use pyo3::prelude::*;
 use crate::arrow::{self, columns};
 use crate::errors::OrRaise;
 use crate::known_documents::{KnownDocuments, WatchedDocuments};
+use crate::numbers::{K, Threads};
 use crate::recipe::recipe;
 use crate::result_rows::Labels;
 use crate::table::{Table, raise};
@@ -53,10 +54,13 @@ struct Outcome {
 /// ``keep`` is "first" or "longest"; ``clusters`` is "stars" (every text is a near-duplicate of the kept one)
 /// or "linked" (near-duplicates always share a cluster).
 ///
-/// ``against`` is an index or a store of known documents, or the path of one or of a set of shards. Its
-/// recipe is used. Texts whose fingerprints are within ``k`` bits (default 3) of a known one are left out of
-/// the clusters, and the result is a pair: the clusters, and a table with a row for each known text: ``id``,
-/// the nearest stored ``fingerprint``, its ``distance``, and ``known``, its first id or name, if it has any.
+/// ``against`` is what is known already: a table or a list of texts, the path of documents, or an index, a
+/// store or a set of shards that was made with shingles (or its path), whose recipe is used. Texts that are
+/// near-duplicates of a known one, by the same rule, are left out of the clusters, and the result is a pair:
+/// the clusters, and a table with a row for each known text: ``id``, its ``similarity`` to the most similar
+/// known one, and ``known``, the id, name or row of that. With ``k``, a set without shingles will do: texts
+/// whose fingerprints are within ``k`` bits of a stored one are known; the table has ``fingerprint`` and
+/// ``distance`` of the nearest then. ``k`` says nothing about the texts among themselves in that case.
 ///
 /// >>> import hamdex
 /// >>> text = "Call me Ishmael. Some years ago, never mind how long precisely, having little or no money in my purse"
@@ -73,17 +77,22 @@ pub(crate) fn dedup<'py>(
     id: Option<&str>,
     similarity: Option<f64>,
     shingle: usize,
-    k: Option<u32>,
+    k: Option<K>,
     keep: &str,
     clusters: &str,
     recipe: Option<&str>,
     against: Option<&Bound<'py, PyAny>>,
     memory: Option<u64>,
-    threads: Option<usize>,
+    threads: Option<Threads>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let shingle =
         NonZeroUsize::new(shingle).ok_or_else(|| PyValueError::new_err("shingle must be at least 1"))?;
+    let against = against.filter(|against| !against.is_none());
+    let k = k.map(|k| k.0);
+    let against = against.map(|known| KnownDocuments::of(known, (text, id), k)).transpose()?;
+    // With known documents, k says how they are compared, and nothing about the texts among themselves.
+    let k = k.filter(|_| against.is_none());
     let similarity = match (similarity, k) {
         (None, Some(_)) => None,
         (least, _) => Some(Similarity::new(least.unwrap_or(Similarity::DEFAULT_LEAST), shingle).or_raise()?),
@@ -99,7 +108,7 @@ pub(crate) fn dedup<'py>(
         )?,
         memory,
         threads: work::threads(threads)?,
-        against: against.filter(|against| !against.is_none()).map(KnownDocuments::of).transpose()?,
+        against,
     };
     let recipe = match &choices.against {
         Some(against) => against.recipe(recipe)?,
@@ -115,9 +124,11 @@ pub(crate) fn dedup<'py>(
     match known {
         None => clusters.into_bound_py_any(py),
         Some((known, labels)) => {
+            let by_fingerprints = choices.against.as_ref().is_some_and(KnownDocuments::is_by_fingerprints);
+            let ids = (ids.as_deref(), choices.against.as_ref().and_then(KnownDocuments::ids));
             let known = match recipe.width {
-                Bits::Bits64 => known_table::<u64>(&known, labels, ids.as_deref()),
-                Bits::Bits128 => known_table::<u128>(&known, labels, ids.as_deref()),
+                Bits::Bits64 => known_table::<u64>(&known, labels, ids, by_fingerprints),
+                Bits::Bits128 => known_table::<u128>(&known, labels, ids, by_fingerprints),
             };
             (clusters, known?).into_bound_py_any(py)
         }
@@ -133,7 +144,11 @@ fn one_of<T: Copy, const N: usize>(option: &str, given: &str, known: [(&str, T);
 }
 
 /// Returns the texts, and the column of ids if there is one.
-fn input(table: &Bound<'_, PyAny>, text: &str, id: Option<&str>) -> PyResult<(Texts, Option<Vec<ArrayRef>>)> {
+pub(crate) fn input(
+    table: &Bound<'_, PyAny>,
+    text: &str,
+    id: Option<&str>,
+) -> PyResult<(Texts, Option<Vec<ArrayRef>>)> {
     if !arrow::speaks_arrow(table)? {
         if id.is_some() {
             return Err(PyTypeError::new_err(
@@ -179,7 +194,7 @@ fn find<F: Width>(
             dedup = dedup.memory(memory);
         }
         if let Some(against) = &against {
-            dedup = dedup.against(against);
+            dedup = against.against.apply(dedup, against);
         }
         let own = Arc::clone(watch);
         let dedup = dedup.on_progress(move |progress| match progress.stage {
@@ -206,6 +221,7 @@ fn documents<'a>(texts: &'a [&str], watch: &'a Watch) -> impl Iterator<Item = Do
 
 fn shown(progress: Progress) -> work::ProgressReport {
     let phase = match progress.stage {
+        Stage::Known => "comparing with known documents",
         Stage::Count => "counting",
         Stage::Compare => "comparing",
         Stage::Cluster => "clustering",
@@ -241,12 +257,32 @@ fn clusters_table(members: &[Member], ids: Option<&[ArrayRef]>, has_similarities
     Table::new(columns).map_err(raise)
 }
 
-fn known_table<F: Width>(known: &[Known], labels: Labels, ids: Option<&[ArrayRef]>) -> PyResult<Table> {
-    let mut columns: Vec<(&str, ArrayRef)> = vec![
-        ("id", ids_of(known.iter().map(|known| u64::from(known.document)), ids)?),
-        ("fingerprint", F::column(known.iter().map(|known| F::truncate(known.fingerprint)).collect())),
-        ("distance", Arc::new(UInt32Array::from_iter_values(known.iter().map(|known| known.distance)))),
-    ];
-    columns.extend(labels.column().map(|labels| ("known", labels)));
+/// Returns a row for each known text. `ids` are those of the texts, and of the known texts of a table.
+fn known_table<F: Width>(
+    known: &[Known],
+    labels: Labels,
+    (ids, known_ids): (Option<&[ArrayRef]>, Option<&[ArrayRef]>),
+    by_fingerprints: bool,
+) -> PyResult<Table> {
+    let mut columns: Vec<(&str, ArrayRef)> =
+        vec![("id", ids_of(known.iter().map(|known| u64::from(known.document)), ids)?)];
+    let fingerprint = |known: &Known| match known.known {
+        KnownAs::Fingerprint(fingerprint) => Some(F::truncate(fingerprint)),
+        _ => None,
+    };
+    let fingerprints: Option<Vec<F>> = known.iter().map(fingerprint).collect();
+    let distances: Option<Vec<u32>> = known.iter().map(|known| known.distance).collect();
+    if let (true, Some(fingerprints), Some(distances)) = (by_fingerprints, fingerprints, distances) {
+        columns.push(("fingerprint", F::column(fingerprints)));
+        columns.push(("distance", Arc::new(UInt32Array::from(distances))));
+    } else {
+        let similarities = known.iter().map(|known| known.similarity.unwrap_or_default());
+        columns.push(("similarity", Arc::new(Float64Array::from_iter_values(similarities))));
+    }
+    let labels = match (labels, known_ids) {
+        (Labels::Numbers(numbers), Some(ids)) => Some(ids_of(numbers.into_iter(), Some(ids))?),
+        (labels, _) => labels.column(),
+    };
+    columns.extend(labels.map(|labels| ("known", labels)));
     Table::new(columns).map_err(raise)
 }

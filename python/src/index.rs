@@ -13,6 +13,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyTuple, PyType};
 use crate::batch::{batch, batch_options};
 use crate::errors::{Error, OrRaise};
 use crate::join::Source;
+use crate::numbers::{self, K, Limit, Threads};
 use crate::pairs::Pairs;
 use crate::pool::Pool;
 use crate::query::{Wanted, queries_of, query_of, recipe_of};
@@ -62,19 +63,25 @@ impl Handle {
     fn open(py: Python<'_>, path: PathBuf, options: &OpenOptions) -> PyResult<Self> {
         let path = std::path::absolute(&path)?;
         let index = py.detach(|| hamdex_any::open_file(&path, options)).or_raise()?;
-        let opened = Opened { index, searchers: Arc::default() };
-        Ok(Self { path, opened: RwLock::new(Some(opened)) })
+        Ok(Self::of_set(path, index))
     }
 
-    /// Answers one query: at most this many matches, within a distance.
+    /// Wraps an index that is open.
+    pub(crate) fn of_set(path: PathBuf, index: AnySet) -> Self {
+        Self { path, opened: RwLock::new(Some(Opened { index, searchers: Arc::default() })) }
+    }
+
+    /// Answers one query: at most this many matches, within `k` bits, by default that of the index or another.
     fn find<'py>(
         &self,
         query: &Bound<'py, PyAny>,
         wanted: Wanted,
-        distance: Option<u32>,
+        k: Option<K>,
+        default: Option<u32>,
     ) -> PyResult<Bound<'py, PyList>> {
         let Opened { index, searchers } = self.opened()?;
-        let distance = distance.unwrap_or(index.description().distance);
+        let Description { width, distance, .. } = *index.description();
+        let distance = numbers::distance(k, width, default.unwrap_or(distance))?;
         let number = for_width!(index.description().width, F => {
             AnyFingerprint::of(query_of::<F>(query, || recipe_of(&index))?)
         });
@@ -204,10 +211,10 @@ impl Handle {
     fn query<'py>(
         &self,
         query: &Bound<'py, PyAny>,
-        k: Option<u32>,
-        limit: Option<usize>,
+        k: Option<K>,
+        limit: Option<Limit>,
     ) -> PyResult<Bound<'py, PyList>> {
-        self.find(query, Wanted::Nearest(limit.unwrap_or(usize::MAX)), k)
+        self.find(query, Wanted::Nearest(limit.map_or(usize::MAX, |limit| limit.0)), k, None)
     }
 
     /// The ``count`` nearest stored fingerprints, nearest first; within ``k`` bits if given.
@@ -216,15 +223,15 @@ impl Handle {
         &self,
         query: &Bound<'py, PyAny>,
         count: usize,
-        k: Option<u32>,
+        k: Option<K>,
     ) -> PyResult<Bound<'py, PyList>> {
-        self.find(query, Wanted::Nearest(count), Some(k.unwrap_or(u128::BITS)))
+        self.find(query, Wanted::Nearest(count), k, Some(u128::BITS))
     }
 
     /// Any stored fingerprint within ``k`` bits, or ``None``: the fastest test of whether there is one.
     #[pyo3(signature = (query, k = None))]
-    fn first<'py>(&self, query: &Bound<'py, PyAny>, k: Option<u32>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let found = self.find(query, Wanted::First, k)?;
+    fn first<'py>(&self, query: &Bound<'py, PyAny>, k: Option<K>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let found = self.find(query, Wanted::First, k, None)?;
         if found.is_empty() { Ok(None) } else { found.get_item(0).map(Some) }
     }
 
@@ -238,15 +245,16 @@ impl Handle {
         &self,
         py: Python<'py>,
         queries: &Bound<'py, PyAny>,
-        k: Option<u32>,
-        limit: Option<usize>,
+        k: Option<K>,
+        limit: Option<Limit>,
         strategy: &str,
         memory: Option<u64>,
-        threads: Option<usize>,
+        threads: Option<Threads>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Table> {
         let any = self.index()?;
-        let distance = k.unwrap_or_else(|| any.description().distance);
+        let Description { width, distance, .. } = *any.description();
+        let distance = numbers::distance(k, width, distance)?;
         let options = batch_options(limit, strategy, memory, threads)?;
         let queries = queries_of(queries, threads, || recipe_of(&any))?;
         for_width!(any.description().width, F => {
@@ -260,9 +268,10 @@ impl Handle {
     /// All pairs of stored fingerprints within ``k`` bits, each once: a stream of tables of ``left``, ``right`` and
     /// ``distance``.
     #[pyo3(signature = (k = None, *, memory = None, threads = None))]
-    fn pairs(&self, k: Option<u32>, memory: Option<u64>, threads: Option<usize>) -> PyResult<Pairs> {
+    fn pairs(&self, k: Option<K>, memory: Option<u64>, threads: Option<Threads>) -> PyResult<Pairs> {
         let any = self.index()?;
-        let distance = k.unwrap_or_else(|| any.description().distance);
+        let Description { width, distance, .. } = *any.description();
+        let distance = numbers::distance(k, width, distance)?;
         Pairs::new(Source::Set(any), distance, memory, threads)
     }
 
@@ -271,7 +280,7 @@ impl Handle {
     fn verify<'py>(
         &self,
         py: Python<'py>,
-        threads: Option<usize>,
+        threads: Option<Threads>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let any = self.index()?;

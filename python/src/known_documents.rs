@@ -1,15 +1,22 @@
-//! Compares texts with the known documents of an index, a set of shards or a store's snapshot.
+//! Compares texts with known documents: of an index, a set of shards or a store's snapshot, or texts as they are.
 
 use std::path::PathBuf;
 
+use arrow_array::ArrayRef;
 use hamdex::{Description, Match, SetError};
-use hamdex_any::AnySet;
-use hamdex_documents::{Error, Known, Reference, stored_recipe};
-use hamdex_simhash::Recipe;
+use hamdex_any::{AnySet, Kind, for_width};
+use hamdex_documents::{
+    Dedup, Documents, Error, Known, KnownAs, KnownShingles, KnownTexts, NearestTexts, NewTexts, Reference,
+    Similar, stored_recipe,
+};
+use hamdex_simhash::{Recipe, Shingler};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 use rayon::prelude::*;
 
+use crate::arrow::speaks_arrow;
+use crate::dedup;
 use crate::errors::OrRaise;
 use crate::index::Handle;
 use crate::query::text_of;
@@ -17,38 +24,89 @@ use crate::recipe;
 use crate::result_rows::Labels;
 use crate::snapshot::Snapshot;
 use crate::store::Store;
+use crate::texts::Texts;
 use crate::width::Width;
 use crate::work::Watch;
 
+/// Known texts that one thread compares at a time.
+const COMPARED_AT_ONCE: usize = 1 << 12;
+
 /// The known documents.
-pub(crate) struct KnownDocuments(AnySet);
+pub(crate) enum KnownDocuments {
+    /// Of a set: by their shingles, or by fingerprints within a distance.
+    Set(AnySet, Option<u32>),
+    /// Texts, and their ids if they have a column of them.
+    Table(Texts, Option<Vec<ArrayRef>>),
+    /// Files of documents.
+    Files(Documents),
+}
 
 impl KnownDocuments {
-    /// Takes an open index or store, or the path of one, or of a set of shards.
-    pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
-        if let Ok(index) = object.cast::<Handle>() {
-            return index.get().index().map(Self);
+    /// Takes an open index or store, the path of one, of a set of shards or of documents, or texts. `columns` are the
+    /// names of the columns of texts and ids of a table; `k` is the distance within which fingerprints are known.
+    pub(crate) fn of(
+        object: &Bound<'_, PyAny>,
+        (text, id): (&str, Option<&str>),
+        k: Option<u32>,
+    ) -> PyResult<Self> {
+        let set = if let Ok(index) = object.cast::<Handle>() {
+            Some(index.get().index()?)
+        } else if let Ok(store) = object.cast::<Store>() {
+            Some(store.get().take_snapshot()?.set().clone())
+        } else if let Ok(snapshot) = object.cast::<Snapshot>() {
+            Some(snapshot.get().set().clone())
+        } else {
+            None
+        };
+        if let Some(set) = set {
+            return Self::of_set(set, k);
         }
-        if let Ok(store) = object.cast::<Store>() {
-            return store.get().take_snapshot().map(|snapshot| Self(snapshot.set().clone()));
+        if let Ok(path) = object.extract::<PathBuf>() {
+            let is_set = object.py().detach(|| Kind::recognise(&path)).or_raise()?.is_some();
+            if is_set {
+                return Self::of_set(object.py().detach(|| hamdex_any::open(&path)).or_raise()?, k);
+            }
+            Self::refuse_distance(k)?;
+            return Ok(Self::Files(Documents::from_paths([path])));
         }
-        if let Ok(snapshot) = object.cast::<Snapshot>() {
-            return Ok(Self(snapshot.get().set().clone()));
-        }
-        let path = object.extract::<PathBuf>().map_err(|_| {
+        let is_list = object.is_instance_of::<PyList>();
+        if !is_list && !speaks_arrow(object)? {
             let class = object.get_type().name().map_or_else(|_| "that".to_owned(), |name| name.to_string());
-            PyTypeError::new_err(format!(
-                "against must be an index, a store, or the path of one or of a set of shards, not {class}"
-            ))
-        })?;
-        object.py().detach(|| hamdex_any::open(&path)).or_raise().map(Self)
+            return Err(PyTypeError::new_err(format!(
+                "against must be an index, a store, a table or list of texts, or the path of a set or of documents, \
+                 not {class}"
+            )));
+        }
+        Self::refuse_distance(k)?;
+        let (texts, ids) = dedup::input(object, text, id.filter(|_| !is_list))?;
+        Ok(Self::Table(texts, ids))
+    }
+
+    fn of_set(set: AnySet, k: Option<u32>) -> PyResult<Self> {
+        if k.is_none() && !set.description().has_shingles {
+            return Err(PyValueError::new_err(
+                "the known documents are fingerprints without shingles, so texts cannot be compared with them: pass the \
+                 texts themselves, a set made with shingles, or k= to compare fingerprints, which misses copies",
+            ));
+        }
+        Ok(Self::Set(set, k))
+    }
+
+    fn refuse_distance(k: Option<u32>) -> PyResult<()> {
+        match k {
+            Some(_) => Err(PyValueError::new_err(
+                "k compares with fingerprints of a set; known texts are compared by similarity: leave k out",
+            )),
+            None => Ok(()),
+        }
     }
 
     /// Returns the recipe of the known documents; `given`, if they have none.
     pub(crate) fn recipe(&self, given: Option<&str>) -> PyResult<Recipe> {
-        let width = self.0.description().width;
+        let Self::Set(set, _) = self else { return recipe::recipe(given.unwrap_or("default"), None) };
+        let width = set.description().width;
         let given = given.map(|text| recipe::of_width(text, width, "the known documents have"));
-        let own = stored_recipe(&self.0.description().metadata).or_raise()?;
+        let own = stored_recipe(&set.description().metadata).or_raise()?;
         match (own, given.transpose()?) {
             (Some(own), Some(given)) if own != given => Err(PyValueError::new_err(format!(
                 "the known documents have the recipe \"{own}\", not \"{given}\": leave recipe out"
@@ -60,15 +118,42 @@ impl KnownDocuments {
         }
     }
 
-    /// Returns the name or number of the known document near each text: the first id of the nearest
-    /// fingerprint.
+    /// Returns the ids of known texts that have a column of them.
+    pub(crate) fn ids(&self) -> Option<&[ArrayRef]> {
+        match self {
+            Self::Table(_, ids) => ids.as_deref(),
+            Self::Set(..) | Self::Files(_) => None,
+        }
+    }
+
+    /// Returns whether fingerprints are compared.
+    pub(crate) fn is_by_fingerprints(&self) -> bool {
+        matches!(self, Self::Set(_, Some(_)))
+    }
+
+    /// Makes the search leave out what is known.
+    pub(crate) fn apply<'a, F: Width>(
+        &'a self,
+        dedup: Dedup<'a, F>,
+        watched: &'a WatchedDocuments<'a>,
+    ) -> Dedup<'a, F> {
+        match self {
+            Self::Set(_, Some(k)) => dedup.against(watched, *k),
+            Self::Set(_, None) | Self::Table(..) | Self::Files(_) => dedup.against_texts(watched),
+        }
+    }
+
+    /// Returns the name or number of the known document of each text; where fingerprints were compared, the first id of
+    /// the nearest one.
     pub(crate) fn labels<F: Width>(&self, known: &[Known]) -> PyResult<Labels> {
-        let Description { has_ids, has_names, .. } = *self.0.description();
+        let Self::Set(set, Some(_)) = self else { return Ok(labels_of_texts(self, known)) };
+        let Description { has_ids, has_names, .. } = *set.description();
         let mut labels = Labels::new(has_ids, has_names);
-        let Some(set) = self.0.typed::<F>().filter(|_| has_ids) else { return Ok(labels) };
+        let Some(set) = set.typed::<F>().filter(|_| has_ids) else { return Ok(labels) };
         let mut searcher = set.open_searcher();
         for known in known {
-            let fingerprint = F::truncate(known.fingerprint);
+            let KnownAs::Fingerprint(fingerprint) = known.known else { continue };
+            let fingerprint = F::truncate(fingerprint);
             let mut lists = searcher.ids_of(&[Match::new(fingerprint, fingerprint)]).or_raise()?;
             let Some(first) = lists.remove(0).next() else { continue };
             match &mut labels {
@@ -91,7 +176,11 @@ pub(crate) struct WatchedDocuments<'a> {
 
 impl<F: Width> Reference<F> for WatchedDocuments<'_> {
     fn nearest(&self, fingerprints: &[Option<F>], distance: u32) -> Result<Vec<Option<Match<F>>>, Error> {
-        let Some(set) = self.against.0.typed::<F>() else {
+        let set = match self.against {
+            KnownDocuments::Set(set, _) => set.typed::<F>(),
+            KnownDocuments::Table(..) | KnownDocuments::Files(_) => None,
+        };
+        let Some(set) = set else {
             return Err(Error::Reference { source: "its fingerprints have another width".into() });
         };
         let nearest = fingerprints.par_iter().map_init(
@@ -111,4 +200,55 @@ impl<F: Width> Reference<F> for WatchedDocuments<'_> {
 
 fn of_set(error: SetError) -> Error {
     error.downcast().map_or_else(|error| Error::Reference { source: error.into() }, Error::Index)
+}
+
+impl KnownTexts for WatchedDocuments<'_> {
+    fn search(&self, new: &NewTexts<'_>, nearest: &mut NearestTexts) -> Result<(), Error> {
+        let words = new.similarity().words();
+        match self.against {
+            KnownDocuments::Set(set, _) => for_width!(set.description().width, F => {
+                let set = set.typed::<F>().expect("the width was checked");
+                KnownShingles::new(&**set, words)?.search(new, nearest)
+            }),
+            KnownDocuments::Files(documents) => documents.search(new, nearest),
+            KnownDocuments::Table(texts, _) => {
+                let texts =
+                    texts.as_strs().map_err(|error| Error::Reference { source: error.to_string().into() })?;
+                let similar_of = |(number, text): (usize, &&str)| -> Result<Vec<(u64, Similar)>, Error> {
+                    new.check_cancelled()?;
+                    let similar =
+                        new.matcher().similar(Shingler::new(words).shingles(text).hashes())?.to_vec();
+                    Ok(similar.into_iter().map(|similar| (number as u64, similar)).collect())
+                };
+                for (part, some) in texts.chunks(COMPARED_AT_ONCE).enumerate() {
+                    let numbered = some.par_iter().enumerate();
+                    let found: Vec<Vec<(u64, Similar)>> = numbered
+                        .map(|(number, text)| similar_of((part * COMPARED_AT_ONCE + number, text)))
+                        .collect::<Result<_, Error>>()?;
+                    for (number, similar) in found.into_iter().flatten() {
+                        nearest.offer(similar, || Ok(KnownAs::Id(number)))?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Returns the names or numbers of known texts.
+fn labels_of_texts(against: &KnownDocuments, known: &[Known]) -> Labels {
+    let has_names = match against {
+        KnownDocuments::Set(set, _) => set.description().has_names,
+        KnownDocuments::Files(_) => true,
+        KnownDocuments::Table(..) => false,
+    };
+    let mut labels = Labels::new(true, has_names);
+    for known in known {
+        match (&mut labels, &known.known) {
+            (Labels::Names(labels), KnownAs::Name(name)) => labels.push(name.clone()),
+            (Labels::Numbers(labels), KnownAs::Id(id)) => labels.push(*id),
+            _ => {}
+        }
+    }
+    labels
 }

@@ -5,10 +5,11 @@
 //!
 //! - `errors`: errors of the engine as exceptions
 //! - `work`: threads, signals, progress
-//! - `recipe`, `shingles`: fingerprints and shingles of texts
+//! - `numbers`: arguments that are numbers
+//! - `recipe`, `features`, `shingles`: fingerprints and shingles of texts
 //! - `build`, `merge`, `dedup` with `known_documents`: indexes, and near-duplicates
 //! - `index`, with `query`, `pool` and `batch`; `pairs`, with `join` and `stream`; `store` with
-//!   `open_store`, `snapshot`: open sets
+//!   `open_store`, `snapshot`: open sets; `open`: whatever a path names
 //! - `command`: the command-line program
 //!
 //! The rest of the package is in `python/hamdex`.
@@ -20,10 +21,13 @@ mod build;
 mod command;
 mod dedup;
 mod errors;
+mod features;
 mod index;
 mod join;
 mod known_documents;
 mod merge;
+mod numbers;
+mod open;
 mod open_store;
 mod pairs;
 mod pool;
@@ -55,9 +59,13 @@ mod module {
     #[pymodule_export]
     use crate::errors::{BuildError, DamagedError, Error, FormatError, StoreError};
     #[pymodule_export]
+    use crate::features::fingerprint_features;
+    #[pymodule_export]
     use crate::index::Handle;
     #[pymodule_export]
     use crate::merge::merge;
+    #[pymodule_export]
+    use crate::open::open;
     #[pymodule_export]
     use crate::pairs::{Pairs, pairs};
     #[pymodule_export]

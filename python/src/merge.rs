@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use crate::build::{Choices, filter};
 use crate::errors::OrRaise;
 use crate::index::Handle;
+use crate::numbers::Threads;
 use crate::results;
 use crate::width::Width;
 use crate::work;
@@ -36,7 +37,7 @@ pub(crate) fn merge<'py>(
     filter: Option<&Bound<'py, PyAny>>,
     overwrite: bool,
     memory: Option<u64>,
-    threads: Option<usize>,
+    threads: Option<Threads>,
     temp_dir: Option<PathBuf>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {

@@ -12,6 +12,7 @@ use crate::arrays::Fingerprints;
 use crate::arrow::{export_schema, export_stream};
 use crate::errors::{Error, IntoException};
 use crate::join::{Job, Source, Values};
+use crate::numbers::{K, Threads};
 use crate::stream::Stream;
 use crate::table::Table;
 use crate::work;
@@ -33,7 +34,7 @@ impl Pairs {
         source: Source,
         distance: u32,
         memory: Option<u64>,
-        threads: Option<usize>,
+        threads: Option<Threads>,
     ) -> PyResult<Self> {
         Ok(Self { job: Job { source, distance, memory, threads: work::threads(threads)? } })
     }
@@ -128,17 +129,18 @@ impl Tables {
 /// >>> hamdex.pairs([0b0000, 0b0001, 0b1111], k=1).read_all().to_dict()
 /// {'left': array([0], dtype=uint64), 'right': array([1], dtype=uint64), 'distance': array([1], dtype=uint32)}
 #[pyfunction]
-#[pyo3(signature = (fingerprints, k = 3, *, memory = None, threads = None))]
+#[pyo3(signature = (fingerprints, k = K(3), *, memory = None, threads = None))]
 pub(crate) fn pairs(
     fingerprints: &Bound<'_, PyAny>,
-    k: u32,
+    k: K,
     memory: Option<u64>,
-    threads: Option<usize>,
+    threads: Option<Threads>,
 ) -> PyResult<Pairs> {
     // A copy, since the array may change while pairs are found.
     let values = match Fingerprints::of(fingerprints)? {
         Fingerprints::Bits64(words) => Values::Narrow(words.as_slice()?.to_vec()),
         Fingerprints::Bits128(wide) => Values::Wide(wide),
     };
-    Pairs::new(Source::Values(Arc::new(values)), k, memory, threads)
+    let width = if matches!(values, Values::Narrow(_)) { 64 } else { 128 };
+    Pairs::new(Source::Values(Arc::new(values)), k.within(width)?, memory, threads)
 }

@@ -10,6 +10,7 @@ use pyo3::types::PyString;
 
 use crate::arrays::{Fingerprints, Words};
 use crate::errors::OrRaise;
+use crate::numbers::Threads;
 use crate::recipe::{Purpose, of_text, of_texts};
 use crate::result_rows::Labels;
 use crate::texts::Texts;
@@ -45,7 +46,7 @@ pub(crate) fn query_of<F: Width>(
 /// Takes many queries: fingerprints, or texts if the set has a recipe.
 pub(crate) fn queries_of<'py>(
     queries: &Bound<'py, PyAny>,
-    threads: Option<usize>,
+    threads: Option<Threads>,
     recipe: impl FnOnce() -> PyResult<Recipe>,
 ) -> PyResult<Fingerprints<'py>> {
     if queries.is_instance_of::<PyString>() {

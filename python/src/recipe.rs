@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use crate::errors::OrRaise;
+use crate::numbers::Threads;
 use crate::texts::{Texts, map_texts};
 use crate::width::Width;
 use crate::work;
@@ -125,7 +126,7 @@ pub(crate) fn fingerprint<'py>(
     recipe: &str,
     width: Option<u32>,
     return_reliable: bool,
-    threads: Option<usize>,
+    threads: Option<Threads>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let recipe = self::recipe(recipe, width)?;

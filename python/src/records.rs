@@ -55,7 +55,7 @@ impl<F: Width> Records<F> {
         };
         let ids = if is_one { PyList::new(ids.py(), [ids])?.into_any() } else { ids.clone() };
         if has_names {
-            let names = Texts::of(&ids)?;
+            let names = Texts::copies_of(&ids)?;
             let names = names.as_strs()?;
             check_lengths(fingerprints.len(), names.len())?;
             let names = names.into_iter().map(str::to_owned);

@@ -10,6 +10,7 @@ use hamdex_simhash::{Shingle, Shingler, Shingles};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::numbers::Threads;
 use crate::table::{Table, raise};
 use crate::texts::{Texts, map_texts};
 use crate::work;
@@ -34,7 +35,7 @@ use crate::work;
 pub(crate) fn shingles<'py>(
     texts: &Bound<'py, PyAny>,
     words: usize,
-    threads: Option<usize>,
+    threads: Option<Threads>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Table> {
     let width =

@@ -11,6 +11,7 @@ use pyo3::types::PyList;
 use crate::batch::{batch, batch_options};
 use crate::errors::OrRaise;
 use crate::join::Source;
+use crate::numbers::{self, K, Limit, Threads};
 use crate::pairs::Pairs;
 use crate::pool::Pool;
 use crate::query::{Found, Wanted, queries_of, query_of, recipe_of, text_of};
@@ -20,8 +21,8 @@ use crate::table::Table;
 use crate::width::Width;
 use crate::work;
 
-/// A store at one moment: queries see no later writes. Taking a snapshot costs nothing; its files are kept as
-/// long as it exists.
+/// A store at one moment, or a set of shards: queries see no later writes. Taking a snapshot costs nothing; its files
+/// are kept as long as it exists.
 #[pyclass(frozen, module = "hamdex", name = "Snapshot")]
 #[derive(Clone)]
 pub(crate) struct Snapshot {
@@ -35,13 +36,19 @@ impl Snapshot {
         Self { set: AnySet::new::<F>(Kind::Store, Arc::new(snapshot)), searchers: Arc::default() }
     }
 
+    /// Wraps a set that is open.
+    pub(crate) fn of_set(set: AnySet) -> Self {
+        Self { set, searchers: Arc::default() }
+    }
+
     pub(crate) fn set(&self) -> &AnySet {
         &self.set
     }
 
     /// Returns the distance of a query.
-    fn distance(&self, k: Option<u32>) -> u32 {
-        k.unwrap_or(self.set.description().distance)
+    fn distance(&self, k: Option<K>) -> PyResult<u32> {
+        let Description { width, distance, .. } = *self.set.description();
+        numbers::distance(k, width, distance)
     }
 
     fn fingerprint(&self, query: &Bound<'_, PyAny>) -> PyResult<AnyFingerprint> {
@@ -83,10 +90,10 @@ impl Snapshot {
     pub(crate) fn query<'py>(
         &self,
         query: &Bound<'py, PyAny>,
-        k: Option<u32>,
-        limit: Option<usize>,
+        k: Option<K>,
+        limit: Option<Limit>,
     ) -> PyResult<Bound<'py, PyList>> {
-        self.find(query, Wanted::Nearest(limit.unwrap_or(usize::MAX)), self.distance(k))
+        self.find(query, Wanted::Nearest(limit.map_or(usize::MAX, |limit| limit.0)), self.distance(k)?)
     }
 
     /// The ``count`` nearest fingerprints, nearest first; within ``k`` bits if given.
@@ -95,9 +102,10 @@ impl Snapshot {
         &self,
         query: &Bound<'py, PyAny>,
         count: usize,
-        k: Option<u32>,
+        k: Option<K>,
     ) -> PyResult<Bound<'py, PyList>> {
-        self.find(query, Wanted::Nearest(count), k.unwrap_or(u128::BITS))
+        let within = numbers::distance(k, self.set.description().width, u128::BITS)?;
+        self.find(query, Wanted::Nearest(count), within)
     }
 
     /// Any fingerprint within ``k`` bits, or ``None``.
@@ -105,9 +113,9 @@ impl Snapshot {
     pub(crate) fn first<'py>(
         &self,
         query: &Bound<'py, PyAny>,
-        k: Option<u32>,
+        k: Option<K>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let found = self.find(query, Wanted::First, self.distance(k))?;
+        let found = self.find(query, Wanted::First, self.distance(k)?)?;
         if found.is_empty() { Ok(None) } else { found.get_item(0).map(Some) }
     }
 
@@ -117,11 +125,11 @@ impl Snapshot {
         &self,
         py: Python<'py>,
         queries: &Bound<'py, PyAny>,
-        k: Option<u32>,
-        threads: Option<usize>,
+        k: Option<K>,
+        threads: Option<Threads>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Table> {
-        let distance = self.distance(k);
+        let distance = self.distance(k)?;
         let options = batch_options(None, "auto", None, threads)?;
         let queries = queries_of(queries, threads, || recipe_of(&self.set))?;
         for_width!(self.set.description().width, F => {
@@ -134,8 +142,8 @@ impl Snapshot {
 
     /// All pairs of fingerprints within ``k`` bits, each once: see ``Index.pairs``.
     #[pyo3(signature = (k = None, *, memory = None, threads = None))]
-    fn pairs(&self, k: Option<u32>, memory: Option<u64>, threads: Option<usize>) -> PyResult<Pairs> {
-        Pairs::new(Source::Set(self.set.clone()), self.distance(k), memory, threads)
+    fn pairs(&self, k: Option<K>, memory: Option<u64>, threads: Option<Threads>) -> PyResult<Pairs> {
+        Pairs::new(Source::Set(self.set.clone()), self.distance(k)?, memory, threads)
     }
 
     /// Whether the store has a fingerprint.

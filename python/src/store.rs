@@ -14,6 +14,7 @@ use pyo3::types::{PyList, PyTuple};
 
 use crate::build::{codec, filter};
 use crate::errors::Error;
+use crate::numbers::{self, K, Limit, Threads};
 use crate::open_store::StoreRequest;
 use crate::records::{Records, all, is_one};
 use crate::results;
@@ -101,7 +102,7 @@ impl Store {
         recipe: Option<String>,
         durability: &str,
         memory: Option<u64>,
-        threads: Option<usize>,
+        threads: Option<Threads>,
         merges: bool,
     ) -> PyResult<Self> {
         let path = std::path::absolute(&path)?;
@@ -192,9 +193,9 @@ impl Store {
         py: Python<'py>,
         fingerprints: &Bound<'py, PyAny>,
         ids: Option<&Bound<'py, PyAny>>,
-        k: Option<u32>,
+        k: Option<K>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let distance = k.unwrap_or(self.description.distance);
+        let distance = numbers::distance(k, self.description.width, self.description.distance)?;
         let outcomes = either!(self.store()?, store => {
             let given = Records::of(fingerprints, ids, &self.description)?;
             work::run_here(py, |_| {
@@ -257,8 +258,8 @@ impl Store {
     fn query<'py>(
         &self,
         query: &Bound<'py, PyAny>,
-        k: Option<u32>,
-        limit: Option<usize>,
+        k: Option<K>,
+        limit: Option<Limit>,
     ) -> PyResult<Bound<'py, PyList>> {
         self.take_snapshot()?.query(query, k, limit)
     }
@@ -269,14 +270,14 @@ impl Store {
         &self,
         query: &Bound<'py, PyAny>,
         count: usize,
-        k: Option<u32>,
+        k: Option<K>,
     ) -> PyResult<Bound<'py, PyList>> {
         self.take_snapshot()?.nearest(query, count, k)
     }
 
     /// Any fingerprint within ``k`` bits, or ``None``.
     #[pyo3(signature = (query, k = None))]
-    fn first<'py>(&self, query: &Bound<'py, PyAny>, k: Option<u32>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    fn first<'py>(&self, query: &Bound<'py, PyAny>, k: Option<K>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.take_snapshot()?.first(query, k)
     }
 
@@ -286,8 +287,8 @@ impl Store {
         &self,
         py: Python<'py>,
         queries: &Bound<'py, PyAny>,
-        k: Option<u32>,
-        threads: Option<usize>,
+        k: Option<K>,
+        threads: Option<Threads>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Table> {
         self.take_snapshot()?.batch(py, queries, k, threads, progress)

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt32Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator, UInt64Array};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use arrow_select::take::take_record_batch;
 use numpy::PyArray1;
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyList, PyTuple};
+use pyo3::types::{PyCapsule, PyList, PySlice, PyString, PyTuple};
 
 use crate::arrow::{export_array, export_schema, export_stream};
 use crate::errors::Error;
@@ -38,6 +40,30 @@ impl Table {
     pub(crate) fn of_batch(batch: RecordBatch) -> Self {
         Self { batch }
     }
+
+    /// Returns the names of the columns.
+    fn names(&self) -> Vec<String> {
+        self.batch.schema_ref().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        match self.batch.column_by_name(name) {
+            Some(column) => to_python(py, column),
+            None => Err(PyKeyError::new_err(format!("{name:?}; there are: {}", self.names().join(", ")))),
+        }
+    }
+
+    /// Returns some of the rows.
+    fn rows(&self, slice: &Bound<'_, PySlice>) -> PyResult<Self> {
+        let rows = slice.indices(self.batch.num_rows() as isize)?;
+        let count = rows.slicelength;
+        if rows.step == 1 {
+            return Ok(Self { batch: self.batch.slice(rows.start as usize, count) });
+        }
+        let numbers = (0..count as isize).map(|number| (rows.start + number * rows.step) as u64);
+        let numbers = UInt64Array::from_iter_values(numbers);
+        Ok(Self { batch: take_record_batch(&self.batch, &numbers).map_err(raise)? })
+    }
 }
 
 /// Converts an error that the columns of this crate cannot cause.
@@ -60,17 +86,31 @@ impl Table {
     /// The names of the columns.
     #[getter]
     fn column_names(&self) -> Vec<String> {
-        self.batch.schema_ref().fields().iter().map(|field| field.name().clone()).collect()
+        self.names()
     }
 
-    /// A column: a numpy array, or a list of texts.
-    fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        match self.batch.column_by_name(name) {
-            Some(column) => to_python(py, column),
-            None => {
-                Err(PyKeyError::new_err(format!("{name:?}; there are: {}", self.column_names().join(", "))))
-            }
+    /// A column: a numpy array, or a list of texts; of a slice of rows, a table.
+    fn __getitem__<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        if let Ok(slice) = key.cast::<PySlice>() {
+            return self.rows(slice)?.into_bound_py_any(key.py());
         }
+        match key.cast::<PyString>() {
+            Ok(name) => self.column(key.py(), name.to_str()?),
+            Err(_) => Err(PyTypeError::new_err(format!(
+                "a table is indexed by the name of a column or a slice of rows, not {}",
+                key.get_type().name()?
+            ))),
+        }
+    }
+
+    /// The rows, one after the other, as dicts.
+    fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("hamdex._results")?.call_method1("rows", (slf,))
+    }
+
+    /// The first rows, for notebooks.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("hamdex._results")?.call_method1("preview", (slf,))
     }
 
     fn __contains__(&self, name: &str) -> bool {
@@ -80,8 +120,8 @@ impl Table {
     /// All columns by their names.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyDict>> {
         let columns = pyo3::types::PyDict::new(py);
-        for name in self.column_names() {
-            columns.set_item(&name, self.__getitem__(py, &name)?)?;
+        for name in self.names() {
+            columns.set_item(&name, self.column(py, &name)?)?;
         }
         Ok(columns)
     }

@@ -9,7 +9,7 @@ use hamdex::{ReadError, ReadErrorKind};
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use pyo3::types::PyString;
+use pyo3::types::{PyDict, PyFrozenSet, PySet, PyString};
 use rayon::prelude::*;
 
 use crate::arrow::{self, columns};
@@ -28,14 +28,19 @@ pub(crate) enum Texts {
 impl Texts {
     /// Whether these are texts, judged by the first one.
     pub(crate) fn are(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-        use arrow_schema::DataType::{LargeUtf8, Utf8, Utf8View};
+        use arrow_schema::DataType::{Dictionary, LargeUtf8, Utf8, Utf8View};
         let Ok(first) = object.get_item(0) else { return Ok(false) };
         if first.is_instance_of::<PyString>() || !arrow::speaks_arrow(object)? {
             return Ok(first.is_instance_of::<PyString>());
         }
         // Arrow libraries have their own scalars.
         let arrays = arrow::import(object)?;
-        Ok(arrays.first().is_some_and(|array| matches!(array.data_type(), Utf8 | LargeUtf8 | Utf8View)))
+        let are_texts = |kind: &arrow_schema::DataType| match kind {
+            Utf8 | LargeUtf8 | Utf8View => true,
+            Dictionary(_, values) => matches!(**values, Utf8 | LargeUtf8 | Utf8View),
+            _ => false,
+        };
+        Ok(arrays.first().is_some_and(|array| are_texts(array.data_type())))
     }
 
     /// Takes texts: an Arrow column, or any iterable of strings.
@@ -45,7 +50,7 @@ impl Texts {
             return Self::of_column(column);
         }
         let mut strings = Vec::with_capacity(object.len().unwrap_or_default());
-        for_each_string(object, |string| {
+        for_each_string(object, "text", |string| {
             strings.push(PyBackedStr::try_from(string)?);
             Ok(())
         })?;
@@ -59,7 +64,7 @@ impl Texts {
             return Self::of(object);
         }
         let mut column = LargeStringBuilder::new();
-        for_each_string(object, |string| {
+        for_each_string(object, "id", |string| {
             column.append_value(string.to_str()?);
             Ok(())
         })?;
@@ -69,6 +74,7 @@ impl Texts {
     /// Takes an Arrow column.
     pub(crate) fn of_column(column: Vec<ArrayRef>) -> PyResult<Self> {
         columns::refuse_nulls(&column, "text")?;
+        let column = columns::without_categories(column)?;
         let texts = Self::Column(column);
         texts.as_strs()?;
         Ok(texts)
@@ -90,28 +96,36 @@ impl Texts {
 /// Iterates over strings, with signal checks in between. Errors of `take` name the text that is not UTF-8.
 fn for_each_string<'py>(
     object: &Bound<'py, PyAny>,
+    what: &str,
     mut take: impl FnMut(Bound<'py, PyString>) -> PyResult<()>,
 ) -> PyResult<()> {
     let refused = || {
         let class = object.get_type().name().map_or_else(|_| "that".to_owned(), |name| name.to_string());
-        PyTypeError::new_err(format!("texts must be a list of str or an Arrow column, not {class}"))
+        PyTypeError::new_err(format!("{what}s must be a list of str or an Arrow column, not {class}"))
     };
-    // To Python, a text is a sequence of texts of one letter.
-    if object.is_instance_of::<PyString>() {
+    // To Python, a text is a sequence of texts of one letter, a dict is its keys, and a set has any order.
+    if object.is_instance_of::<PyString>()
+        || object.is_instance_of::<PyDict>()
+        || object.is_instance_of::<PySet>()
+        || object.is_instance_of::<PyFrozenSet>()
+    {
         return Err(refused());
     }
     let items = object.try_iter().map_err(|_| refused())?;
     for (place, item) in items.enumerate() {
         work::check_signals_at(object.py(), place)?;
-        let Ok(string) = item?.cast_into::<PyString>() else {
-            let text = format!("the text at {place} is not a str: leave it out, or convert it");
+        let item = item?;
+        let class = item.get_type();
+        let Ok(string) = item.cast_into::<PyString>() else {
+            let class = class.name()?;
+            let text = format!("the {what} at {place} is not a str but {class}: leave it out, or convert it");
             return Err(PyTypeError::new_err(text));
         };
         take(string).map_err(|error| {
             if !error.is_instance_of::<PyUnicodeEncodeError>(object.py()) {
                 return error;
             }
-            let text = format!("the text at {place} has half a surrogate pair, which UTF-8 cannot encode");
+            let text = format!("the {what} at {place} has half a surrogate pair, which UTF-8 cannot encode");
             PyValueError::new_err(text)
         })?;
     }

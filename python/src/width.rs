@@ -38,15 +38,13 @@ pub(crate) trait Width: Fingerprint {
     /// # Errors
     /// If it is not a number, or has more bits.
     fn one(object: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let number = fingerprint(object)?;
-        let one = Self::truncate(number);
-        if one.to_u128() == number {
-            return Ok(one);
-        }
-        Err(PyOverflowError::new_err(format!(
-            "{number:#x} has more than the {} bits of the fingerprints",
-            Self::BITS
-        )))
+        let bits = fingerprint(object, Self::BITS)?.bits(Self::BITS);
+        bits.map(Self::truncate).ok_or_else(|| {
+            PyOverflowError::new_err(format!(
+                "{object} has more than the {} bits of the fingerprints",
+                Self::BITS
+            ))
+        })
     }
 }
 

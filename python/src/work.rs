@@ -14,6 +14,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::errors::{Error, IntoException, of_io};
+use crate::numbers::Threads;
 
 /// The interval of signal checks. Python runs signal handlers on its main thread only, and only on request.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(20);
@@ -275,8 +276,8 @@ fn close(bar: &Bound<'_, PyAny>, last: Option<ProgressReport>) -> PyResult<()> {
 
 /// Returns the number of threads to use. The engine must not choose: its threads live as long as the process,
 /// and a forked child would wait for them forever.
-pub(crate) fn threads(threads: Option<usize>) -> PyResult<usize> {
-    match threads {
+pub(crate) fn threads(threads: Option<Threads>) -> PyResult<usize> {
+    match threads.map(|threads| threads.0) {
         Some(0) => Err(PyValueError::new_err("threads must be at least 1, or None for all")),
         Some(threads) if threads > MAX_THREADS => {
             Err(PyValueError::new_err(format!("threads must be at most {MAX_THREADS}, not {threads}")))

@@ -20,7 +20,11 @@ ONES = np.ones(3, dtype=np.uint64)
         (np.ones(3, dtype=bool), TypeError, "uint64"),
         (np.ones((3, 3), dtype=np.uint64), ValueError, r"\(n, 2\)"),
         (np.uint64(3), ValueError, "shape"),
-        ([1, -2], OverflowError, "negative"),
+        ([1, -(2**63) - 1], OverflowError, "64 bits"),
+        (np.ma.array([1, 2], mask=[False, True], dtype="uint64"), TypeError, "masked array"),
+        (np.ones((3, 7), dtype=np.uint8), ValueError, r"\(n, 8\)"),
+        ({1: 2}, TypeError, "not dict"),
+        (pa.table({"a": [1]}), TypeError, "one of its columns, which are: a"),
         ([1, 2**64], OverflowError, "64 bits"),
         ([1, 2.5], TypeError, "expected an integer"),
         (["a"], TypeError, "expected an integer"),
@@ -44,8 +48,11 @@ def test_wrong_fingerprints(tmp_path: Path, fingerprints: object, error: type[Ex
         (np.array([1, -1, 2]), ValueError, "at 1 is negative: -1"),
         (np.array([1.0, np.nan, 2.0]), TypeError, "float64"),
         (np.ones((3, 1), dtype=np.uint64), ValueError, "shape"),
-        ([1, -1, 2], OverflowError, "negative"),
-        (["a", "b", 3], TypeError, "at 2 is not a str"),
+        ([1, -1, 2], ValueError, "at 1 is negative"),
+        (["a", "b", 3], TypeError, "the id at 2 is not a str but int"),
+        (["a", None, "b"], TypeError, "the id at 1 is not a str but NoneType"),
+        ({"a": 1, "b": 2, "c": 3}, TypeError, "dict"),
+        (np.ma.array([1, 2, 3], mask=[False, True, False]), TypeError, "ids must not be a masked array"),
         (pa.array([1, None, 2]), ValueError, "row 1 is null"),
         ("abc", TypeError, "str"),
     ],
@@ -156,8 +163,30 @@ def test_wrong_queries(build: Build) -> None:
         index.query("some text")
     with pytest.raises(OverflowError, match="64 bits"):
         index.query(2**64)
-    with pytest.raises(OverflowError, match="negative"):
-        index.query(-1)
+    with pytest.raises(OverflowError, match="64 bits"):
+        index.query(-(2**63) - 1)
+    with pytest.raises(ValueError, match=r"batch\(\) takes many"):
+        index.query(ONES[:2])
+    for wrong, text in ((65, "k must be at most 64"), (-1, "k must not be negative: -1"), (2**70, "k is too large")):
+        with pytest.raises(ValueError, match=text):
+            index.query(1, k=wrong)
+        with pytest.raises(ValueError, match=text):
+            index.first(1, k=wrong)
+        with pytest.raises(ValueError, match=text):
+            index.nearest(1, k=wrong)
+        with pytest.raises(ValueError, match=text):
+            index.batch(ONES, k=wrong)
+        with pytest.raises(ValueError, match=text):
+            index.pairs(k=wrong)
+        with pytest.raises(ValueError, match=text):
+            hamdex.pairs(ONES, k=wrong)
+    assert len(index.query(1, k=64)) == 1 and len(index.nearest(1, 5, k=64)) == 1
+    with pytest.raises(ValueError, match="limit must not be negative: -1"):
+        index.query(1, limit=-1)
+    with pytest.raises(ValueError, match="threads must not be negative: -1"):
+        index.batch(ONES, threads=-1)
+    with pytest.raises(TypeError, match="k must be a whole number, not str"):
+        index.query(1, k="3")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="expected an integer"):
         index.query(1.0)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"batch\(\)"):

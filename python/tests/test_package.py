@@ -50,7 +50,7 @@ def test_what_the_readme_says_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     for name in ("a", "b"):
         hamdex.build(name, fps, ids=urls, recipe="default")
     table = pa.table({"text": texts, "body": texts, "url": urls})
-    given = {"texts": texts, "urls": urls, "table": table, "a": "a", "b": "b", "fp": 7, "old": int(fps[1]), "page_id": 1}
+    given = {"texts": texts, "yesterday": texts[:2], "urls": urls, "table": table, "a": "a", "b": "b", "fp": 7, "old": int(fps[1]), "page_id": 1}
     texts_in, against, index, stores, *others = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
     assert not others and "against=" in against
     # The documentation compares with an index before it is built; here it is built first.

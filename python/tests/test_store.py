@@ -157,7 +157,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
         store.insert([1, 2])
     with pytest.raises(ValueError, match="2 fingerprints but 1 ids"):
         store.insert([1, 2], [1])
-    with pytest.raises(OverflowError, match="negative"):
+    with pytest.raises(ValueError, match="negative"):
         store.insert(1, -1)
 
 

@@ -116,26 +116,53 @@ def test_what_is_known_is_left_out(tmp_path: Path) -> None:
     references: list[hamdex.Index | hamdex.Store | hamdex.Snapshot | Path | str] = [index, store, store.snapshot()]
     references += [index.path, str(index.path), tmp_path / "known.store"]
     for against in references:
-        clusters, seen = hamdex.dedup(table, id="id", against=against)
+        clusters, seen = hamdex.dedup(table, id="id", against=against, k=3)
         assert rows(clusters) == [(1, "page0", True), (1, "page2", False), (2, "page5", True), (2, "page6", False)]
         assert seen.column_names == ["id", "fingerprint", "distance", "known"]
         assert (seen["id"], seen["known"]) == (["page1", "page3", "page4"], ["one", "two", "one"])
         assert seen["fingerprint"].tolist() == fingerprints[[0, 2, 0]].tolist()
         assert seen["distance"].tolist() == [0, 0, 0]
     with pytest.raises(ValueError, match="pass it with recipe="):
-        hamdex.dedup(CORPUS, against=tmp_path / "bare.hamdex")
+        hamdex.dedup(CORPUS, against=tmp_path / "bare.hamdex", k=3)
+    with pytest.raises(ValueError, match="without shingles.*k="):
+        hamdex.dedup(CORPUS, against=index)
     clusters, seen = hamdex.dedup(CORPUS, against=tmp_path / "bare.hamdex", recipe="default", k=0)
     assert seen.column_names == ["id", "fingerprint", "distance"] and seen["id"].tolist() == [1, 3, 4]
-    assert clusters.column_names == ["cluster", "id", "kept", "distance"]
+    # What is compared among the texts themselves stays what it was.
+    assert clusters.column_names == ["cluster", "id", "kept", "distance", "similarity"]
     with pytest.raises(ValueError, match="leave recipe out"):
-        hamdex.dedup(CORPUS, against=index, recipe="default min-features=2")
+        hamdex.dedup(CORPUS, against=index, recipe="default min-features=2", k=3)
     with pytest.raises(ValueError, match="the known documents have 64"):
-        hamdex.dedup(CORPUS, against=index, recipe="default width=128")
+        hamdex.dedup(CORPUS, against=index, recipe="default width=128", k=3)
     with pytest.raises(TypeError, match="against must be .*, not int"):
         hamdex.dedup(CORPUS, against=3)  # type: ignore[call-overload]
     with pytest.raises(FileNotFoundError):
         hamdex.dedup(CORPUS, against=tmp_path / "missing")
     store.close()
+
+
+def test_known_texts_are_compared_as_the_texts_are(tmp_path: Path) -> None:
+    known = [TEXTS[1], TEXTS[5] + " and a little more", TEXTS[2]]
+    names = ["one", "five", "two"]
+    lines = [json.dumps({"id": name, "text": text}) + "\n" for name, text in zip(names, known)]
+    (tmp_path / "known.jsonl").write_text("".join(lines))
+    command("build", "--documents", "--shingles", "-o", tmp_path / "known.hamdex", tmp_path / "known.jsonl")
+    command("store", "create", tmp_path / "known.store", "--documents", "--shingles")
+    command("store", "insert", tmp_path / "known.store", "--documents", tmp_path / "known.jsonl")
+    table = pa.table({"text": CORPUS, "id": [f"page{number}" for number in range(len(CORPUS))]})
+    index = hamdex.Index(tmp_path / "known.hamdex")
+    sets = [index, *(tmp_path / name for name in ("known.hamdex", "known.store", "known.jsonl"))]
+    of_list = hamdex.dedup(table, id="id", against=known)
+    rows_of_list = [names[number] for number in of_list[1]["known"].tolist()]
+    for against in [*sets, pa.table({"text": known, "id": names})]:
+        clusters, seen = hamdex.dedup(table, id="id", against=against)
+        assert seen.column_names == ["id", "similarity", "known"]
+        assert rows(clusters) == rows(of_list[0])
+        assert (list(seen["id"]), list(seen["known"])) == (list(of_list[1]["id"]), rows_of_list)
+        assert seen["similarity"].tolist() == of_list[1]["similarity"].tolist()
+    assert "page1" in list(of_list[1]["id"]) and "page5" in list(of_list[1]["id"])
+    with pytest.raises(ValueError, match="leave k out"):
+        hamdex.dedup(CORPUS, against=known, k=3)
 
 
 def command(*arguments: str | Path) -> None:
@@ -150,7 +177,7 @@ def test_what_a_set_of_shards_knows_is_left_out(tmp_path: Path) -> None:
     for layout in ("families", "hash"):
         options = ["--documents", "--shards", "2", "--layout", layout, "-o", tmp_path / layout]
         command("build", *options, tmp_path / "known.jsonl")
-        clusters, seen = hamdex.dedup(CORPUS, against=tmp_path / layout)
+        clusters, seen = hamdex.dedup(CORPUS, against=tmp_path / layout, k=3)
         assert rows(clusters) == [(1, 0, True), (1, 2, False), (2, 5, True), (2, 6, False)]
         assert (seen["id"].tolist(), seen["known"]) == ([1, 3, 4], ["known1", "known2", "known1"])
         assert seen["fingerprint"].tolist() == fingerprints[[0, 2, 0]].tolist()
@@ -168,13 +195,10 @@ def test_what_a_set_of_shards_knows_is_left_out(tmp_path: Path) -> None:
             assert ("known" in seen) == (ids is not None)
             assert ids is None or seen["known"].tolist() == [7, 9, 7]
     with pytest.raises(ValueError, match="leave recipe out"):
-        hamdex.dedup(CORPUS, against=tmp_path / "hash", recipe="default min-features=2")
+        hamdex.dedup(CORPUS, against=tmp_path / "hash", recipe="default min-features=2", k=3)
     next((tmp_path / "hash").glob("*.hamdex")).unlink()
     with pytest.raises(FileNotFoundError, match="is missing"):
-        hamdex.dedup(CORPUS, against=tmp_path / "hash")
-    (tmp_path / "families" / "manifest").write_text("{}")
-    with pytest.raises(hamdex.FormatError, match="not a store"):
-        hamdex.dedup(CORPUS, against=tmp_path / "families")
+        hamdex.dedup(CORPUS, against=tmp_path / "hash", k=3)
 
 
 def test_shingles_are_what_texts_are_compared_by() -> None:

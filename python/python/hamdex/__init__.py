@@ -25,10 +25,13 @@ from ._hamdex import (
     build,
     dedup,
     fingerprint,
+    fingerprint_features,
     merge,
+    open,
     pairs,
     shingles,
 )
+from ._remote import Remote, RemoteError, connect
 from ._results import Match, Summary, Verified
 
 __all__ = [
@@ -39,6 +42,8 @@ __all__ = [
     "Index",
     "Match",
     "Pairs",
+    "Remote",
+    "RemoteError",
     "Snapshot",
     "Store",
     "StoreError",
@@ -47,9 +52,12 @@ __all__ = [
     "Verified",
     "__version__",
     "build",
+    "connect",
     "dedup",
     "fingerprint",
+    "fingerprint_features",
     "merge",
+    "open",
     "pairs",
     "shingles",
 ]

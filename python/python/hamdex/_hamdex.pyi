@@ -21,7 +21,7 @@ class _ArrowArray(Protocol):
 
 _Arrow = _ArrowStream | _ArrowArray
 _Path = str | PathLike[str]
-_Numbers = npt.NDArray[np.uint64] | npt.NDArray[np.int64] | Sequence[int] | _Arrow
+_Numbers = npt.NDArray[np.uint64] | npt.NDArray[np.int64] | npt.NDArray[np.uint8] | Sequence[int] | _Arrow
 _One = SupportsIndex | npt.NDArray[np.uint64] | npt.NDArray[np.int64]
 _Texts = Iterable[str] | _Arrow
 _Progress = bool | Callable[[str, int, int | None], object] | None
@@ -76,6 +76,26 @@ def fingerprint(
     progress: _Progress = None,
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.bool_]]: ...
 
+_Feature = str | bytes | SupportsIndex
+_Features = Iterable[tuple[_Feature, float]] | Mapping[Any, float]
+
+@overload
+def fingerprint_features(
+    documents: Iterable[_Features],
+    recipe: str = "default",
+    *,
+    width: Literal[64, 128] | None = None,
+    return_reliable: Literal[False] = False,
+) -> npt.NDArray[np.uint64]: ...
+@overload
+def fingerprint_features(
+    documents: Iterable[_Features],
+    recipe: str = "default",
+    *,
+    width: Literal[64, 128] | None = None,
+    return_reliable: Literal[True],
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.bool_]]: ...
+def open(path: _Path) -> Index | Snapshot: ...
 def shingles(
     texts: _Texts, words: int = 5, *, threads: int | None = None, progress: _Progress = None
 ) -> Table: ...
@@ -140,7 +160,7 @@ def dedup(
     keep: Literal["first", "longest"] = "first",
     clusters: Literal["stars", "linked"] = "stars",
     recipe: str | None = None,
-    against: _Path | Index | Store | Snapshot,
+    against: _Path | Index | Store | Snapshot | _Texts,
     memory: int | None = None,
     threads: int | None = None,
     progress: _Progress = None,
@@ -151,8 +171,13 @@ class Table:
     def __len__(self) -> int: ...
     @property
     def column_names(self) -> list[str]: ...
-    def __getitem__(self, name: str) -> Any: ...
+    @overload
+    def __getitem__(self, key: str) -> Any: ...
+    @overload
+    def __getitem__(self, key: slice) -> Self: ...
+    def __iter__(self) -> Iterator[dict[str, Any]]: ...
     def __contains__(self, name: object) -> bool: ...
+    def _repr_html_(self) -> str: ...
     def to_dict(self) -> dict[str, Any]: ...
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]: ...

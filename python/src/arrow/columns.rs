@@ -5,6 +5,7 @@ use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_buffer::ScalarBuffer;
 use arrow_schema::DataType;
+use arrow_select::take::take;
 use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -44,6 +45,16 @@ pub(crate) fn refuse_nulls(arrays: &[ArrayRef], what: &str) -> PyResult<()> {
     Ok(())
 }
 
+/// Returns columns of categories as columns of their values; others as they are.
+pub(crate) fn without_categories(arrays: Vec<ArrayRef>) -> PyResult<Vec<ArrayRef>> {
+    let values = |array: ArrayRef| match array.as_any_dictionary_opt() {
+        Some(categories) => take(categories.values(), categories.keys(), None)
+            .map_err(|error| PyValueError::new_err(format!("the categories cannot be read: {error}"))),
+        None => Ok(array),
+    };
+    arrays.into_iter().map(values).collect()
+}
+
 /// Returns numbers of 64 bits, signed ones as bit patterns; without a copy if there is one array.
 pub(crate) fn words(arrays: &[ArrayRef], what: &str) -> PyResult<ScalarBuffer<u64>> {
     refuse_nulls(arrays, what)?;
@@ -56,8 +67,16 @@ pub(crate) fn words(arrays: &[ArrayRef], what: &str) -> PyResult<ScalarBuffer<u6
 }
 
 fn words_of(array: &ArrayRef, what: &str) -> PyResult<ScalarBuffer<u64>> {
+    let array = &without_categories(vec![array.clone()])?[0];
     match array.data_type() {
         DataType::UInt64 => Ok(array.as_primitive::<UInt64Type>().values().clone()),
+        DataType::Struct(fields) => {
+            let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
+            Err(PyTypeError::new_err(format!(
+                "the {what} are a table: pass one of its columns, which are: {}",
+                names.join(", ")
+            )))
+        }
         DataType::Int64 => {
             let signed = array.as_primitive::<Int64Type>().values().clone();
             let length = signed.len();

@@ -1,0 +1,131 @@
+"""Sets of a service, by `hamdex.connect`."""
+
+import os
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import hamdex
+import numpy as np
+import pytest
+from conftest import clustered, near, uniform
+
+COMMAND = Path(os.environ.get("HAMDEX_COMMAND", Path(__file__).parents[2] / "target" / "debug" / "hamdex"))
+
+
+def serves() -> bool:
+    """Whether there is a command with the service in it."""
+    return COMMAND.exists() and subprocess.run([COMMAND, "serve", "--help"], capture_output=True).returncode == 0
+
+
+pytestmark = pytest.mark.skipif(not serves(), reason="no command with the service: HAMDEX_COMMAND names one")
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> Iterator[str]:
+    """Serve an empty directory."""
+    arguments = [COMMAND, "serve", "--data", tmp_path, "--listen", "127.0.0.1:0", "--log-level", "error"]
+    with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True) as service:
+        assert service.stderr
+        line = service.stderr.readline()
+        assert "listening on " in line, line
+        yield line.split("listening on ")[1].strip()
+        service.terminate()
+        assert service.wait() == 0
+
+
+def test_it_equals_a_set(url: str) -> None:
+    values = clustered(2000)
+    with hamdex.connect(url, "s", create={"durability": "none"}) as store:
+        store.insert(values[:1500], np.arange(1500))
+        store.insert(values[1500:], list(range(1500, 2000)))
+        assert store.remove(values[:500], np.arange(500)) == 500
+        left = values[500:]
+        for query in (*values[:20], np.uint64(0)):
+            found = store.query(query, k=5)
+            assert [(m.distance, m.fingerprint) for m in found] == near(query, left, 5)
+            for match in found:
+                assert match.ids == [500 + int(place) for place in np.flatnonzero(left == np.uint64(match.fingerprint))]
+            assert store.nearest(query, 3, k=5) == found[:3]
+            assert store.first(query, k=5) == (found[0] if found else None)
+        table = store.batch(values[:100], k=5)
+        assert list(zip(*table.to_dict().values(), strict=True)) == [
+            (row, match.fingerprint, match.distance, id)
+            for row, query in enumerate(values[:100])
+            for match in store.query(query, k=5)
+            for id in match.ids
+        ]
+        assert len(list(store.pairs(k=4))) == len(hamdex.pairs(left, k=4).read_all())
+        assert [fingerprint for fingerprint, _ in store.entries()] == np.unique(left).tolist()
+        store.flush()
+        store.compact()
+        assert store.stats()["parts"] == 1
+        assert store.verify()["fingerprints"] == len(np.unique(left))
+
+
+def test_near_ones_are_told_and_names_kept(url: str) -> None:
+    store = hamdex.connect(url, create={"ids": "names"}, set="s")
+    assert store.insert_unless_near(0xFF, "one", k=3) is None
+    assert store.insert_unless_near(0xFE, "two", k=3) == (0xFF, 1, ["one"])
+    assert store.insert_unless_near([0xF0F0, 0xFF], ["three", "four"]) == [None, (0xFF, 0, ["one"])]
+    assert 0xFF in store and 0xFE not in store and len(store) == 2
+    assert store.remove_names({"one"}) == 1 and 0xFF not in store
+    # Made already: the same set, by its whole address and by being the only one.
+    assert hamdex.connect(f"{url}/v1/sets/s").query(0xF0F0) == [(0xF0F0, 0, ["three"])]
+    assert hamdex.connect(url).name == "s"
+
+
+def test_texts_and_great_ids_and_wide_fingerprints(url: str) -> None:
+    text = "it was a dark and stormy night and the rain fell in torrents except at occasional intervals"
+    texts = hamdex.connect(url, "texts", create={"recipe": "default"})
+    texts.insert([text], ["a"])
+    assert texts.query(text)[0].ids == ["a"] and texts.recipe
+    numbers = hamdex.connect(url, "numbers", create={})
+    ids = [2**53, 2**53 + 1, 2**64 - 1]
+    numbers.insert([1, 1, 1], ids)
+    assert numbers.query(1) == [(1, 0, ids)]
+    wide = hamdex.connect(url, "wide", create={"width": 128, "ids": "none"})
+    wide.insert(np.stack([uniform(5, 1), uniform(5, 2)], axis=1))
+    assert len(list(wide.entries())) == 5
+    with pytest.raises(ValueError, match="name a set"):
+        hamdex.connect(url)
+
+
+def test_errors_say_what_is_wrong(url: str) -> None:
+    store = hamdex.connect(url, "s", create={})
+    with pytest.raises(ValueError, match="record 1") as wrong:
+        store.insert([1, 2], [1, "x"])
+    assert isinstance(wrong.value, hamdex.RemoteError)
+    assert (wrong.value.status, wrong.value.code, wrong.value.record) == (422, "bad_record", 1)
+    with pytest.raises(hamdex.RemoteError, match="there is no set"):
+        hamdex.connect(url, "none")
+    with pytest.raises(ValueError, match="no fingerprint of 64 bits"):
+        store.query(2**64)
+    with pytest.raises(ValueError, match="2 fingerprints and 1 ids"):
+        store.insert([1, 2], [1])
+    with pytest.raises(ValueError, match="no address"):
+        hamdex.connect("ftp://localhost")
+    with pytest.raises(ConnectionError):
+        hamdex.connect("http://127.0.0.1:1", "s")
+    store.close()
+    with pytest.raises(ValueError, match="closed"):
+        store.query(1)
+
+
+def test_threads_share_a_connection(url: str) -> None:
+    store = hamdex.connect(url, "s", create={"durability": "none"})
+    wins = []
+
+    def contend(number: int) -> None:
+        for value in range(50):
+            if store.insert_unless_near(value << 8 | number, number, k=2) is None:
+                wins.append(value)
+
+    threads = [threading.Thread(target=contend, args=(number,)) for number in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(wins) == len(list(store.entries()))
+    assert sorted(wins) == sorted({fingerprint >> 8 for fingerprint, _ in store.entries()})

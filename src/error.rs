@@ -224,6 +224,10 @@ pub enum Place {
     ShingleDirectory,
     /// The shingles of documents.
     Shingles,
+    /// The look-up of fingerprints by id.
+    IdLookup,
+    /// The look-up of ids by name.
+    NameLookup,
     /// The user's metadata.
     Metadata,
     /// Unused bytes between sections.
@@ -251,6 +255,8 @@ impl fmt::Display for Place {
             Self::Names => write!(f, "the names"),
             Self::ShingleDirectory => write!(f, "the shingle directory"),
             Self::Shingles => write!(f, "the shingles"),
+            Self::IdLookup => write!(f, "the look-up of ids"),
+            Self::NameLookup => write!(f, "the look-up of names"),
             Self::Metadata => write!(f, "the metadata"),
             Self::Padding { offset } => write!(f, "byte {offset}, between sections"),
         }

@@ -103,6 +103,7 @@ mod ids;
 mod index;
 pub mod inspect;
 mod join;
+mod lookup;
 #[expect(unsafe_code, reason = "the only place that maps files into memory")]
 mod mapping;
 mod memory;
@@ -132,7 +133,7 @@ pub use hamdex_atomic_file::Error as OutputError;
 pub use hamdex_fingerprint::{Fingerprint, Hex, ParseFingerprintError};
 pub use ids::Ids;
 pub use index::{
-    Checksums, Entries, Entry, Index, Match, MatchVisitor, OpenOptions, Searcher, Shingles, width,
+    Checksums, Entries, Entry, Index, Lookups, Match, MatchVisitor, OpenOptions, Searcher, Shingles, width,
 };
 pub use join::{Pair, Pairs, PairsOptions, pairs};
 pub use mapping::Mapping;

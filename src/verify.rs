@@ -10,8 +10,10 @@ use crate::format::PAGE_BYTES;
 use crate::format::checksum::{Context, UnitKind};
 use crate::format::header;
 use crate::format::section::{Section, check_zeros};
+use crate::ids::reader::IdTable;
 use crate::index::handle::Index;
 use crate::index::read_ahead::Windows;
+use crate::lookup::{hash_of_id, hash_of_name};
 use crate::progress::{Counter, Phase, Progress, Report};
 use crate::table::reader::{Table, runs_of};
 use crate::threads::{Pool, map_in_order};
@@ -177,6 +179,7 @@ impl<F: Fingerprint> Index<F> {
                 if let Some(shingles) = self.shingles()? {
                     shingles.verify(&check_cancelled)?;
                 }
+                self.verify_lookups(ids, &check_cancelled)?;
             }
         }
         Ok(Verified {
@@ -190,6 +193,25 @@ impl<F: Fingerprint> Index<F> {
             names,
             ..Verified::default()
         })
+    }
+
+    /// Look-ups lead to all ids and names.
+    fn verify_lookups(
+        &self,
+        ids: &IdTable,
+        check_cancelled: &dyn Fn() -> Result<(), ReadError>,
+    ) -> Result<(), ReadError> {
+        let file = self.data.as_ref();
+        if let Some(lookup) = &self.id_lookup {
+            let hash_at = |place| Ok(hash_of_id(ids.id_at(file, place)?));
+            lookup.open(file, ids.record.count)?.verify(hash_at, check_cancelled)?;
+        }
+        if let (Some(lookup), Some(names)) = (&self.name_lookup, &self.names) {
+            let names = names.open(file, None)?;
+            let hash_at = |number| Ok(hash_of_name(names.name(number)?));
+            lookup.open(file, names.len())?.verify(hash_at, check_cancelled)?;
+        }
+        Ok(())
     }
 
     /// Everything between the sections is zero; so is the rest of the header page.

@@ -22,6 +22,8 @@ pub(crate) enum UnitKind {
     Filter,
     ShingleDirectory,
     Shingles,
+    IdLookup,
+    NameLookup,
     /// An optional section of another kind, by its number.
     Other(u32),
 }
@@ -43,7 +45,8 @@ impl UnitKind {
     ];
 
     /// The optional kinds that this version knows.
-    const KNOWN_OPTIONAL: [Self; 3] = [Self::Filter, Self::ShingleDirectory, Self::Shingles];
+    const KNOWN_OPTIONAL: [Self; 5] =
+        [Self::Filter, Self::ShingleDirectory, Self::Shingles, Self::IdLookup, Self::NameLookup];
 
     /// Returns the number in the format.
     pub(crate) fn number(self) -> u32 {
@@ -61,6 +64,8 @@ impl UnitKind {
             Self::Filter => FIRST_OPTIONAL,
             Self::ShingleDirectory => FIRST_OPTIONAL + 1,
             Self::Shingles => FIRST_OPTIONAL + 2,
+            Self::IdLookup => FIRST_OPTIONAL + 3,
+            Self::NameLookup => FIRST_OPTIONAL + 4,
             Self::Other(number) => number,
         }
     }

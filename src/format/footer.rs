@@ -189,6 +189,15 @@ impl Footer {
         let both = [(UnitKind::ShingleDirectory, 0), (UnitKind::Shingles, 0)];
         let are_whole = of_shingles.is_empty() || (of_shingles == both && this.ids.is_some());
         check(are_whole, "shingles come with a directory, for the ids of table 0")?;
+        let of_lookups: Vec<_> = listed
+            .iter()
+            .filter(|s| matches!(s.kind, UnitKind::IdLookup | UnitKind::NameLookup))
+            .map(|s| (s.kind, s.table))
+            .collect();
+        let expected = [(UnitKind::IdLookup, 0), (UnitKind::NameLookup, 0)];
+        let expected = &expected[..1 + usize::from(names)];
+        let are_whole = of_lookups.is_empty() || (of_lookups == expected && this.ids.is_some());
+        check(are_whole, "look-ups are of the ids of table 0, and of their names if they have some")?;
         Ok(this)
     }
 }

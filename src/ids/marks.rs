@@ -48,6 +48,20 @@ impl IdTable {
         }
     }
 
+    /// Returns the number of marks before a place.
+    pub(super) fn marks_before(&self, file: &[u8], place: u64) -> Result<u64, ReadError> {
+        let stretch = place.saturating_sub(1) / RANKED_PLACES;
+        let before = if stretch == 0 { 0 } else { self.rank(file, stretch)? };
+        let first = stretch * RANKED_PLACES / 8;
+        let bytes = self.starts.read(file, first as usize..place.div_ceil(8) as usize)?;
+        let all: u32 = bytes.iter().map(|byte| byte.count_ones()).sum();
+        let later = match (place % 8, bytes.last()) {
+            (0, _) | (_, None) => 0,
+            (used, Some(last)) => (last & (0xff >> used)).count_ones(),
+        };
+        Ok(before.saturating_add(u64::from(all - later)))
+    }
+
     /// Returns the number of marks before a stretch of [`RANKED_PLACES`] places, from number 1 on.
     pub(super) fn rank(&self, file: &[u8], stretch: u64) -> Result<u64, ReadError> {
         // As many ranks as stretches, so they are counted as the section's bytes are.

@@ -94,6 +94,29 @@ impl IdTable {
         Ok(ids.next().unwrap_or(self.record.base))
     }
 
+    /// Returns the block of table 0 that has the fingerprint at a place, and the number of the fingerprint in it.
+    pub(crate) fn entry_at(&self, file: &[u8], place: u64) -> Result<(usize, u64), ReadError> {
+        // The first block starts at place 0.
+        let (mut least, mut end) = (0, self.blocks);
+        while end - least > 1 {
+            let middle = least.midpoint(end);
+            if self.first_of_block(file, middle)? <= place {
+                least = middle;
+            } else {
+                end = middle;
+            }
+        }
+        let first = self.first_of_block(file, least)?;
+        let entry = match self.all_single() {
+            true => place.checked_sub(first),
+            false => (self.marks_before(file, place + 1)?)
+                .checked_sub(self.marks_before(file, first)?)
+                .and_then(|marks| marks.checked_sub(1)),
+        };
+        let misplaced = || ReadError::damaged(Place::IdDirectory, "its places do not fit the marks");
+        Ok((least, entry.ok_or_else(misplaced)?))
+    }
+
     /// Starts at the entry of that number in that block of table 0.
     pub(crate) fn walk(&self, file: &[u8], block: usize, entry: usize) -> Result<IdWalk, ReadError> {
         let first = self.first_of_block(file, block)?;

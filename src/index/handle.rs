@@ -14,6 +14,7 @@ use crate::format::header::{FileId, Header};
 use crate::format::section::Section;
 use crate::ids::reader::IdTable;
 use crate::index::read_ahead::ReadAhead;
+use crate::lookup::LookupTable;
 use crate::mapping::Mapping;
 use crate::names::Names;
 use crate::names::reader::NameTable;
@@ -55,6 +56,9 @@ pub struct Index<F> {
     pub(crate) ids: Option<IdTable>,
     pub(crate) names: Option<NameTable>,
     pub(crate) shingles: Option<NameTable>,
+    /// The places of ids, and those of names.
+    pub(crate) id_lookup: Option<LookupTable>,
+    pub(crate) name_lookup: Option<LookupTable>,
     pub(crate) metadata_section: Section,
     pub(crate) metadata: BTreeMap<String, Vec<u8>>,
     /// The plan for each distance, made at its first query.

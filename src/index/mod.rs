@@ -11,6 +11,7 @@
 //! - [`matches`]: the results of a query
 //! - [`read_ahead`]: hints to storage, before its bytes are read
 //! - [`entries`]: all entries, in natural order
+//! - [`lookups`]: fingerprints by id, and ids by name
 //! - [`shingles`]: the shingles of documents
 //! - [`view`]: a table, for merging
 
@@ -18,6 +19,7 @@ mod entries;
 pub(crate) mod handle;
 mod ids_of;
 pub(crate) mod index_ref;
+mod lookups;
 pub(crate) mod matches;
 pub(crate) mod nearest;
 mod open;
@@ -31,6 +33,7 @@ mod view;
 
 pub use entries::{Entries, Entry};
 pub use handle::Index;
+pub use lookups::Lookups;
 pub use matches::{Match, MatchVisitor};
 pub use open::{Checksums, OpenOptions, width};
 pub use searcher::Searcher;

@@ -18,6 +18,7 @@ use crate::format::trailer::{self, Trailer};
 use crate::ids::reader::IdTable;
 use crate::index::handle::Index;
 use crate::index::read_ahead::ReadAhead;
+use crate::lookup::LookupTable;
 use crate::mapping::Mapping;
 use crate::metadata;
 use crate::names::reader::NameTable;
@@ -178,6 +179,9 @@ pub(super) fn read_with<F: Fingerprint>(
                 read_whole(&index, section)?;
             }
         }
+        for lookup in [&index.id_lookup, &index.name_lookup].into_iter().flatten() {
+            read_whole(&index, &lookup.section)?;
+        }
     }
     Ok(index)
 }
@@ -285,8 +289,8 @@ fn read<F: Fingerprint>(
     };
     // Keys are read whole now, and by every query from now on.
     // Filters that stay in the file are read page by page.
-    // Shingles are read from front to back, if at all.
-    let is_left = |section: &&SectionRecord| options.maps_keys || section.kind == UnitKind::ShingleDirectory;
+    // Shingles are read from front to back, if at all, and look-ups page by page.
+    let is_left = |section: &&SectionRecord| options.maps_keys || section.kind != UnitKind::Filter;
     let left = footer.optional_sections().iter().find(is_left);
     let end = left.map_or(file.len(), |section| section.offset as usize);
     let keys = sections.record(UnitKind::Keys, 0).offset as usize..end;
@@ -315,6 +319,12 @@ fn read<F: Fingerprint>(
         directory: sections.open(Place::ShingleDirectory, UnitKind::ShingleDirectory, 0),
         names: sections.open(Place::Shingles, UnitKind::Shingles, 0),
     });
+    let lookup = |place, kind| {
+        let is_listed = footer.optional(kind, 0).is_some();
+        is_listed.then(|| LookupTable { section: sections.open(place, kind, 0) })
+    };
+    let id_lookup = lookup(Place::IdLookup, UnitKind::IdLookup);
+    let name_lookup = lookup(Place::NameLookup, UnitKind::NameLookup);
     let metadata_section = sections.open(Place::Metadata, UnitKind::Metadata, 0);
     let metadata = metadata::from_bytes(metadata_section.read_all(file)?)
         .ok_or_else(|| ReadError::damaged(Place::Metadata, "it is not a list of names and values"))?;
@@ -330,6 +340,8 @@ fn read<F: Fingerprint>(
         ids,
         names,
         shingles,
+        id_lookup,
+        name_lookup,
         metadata_section,
         metadata,
         plans,

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::codec::{Scratch, entry_count};
-use crate::error::ReadError;
+use crate::error::{Place, ReadError};
 use crate::index::handle::Index;
 use crate::table::scanner::Scanner;
 use crate::widths::per_width;
@@ -11,10 +11,12 @@ use hamdex_fingerprint::Fingerprint;
 
 type Places<F> = fn(&Index<F>, F) -> Result<Range<u64>, ReadError>;
 type Rank<F> = fn(&Index<F>, F) -> Result<u64, ReadError>;
+type FingerprintAt<F> = fn(&Index<F>, u64) -> Result<F, ReadError>;
 
 per_width! {
     compiled_places: Places = places;
     compiled_rank: Rank = rank;
+    compiled_fingerprint_at: FingerprintAt = fingerprint_at;
 }
 
 impl<F: Fingerprint> Index<F> {
@@ -48,6 +50,20 @@ impl<F: Fingerprint> Index<F> {
     /// When a block or page that matters is damaged.
     pub fn places(&self, fingerprint: F) -> Result<Range<u64>, ReadError> {
         compiled_places()(self, fingerprint)
+    }
+
+    /// Returns the fingerprint at a place: see [`Index::places`].
+    ///
+    /// Without ids, the first call reads all of table 0.
+    ///
+    /// # Panics
+    /// When the place is not below [`Index::place_count`].
+    ///
+    /// # Errors
+    /// When a block or page that matters is damaged.
+    pub fn fingerprint_at(&self, place: u64) -> Result<F, ReadError> {
+        assert!(place < self.place_count(), "place {place} of {}", self.place_count());
+        compiled_fingerprint_at()(self, place)
     }
 
     /// Returns the number of stored fingerprints below this one.
@@ -90,6 +106,23 @@ fn places<F: Fingerprint>(index: &Index<F>, fingerprint: F) -> Result<Range<u64>
         }
         None => 0..0,
     })
+}
+
+fn fingerprint_at<F: Fingerprint>(index: &Index<F>, place: u64) -> Result<F, ReadError> {
+    let file = index.data.as_ref();
+    let (block, entry) = match &index.ids {
+        Some(ids) => ids.entry_at(file, place).map_err(|error| index.error(error))?,
+        None => {
+            let ranks = index.ranks()?;
+            let block = ranks.partition_point(|&rank| rank <= place) - 1;
+            (block, place - ranks[block])
+        }
+    };
+    let mut values = Vec::new();
+    let decoded = index.tables[0].decode(file, block, &mut Scratch::default(), &mut values);
+    decoded.map_err(|error| index.error(error))?;
+    let found = usize::try_from(entry).ok().and_then(|entry| values.get(entry)).copied();
+    found.ok_or_else(|| index.error(ReadError::damaged(Place::IdDirectory, "it leads beyond a block")))
 }
 
 fn rank<F: Fingerprint>(index: &Index<F>, fingerprint: F) -> Result<u64, ReadError> {

@@ -47,6 +47,8 @@ pub struct Stats<F> {
     pub name_bytes: Option<u64>,
     /// The bytes of the shingles of documents and their directory, if there are some.
     pub shingle_bytes: Option<u64>,
+    /// The bytes of the look-ups by id and by name, if there are some.
+    pub lookup_bytes: Option<u64>,
 }
 
 /// Statistics of a table.
@@ -170,6 +172,8 @@ impl<F: Fingerprint> Index<F> {
             self.names.is_some().then(|| bytes_of(&[UnitKind::NameDirectory, UnitKind::Names], 0));
         let of_shingles = [UnitKind::ShingleDirectory, UnitKind::Shingles];
         let shingle_bytes = self.shingles.is_some().then(|| bytes_of(&of_shingles, 0));
+        let of_lookups = [UnitKind::IdLookup, UnitKind::NameLookup];
+        let lookup_bytes = self.id_lookup.is_some().then(|| bytes_of(&of_lookups, 0));
         let file_bytes = self.data.as_ref().len() as u64;
         let in_sections: u64 =
             self.footer.sections.iter().map(|s| s.end().expect("it lies inside the file") - s.offset).sum();
@@ -191,6 +195,7 @@ impl<F: Fingerprint> Index<F> {
             ids,
             name_bytes,
             shingle_bytes,
+            lookup_bytes,
         }
     }
 }

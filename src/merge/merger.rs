@@ -57,7 +57,7 @@ per_width! {
 
 impl<F: Fingerprint> Index<F> {
     /// Returns the options with which a build shapes a file as this one is: design, codec, bytes per block, and whether
-    /// there are ids, names and shingles.
+    /// there are ids, names, shingles and look-ups.
     #[must_use]
     pub fn build_options(&self) -> BuildOptions<F> {
         let stats = self.stats();
@@ -68,6 +68,7 @@ impl<F: Fingerprint> Index<F> {
             .ids(self.has_ids())
             .names(self.has_names())
             .shingles(self.has_shingles())
+            .lookups(self.has_lookups())
     }
 }
 

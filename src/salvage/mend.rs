@@ -79,8 +79,8 @@ pub(super) fn mend<F: Fingerprint>(file: &mut [u8], file_id: FileId, _: PhantomD
     }
 }
 
-/// The sections of shingles: a directory, and the sets.
-const SHINGLE_SECTIONS: u32 = 2;
+/// The optional sections that belong to ids: shingles and their directory, two look-ups.
+const ID_SECTIONS: u32 = 4;
 
 /// A footer that fits a file.
 pub(super) struct Found {
@@ -90,11 +90,11 @@ pub(super) struct Found {
 }
 
 /// Returns the only footer that fits the file: its start follows from the number of tables, from whether there are ids
-/// and names, and from the number of optional sections, at most one per table and two of shingles.
+/// and names, and from the number of optional sections, at most one per table and four of ids.
 pub(super) fn find_footer<F: Fingerprint>(file: &[u8], file_id: FileId) -> Option<Found> {
     let by_trailer = Trailer::read(file, file_id).ok().map(|trailer| trailer.footer_length);
     let by_counts = (1..=MAX_TABLES as u32).flat_map(|tables| {
-        let counts = (0..=tables + SHINGLE_SECTIONS).flat_map(move |optional| {
+        let counts = (0..=tables + ID_SECTIONS).flat_map(move |optional| {
             [(0, 0), (1, 0), (1, 1)].map(|(ids, names)| Counts { tables, ids, names, optional })
         });
         counts.filter(|counts| counts.begin_a_footer::<F>(file)).map(Counts::footer_length::<F>)

@@ -27,6 +27,8 @@ pub struct Description {
     pub has_names: bool,
     /// Whether ids have the shingles of their documents.
     pub has_shingles: bool,
+    /// Whether fingerprints are found by id, and ids by name, without a pass over the set.
+    pub has_lookups: bool,
     /// The metadata, the recipe of the fingerprints among it.
     pub metadata: BTreeMap<String, Vec<u8>>,
     /// The id of the file; `None` unless the set is one index file.
@@ -48,6 +50,7 @@ impl Description {
             has_ids: false,
             has_names: false,
             has_shingles: false,
+            has_lookups: false,
             metadata: BTreeMap::new(),
             file_id: None,
         }

@@ -24,6 +24,7 @@ impl<F: Fingerprint> FingerprintSet<F> for Index<F> {
         description.has_ids = self.has_ids();
         description.has_names = self.has_names();
         description.has_shingles = self.has_shingles();
+        description.has_lookups = self.has_lookups();
         description.metadata.clone_from(self.metadata());
         description.file_id = Some(self.file_id());
         description

@@ -14,6 +14,7 @@ use crate::writer::census::Census;
 use crate::writer::columns::{ColumnSource, ColumnSpool, Columns};
 use crate::writer::file_id::file_id;
 use crate::writer::ids::SpooledIds;
+use crate::writer::lookup::LookupWriter;
 use crate::writer::options::BuildOptions;
 use crate::writer::output::Output;
 use crate::writer::record::Record;
@@ -54,16 +55,23 @@ pub(super) fn assemble<F: Fingerprint, T: Tables<F>>(
     let mut file = Sections::start(output, file_id)?;
     let mut writer = TablesWriter::new(options, &design, fingerprints, filters, temp_dir);
 
+    let lookup = |count| LookupWriter::new(count, options.sort_memory() / ID_MEMORY_SHARE, temp_dir);
+    let mut id_lookup = None;
     let ids = if options.ids {
-        let mut ids = SpooledIds::new(census.ids.unwrap_or((0, 0)), temp_dir)?;
+        let by_id = options.lookups.then(|| (lookup(census.records), options.silent_counter(Phase::Ids)));
+        let mut ids = SpooledIds::new(census.ids.unwrap_or((0, 0)), by_id, temp_dir)?;
         let entries = writer.first(&mut file, census.counts, &mut tables, &mut |batch| ids.push(batch))?;
+        id_lookup = ids.take_lookup().map(|lookup| lookup.finish(&done)).transpose()?;
         Some(ids.write(&mut file, fingerprints, &entries, options)?)
     } else {
         writer.first(&mut file, census.counts, &mut tables, &mut |_| Ok(()))?;
         None
     };
+    let mut name_lookup = None;
     if let Some(names) = names {
-        names.write(&mut file, options)?;
+        let mut by_name = options.lookups.then(|| lookup(names.count()));
+        names.write(&mut file, options, by_name.as_mut())?;
+        name_lookup = by_name.map(|lookup| lookup.finish(&done)).transpose()?;
     }
     turn_to_others(&design, fingerprints, &mut tables, |tables| writer.next(&mut file, tables))?;
 
@@ -78,7 +86,12 @@ pub(super) fn assemble<F: Fingerprint, T: Tables<F>>(
         }
     }
     if let Some(shingles) = shingles {
-        shingles.write(&mut file, options)?;
+        shingles.write(&mut file, options, None)?;
+    }
+    for (kind, lookup) in [(UnitKind::IdLookup, id_lookup), (UnitKind::NameLookup, name_lookup)] {
+        if let Some(mut contents) = lookup {
+            file.copy(kind, &mut contents)?;
+        }
     }
     let footer = Footer {
         width: F::BITS,

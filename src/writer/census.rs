@@ -38,6 +38,7 @@ impl<F: Fingerprint> Counter<F> {
 /// Counts over a set of records.
 pub(super) struct Census<R> {
     pub(super) counts: Vec<u64>,
+    pub(super) records: u64,
     pub(super) fingerprints: u64,
     pub(super) digest: SetDigest,
     /// The least and the greatest id.
@@ -48,7 +49,7 @@ pub(super) struct Census<R> {
 impl<R: Record> Census<R> {
     pub(super) fn new() -> Self {
         let counts = vec![0; R::Fingerprint::BITS as usize];
-        Self { counts, fingerprints: 0, digest: SetDigest::default(), ids: None, before: None }
+        Self { counts, records: 0, fingerprints: 0, digest: SetDigest::default(), ids: None, before: None }
     }
 
     /// Takes an ascending batch, not below the previous ones, on all threads.
@@ -59,6 +60,7 @@ impl<R: Record> Census<R> {
             .collect();
         for part in parts {
             add_to(&mut self.counts, &part.counts);
+            self.records += part.records;
             self.fingerprints += part.fingerprints;
             self.digest.join(part.digest);
             self.add_ids(part.ids);
@@ -73,6 +75,7 @@ impl<R: Record> Census<R> {
         let mut distinct: Vec<R::Fingerprint> = fingerprints.skip_while(|&x| before == Some(x)).collect();
         distinct.dedup();
         count_differences(before, &distinct, &mut census.counts);
+        census.records = records.len() as u64;
         census.fingerprints = distinct.len() as u64;
         for record in records {
             record.digest(&mut census.digest);

@@ -10,8 +10,10 @@ use crate::digest;
 use crate::error::{BuildError, IdColumn};
 use crate::format::checksum::UnitKind;
 use crate::ids::packing::Packer;
+use crate::lookup::hash_of_name;
 use crate::names::layout::Head;
 use crate::progress::Phase;
+use crate::writer::lookup::LookupWriter;
 use crate::writer::options::BuildOptions;
 use crate::writer::sections::Sections;
 use crate::writer::sort::Sorted;
@@ -107,11 +109,13 @@ impl ColumnSpool {
         }
     }
 
-    /// Writes the sections.
+    /// Writes the sections; gives the numbers of the entries, by the hash of their bytes, to the look-up, if there is to be
+    /// one.
     pub(super) fn write<F: Fingerprint>(
         self,
         file: &mut Sections<'_>,
         options: &BuildOptions<F>,
+        lookup: Option<&mut LookupWriter>,
     ) -> Result<(), BuildError> {
         let done = options.counter(Phase::Ids, None)?;
         let watched = |spool| Watched { spool, done: &done };
@@ -130,9 +134,18 @@ impl ColumnSpool {
             pack(&mut places, &head, head.end_bits, |_, end| end, put)
         });
         let outcome = directory.and_then(|()| file.copy(contents, &mut names));
+        let outcome = outcome.and_then(|()| match lookup {
+            Some(lookup) => look_up(&mut names, &mut places, head.count, lookup).map_err(failed)?,
+            None => Ok(()),
+        });
         // If the build was cancelled, that is why reading failed.
         done.check()?;
         outcome
+    }
+
+    /// Returns the number of entries.
+    pub(super) fn count(&self) -> u64 {
+        self.count
     }
 
     fn head(&self) -> Head {
@@ -175,6 +188,28 @@ impl ColumnSource for ColumnSpool {
         }
         Ok(*self)
     }
+}
+
+/// Gives the number of each entry, by the hash of its bytes, to a look-up.
+fn look_up(
+    names: &mut Watched<'_>,
+    places: &mut Watched<'_>,
+    count: u64,
+    lookup: &mut LookupWriter,
+) -> io::Result<Result<(), BuildError>> {
+    names.spool.rewind()?;
+    places.spool.rewind()?;
+    let (mut name, mut start) = (Vec::new(), 0);
+    for number in 0..count {
+        let (_, end) = read_place(places)?;
+        name.resize((end - start) as usize, 0);
+        names.read_exact(&mut name)?;
+        if let Err(error) = lookup.push(hash_of_name(&name), number, names.done) {
+            return Ok(Err(error));
+        }
+        start = end;
+    }
+    Ok(Ok(()))
 }
 
 fn read_place(places: &mut impl Read) -> io::Result<(u64, u64)> {

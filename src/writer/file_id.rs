@@ -19,7 +19,7 @@ pub(super) fn file_id<F: Fingerprint>(
 ) -> FileId {
     let layout = options.layout();
     let has_filters = filters.iter().any(Option::is_some);
-    let flags = [options.ids, names.is_some(), has_filters, shingles.is_some()];
+    let flags = [options.ids, names.is_some(), has_filters, shingles.is_some(), options.lookups];
     let has = flags.into_iter().rev().fold(0, |bits, flag| bits << 1 | u8::from(flag));
     let mut shape = vec![F::BITS as u8, has, layout.codec.tag()];
     // Every part has a fixed length or a length field, so that no two shapes have the same bytes.

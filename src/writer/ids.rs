@@ -8,7 +8,9 @@ use crate::error::BuildError;
 use crate::format::checksum::UnitKind;
 use crate::format::footer::IdsRecord;
 use crate::ids::writer::{IdWriter, Packed, block_starts};
+use crate::lookup::hash_of_id;
 use crate::progress::{Counter, Phase};
+use crate::writer::lookup::LookupWriter;
 use crate::writer::options::BuildOptions;
 use crate::writer::record::Record;
 use crate::writer::sections::Sections;
@@ -19,14 +21,21 @@ use hamdex_fingerprint::Fingerprint;
 pub(super) struct SpooledIds<F> {
     writer: IdWriter<BufWriter<File>>,
     before: Option<F>,
+    places: u64,
+    /// The look-up by id, if there is to be one.
+    lookup: Option<(LookupWriter, Counter)>,
     temp_dir: PathBuf,
 }
 
 impl<F: Fingerprint> SpooledIds<F> {
     /// For ids from the least to the greatest.
-    pub(super) fn new((least, greatest): (u64, u64), temp_dir: &Path) -> Result<Self, BuildError> {
+    pub(super) fn new(
+        (least, greatest): (u64, u64),
+        lookup: Option<(LookupWriter, Counter)>,
+        temp_dir: &Path,
+    ) -> Result<Self, BuildError> {
         let writer = IdWriter::new(least, greatest, spool(temp_dir)?, spool(temp_dir)?);
-        Ok(Self { writer, before: None, temp_dir: temp_dir.to_owned() })
+        Ok(Self { writer, before: None, places: 0, lookup, temp_dir: temp_dir.to_owned() })
     }
 
     /// Takes the ids of ascending records, not below the previous ones.
@@ -35,9 +44,18 @@ impl<F: Fingerprint> SpooledIds<F> {
             let is_first = self.before.replace(record.fingerprint()) != Some(record.fingerprint());
             if let Some(id) = record.id() {
                 self.writer.push(id, is_first).map_err(|source| failed(&self.temp_dir, source))?;
+                if let Some((lookup, done)) = &mut self.lookup {
+                    lookup.push(hash_of_id(id), self.places, done)?;
+                }
+                self.places += 1;
             }
         }
         Ok(())
+    }
+
+    /// Returns the look-up by id, if there is to be one.
+    pub(super) fn take_lookup(&mut self) -> Option<LookupWriter> {
+        self.lookup.take().map(|(lookup, _)| lookup)
     }
 
     /// Writes the sections of the ids of that many fingerprints; `entries` is how many of them each block of

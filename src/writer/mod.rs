@@ -27,6 +27,7 @@ mod file_id;
 mod filter;
 mod ids;
 mod job;
+mod lookup;
 mod named;
 mod options;
 mod output;

@@ -42,6 +42,7 @@ pub struct BuildOptions<F> {
     pub(crate) ids: bool,
     pub(crate) names: bool,
     pub(crate) shingles: bool,
+    pub(crate) lookups: bool,
     pub(super) sorted: bool,
     pub(crate) filter: FilterChoice,
     pub(super) metadata: Metadata,
@@ -72,6 +73,7 @@ impl<F: Fingerprint> BuildOptions<F> {
             ids: false,
             names: false,
             shingles: false,
+            lookups: false,
             sorted: false,
             filter: FilterChoice::Auto,
             metadata: Metadata::new(),
@@ -149,12 +151,13 @@ impl<F: Fingerprint> BuildOptions<F> {
         self
     }
 
-    /// Sets whether every fingerprint has an id. Without ids there are no names and no shingles.
+    /// Sets whether every fingerprint has an id. Without ids there are no names, no shingles and no look-ups.
     #[must_use]
     pub fn ids(mut self, ids: bool) -> Self {
         self.ids = ids;
         self.names &= ids;
         self.shingles &= ids;
+        self.lookups &= ids;
         self
     }
 
@@ -174,6 +177,16 @@ impl<F: Fingerprint> BuildOptions<F> {
     pub fn shingles(mut self, shingles: bool) -> Self {
         self.shingles = shingles;
         self.ids |= shingles;
+        self
+    }
+
+    /// Sets whether fingerprints are found by id, and ids by name if they have names
+    /// ([`Index::lookups`](crate::Index::lookups)). It takes about 5 bytes per id, and as much per name. With look-ups there
+    /// are ids.
+    #[must_use]
+    pub fn lookups(mut self, lookups: bool) -> Self {
+        self.lookups = lookups;
+        self.ids |= lookups;
         self
     }
 
@@ -218,6 +231,12 @@ impl<F: Fingerprint> BuildOptions<F> {
     #[must_use]
     pub fn has_shingles(&self) -> bool {
         self.shingles
+    }
+
+    /// Returns whether fingerprints are found by id.
+    #[must_use]
+    pub fn has_lookups(&self) -> bool {
+        self.lookups
     }
 
     /// Returns the memory limit, in bytes.

@@ -27,6 +27,7 @@ const LAYERS: &[&str] = &[
     "metadata",
     "digest",
     "shingles",
+    "lookup",
     "arch",
     "checked",
     "permutation",

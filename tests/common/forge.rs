@@ -9,8 +9,8 @@ use hamdex::{Place, ReadError, ReadErrorKind};
 
 use super::file::{self, SectionAt, field};
 pub use super::file::{
-    BLOCKS, FILTER, ID_DIRECTORY, ID_STARTS, IDS, KEYS, METADATA, NAME_DIRECTORY, NAMES, SHINGLE_DIRECTORY,
-    SHINGLES,
+    BLOCKS, FILTER, ID_DIRECTORY, ID_LOOKUP, ID_STARTS, IDS, KEYS, METADATA, NAME_DIRECTORY, NAME_LOOKUP,
+    NAMES, SHINGLE_DIRECTORY, SHINGLES,
 };
 
 /// Bytes of one section record of the footer.
@@ -178,6 +178,8 @@ pub fn name_of(error: &ReadError) -> String {
                 Place::Names => "Names",
                 Place::ShingleDirectory => "ShingleDirectory",
                 Place::Shingles => "Shingles",
+                Place::IdLookup => "IdLookup",
+                Place::NameLookup => "NameLookup",
                 Place::Metadata => "Metadata",
                 Place::Padding { .. } => "Padding",
                 other => panic!("{other:?} is not in format-spec.md"),

@@ -31,6 +31,7 @@ mod exactness;
 mod filters;
 mod in_memory;
 mod indexes;
+mod lookups;
 mod merge;
 mod names;
 mod pairs;

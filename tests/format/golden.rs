@@ -154,6 +154,28 @@ fn shingles() {
     assert_eq!((stored.len(), set.len()), (40, 39 * 7));
 }
 
+/// Look-ups, of ids with gaps and with several fingerprints, and of names that several ids have.
+#[test]
+fn lookups() {
+    let mut builder = Builder::in_memory(options("halves", 3).names(true).lookups(true)).unwrap();
+    for number in 0..150u64 {
+        builder.push_with_id(number << 40, number * number / 3).unwrap();
+    }
+    let mut ids: Vec<u64> = (0..150u64).map(|number| number * number / 3).collect();
+    ids.dedup();
+    for &id in &ids {
+        builder.push_name(id, format!("document {}", id / 2)).unwrap();
+    }
+    compare("lookups.hamdex", &builder.into_inner().unwrap().0);
+    let index = Index::<u64>::open(golden("lookups.hamdex")).unwrap();
+    index.verify().unwrap();
+    let lookups = index.lookups().unwrap().unwrap();
+    assert_eq!(lookups.fingerprints_of(0).unwrap(), [0, 1 << 40]);
+    assert_eq!(lookups.fingerprints_of(7400).unwrap(), [149 << 40]);
+    assert_eq!(lookups.ids_of_name(b"document 0").unwrap(), [0, 1]);
+    assert_eq!(lookups.ids_of_name(b"document").unwrap(), [0; 0]);
+}
+
 #[test]
 fn one() {
     let index = check_with_ids::<u64>("one", &[(u64::MAX, u64::MAX)], options("single", 3));
@@ -400,6 +422,7 @@ fn every_stored_file_has_a_test() {
             "empty-ids",
             "filters",
             "halves-ids",
+            "lookups",
             "many-ids",
             "names",
             "names-with-gaps",

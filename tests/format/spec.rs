@@ -6,11 +6,11 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use crate::common::forge::{FILTER, Forged, NAME_DIRECTORY, NAMES};
+use crate::common::forge::{FILTER, Forged, ID_LOOKUP, NAME_DIRECTORY, NAMES};
 use crate::common::{built, built_with_ids, built_with_names, index};
 use hamdex::inspect::Permutation;
 use hamdex::inspect::reference::{Field, FieldKind, read_block};
-use hamdex::{BuildOptions, Codec, Design, FilterChoice, Fingerprint};
+use hamdex::{BuildOptions, Builder, Codec, Design, FilterChoice, Fingerprint};
 
 /// Fingerprints and ids of the example, in no order.
 const PAIRS: [(u64, u64); 7] = [
@@ -241,6 +241,20 @@ fn the_example_of_shingles_is_a_set() {
     let line = rest.lines().nth(1).unwrap().strip_prefix("00000000  ").unwrap();
     let bytes: Vec<u8> = line.split(' ').map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect();
     assert_eq!(hamdex::shingles::encode(&[5, 1 << 40, (1 << 47) + 1]).unwrap(), bytes);
+}
+
+#[test]
+fn the_example_of_look_ups_is_what_a_build_writes() {
+    let spec = std::fs::read_to_string(spec_path()).unwrap();
+    let (_, rest) = spec.split_once("<!-- example lookups -->\n").unwrap();
+    let line = rest.lines().nth(1).unwrap().strip_prefix("00000000  ").unwrap();
+    let bytes: Vec<u8> = line.split(' ').map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect();
+    let mut builder = Builder::in_memory(BuildOptions::<u64>::new().lookups(true)).unwrap();
+    for (fingerprint, id) in [(1, 5), (2, 7), (3, 7)] {
+        builder.push_with_id(fingerprint, id).unwrap();
+    }
+    let file = Forged::new(builder.into_inner().unwrap().0);
+    assert_eq!(file.contents(ID_LOOKUP, 0), bytes);
 }
 
 /// The rows of the table between `<!-- name -->` and `<!-- end of name -->`, cell by cell.

@@ -29,6 +29,8 @@ pub const NAMES: u32 = 10;
 pub const FILTER: u32 = 256;
 pub const SHINGLE_DIRECTORY: u32 = 257;
 pub const SHINGLES: u32 = 258;
+pub const ID_LOOKUP: u32 = 259;
+pub const NAME_LOOKUP: u32 = 260;
 
 /// Offsets of the fields of the footer.
 pub mod field {

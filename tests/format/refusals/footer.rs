@@ -3,6 +3,7 @@
 use crate::common::forge::{BLOCKS, Forged};
 use crate::common::{Shape, built, built_with_ids, data};
 use crate::refusals::ids::with_ids;
+use crate::refusals::lookups::with_lookups;
 use crate::refusals::names::with_names;
 use crate::refusals::shingles::with_shingles;
 use crate::refusals::{Refusal, Spoil, When, filtered, plain, plain_elias_fano, raw, sealed};
@@ -147,6 +148,15 @@ pub(crate) const REFUSALS: &[Refusal] = &[
         &[
             sealed("shingles come with", |f| put_section(f, f.sections.len() - 1, 0, &[3])).of(with_shingles),
             sealed("shingles come with", |f| put_section(f, f.sections.len() - 1, 4, &[1])).of(with_shingles),
+        ],
+    ),
+    damaged(
+        "footer.lookups",
+        &[
+            // The look-up of names becomes an unknown section, or one of another table; the names go.
+            sealed("look-ups are of", |f| put_section(f, f.sections.len() - 1, 0, &[5])).of(with_lookups),
+            sealed("look-ups are of", |f| put_section(f, f.sections.len() - 1, 4, &[1])).of(with_lookups),
+            sealed("look-ups are of", |f| f.put_footer(6, &[0])).of(with_lookups),
         ],
     ),
     damaged(

@@ -8,6 +8,7 @@
 //! - [`huffman`], [`elias_fano`]: blocks of either codec
 //! - [`ids`]: ids, marks and directory
 //! - [`names`]: names and their directory
+//! - [`lookups`]: look-ups by id and by name
 //! - [`shingles`]: shingles and their directory
 
 mod contents;
@@ -17,6 +18,7 @@ mod filters;
 mod footer;
 mod huffman;
 mod ids;
+mod lookups;
 mod names;
 mod shingles;
 
@@ -88,6 +90,7 @@ fn refusals() -> impl Iterator<Item = &'static Refusal> {
         ids::REFUSALS,
         names::REFUSALS,
         shingles::REFUSALS,
+        lookups::REFUSALS,
         ends::PADDING,
     ]
     .into_iter()
@@ -132,6 +135,9 @@ fn use_all(index: &Index<u64>) -> Result<(), ReadError> {
         for part in shingles.parts()? {
             let _ = shingles.for_each_in(part, |_, _| ControlFlow::<()>::Continue(()))?;
         }
+    }
+    if let Some(lookups) = index.lookups()? {
+        (0..300).try_for_each(|id| lookups.fingerprints_of(id).map(drop))?;
     }
     let Some(names) = index.names()? else { return Ok(()) };
     stored().into_iter().try_for_each(|x| index.ids(x)?.try_for_each(|id| names.get(id).map(drop)))

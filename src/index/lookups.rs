@@ -1,0 +1,115 @@
+//! Fingerprints by id, and ids by name.
+
+use std::fmt;
+use std::ops::ControlFlow;
+
+use crate::error::ReadError;
+use crate::ids::reader::IdTable;
+use crate::index::handle::Index;
+use crate::lookup::reader::Lookup;
+use crate::lookup::{hash_of_id, hash_of_name};
+use crate::names::Names;
+use hamdex_fingerprint::Fingerprint;
+
+/// The look-ups of an index: made by [`Index::lookups`].
+pub struct Lookups<'i, F> {
+    index: &'i Index<F>,
+    ids: &'i IdTable,
+    by_id: Lookup<'i>,
+    by_name: Option<(Names<'i>, Lookup<'i>)>,
+}
+
+impl<F> Index<F> {
+    /// Returns whether fingerprints are found by id, and ids by name if they have names.
+    #[must_use]
+    pub fn has_lookups(&self) -> bool {
+        self.id_lookup.is_some()
+    }
+}
+
+impl<F: Fingerprint> Index<F> {
+    /// Returns the look-ups; `None` if the index was built without
+    /// [`BuildOptions::lookups`](crate::BuildOptions::lookups).
+    ///
+    /// ```
+    /// use hamdex::{BuildOptions, Builder, Index};
+    ///
+    /// let mut builder = Builder::in_memory(BuildOptions::new().names(true).lookups(true))?;
+    /// builder.push_with_id(0x00ff_u64, 17)?;
+    /// builder.push_with_id(0xff00, 17)?;
+    /// builder.push_name(17, "first.html")?;
+    /// let index = Index::<u64>::from_bytes(builder.into_inner()?.0)?;
+    ///
+    /// let lookups = index.lookups()?.expect("the index was built with look-ups");
+    /// assert_eq!(lookups.ids_of_name(b"first.html")?, [17]);
+    /// assert_eq!(lookups.fingerprints_of(17)?, [0x00ff, 0xff00]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When a section has another length than its entries need. The rest of the index can be queried all the same.
+    pub fn lookups(&self) -> Result<Option<Lookups<'_, F>>, ReadError> {
+        let (Some(ids), Some(by_id)) = (&self.ids, &self.id_lookup) else { return Ok(None) };
+        let open = || {
+            let file = self.data.as_ref();
+            let by_id = by_id.open(file, ids.record.count)?;
+            let by_name = match (self.names()?, &self.name_lookup) {
+                (Some(names), Some(lookup)) => Some((names, lookup.open(file, names.len())?)),
+                _ => None,
+            };
+            Ok(Some(Lookups { index: self, ids, by_id, by_name }))
+        };
+        open().map_err(|error| self.error(error))
+    }
+}
+
+impl<F: Fingerprint> Lookups<'_, F> {
+    /// Returns the places of an id, ascending: see [`Index::places`]. Empty if it is not stored.
+    ///
+    /// # Errors
+    /// When a page that matters is damaged.
+    pub fn places_of(&self, id: u64) -> Result<Vec<u64>, ReadError> {
+        let (file, mut places) = (self.index.data.as_ref(), Vec::new());
+        let outcome = self.by_id.places(hash_of_id(id), |place| {
+            if self.ids.id_at(file, place)? == id {
+                places.push(place);
+            }
+            Ok(ControlFlow::<()>::Continue(()))
+        });
+        let _ = outcome.map_err(|error| self.index.error(error))?;
+        Ok(places)
+    }
+
+    /// Returns the fingerprints of an id, ascending. Empty if it is not stored.
+    ///
+    /// # Errors
+    /// When a page or block that matters is damaged.
+    pub fn fingerprints_of(&self, id: u64) -> Result<Vec<F>, ReadError> {
+        let places = self.places_of(id)?;
+        places.into_iter().map(|place| self.index.fingerprint_at(place)).collect()
+    }
+
+    /// Returns the ids with a name, ascending, whether or not they are stored with a fingerprint. Empty if the ids have no
+    /// names.
+    ///
+    /// # Errors
+    /// When a page that matters is damaged.
+    pub fn ids_of_name(&self, name: &[u8]) -> Result<Vec<u64>, ReadError> {
+        let Some((names, lookup)) = &self.by_name else { return Ok(Vec::new()) };
+        let mut ids = Vec::new();
+        let outcome = lookup.places(hash_of_name(name), |number| {
+            if names.name(number)? == name {
+                ids.push(names.id(number)?);
+            }
+            Ok(ControlFlow::<()>::Continue(()))
+        });
+        let _ = outcome.map_err(|error| self.index.error(error))?;
+        Ok(ids)
+    }
+}
+
+impl<F> fmt::Debug for Lookups<'_, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lookups").field("has_names", &self.by_name.is_some()).finish_non_exhaustive()
+    }
+}

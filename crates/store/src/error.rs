@@ -146,6 +146,12 @@ pub enum Error {
         /// Whether the store has shingles.
         has_shingles: bool,
     },
+    /// A replacement was asked of a store without look-ups.
+    #[error("{}: this store has no look-ups by id; create one with look-ups", path.display())]
+    NoLookups {
+        /// The store.
+        path: PathBuf,
+    },
     /// The shingles of a document are not a set.
     #[error("the shingles of document {document} of the batch do not ascend, or exceed their bits")]
     InvalidShingles {
@@ -256,6 +262,7 @@ impl Error {
             | Self::Names { .. }
             | Self::Shingles { .. }
             | Self::InvalidShingles { .. }
+            | Self::NoLookups { .. }
             | Self::IngestShingles { .. }
             | Self::IngestOtherShingles { .. }
             | Self::IngestIds { .. }

@@ -53,6 +53,7 @@ impl<F: Fingerprint> StoreInner<F> {
             filter: create.filter,
             recipe: create.recipe.clone(),
             shingles: create.shingles.clone(),
+            lookups: create.lookups,
             sequence: 0,
             first_log: log.number(),
             sealed: None,

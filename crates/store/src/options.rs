@@ -95,6 +95,7 @@ pub struct CreateOptions {
     pub(crate) names: bool,
     pub(crate) recipe: Option<String>,
     pub(crate) shingles: Option<String>,
+    pub(crate) lookups: bool,
 }
 
 impl Default for CreateOptions {
@@ -117,6 +118,7 @@ impl CreateOptions {
             names: false,
             recipe: None,
             shingles: None,
+            lookups: false,
         }
     }
 
@@ -152,6 +154,7 @@ impl CreateOptions {
     #[must_use]
     pub fn ids(mut self, ids: bool) -> Self {
         self.ids = ids;
+        self.lookups &= ids;
         let names = self.names && ids;
         self.names(names)
     }
@@ -172,6 +175,15 @@ impl CreateOptions {
     pub fn shingles(mut self, definition: impl Into<String>) -> Self {
         self.shingles = Some(definition.into());
         self.names(true)
+    }
+
+    /// Sets whether pairs are found by id, and ids by name, without a pass over the set: for [`Store::upsert`](crate::Store::upsert), and
+    /// removal by id and name. It takes about 5 bytes per pair, and as much per name. Look-ups imply ids.
+    #[must_use]
+    pub fn lookups(mut self, lookups: bool) -> Self {
+        self.lookups = lookups;
+        self.ids |= lookups;
+        self
     }
 
     /// Sets the recipe that turns texts into fingerprints, for information.

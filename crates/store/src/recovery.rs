@@ -197,6 +197,8 @@ pub(crate) fn difference<F: Fingerprint>(
         Some("it has names and the store has none, or the reverse")
     } else if index.has_shingles() != identity.has_shingles {
         Some("it has shingles and the store has none, or the reverse")
+    } else if manifest.lookups && !index.has_lookups() {
+        Some("it has no look-ups, and the store has")
     } else if index.len() != entry.fingerprints || segment.pairs() != entry.pairs {
         Some("it has another number of fingerprints or pairs")
     } else if identity.has_names && segment.last_id().is_some_and(|last| last >= manifest.next_id) {

@@ -67,6 +67,7 @@ impl<F: Fingerprint> Store<F> {
         }
         let verify = VerifyOptions::new().threads(inner.options.threads);
         index.verify_with(&verify.progress(inner.background.cancellation().or_report(report.clone())))?;
+        let needs_lookups = inner.schema.lookups && !index.has_lookups();
         let brought = if identity.has_names {
             let Some(last) = index.names()?.map(|names| names.last_id()).transpose()?.flatten() else {
                 return Ok(());
@@ -74,6 +75,8 @@ impl<F: Fingerprint> Store<F> {
             let first = last.checked_add(1).and_then(|count| inner.reserve_ids(count));
             let first = first.ok_or_else(|| self.no_ids_left())?;
             inner.write_with_shifted_ids(&index, first, report)
+        } else if needs_lookups {
+            inner.write_with_shifted_ids(&index, 0, report)
         } else {
             drop(index);
             let number = inner.next_segment();
@@ -95,7 +98,8 @@ impl<F: Fingerprint> Store<F> {
 }
 
 impl<F: Fingerprint> StoreInner<F> {
-    /// Writes the pairs and names of a file to a new segment, with `by` added to every id.
+    /// Writes the pairs and names of a file to a new segment, with `by` added to every id, and all that the store's segments
+    /// have.
     fn write_with_shifted_ids(
         &self,
         index: &Index<F>,

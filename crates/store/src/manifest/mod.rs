@@ -53,6 +53,8 @@ pub struct Manifest {
     pub recipe: Option<String>,
     /// The definition of the shingles of its documents; `None` in a store without shingles.
     pub shingles: Option<String>,
+    /// Whether segments have look-ups by id and by name.
+    pub lookups: bool,
     /// The sequence number of the last batch before the live logs.
     pub sequence: u64,
     /// The first live log.
@@ -155,6 +157,9 @@ impl Manifest {
         }
         if self.identity.has_shingles && !self.identity.has_names {
             return Err("shingles without names".to_owned());
+        }
+        if self.lookups && !self.identity.has_ids {
+            return Err("look-ups without ids".to_owned());
         }
         if self.next_id > 0 && !self.identity.has_names {
             return Err("a next id in a store without names".to_owned());

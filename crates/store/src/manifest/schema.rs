@@ -19,6 +19,8 @@ pub(crate) struct Schema {
     pub(crate) recipe: Option<String>,
     /// The definition of the shingles of its documents.
     pub(crate) shingles: Option<String>,
+    /// Whether its segments have look-ups.
+    pub(crate) lookups: bool,
 }
 
 impl Schema {
@@ -31,6 +33,7 @@ impl Schema {
             filter: manifest.filter,
             recipe: manifest.recipe.clone(),
             shingles: manifest.shingles.clone(),
+            lookups: manifest.lookups,
         }
     }
 
@@ -43,6 +46,6 @@ impl Schema {
     pub(crate) fn build_options<F: Fingerprint>(&self) -> Result<BuildOptions<F>, DesignError> {
         let options = BuildOptions::new().design(self.design()?).codec(self.codec).filter(self.filter);
         let Identity { has_ids, has_names, has_shingles, .. } = self.identity;
-        Ok(options.ids(has_ids).names(has_names).shingles(has_shingles))
+        Ok(options.ids(has_ids).names(has_names).shingles(has_shingles).lookups(self.lookups))
     }
 }

@@ -20,6 +20,7 @@ mod live_run;
 mod names;
 pub(crate) mod run;
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -248,6 +249,15 @@ impl<F: Fingerprint> Memtable<F> {
             ids.extend(
                 run.places(value).filter(|&place| !removed.contains(place)).map(|place| run.id(place)),
             );
+        }
+    }
+
+    /// Appends the pairs with one of these ids, in no particular order, perhaps with duplicates.
+    pub(crate) fn append_pairs_with_ids(&self, ids: &HashSet<u64>, pairs: &mut Vec<Pair<F>>) {
+        pairs.extend(self.tail.iter().filter(|pair| ids.contains(&pair.1)));
+        for LiveRun { run, removed, .. } in &*self.runs {
+            let places = ids.iter().flat_map(|&id| run.places_of_id(id));
+            pairs.extend(places.filter(|&place| !removed.contains(place)).map(|place| run.pair(place)));
         }
     }
 

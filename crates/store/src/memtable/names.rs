@@ -1,6 +1,7 @@
 //! The names of ids in a memtable.
 
-use std::sync::Arc;
+use std::hash::{DefaultHasher, Hasher};
+use std::sync::{Arc, OnceLock};
 
 use crate::write::batch::Name;
 use crate::write::document::Document;
@@ -12,14 +13,58 @@ const MAX_CHUNK: usize = 1 << 12;
 const MAX_UNGROUPED: usize = 64;
 
 /// Names by ascending id.
-type Chunk = Arc<[Name]>;
+type Chunk = Arc<NameChunk>;
+
+#[derive(Debug)]
+struct NameChunk {
+    names: Box<[Name]>,
+    by_hash: ByHash,
+}
+
+/// Chunks that no insertion merges any more.
+#[derive(Debug)]
+struct Group {
+    chunks: Box<[Chunk]>,
+    by_hash: ByHash,
+}
+
+/// Ids by the hash of their names, once a name is looked up.
+#[derive(Debug, Default)]
+struct ByHash {
+    ids: OnceLock<Box<[(u64, u64)]>>,
+}
+
+impl ByHash {
+    /// Returns the ids, of all these names, whose names have a hash.
+    fn ids<'n>(&self, names: impl Iterator<Item = &'n Name>, hash: u64) -> impl Iterator<Item = u64> {
+        let ids = self.ids.get_or_init(|| {
+            let mut ids: Vec<(u64, u64)> = names.map(|(id, name)| (hash_of(name.name()), *id)).collect();
+            ids.sort_unstable();
+            ids.into()
+        });
+        let first = ids.partition_point(|entry| entry.0 < hash);
+        ids[first..].iter().take_while(move |entry| entry.0 == hash).map(|entry| entry.1)
+    }
+}
+
+impl Group {
+    fn names(&self) -> impl Iterator<Item = &Name> {
+        self.chunks.iter().flat_map(|chunk| &*chunk.names)
+    }
+}
+
+fn hash_of(name: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(name);
+    hasher.finish()
+}
 
 /// Names by ascending id, in immutable chunks. Chunks of about equal size are merged up to a limit, as digits of a
 /// binary counter carry. So a name is moved a few times at most, and a clone is a snapshot.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MemtableNames {
     /// The older chunks in groups, so that a write copies few references. Ids ascend from group to group.
-    groups: Arc<Vec<Arc<[Chunk]>>>,
+    groups: Arc<Vec<Arc<Group>>>,
     /// The chunks after the groups. Ids ascend from chunk to chunk.
     chunks: Arc<Vec<Chunk>>,
     bytes: usize,
@@ -36,20 +81,20 @@ impl MemtableNames {
         let mut first = chunks.len();
         let mut length = names.len();
         while let Some(before) = chunks[..first].last()
-            && before.len() <= 2 * length
-            && before.len() + length <= MAX_CHUNK
+            && before.names.len() <= 2 * length
+            && before.names.len() + length <= MAX_CHUNK
         {
             first -= 1;
-            length += before.len();
+            length += before.names.len();
         }
-        let carried = chunks[first..].iter().flat_map(|chunk| chunk.iter());
-        let carried: Chunk = carried.chain(names).cloned().collect();
+        let carried = chunks[first..].iter().flat_map(|chunk| &*chunk.names);
+        let names = carried.chain(names).cloned().collect();
         chunks.truncate(first);
-        chunks.push(carried);
+        chunks.push(Arc::new(NameChunk { names, by_hash: ByHash::default() }));
         if chunks.len() > MAX_UNGROUPED {
             // The last chunks may still grow.
-            let group = chunks.drain(..MAX_UNGROUPED / 2).collect();
-            Arc::make_mut(&mut self.groups).push(group);
+            let chunks = chunks.drain(..MAX_UNGROUPED / 2).collect();
+            Arc::make_mut(&mut self.groups).push(Arc::new(Group { chunks, by_hash: ByHash::default() }));
         }
     }
 
@@ -60,23 +105,32 @@ impl MemtableNames {
 
     /// Returns the name of an id, and the shingles of its document.
     pub(crate) fn document(&self, id: u64) -> Option<&Document> {
-        let in_group = |chunks: &[Chunk]| chunks.partition_point(|chunk| chunk[0].0 <= id).checked_sub(1);
+        let in_group =
+            |chunks: &[Chunk]| chunks.partition_point(|chunk| chunk.names[0].0 <= id).checked_sub(1);
         let chunk = match in_group(&self.chunks) {
             Some(at) => &self.chunks[at],
             None => {
-                let after = self.groups.partition_point(|group| group[0][0].0 <= id);
+                let after = self.groups.partition_point(|group| group.chunks[0].names[0].0 <= id);
                 let group = &self.groups[after.checked_sub(1)?];
-                &group[in_group(group)?]
+                &group.chunks[in_group(&group.chunks)?]
             }
         };
-        let place = chunk.binary_search_by_key(&id, |name| name.0).ok()?;
-        Some(&chunk[place].1)
+        let place = chunk.names.binary_search_by_key(&id, |name| name.0).ok()?;
+        Some(&chunk.names[place].1)
     }
 
     /// Returns all names by ascending id.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Name> {
-        let chunks = self.groups.iter().flat_map(|group| group.iter()).chain(&*self.chunks);
-        chunks.flat_map(|chunk| chunk.iter())
+        let grouped = self.groups.iter().flat_map(|group| group.names());
+        grouped.chain(self.chunks.iter().flat_map(|chunk| &*chunk.names))
+    }
+
+    /// Calls `visit` with each id that has a name. The first call hashes all names.
+    pub(crate) fn for_each_id_of(&self, name: &[u8], mut visit: impl FnMut(u64)) {
+        let hash = hash_of(name);
+        let grouped = self.groups.iter().flat_map(|group| group.by_hash.ids(group.names(), hash));
+        let recent = self.chunks.iter().flat_map(|chunk| chunk.by_hash.ids(chunk.names.iter(), hash));
+        grouped.chain(recent).filter(|&id| self.get(id) == Some(name)).for_each(&mut visit);
     }
 
     /// Returns the memory in use, in bytes.
@@ -106,6 +160,9 @@ mod tests {
                 let is_there = id / 10 < batches && id % 2 == 0 && id % 10 / 2 < id / 10 % 4;
                 let expected = is_there.then(|| format!("name {id}").into_bytes());
                 assert_eq!(names.get(id), expected.as_deref(), "{id} after {batches}");
+                let mut ids = Vec::new();
+                names.for_each_id_of(format!("name {id}").as_bytes(), |id| ids.push(id));
+                assert_eq!(ids, if is_there { vec![id] } else { Vec::new() });
             }
         }
         assert!(names.iter().map(|name| name.0).is_sorted());
@@ -120,11 +177,16 @@ mod tests {
                 let ids = first..first + batch as u64;
                 names.insert(&ids.map(|id| (id, Document::from(&id.to_le_bytes()[..]))).collect::<Vec<_>>());
                 let is_new = |chunk: &&Chunk| !before.chunks.iter().any(|other| Arc::ptr_eq(other, chunk));
-                let moved: usize = names.chunks.iter().filter(is_new).map(|chunk| chunk.len()).sum();
+                let moved: usize = names.chunks.iter().filter(is_new).map(|chunk| chunk.names.len()).sum();
                 assert!(moved <= MAX_CHUNK.max(batch), "{moved} names of batches of {batch}");
                 assert!(names.chunks.len() <= MAX_UNGROUPED && names.groups.len() <= 150_000 / 1000);
             }
             assert!((0..150_000).all(|id: u64| names.get(id) == Some(&id.to_le_bytes())));
+            for id in (0..150_000u64).step_by(997) {
+                let mut ids = Vec::new();
+                names.for_each_id_of(&id.to_le_bytes(), |id| ids.push(id));
+                assert_eq!(ids, [id]);
+            }
             assert!(names.iter().map(|name| name.0).eq(0..(150_000u64).next_multiple_of(batch as u64)));
         }
     }

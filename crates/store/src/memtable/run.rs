@@ -1,6 +1,7 @@
 //! Immutable runs of sorted pairs, with buckets by groups of bits.
 
 use std::ops::{ControlFlow, Range};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hamdex::Fingerprint;
@@ -25,6 +26,8 @@ pub(crate) struct Run<F> {
     buckets: Box<[Box<[u32]>]>,
     /// For each group but the first, the values in the order of its buckets. The first group has the order of `values`.
     bucketed: Box<[Box<[F]>]>,
+    /// The places by id, once a pair is looked up by its id.
+    by_id: OnceLock<Box<[u32]>>,
     /// Whether a background merge has it.
     is_held: AtomicBool,
 }
@@ -84,6 +87,7 @@ impl<F: Fingerprint> Run<F> {
             buckets: buckets.into(),
             groups: groups.into(),
             values: values.into(),
+            by_id: OnceLock::new(),
             is_held: AtomicBool::new(false),
         })
     }
@@ -102,7 +106,13 @@ impl<F: Fingerprint> Run<F> {
     pub(crate) fn bytes(&self) -> usize {
         let buckets: usize = self.buckets.iter().map(|starts| size_of_val(&**starts)).sum();
         let bucketed: usize = self.bucketed.iter().map(|values| size_of_val(&**values)).sum();
-        size_of_val(&*self.values) + size_of_val(&*self.starts) + size_of_val(&*self.ids) + buckets + bucketed
+        let by_id = self.by_id.get().map_or(0, |places| size_of_val(&**places));
+        size_of_val(&*self.values)
+            + size_of_val(&*self.starts)
+            + size_of_val(&*self.ids)
+            + buckets
+            + bucketed
+            + by_id
     }
 
     /// Calls `visit` with each fingerprint within `distance` of the query, once, in no particular order.
@@ -150,6 +160,17 @@ impl<F: Fingerprint> Run<F> {
     /// Returns the id of the pair at a place.
     pub(crate) fn id(&self, place: u64) -> u64 {
         self.ids[place as usize]
+    }
+
+    /// Returns the places of the pairs with an id, in no particular order. The first call sorts the places of the run.
+    pub(crate) fn places_of_id(&self, id: u64) -> impl Iterator<Item = u64> + '_ {
+        let by_id = self.by_id.get_or_init(|| {
+            let mut places: Vec<u32> = (0..self.ids.len() as u32).collect();
+            places.sort_unstable_by_key(|&place| self.ids[place as usize]);
+            places.into()
+        });
+        let first = by_id.partition_point(|&place| self.ids[place as usize] < id);
+        by_id[first..].iter().map(|&place| u64::from(place)).take_while(move |&place| self.id(place) == id)
     }
 
     /// Returns the place of a pair, if it is present.

@@ -23,6 +23,7 @@ impl<F: Fingerprint> FingerprintSet<F> for Snapshot<F> {
         description.has_ids = schema.identity.has_ids;
         description.has_names = schema.identity.has_names;
         description.has_shingles = schema.identity.has_shingles;
+        description.has_lookups = schema.lookups;
         let metadata = [(RECIPE_KEY, &schema.recipe), (shingles::KEY, &schema.shingles)];
         let metadata =
             metadata.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value.as_ref()?)));

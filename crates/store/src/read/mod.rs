@@ -7,10 +7,10 @@
 //! - [`pairs`]: all pairs of fingerprint and id, in order
 //! - [`fingerprint_set`]: the face that a snapshot shares with indexes and shards
 //! - [`shingles`]: the shingles of documents
-//! - [`names`]: the names of ids
+//! - [`lookups`]: names by id, pairs by id, ids by name
 
 mod fingerprint_set;
-mod names;
+mod lookups;
 pub(crate) mod pairs;
 pub(crate) mod pool;
 pub(crate) mod reader;

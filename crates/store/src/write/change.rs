@@ -1,7 +1,5 @@
 //! Unconditional insertion and removal.
 
-use std::collections::HashSet;
-
 use hamdex::Fingerprint;
 
 use crate::error::Error;
@@ -62,22 +60,6 @@ impl<F: Fingerprint> Store<F> {
     pub fn remove_fingerprints(&self, fingerprints: Vec<F>) -> Result<Written, Error> {
         self.check(std::iter::empty(), fingerprints.len())?;
         self.written(Request::RemoveFingerprints(fingerprints))
-    }
-
-    /// Removes all pairs with one of these ids. Returns their number. It reads the whole store once.
-    ///
-    /// # Errors
-    /// As for [`Store::remove`].
-    pub fn remove_ids(&self, ids: &HashSet<u64>) -> Result<u64, Error> {
-        let snapshot = self.snapshot();
-        let mut operations = Vec::new();
-        for pair in snapshot.pairs_in_order() {
-            let (fingerprint, id) = pair?;
-            if ids.contains(&id) {
-                operations.push(Operation::Remove(fingerprint, id));
-            }
-        }
-        Ok(if operations.is_empty() { 0 } else { self.write(operations)?.removed })
     }
 
     fn written(&self, request: Request<F>) -> Result<Written, Error> {

@@ -230,7 +230,9 @@ impl<F: Fingerprint> StoreInner<F> {
                 let mut trial = view.clone();
                 let reply = request.apply(&mut trial, &mut effective);
                 match reply {
-                    Ok(Reply::SearchAgain | Reply::NoIdsLeft) | Err(_) => effective = Batch::default(),
+                    Ok(Reply::SearchAgain | Reply::NoIdsLeft | Reply::TooLarge(_)) | Err(_) => {
+                        effective = Batch::default()
+                    }
                     Ok(_) => view = trial,
                 }
                 reply

@@ -1,6 +1,5 @@
-//! Insertion with names, and with shingles; removal by names.
+//! Insertion with names, and with shingles.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
 use hamdex::{Fingerprint, shingles};
@@ -73,17 +72,6 @@ impl<F: Fingerprint> Store<F> {
         self.insert_checked_unless_near(self.documents(documents)?, distance)
     }
 
-    /// Removes all pairs whose ids have one of these names. Returns their number. It reads all names and the whole
-    /// store once.
-    ///
-    /// # Errors
-    /// As for [`Store::remove`].
-    pub fn remove_names(&self, names: &HashSet<Vec<u8>>) -> Result<u64, Error> {
-        self.check_names(true)?;
-        let ids = self.snapshot().ids_of_names(names)?;
-        if ids.is_empty() { Ok(0) } else { self.remove_ids(&ids) }
-    }
-
     fn insert_checked(&self, named: Vec<(F, Document)>) -> Result<Range<u64>, Error> {
         let count = named.len() as u64;
         match self.commit(Request::Named(named))? {
@@ -102,13 +90,16 @@ impl<F: Fingerprint> Store<F> {
         self.unless_near(&pairs, Some(&names), distance)
     }
 
-    fn named(&self, named: &[(F, impl AsRef<[u8]>)]) -> Result<Vec<(F, Document)>, Error> {
+    pub(crate) fn named(&self, named: &[(F, impl AsRef<[u8]>)]) -> Result<Vec<(F, Document)>, Error> {
         self.check_shingles(false)?;
         let of_name = |(fingerprint, name): &(F, _)| (*fingerprint, Document::from(AsRef::as_ref(name)));
         self.checked(named.iter().map(of_name).collect())
     }
 
-    fn documents(&self, documents: &[(F, impl AsRef<[u8]>, &[u64])]) -> Result<Vec<(F, Document)>, Error> {
+    pub(crate) fn documents(
+        &self,
+        documents: &[(F, impl AsRef<[u8]>, &[u64])],
+    ) -> Result<Vec<(F, Document)>, Error> {
         self.check_shingles(true)?;
         let mut checked = Vec::with_capacity(documents.len());
         for (number, (fingerprint, name, set)) in documents.iter().enumerate() {

@@ -10,6 +10,8 @@ pub(crate) enum Reply<F> {
     Named(u64),
     /// Too few ids are left.
     NoIdsLeft,
+    /// The number of operations that the request would take, which exceeds that of a batch. It had no effect.
+    TooLarge(usize),
     /// The outcome of each pair.
     UnlessNear(Vec<Inserted<F>>),
     /// The search has to be repeated: newer pairs have been flushed, or a near fingerprint has been removed. The

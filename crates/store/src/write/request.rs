@@ -1,9 +1,11 @@
 //! The requests of writers.
 
+use std::collections::HashSet;
+
 use hamdex::{Fingerprint, ReadError};
 
 use crate::view::View;
-use crate::write::batch::{Batch, Operation};
+use crate::write::batch::{Batch, Operation, Pair};
 use crate::write::document::Document;
 use crate::write::reply::Reply;
 use crate::write::unless_near::decide::UnlessNear;
@@ -16,6 +18,14 @@ pub(crate) enum Request<F> {
     Named(Vec<(F, Document)>),
     /// Fingerprints of which all pairs are to be removed.
     RemoveFingerprints(Vec<F>),
+    /// Ids of which all pairs are to be removed.
+    RemoveIds(HashSet<u64>),
+    /// Names of which all pairs are to be removed.
+    RemoveNames(HashSet<Vec<u8>>),
+    /// Pairs of which each is to be the only one with its id.
+    Upsert(Vec<Pair<F>>),
+    /// Fingerprints with names, of which each is to be the only one with its name.
+    UpsertNamed(Vec<(F, Document)>),
     /// Pairs to insert in order, each unless a fingerprint is near to it.
     UnlessNear(UnlessNear<F>),
 }
@@ -33,8 +43,8 @@ impl<F: Fingerprint> Request<F> {
     pub(crate) fn only_removes(&self) -> bool {
         match self {
             Self::Batch(operations) => operations.iter().all(|o| matches!(o, Operation::Remove(..))),
-            Self::RemoveFingerprints(_) => true,
-            Self::Named(_) | Self::UnlessNear(_) => false,
+            Self::RemoveFingerprints(_) | Self::RemoveIds(_) | Self::RemoveNames(_) => true,
+            Self::Named(_) | Self::Upsert(_) | Self::UpsertNamed(_) | Self::UnlessNear(_) => false,
         }
     }
 
@@ -44,8 +54,9 @@ impl<F: Fingerprint> Request<F> {
             Self::Batch(operations) => {
                 operations.iter().filter(|o| matches!(o, Operation::Insert(..))).count()
             }
-            Self::Named(named) => named.len(),
-            Self::RemoveFingerprints(_) => 0,
+            Self::Named(named) | Self::UpsertNamed(named) => named.len(),
+            Self::RemoveFingerprints(_) | Self::RemoveIds(_) | Self::RemoveNames(_) => 0,
+            Self::Upsert(pairs) => pairs.len(),
             Self::UnlessNear(request) => request.pairs.len(),
         };
         pairs as u64
@@ -70,6 +81,10 @@ impl<F: Fingerprint> Request<F> {
                 }
                 view.apply(&operations, effective).map(Reply::Written)
             }
+            Self::RemoveIds(ids) => view.remove_ids(&ids, effective),
+            Self::RemoveNames(names) => view.remove_ids(&view.ids_of_names(&names)?, effective),
+            Self::Upsert(pairs) => view.upsert(&pairs, effective),
+            Self::UpsertNamed(named) => view.upsert_named(&named, effective),
             Self::UnlessNear(request) => request.apply(view, effective),
         }
     }

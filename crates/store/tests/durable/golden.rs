@@ -65,6 +65,7 @@ fn fresh<F: Fingerprint>(
         filter: FilterChoice::Auto,
         recipe: None,
         shingles: None,
+        lookups: false,
         sequence: first,
         first_log: log.number(),
         sealed: Some(log.sealed()),

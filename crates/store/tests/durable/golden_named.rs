@@ -50,6 +50,7 @@ fn named() -> (tempfile::TempDir, RealDisk) {
         filter: FilterChoice::Auto,
         recipe: None,
         shingles: None,
+        lookups: false,
         sequence: 11,
         first_log: log.number(),
         sealed: Some(log.sealed()),

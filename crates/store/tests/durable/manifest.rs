@@ -37,6 +37,7 @@ pub(crate) fn manifest(sequence: u64) -> Manifest {
         filter: FilterChoice::Auto,
         recipe: None,
         shingles: None,
+        lookups: false,
         sequence,
         first_log: 23,
         sealed: Some(Sealed { log: 23, bytes: 64 }),
@@ -64,7 +65,7 @@ prop_compose! {
 prop_compose! {
     fn manifests()(has_ids in any::<bool>(), has_names in any::<bool>())(
         has_ids in Just(has_ids || has_names), has_names in Just(has_names), next_id in any::<u64>(), store in any::<[u8; 16]>(), wide in any::<bool>(), distance in 0..=16_u32,
-        design in any::<prop::sample::Index>(), [recipe, shingles] in any::<[Option<String>; 2]>(), (elias_fano, filter) in (any::<bool>(), 0..=65_u32), sequence in 0..1_u64 << 63,
+        design in any::<prop::sample::Index>(), [recipe, shingles] in any::<[Option<String>; 2]>(), (elias_fano, filter, lookups) in (any::<bool>(), 0..=65_u32, any::<bool>()), sequence in 0..1_u64 << 63,
         first_log in 1..=MAX_NUMBER, sealed in any::<Option<(u64, u64)>>(), written in any::<[u64; 4]>(),
         segments in vec((1..1_000_u64, segment(has_ids || has_names)), 0..5),
     ) -> Manifest {
@@ -87,6 +88,7 @@ prop_compose! {
             },
             recipe,
             shingles,
+            lookups: lookups && has_ids,
             sequence,
             first_log,
             sealed: sealed.map(|(log, bytes)| Sealed { log: log.max(first_log), bytes }),

@@ -475,6 +475,7 @@ fn segment_edits() -> Vec<(&'static str, bool, Edit)> {
         ("segment.names", false, other_segment(|| BuildOptions::<u64>::new().names(true))),
         ("segment.names", true, other_segment(ids)),
         ("segment.shingles", false, other_segment(|| BuildOptions::<u64>::new().ids(true).shingles(true))),
+        ("segment.lookups", false, change(|manifest| manifest.lookups = true)),
         ("segment.next-id", true, change(|manifest| manifest.next_id = 19)),
     ]
 }

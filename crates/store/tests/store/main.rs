@@ -10,6 +10,7 @@ mod full_disk;
 mod gated;
 mod health;
 mod ingest_named;
+mod lookups;
 mod maintenance;
 mod model;
 mod named;

@@ -1,0 +1,101 @@
+//! Names by id, pairs by id, and ids by name: without a pass over the set in a store with look-ups.
+
+use std::collections::HashSet;
+
+use hamdex::{Fingerprint, ReadError};
+
+use crate::error::Error;
+use crate::read::snapshot::Snapshot;
+use crate::segment::LiveSegment;
+use crate::view::View;
+use crate::write::batch::Pair;
+
+impl<F: Fingerprint> Snapshot<F> {
+    /// Returns the name of a stored id; `None` in a store without names.
+    ///
+    /// # Errors
+    /// When a page that has to be read is damaged.
+    pub fn name(&self, id: u64) -> Result<Option<&[u8]>, Error> {
+        Ok(self.view().name(id)?)
+    }
+
+    /// Returns the fingerprints of an id, ascending. In a store without look-ups it reads the whole set.
+    ///
+    /// # Errors
+    /// When a block or page that has to be read is damaged.
+    pub fn fingerprints_of(&self, id: u64) -> Result<Vec<F>, Error> {
+        let pairs = self.view().pairs_with_ids(&HashSet::from([id]))?;
+        Ok(pairs.into_iter().map(|(fingerprint, _)| fingerprint).collect())
+    }
+
+    /// Returns the ids that have one of these names, perhaps including ids of removed pairs. In a store without look-ups it
+    /// reads all names.
+    ///
+    /// # Errors
+    /// When a page is damaged.
+    pub fn ids_of_names(&self, names: &HashSet<Vec<u8>>) -> Result<HashSet<u64>, Error> {
+        Ok(self.view().ids_of_names(names)?)
+    }
+}
+
+impl<F: Fingerprint> View<F> {
+    /// Returns the pairs with one of these ids, in order.
+    pub(crate) fn pairs_with_ids(&self, ids: &HashSet<u64>) -> Result<Vec<Pair<F>>, ReadError> {
+        let mut pairs = Vec::new();
+        self.memtables().for_each(|memtable| memtable.append_pairs_with_ids(ids, &mut pairs));
+        self.segments.iter().try_for_each(|live| live.append_pairs_with_ids(ids, &mut pairs))?;
+        pairs.sort_unstable();
+        pairs.dedup();
+        Ok(pairs)
+    }
+
+    /// Returns the ids that have one of these names, perhaps including ids of removed pairs.
+    pub(crate) fn ids_of_names(&self, names: &HashSet<Vec<u8>>) -> Result<HashSet<u64>, ReadError> {
+        let mut ids = HashSet::new();
+        for memtable in self.memtables() {
+            for name in names {
+                memtable.names.for_each_id_of(name, |id| {
+                    ids.insert(id);
+                });
+            }
+        }
+        for live in &*self.segments {
+            if let Some(lookups) = live.index().lookups()? {
+                for name in names {
+                    ids.extend(lookups.ids_of_name(name)?);
+                }
+                continue;
+            }
+            for named in live.index().names()?.iter().flatten() {
+                let (id, name) = named?;
+                if names.contains(name) {
+                    ids.insert(id);
+                }
+            }
+        }
+        Ok(ids)
+    }
+}
+
+impl<F: Fingerprint> LiveSegment<F> {
+    /// Appends the pairs that are left and have one of these ids.
+    fn append_pairs_with_ids(&self, ids: &HashSet<u64>, pairs: &mut Vec<Pair<F>>) -> Result<(), ReadError> {
+        let index = self.index();
+        if let Some(lookups) = index.lookups()? {
+            for &id in ids {
+                let left = lookups.places_of(id)?.into_iter().filter(|&place| !self.removed.contains(place));
+                for place in left {
+                    pairs.push((index.fingerprint_at(place)?, id));
+                }
+            }
+            return Ok(());
+        }
+        for entry in index.entries() {
+            let entry = entry?;
+            let found = entry.ids.places().zip(entry.ids).filter(|(_, id)| ids.contains(id));
+            let left = found.filter(|&(place, _)| !self.removed.contains(place));
+            pairs.extend(left.map(|(_, id)| (entry.fingerprint, id)));
+        }
+        Ok(())
+    }
+}

@@ -13,6 +13,7 @@ mod documents;
 mod filters;
 mod inputs;
 mod limits;
+mod lookups;
 mod merge;
 mod names;
 mod outputs;

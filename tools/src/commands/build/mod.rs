@@ -138,6 +138,10 @@ pub(crate) struct Args {
         value_parser = option_values::shingle_words
     )]
     shingles: Option<NonZeroUsize>,
+    /// Find fingerprints by id, and ids by name, without a pass over the file (`hamdex dump --id`, `--name`). Takes about 5
+    /// bytes per id, and as much per name
+    #[arg(long, conflicts_with = "shards")]
+    lookups: bool,
     #[command(flatten)]
     recipe: recipe::Options,
     #[command(flatten)]
@@ -241,6 +245,7 @@ fn options<F: Fingerprint>(args: &Args, phases: &Arc<Phases>) -> Result<BuildOpt
     let mut options = choose(BuildOptions::<F>::new(), &args.design, args.distance)?
         .codec(args.codec)
         .filter(args.filter)
+        .lookups(args.lookups)
         .overwrite(args.force.force)
         .threads(args.threads.count());
     if args.shards.shards.is_none() {

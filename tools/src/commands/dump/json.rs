@@ -62,6 +62,7 @@ pub(super) fn overview<F: Fingerprint>(
         "ids": ids,
         "names": names,
         "shingle_bytes": stats.shingle_bytes,
+        "lookup_bytes": stats.lookup_bytes,
         "metadata": metadata,
         "tables": tables,
     });

@@ -4,6 +4,7 @@
 //! - [`block`]: one block, entry by entry or bit by bit
 //! - [`keys`]: the keys of a table
 //! - [`locate`]: the blocks that a query reads, and why
+//! - [`lookup`]: the fingerprints of an id or a name
 //! - [`json`]: the overview and blocks as JSON
 //! - [`filter`]: the filter of a table, measured
 //! - [`fingerprints`]: all fingerprints, with or without their ids
@@ -17,11 +18,13 @@ mod fingerprints;
 mod json;
 mod keys;
 mod locate;
+mod lookup;
 mod overview;
 mod shards;
 mod stats;
 mod store;
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -58,6 +61,7 @@ Example:
   hamdex dump news.hamdex --table 1 --block 0 --bits
   hamdex dump news.hamdex --table 1 --keys
   hamdex dump news.hamdex --locate 0123456789abcdef -k 3
+  hamdex dump news.hamdex --id 17
   hamdex dump news.hamdex --fingerprints | head
   hamdex dump news.hamdex --fingerprints --ids > pairs.txt
   hamdex dump news.hamdex --stats --html news.html"
@@ -87,6 +91,12 @@ pub(crate) struct Args {
     /// The distance of the query, in bits [default: that of the file]
     #[arg(short = 'k', long, value_name = "K", requires = "locate")]
     distance: Option<u32>,
+    /// Print the fingerprints of an id, a line each: fingerprint, tab, id. Of a file or store without look-ups, all is read
+    #[arg(long, value_name = "ID", conflicts_with_all = ["table", "locate", "fingerprints", "stats"])]
+    id: Option<u64>,
+    /// The same of the ids with a name
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["table", "locate", "fingerprints", "stats", "id"])]
+    name: Option<OsString>,
     /// Print all fingerprints in ascending order, one per line
     #[arg(long, conflicts_with_all = ["table", "block"])]
     fingerprints: bool,
@@ -110,6 +120,9 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if args.fingerprints {
         return fingerprints(args);
+    }
+    if args.id.is_some() || args.name.is_some() {
+        return lookup::run(args);
     }
     match Kind::of(&args.index)? {
         Kind::Store => for_width!(hamdex_any::width(&args.index)?, F => {

@@ -73,6 +73,10 @@ fn header<F: Fingerprint>(
         let per_document = bytes as f64 / stats.ids.as_ref().map_or(1, |ids| ids.count.max(1)) as f64;
         writeln!(output, "  shingles        {}, {per_document:.1} bytes per document", HumanBytes(bytes))?;
     }
+    if let Some(bytes) = stats.lookup_bytes {
+        let per_id = bytes as f64 / stats.ids.as_ref().map_or(1, |ids| ids.count.max(1)) as f64;
+        writeln!(output, "  look-ups        {}, {per_id:.1} bytes per id", HumanBytes(bytes))?;
+    }
     writeln!(output, "  codec           {}", stats.codec)?;
     writeln!(output, "  blocks          {} bytes", stats.block_bytes)?;
     writeln!(output, "  memory          {} besides the file", HumanBytes(stats.memory_bytes))?;

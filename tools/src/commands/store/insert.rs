@@ -47,6 +47,9 @@ const COMPARED_BATCH: u32 = 1 << 16;
 /// count. With --each, there is such a line for every record, also for one that is inserted, flushed when no more
 /// records have come: a program in any language writes a record and reads a line.
 ///
+/// With --replace, a record removes all other pairs with its id, or in a store with names with its name, in the same batch:
+/// for pages that are crawled again.
+///
 /// With --unless-similar, documents are compared as texts, by the rule of `hamdex dedup`: one that is similar to another
 /// in the store, or to an earlier one of the run, is not inserted, and a JSON line has both names and the similarity.
 #[derive(clap::Args)]
@@ -58,7 +61,8 @@ Example:
   hamdex store insert news.store --ids row hashes.u64
   crawl | hamdex store insert news.store --unless-near 3 > seen.jsonl
   hamdex store insert news.store --unless-near 3 --each < records > answers
-  hamdex store insert news.store --documents --unless-similar 0.7 today.jsonl"
+  hamdex store insert news.store --documents --unless-similar 0.7 today.jsonl
+  hamdex store insert pages.store --replace crawled.tsv"
 )]
 pub(super) struct Args {
     /// The directory of the store
@@ -105,6 +109,9 @@ pub(super) struct Args {
     #[arg(long, value_name = "X", requires = "documents", conflicts_with = "unless_near",
         value_parser = option_values::share)]
     unless_similar: Option<f64>,
+    /// Replace what has the id, or the name, of a record, in a store with look-ups (`store create --lookups`)
+    #[arg(long, conflicts_with_all = ["unless_near", "unless_similar"])]
+    replace: bool,
     /// Print a line "acknowledged N" after each batch, as soon as it is as durable as --durability says; N
     /// counts the records of this run
     #[arg(long)]
@@ -130,6 +137,8 @@ struct Report {
     inserted: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     near: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replaced: Option<u64>,
     seconds: f64,
 }
 
@@ -177,6 +186,7 @@ fn insert<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failur
     let Identity { has_ids, has_names, .. } = manifest.identity;
     let mode = InsertMode {
         unless_near,
+        replace: args.replace,
         each: args.each,
         acknowledge: args.acknowledge,
         batch: args.batch.unwrap_or(if similarity.is_some() { COMPARED_BATCH } else { BATCH }) as usize,
@@ -200,7 +210,7 @@ fn insert<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failur
             arrivals.and_then(|arrivals| inserter.insert_all(arrivals))
         }
     };
-    let Inserter { read, near, .. } = inserter;
+    let Inserter { read, near, replaced, .. } = inserter;
     // Inserts before a failure stay, so they have to be durable all the same.
     let outcome = outcome.and(store.close().map_err(Failure::from));
     outcome.map_err(|failure| {
@@ -209,12 +219,16 @@ fn insert<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failur
     let seconds = started.elapsed().as_secs_f64();
     if args.json {
         let near = (args.unless_near.is_some() || similarity.is_some()).then_some(near);
-        return print_json(&Report { read, inserted: read - near.unwrap_or(0), near, seconds });
+        let replaced = args.replace.then_some(replaced);
+        return print_json(&Report { read, inserted: read - near.unwrap_or(0), near, replaced, seconds });
     }
     let left_out = indicatif::HumanCount(near);
     let skipped = match (args.unless_near, similarity) {
         (Some(_), _) => format!(", {left_out} of them not inserted, being near to others"),
         (None, Some(_)) => format!(", {left_out} of them not inserted, being similar to others"),
+        (None, None) if args.replace => {
+            format!(", {} replaced", counted(replaced, "earlier pair", "earlier pairs"))
+        }
         (None, None) => String::new(),
     };
     messages::summary(format_args!(

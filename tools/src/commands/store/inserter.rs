@@ -47,6 +47,8 @@ pub(super) struct Inserter<'a, F: Fingerprint> {
     pub(super) read: u64,
     /// Records that were not inserted, as something is near.
     pub(super) near: u64,
+    /// Pairs that were removed for others with their id or name.
+    pub(super) replaced: u64,
 }
 
 /// The object that `--unless-similar` prints.
@@ -70,6 +72,8 @@ pub(super) struct NamedDocument<F> {
 pub(super) struct InsertMode {
     /// The distance within which the store must have nothing for a record to be inserted.
     pub(super) unless_near: Option<u32>,
+    /// Whether a record replaces what has its id or name.
+    pub(super) replace: bool,
     /// Whether every record has a line.
     pub(super) each: bool,
     /// Whether each batch is acknowledged.
@@ -87,7 +91,7 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
         let is_hidden = mode.is_shown || (prints && io::stdout().is_terminal());
         let bar = if is_hidden { ProgressBar::hidden() } else { progress::of_endless_items("Inserting") };
         let output = standard_output::buffered();
-        Self { store, has_ids, mode, output, bar, read: 0, near: 0 }
+        Self { store, has_ids, mode, output, bar, read: 0, near: 0, replaced: 0 }
     }
 
     /// Whether every record has a line.
@@ -137,6 +141,10 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
     fn insert(&mut self, batch: &[(F, u64)]) -> Result<(), Failure> {
         let outcomes = match self.mode.unless_near {
             Some(distance) => self.store.insert_all_unless_near(batch, distance)?,
+            None if self.mode.replace => {
+                self.replaced += self.store.upsert(batch)?.removed;
+                Vec::new()
+            }
             None => {
                 let insert = |&(fingerprint, id): &(F, u64)| Operation::Insert(fingerprint, id);
                 self.store.write(batch.iter().map(insert).collect())?;
@@ -155,7 +163,7 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
         self.report(described, &outcomes)
     }
 
-    fn write_named(&self, batch: &[NamedDocument<F>]) -> Result<Vec<Inserted<F>>, Failure> {
+    fn write_named(&mut self, batch: &[NamedDocument<F>]) -> Result<Vec<Inserted<F>>, Failure> {
         let store = self.store;
         let mut documents = Vec::with_capacity(batch.len());
         for NamedDocument { fingerprint, name, shingles } in batch {
@@ -165,6 +173,10 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
         let outcomes = if documents.len() == batch.len() {
             match self.mode.unless_near {
                 Some(distance) => store.insert_documents_unless_near(&documents, distance)?,
+                None if self.mode.replace => {
+                    self.replaced += store.upsert_documents(&documents)?.removed;
+                    Vec::new()
+                }
                 None => store.insert_documents(&documents).map(|_| Vec::new())?,
             }
         } else {
@@ -172,6 +184,10 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
                 batch.iter().map(|document| (document.fingerprint, &document.name[..])).collect();
             match self.mode.unless_near {
                 Some(distance) => store.insert_named_unless_near(&named, distance)?,
+                None if self.mode.replace => {
+                    self.replaced += store.upsert_named(&named)?.removed;
+                    Vec::new()
+                }
                 None => store.insert_named(&named).map(|_| Vec::new())?,
             }
         };

@@ -58,9 +58,10 @@ enum Ids {
     Pairs,
     /// A fingerprint: removes all its pairs
     None,
-    /// A decimal id per line: removes all pairs with it. Reads the whole store, once
+    /// A decimal id per line: removes all pairs with it. Reads the whole store, once, unless it has look-ups
     Only,
-    /// A name per line, in a store with names: removes everything with that name. Reads the whole store
+    /// A name per line, in a store with names: removes everything with that name. Reads the whole store, unless it has
+    /// look-ups
     Names,
 }
 

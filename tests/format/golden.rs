@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::PathBuf;
 
+use crate::common::file::field;
 use crate::common::forge::{BLOCKS, Forged, KEYS, name_of};
 use crate::common::{
     Numbers, Shape, brute_force, built, built_with_ids, built_with_names, data, id_lists, pairs, queries,
@@ -346,6 +347,12 @@ const BAD: &[Bad] = &[
     }),
     ("unknown-feature", "UnknownFeatures", |f| {
         f.put(16, &[0x20]);
+        f.seal();
+    }),
+    ("third-width", "UnknownFeatures", |f| {
+        // As a later version with fingerprints of 256 bits must say it, format-spec.md, section 21.
+        f.put_footer(field::WIDTH, &256u32.to_le_bytes());
+        f.put(16, &[1]);
         f.seal();
     }),
     ("truncated", "Truncated", |f| f.bytes.truncate(f.bytes.len() - 100)),

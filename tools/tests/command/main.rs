@@ -12,6 +12,7 @@ mod distance;
 mod documents;
 mod filters;
 mod inputs;
+mod later;
 mod limits;
 mod lookups;
 mod merge;

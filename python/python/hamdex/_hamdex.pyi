@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol, Self, SupportsIndex, overload
 import numpy as np
 import numpy.typing as npt
 
-from ._results import Match, Summary, Verified
+from ._results import Match, Similar, Summary, Verified
 
 __version__: str
 
@@ -21,7 +21,7 @@ class _ArrowArray(Protocol):
 
 _Arrow = _ArrowStream | _ArrowArray
 _Path = str | PathLike[str]
-_Numbers = npt.NDArray[np.uint64] | npt.NDArray[np.int64] | npt.NDArray[np.uint8] | Sequence[int] | _Arrow
+_Numbers = npt.NDArray[np.uint64] | npt.NDArray[np.int64] | npt.NDArray[np.uint8] | Sequence[SupportsIndex] | _Arrow
 _One = SupportsIndex | npt.NDArray[np.uint64] | npt.NDArray[np.int64]
 _Texts = Iterable[str] | _Arrow
 _Progress = bool | Callable[[str, int, int | None], object] | None
@@ -101,7 +101,7 @@ def shingles(
 ) -> Table: ...
 def build(
     path: _Path,
-    fingerprints: _Numbers,
+    fingerprints: _Numbers | _Texts,
     ids: _Numbers | Sequence[str] | None = None,
     *,
     distance: int = 3,
@@ -109,6 +109,7 @@ def build(
     codec: _Codec = "huffman",
     filter: _Filter | None = None,
     recipe: str | None = None,
+    shingles: bool | int | None = None,
     metadata: Mapping[str, str | bytes] | None = None,
     overwrite: bool = False,
     memory: int | None = None,
@@ -209,6 +210,8 @@ class Index:
     @property
     def has_ids(self) -> bool: ...
     @property
+    def has_shingles(self) -> bool: ...
+    @property
     def file_id(self) -> str: ...
     @property
     def recipe(self) -> str | None: ...
@@ -231,6 +234,7 @@ class Index:
         progress: _Progress = None,
     ) -> Table: ...
     def pairs(self, k: int | None = None, *, memory: int | None = None, threads: int | None = None) -> Pairs: ...
+    def shingles(self) -> Iterator[Table]: ...
     def verify(self, *, threads: int | None = None, progress: _Progress = None) -> Verified: ...
     def close(self) -> None: ...
     def __enter__(self) -> Self: ...
@@ -239,14 +243,46 @@ class Index:
     ) -> None: ...
 
 class Snapshot:
+    def __len__(self) -> int: ...
     def __contains__(self, fingerprint: _One | str) -> bool: ...
+    @property
+    def path(self) -> Path: ...
+    @property
+    def width(self) -> int: ...
+    @property
+    def distance(self) -> int: ...
+    @property
+    def has_ids(self) -> bool: ...
+    @property
+    def has_shingles(self) -> bool: ...
+    @property
+    def recipe(self) -> str | None: ...
+    @property
+    def metadata(self) -> dict[str, bytes]: ...
+    @property
+    def closed(self) -> bool: ...
     def query(self, query: _One | str, k: int | None = None, *, limit: int | None = None) -> list[Match]: ...
     def nearest(self, query: _One | str, count: int = 1, *, k: int | None = None) -> list[Match]: ...
     def first(self, query: _One | str, k: int | None = None) -> Match | None: ...
     def batch(
-        self, queries: _Numbers | Sequence[str], k: int | None = None, *, threads: int | None = None, progress: _Progress = None
+        self,
+        queries: _Numbers | Sequence[str],
+        k: int | None = None,
+        *,
+        limit: int | None = None,
+        strategy: _Strategy = "auto",
+        memory: int | None = None,
+        threads: int | None = None,
+        progress: _Progress = None,
     ) -> Table: ...
     def pairs(self, k: int | None = None, *, memory: int | None = None, threads: int | None = None) -> Pairs: ...
+    def shingles(self) -> Iterator[Table]: ...
+    def verify(self, *, threads: int | None = None, progress: _Progress = None) -> Verified: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
 
 class Store:
     def __new__(
@@ -261,6 +297,7 @@ class Store:
         codec: _Codec | None = None,
         filter: _Filter | None = None,
         recipe: str | None = None,
+        shingles: bool | int | None = None,
         durability: str = "sync",
         memory: int | None = None,
         threads: int | None = None,
@@ -274,6 +311,8 @@ class Store:
     def distance(self) -> int: ...
     @property
     def has_ids(self) -> bool: ...
+    @property
+    def has_shingles(self) -> bool: ...
     @property
     def recipe(self) -> str | None: ...
     @property
@@ -292,6 +331,26 @@ class Store:
     def insert_unless_near(
         self, fingerprints: _Numbers | Sequence[str], ids: _Numbers | Sequence[str] | None = None, *, k: int | None = None
     ) -> list[Match | None]: ...
+    @overload
+    def insert_unless_similar(  # type: ignore[overload-overlap]
+        self,
+        texts: str,
+        ids: str,
+        *,
+        similarity: float = 0.7,
+        threads: int | None = None,
+        progress: _Progress = None,
+    ) -> Similar | None: ...
+    @overload
+    def insert_unless_similar(
+        self,
+        texts: _Texts,
+        ids: Sequence[str] | _Arrow,
+        *,
+        similarity: float = 0.7,
+        threads: int | None = None,
+        progress: _Progress = None,
+    ) -> list[Similar | None]: ...
     def remove(
         self,
         fingerprints: _Numbers | Sequence[str] | SupportsIndex | str,
@@ -302,7 +361,15 @@ class Store:
     def nearest(self, query: _One | str, count: int = 1, *, k: int | None = None) -> list[Match]: ...
     def first(self, query: _One | str, k: int | None = None) -> Match | None: ...
     def batch(
-        self, queries: _Numbers | Sequence[str], k: int | None = None, *, threads: int | None = None, progress: _Progress = None
+        self,
+        queries: _Numbers | Sequence[str],
+        k: int | None = None,
+        *,
+        limit: int | None = None,
+        strategy: _Strategy = "auto",
+        memory: int | None = None,
+        threads: int | None = None,
+        progress: _Progress = None,
     ) -> Table: ...
     def snapshot(self) -> Snapshot: ...
     def sync(self) -> None: ...

@@ -175,7 +175,7 @@ def test_of_two_threads_one_inserts(tmp_path: Path) -> None:
         outcomes: dict[int, list[hamdex.Similar | None]] = {}
 
         def insert(thread: int) -> None:
-            texts = [edited(text, 2, random.Random(thread)) for text in originals]
+            texts = [edited(text, 1, random.Random(thread)) for text in originals]
             # One by one, so that threads take turns.
             outcomes[thread] = [store.insert_unless_similar(text, f"{thread} {n}") for n, text in enumerate(texts)]
 

@@ -49,8 +49,10 @@ def with_docstrings(stubs: str) -> str:
         assert "\\" not in quoted
         pad = " " * (indent + 4)
         shown = "\n".join(pad + line if line else "" for line in quoted.split("\n"))
-        first, *others = node.body
-        start = starts[first.lineno - 1] + first.col_offset
+        first = node.body[0]
+        # A property begins with its decorator.
+        begin = min([first, *getattr(first, "decorator_list", [])], key=lambda part: part.lineno)
+        start = starts[begin.lineno - 1] + begin.col_offset - (begin is not first)
         end = starts[(first.end_lineno or 0) - 1] + (first.end_col_offset or 0)
         is_replaced = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
         if not is_replaced:

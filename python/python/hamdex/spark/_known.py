@@ -79,7 +79,7 @@ def is_shards(path: Path) -> bool:
     try:
         with (path / _shards.MANIFEST).open("rb") as file:
             return file.read(len(_shards.BEGINNING)) == _shards.BEGINNING
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
 
 

@@ -4,7 +4,7 @@ use arrow_buffer::ScalarBuffer;
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyInt, PyList, PyTuple};
+use pyo3::types::{PyDict, PyInt, PyList, PyRange, PyTuple};
 
 use crate::arrow::{self, columns};
 use crate::work;
@@ -131,9 +131,10 @@ pub(crate) fn check_lengths(fingerprints: usize, ids: usize) -> PyResult<()> {
     Err(PyValueError::new_err(format!("{fingerprints} fingerprints but {ids} ids: pass one id for each")))
 }
 
-/// Returns the numbers of a list or tuple; `None` for anything else.
+/// Returns the numbers of a list, tuple or range; `None` for anything else.
 fn listed(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Option<Vec<u64>>> {
-    if !object.is_instance_of::<PyList>() && !object.is_instance_of::<PyTuple>() {
+    let is_list = object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>();
+    if !is_list && !object.is_instance_of::<PyRange>() {
         return Ok(None);
     }
     let mut words = Vec::with_capacity(object.len()?);
@@ -259,6 +260,10 @@ pub(crate) fn fingerprint(object: &Bound<'_, PyAny>, width: u32) -> PyResult<Num
         Ok(array) if !array.shape().is_empty() => {
             let text = format!("expected one fingerprint, got an array of shape {:?}", array.shape());
             Err(PyValueError::new_err(format!("{text}: batch() takes many")))
+        }
+        _ if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() => {
+            let class = object.get_type().name()?;
+            Err(PyTypeError::new_err(format!("expected one fingerprint, got a {class}: batch() takes many")))
         }
         _ => number(object),
     }

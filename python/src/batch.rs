@@ -7,7 +7,7 @@ use hamdex_any::AnySet;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::numbers::{Limit, Threads};
+use crate::numbers::{Limit, Memory, Threads};
 use crate::query::text_of;
 use crate::result_rows::{Labels, Rows};
 use crate::width::Width;
@@ -20,7 +20,7 @@ const IDS_AT_ONCE: usize = 4096;
 pub(crate) fn batch_options(
     limit: Option<Limit>,
     strategy: &str,
-    memory: Option<u64>,
+    memory: Option<Memory>,
     threads: Option<Threads>,
 ) -> PyResult<BatchOptions> {
     let strategy = match strategy {
@@ -37,7 +37,7 @@ pub(crate) fn batch_options(
         options = options.limit(limit.0);
     }
     if let Some(memory) = memory {
-        options = options.memory(memory);
+        options = options.memory(memory.0);
     }
     Ok(options)
 }

@@ -3,16 +3,19 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use hamdex::{BuildOptions, Builder, Codec, Design, FilterChoice, Summary, UnknownFilter};
+use hamdex::{BuildOptions, Builder, Codec, Design, FilterChoice, Summary, UnknownFilter, shingles};
+use hamdex_any::for_width;
 use hamdex_documents::RECIPE_KEY;
+use hamdex_simhash::{Recipe, Shingler, Width as Bits};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyInt, PyString};
 
 use crate::arrays::{self, Fingerprints, Words, check_lengths};
+use crate::documents::{self, Maker};
 use crate::errors::OrRaise;
-use crate::numbers::Threads;
-use crate::recipe;
+use crate::numbers::{Distance, Memory, Threads};
+use crate::recipe::{self, Purpose, of_texts};
 use crate::results;
 use crate::texts::Texts;
 use crate::width::Width;
@@ -20,6 +23,9 @@ use crate::work;
 
 /// Metadata names with this prefix are reserved for hamdex.
 const RESERVED: &str = "hamdex.";
+
+/// Texts whose shingles are in memory at a time.
+const TEXTS_AT_ONCE: usize = 1 << 14;
 
 /// The ids of fingerprints.
 enum Ids<'py> {
@@ -136,15 +142,19 @@ fn metadata(given: Option<BTreeMap<String, Bound<'_, PyAny>>>) -> PyResult<BTree
     Ok(metadata)
 }
 
-/// Build an index file of fingerprints.
+/// Build an index file of fingerprints, or of texts.
 ///
 /// ``fingerprints``: an array of uint64 (int64 is taken as bit patterns), of shape (n, 2) for 128 bits, the
 /// high word first; an Arrow column; or a list of int. ``ids``: a number or a name for each; without ids,
 /// queries return fingerprints alone. ``distance`` is that of most queries; any other is answered exactly,
 /// too. ``filter``: prefix filters, which spare queries the blocks without a match: ``"auto"`` where they pay,
 /// ``"none"``, or at most so many bits per fingerprint and table, 1 to 64. ``recipe`` says how the
-/// fingerprints were made of texts, so that the index can be queried with
-/// texts.
+/// fingerprints were made of texts, so that the index can be queried with texts; with it, ``fingerprints`` may be
+/// the texts themselves.
+///
+/// ``shingles=True`` keeps the shingles of the texts as well, of five words each or of as many as it says, so that
+/// ``dedup(against=...)`` compares with the texts of the index; blank texts, which are similar to nothing, are left
+/// out then. Shingles take about 5 bytes per word.
 ///
 /// The file appears only when it is complete; an existing file is replaced with ``overwrite=True`` only.
 ///
@@ -155,39 +165,63 @@ fn metadata(given: Option<BTreeMap<String, Bound<'_, PyAny>>>) -> PyResult<BTree
 /// >>> hamdex.Index(path).query(1, k=1)
 /// [Match(fingerprint=1, distance=0, ids=[10]), Match(fingerprint=3, distance=1, ids=[11])]
 #[pyfunction]
-#[pyo3(signature = (path, fingerprints, ids = None, *, distance = 3, design = None, codec = "huffman", filter = None,
-    recipe = None, metadata = None, overwrite = false, memory = None, threads = None, temp_dir = None, progress = None))]
+#[pyo3(signature = (path, fingerprints, ids = None, *, distance = Distance(3), design = None, codec = "huffman", filter = None,
+    recipe = None, shingles = None, metadata = None, overwrite = false, memory = None, threads = None, temp_dir = None, progress = None))]
 #[expect(clippy::too_many_arguments, reason = "keywords, in Python")]
 pub(crate) fn build<'py>(
     py: Python<'py>,
     path: PathBuf,
     fingerprints: &Bound<'py, PyAny>,
     ids: Option<&Bound<'py, PyAny>>,
-    distance: u32,
+    distance: Distance,
     design: Option<String>,
     codec: &str,
     filter: Option<&Bound<'py, PyAny>>,
     recipe: Option<&str>,
+    shingles: Option<&Bound<'py, PyAny>>,
     metadata: Option<BTreeMap<String, Bound<'py, PyAny>>>,
     overwrite: bool,
-    memory: Option<u64>,
+    memory: Option<Memory>,
     threads: Option<Threads>,
     temp_dir: Option<PathBuf>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let fingerprints = Fingerprints::of(fingerprints)?;
-    let ids = Ids::of(ids, fingerprints.len()?)?;
+    let words = documents::words(shingles)?;
     let mut choices = Choices {
-        distance: Some(distance),
+        distance: Some(distance.0),
         design,
         codec: Some(codec.to_owned()),
         filter: filter.map_or(Ok(FilterChoice::Auto), self::filter)?,
         overwrite,
-        memory,
+        memory: memory.map(|memory| memory.0),
         threads: work::threads(threads)?,
         temp_dir,
         metadata: self::metadata(metadata)?,
     };
+    if let Some(words) = words {
+        let recipe = recipe.ok_or_else(|| {
+            PyValueError::new_err("shingles are kept of texts: pass recipe=, such as \"default\", and texts")
+        })?;
+        let recipe = recipe::recipe(recipe, None)?;
+        choices.metadata.insert(RECIPE_KEY.to_owned(), recipe.to_string().into_bytes());
+        let definition = Shingler::new(words).definition().into_bytes();
+        choices.metadata.insert(shingles::KEY.to_owned(), definition);
+        let texts = Texts::of(fingerprints)?;
+        let texts = texts.as_strs()?;
+        let ids = Ids::of(ids, texts.len())?;
+        let summary = for_width!(recipe.width.bits(), F => {
+            let maker = Maker::<F>::new(&recipe, words)?;
+            write_documents(py, path, (&texts, &ids), &maker, &choices, progress)?
+        });
+        return results::summary(py, summary);
+    }
+    let fingerprints = match recipe {
+        Some(text) if Texts::are(fingerprints)? => {
+            of_given_texts(py, fingerprints, &recipe::recipe(text, None)?, choices.threads)?
+        }
+        _ => Fingerprints::of(fingerprints)?,
+    };
+    let ids = Ids::of(ids, fingerprints.len()?)?;
     if let Some(text) = recipe {
         let recipe = recipe::of_width(text, fingerprints.width(), "the given ones have")?;
         choices.metadata.insert(RECIPE_KEY.to_owned(), recipe.to_string().into_bytes());
@@ -233,5 +267,64 @@ fn write<F: Width>(
             }
         }
         builder.seal()?.publish()
+    })
+}
+
+/// Returns the fingerprints of texts.
+fn of_given_texts<'py>(
+    py: Python<'py>,
+    texts: &Bound<'py, PyAny>,
+    recipe: &Recipe,
+    threads: usize,
+) -> PyResult<Fingerprints<'py>> {
+    let texts = Texts::of(texts)?;
+    Ok(match recipe.width {
+        Bits::Bits64 => {
+            Fingerprints::Bits64(Words::Own(of_texts(py, recipe, &texts, threads, Purpose::Insert)?))
+        }
+        Bits::Bits128 => Fingerprints::Bits128(of_texts(py, recipe, &texts, threads, Purpose::Insert)?),
+    })
+}
+
+/// Writes texts with their shingles.
+fn write_documents<F: Width>(
+    py: Python<'_>,
+    path: PathBuf,
+    (texts, ids): (&[&str], &Ids<'_>),
+    maker: &Maker<F>,
+    choices: &Choices,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Summary> {
+    let names = match ids {
+        Ids::Names(names) => Some(names.as_strs()?),
+        _ => None,
+    };
+    // By id, and by row: the engine takes documents in the order of their ids.
+    let mut rows: Vec<(u64, usize)> = match ids {
+        Ids::None => return Err(PyValueError::new_err("shingles are kept with ids: pass ids=")),
+        Ids::Numbers(numbers) => numbers.as_slice()?.iter().copied().zip(0..).collect(),
+        Ids::Names(_) => (0..).zip(0..texts.len()).collect(),
+    };
+    rows.sort_unstable();
+    if let Some(twice) = rows.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        let text = format!("the id {} occurs twice: with shingles, ids must be unique", twice[0].0);
+        return Err(PyValueError::new_err(text));
+    }
+    let options = choices.apply(BuildOptions::<F>::new())?.ids(true).names(names.is_some()).shingles(true);
+    work::run(py, progress, move |watch| {
+        let mut builder = Builder::with_options(path, options.progress(watch.callback())).or_raise()?;
+        for some in rows.chunks(TEXTS_AT_ONCE) {
+            let texts: Vec<&str> = some.iter().map(|&(_, row)| texts[row]).collect();
+            let made = maker.documents(&texts, choices.threads, watch)?;
+            for (&(id, row), document) in some.iter().zip(made) {
+                let Some((fingerprint, shingles)) = document else { continue };
+                builder.push_with_id(fingerprint, id).or_raise()?;
+                if let Some(names) = &names {
+                    builder.push_name(id, names[row]).or_raise()?;
+                }
+                builder.push_shingles(id, &shingles).or_raise()?;
+            }
+        }
+        builder.seal().or_raise()?.publish().or_raise()
     })
 }

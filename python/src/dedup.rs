@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 use crate::arrow::{self, columns};
 use crate::errors::OrRaise;
 use crate::known_documents::{KnownDocuments, WatchedDocuments};
-use crate::numbers::{K, Threads};
+use crate::numbers::{K, Memory, Shingle, Threads};
 use crate::recipe::recipe;
 use crate::result_rows::Labels;
 use crate::table::{Table, raise};
@@ -67,7 +67,7 @@ struct Outcome {
 /// >>> hamdex.dedup([text, "something else", text + "!"])["id"].tolist()
 /// [0, 2]
 #[pyfunction]
-#[pyo3(signature = (table, *, text = "text", id = None, similarity = None, shingle = 5, k = None, keep = "first",
+#[pyo3(signature = (table, *, text = "text", id = None, similarity = None, shingle = Shingle(5), k = None, keep = "first",
     clusters = "stars", recipe = None, against = None, memory = None, threads = None, progress = None))]
 #[expect(clippy::too_many_arguments, reason = "keywords, in Python")]
 pub(crate) fn dedup<'py>(
@@ -76,18 +76,18 @@ pub(crate) fn dedup<'py>(
     text: &str,
     id: Option<&str>,
     similarity: Option<f64>,
-    shingle: usize,
+    shingle: Shingle,
     k: Option<K>,
     keep: &str,
     clusters: &str,
     recipe: Option<&str>,
     against: Option<&Bound<'py, PyAny>>,
-    memory: Option<u64>,
+    memory: Option<Memory>,
     threads: Option<Threads>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let shingle =
-        NonZeroUsize::new(shingle).ok_or_else(|| PyValueError::new_err("shingle must be at least 1"))?;
+        NonZeroUsize::new(shingle.0).ok_or_else(|| PyValueError::new_err("shingle must be at least 1"))?;
     let against = against.filter(|against| !against.is_none());
     let k = k.map(|k| k.0);
     let against = against.map(|known| KnownDocuments::of(known, (text, id), k)).transpose()?;
@@ -106,7 +106,7 @@ pub(crate) fn dedup<'py>(
             clusters,
             [("stars", Clustering::Stars), ("linked", Clustering::Linked)],
         )?,
-        memory,
+        memory: memory.map(|memory| memory.0),
         threads: work::threads(threads)?,
         against,
     };

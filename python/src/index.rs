@@ -1,26 +1,20 @@
 //! An open index.
 
 use std::path::PathBuf;
-use std::sync::{Arc, RwLock};
 
-use hamdex::{Codec, Description, FileId, OpenOptions, VerifyOptions};
-use hamdex_any::{AnyFingerprint, AnySet, for_width};
-use hamdex_documents::stored_recipe;
-use pyo3::exceptions::PyValueError;
+use hamdex::{Codec, Description, FileId, OpenOptions};
+use hamdex_any::AnySet;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple, PyType};
 
-use crate::batch::{batch, batch_options};
+use crate::batch::batch_options;
 use crate::errors::{Error, OrRaise};
-use crate::join::Source;
-use crate::numbers::{self, K, Limit, Threads};
+use crate::numbers::{Count, K, Limit, Memory, Threads};
+use crate::open_set::{OpenSet, kind_of_ids};
 use crate::pairs::Pairs;
-use crate::pool::Pool;
-use crate::query::{Wanted, queries_of, query_of, recipe_of};
-use crate::results;
+use crate::query::Wanted;
+use crate::stored_shingles::StoredShingles;
 use crate::table::Table;
-use crate::width::Width;
-use crate::work;
 
 /// An open index, which finds all fingerprints within k bits of one, of many, or of each other; exactly.
 ///
@@ -37,27 +31,13 @@ use crate::work;
 /// 3 [Match(fingerprint=0, distance=1, ids=['a'])]
 #[pyclass(frozen, module = "hamdex", name = "Index")]
 pub(crate) struct Handle {
-    path: PathBuf,
-    opened: RwLock<Option<Opened>>,
-}
-
-#[derive(Clone)]
-struct Opened {
-    index: AnySet,
-    searchers: Arc<Pool>,
+    open: OpenSet,
 }
 
 impl Handle {
-    fn opened(&self) -> PyResult<Opened> {
-        let opened = self.opened.read().map_err(|_| Error::new_err("the index is in an unknown state"))?;
-        opened
-            .clone()
-            .ok_or_else(|| PyValueError::new_err(format!("{}: the index is closed", self.path.display())))
-    }
-
     /// Returns the index, unless it is closed.
     pub(crate) fn index(&self) -> PyResult<AnySet> {
-        self.opened().map(|opened| opened.index)
+        self.open.set()
     }
 
     fn open(py: Python<'_>, path: PathBuf, options: &OpenOptions) -> PyResult<Self> {
@@ -68,26 +48,7 @@ impl Handle {
 
     /// Wraps an index that is open.
     pub(crate) fn of_set(path: PathBuf, index: AnySet) -> Self {
-        Self { path, opened: RwLock::new(Some(Opened { index, searchers: Arc::default() })) }
-    }
-
-    /// Answers one query: at most this many matches, within `k` bits, by default that of the index or another.
-    fn find<'py>(
-        &self,
-        query: &Bound<'py, PyAny>,
-        wanted: Wanted,
-        k: Option<K>,
-        default: Option<u32>,
-    ) -> PyResult<Bound<'py, PyList>> {
-        let Opened { index, searchers } = self.opened()?;
-        let Description { width, distance, .. } = *index.description();
-        let distance = numbers::distance(k, width, default.unwrap_or(distance))?;
-        let number = for_width!(index.description().width, F => {
-            AnyFingerprint::of(query_of::<F>(query, || recipe_of(&index))?)
-        });
-        let found = searchers.find(query.py(), &index, number, wanted, distance)?;
-        let matches = found.into_iter().map(|found| results::one_match(query.py(), found));
-        PyList::new(query.py(), matches.collect::<PyResult<Vec<_>>>()?)
+        Self { open: OpenSet::new("index", path, index) }
     }
 }
 
@@ -124,22 +85,14 @@ impl Handle {
     }
 
     fn __contains__(&self, fingerprint: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let any = self.index()?;
-        let fingerprint = for_width!(any.description().width, F => {
-            AnyFingerprint::of(query_of::<F>(fingerprint, || recipe_of(&any))?)
-        });
-        any.contains(fingerprint).or_raise()
+        self.open.contains(fingerprint)
     }
 
     fn __repr__(&self) -> String {
-        let path = self.path.display();
+        let path = self.open.path().display();
         let Ok(any) = self.index() else { return format!("<hamdex.Index {path}, closed>") };
-        let Description { width, distance, fingerprints, has_ids, has_names, .. } = *any.description();
-        let ids = match (has_ids, has_names) {
-            (_, true) => "with names",
-            (true, false) => "with ids",
-            (false, false) => "without ids",
-        };
+        let Description { width, distance, fingerprints, .. } = *any.description();
+        let ids = kind_of_ids(any.description());
         let (design, codec) = (design_of(&any), codec_of(&any));
         format!(
             "<hamdex.Index {path}: {fingerprints} fingerprints of {width} bits, {ids}, distance {distance}, {design}, {codec}>"
@@ -149,19 +102,19 @@ impl Handle {
     /// The path of the file.
     #[getter]
     fn path(&self) -> PathBuf {
-        self.path.clone()
+        self.open.path().clone()
     }
 
     /// The width of the fingerprints, in bits: 64 or 128.
     #[getter]
     fn width(&self) -> PyResult<u32> {
-        Ok(self.index()?.description().width)
+        self.open.described(|set| set.width)
     }
 
     /// The distance that the index is built for; any other is answered exactly, too.
     #[getter]
     fn distance(&self) -> PyResult<u32> {
-        Ok(self.index()?.description().distance)
+        self.open.described(|set| set.distance)
     }
 
     /// The name of the design, which sets the tables.
@@ -179,7 +132,13 @@ impl Handle {
     /// Whether fingerprints have ids.
     #[getter]
     fn has_ids(&self) -> PyResult<bool> {
-        Ok(self.index()?.description().has_ids)
+        self.open.described(|set| set.has_ids)
+    }
+
+    /// Whether ids have the shingles of their documents.
+    #[getter]
+    fn has_shingles(&self) -> PyResult<bool> {
+        self.open.described(|set| set.has_shingles)
     }
 
     /// The id of the file: files with the same id are equal, byte for byte.
@@ -191,18 +150,13 @@ impl Handle {
     /// The recipe of the fingerprints; ``None`` if the index has none.
     #[getter]
     fn recipe(&self) -> PyResult<Option<String>> {
-        let any = self.index()?;
-        Ok(stored_recipe(&any.description().metadata).or_raise()?.map(|recipe| recipe.to_string()))
+        self.open.recipe()
     }
 
     /// The metadata: names, and bytes.
     #[getter]
     fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let metadata = PyDict::new(py);
-        for (name, value) in &self.index()?.description().metadata {
-            metadata.set_item(name, PyBytes::new(py, value))?;
-        }
-        Ok(metadata)
+        self.open.metadata(py)
     }
 
     /// All stored fingerprints within ``k`` bits (default: the distance of the index), nearest first, with
@@ -214,24 +168,24 @@ impl Handle {
         k: Option<K>,
         limit: Option<Limit>,
     ) -> PyResult<Bound<'py, PyList>> {
-        self.find(query, Wanted::Nearest(limit.map_or(usize::MAX, |limit| limit.0)), k, None)
+        self.open.find(query, Wanted::Nearest(limit.map_or(usize::MAX, |limit| limit.0)), k, None)
     }
 
     /// The ``count`` nearest stored fingerprints, nearest first; within ``k`` bits if given.
-    #[pyo3(signature = (query, count = 1, *, k = None))]
+    #[pyo3(signature = (query, count = Count(1), *, k = None))]
     fn nearest<'py>(
         &self,
         query: &Bound<'py, PyAny>,
-        count: usize,
+        count: Count,
         k: Option<K>,
     ) -> PyResult<Bound<'py, PyList>> {
-        self.find(query, Wanted::Nearest(count), k, Some(u128::BITS))
+        self.open.find(query, Wanted::Nearest(count.0), k, Some(u128::BITS))
     }
 
     /// Any stored fingerprint within ``k`` bits, or ``None``: the fastest test of whether there is one.
     #[pyo3(signature = (query, k = None))]
     fn first<'py>(&self, query: &Bound<'py, PyAny>, k: Option<K>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let found = self.find(query, Wanted::First, k, None)?;
+        let found = self.open.find(query, Wanted::First, k, None)?;
         if found.is_empty() { Ok(None) } else { found.get_item(0).map(Some) }
     }
 
@@ -243,36 +197,29 @@ impl Handle {
     #[expect(clippy::too_many_arguments, reason = "keywords, in Python")]
     fn batch<'py>(
         &self,
-        py: Python<'py>,
         queries: &Bound<'py, PyAny>,
         k: Option<K>,
         limit: Option<Limit>,
         strategy: &str,
-        memory: Option<u64>,
+        memory: Option<Memory>,
         threads: Option<Threads>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Table> {
-        let any = self.index()?;
-        let Description { width, distance, .. } = *any.description();
-        let distance = numbers::distance(k, width, distance)?;
         let options = batch_options(limit, strategy, memory, threads)?;
-        let queries = queries_of(queries, threads, || recipe_of(&any))?;
-        for_width!(any.description().width, F => {
-            let queries = F::slice(&queries)?;
-            work::run(py, progress, |watch| {
-                batch::<F>(&any, queries, distance, &options, watch).or_raise()?.into_table()
-            })
-        })
+        self.open.batch(queries, k, &options, threads, progress)
     }
 
     /// All pairs of stored fingerprints within ``k`` bits, each once: a stream of tables of ``left``, ``right`` and
     /// ``distance``.
     #[pyo3(signature = (k = None, *, memory = None, threads = None))]
-    fn pairs(&self, k: Option<K>, memory: Option<u64>, threads: Option<Threads>) -> PyResult<Pairs> {
-        let any = self.index()?;
-        let Description { width, distance, .. } = *any.description();
-        let distance = numbers::distance(k, width, distance)?;
-        Pairs::new(Source::Set(any), distance, memory, threads)
+    fn pairs(&self, k: Option<K>, memory: Option<Memory>, threads: Option<Threads>) -> PyResult<Pairs> {
+        self.open.pairs(k, memory, threads)
+    }
+
+    /// The documents with their shingles: an iterator over tables of ``id`` and ``shingles``, as
+    /// ``hamdex.shingles`` makes them. Only an index that was built with shingles has them.
+    fn shingles(&self) -> PyResult<StoredShingles> {
+        self.open.shingles()
     }
 
     /// Read the whole file and check everything. Raises ``DamagedError`` at the first damage.
@@ -283,25 +230,18 @@ impl Handle {
         threads: Option<Threads>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let any = self.index()?;
-        let options = VerifyOptions::new().threads(work::threads(threads)?);
-        let verified = work::run(py, progress, |watch| any.verify(&options.progress(watch.callback())))?;
-        results::verified(
-            py,
-            (verified.bytes, verified.tables, verified.blocks, verified.fingerprints, verified.ids),
-        )
+        self.open.verify(py, threads, progress)
     }
 
     /// Close the file. Later use of the index raises ``ValueError``.
     fn close(&self) -> PyResult<()> {
-        *self.opened.write().map_err(|_| Error::new_err("the index is in an unknown state"))? = None;
-        Ok(())
+        self.open.close()
     }
 
     /// Whether the index is closed.
     #[getter]
     fn closed(&self) -> bool {
-        self.index().is_err()
+        self.open.is_closed()
     }
 
     fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -310,7 +250,7 @@ impl Handle {
 
     #[pyo3(signature = (*_exception))]
     fn __exit__(&self, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
-        self.close()
+        self.open.close()
     }
 
     /// Reopen the index when unpickled: the same file, or an error.
@@ -319,7 +259,7 @@ impl Handle {
         let handle = Self::open(class.py(), path, &OpenOptions::new())?;
         if file_id_of(&handle.index()?) != FileId::from(file_id) {
             let text = "is not the file that was pickled";
-            return Err(Error::new_err(format!("{}: {text}", handle.path.display())));
+            return Err(Error::new_err(format!("{}: {text}", handle.open.path().display())));
         }
         Ok(handle)
     }
@@ -327,7 +267,7 @@ impl Handle {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = slf.py();
         let file_id = file_id_of(&slf.get().index()?);
-        let path = &slf.get().path;
+        let path = slf.get().open.path();
         let arguments = (path, PyBytes::new(py, &file_id.to_bytes())).into_pyobject(py)?;
         (slf.get_type().getattr("_reopen")?, arguments).into_pyobject(py)
     }

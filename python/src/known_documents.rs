@@ -1,13 +1,14 @@
 //! Compares texts with known documents: of an index, a set of shards or a store's snapshot, or texts as they are.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use arrow_array::ArrayRef;
-use hamdex::{Description, Match, SetError};
+use hamdex::{BatchOptions, Description, Match};
 use hamdex_any::{AnySet, Kind, for_width};
 use hamdex_documents::{
     Dedup, Documents, Error, Known, KnownAs, KnownShingles, KnownTexts, NearestTexts, NewTexts, Reference,
-    Similar, stored_recipe,
+    Similar, nearest_in, stored_recipe,
 };
 use hamdex_simhash::{Recipe, Shingler};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -52,9 +53,9 @@ impl KnownDocuments {
         let set = if let Ok(index) = object.cast::<Handle>() {
             Some(index.get().index()?)
         } else if let Ok(store) = object.cast::<Store>() {
-            Some(store.get().take_snapshot()?.set().clone())
+            Some(store.get().take_snapshot()?.set()?)
         } else if let Ok(snapshot) = object.cast::<Snapshot>() {
-            Some(snapshot.get().set().clone())
+            Some(snapshot.get().set()?)
         } else {
             None
         };
@@ -171,7 +172,7 @@ impl KnownDocuments {
 /// Known documents, looked up until the work is cancelled.
 pub(crate) struct WatchedDocuments<'a> {
     pub(crate) against: &'a KnownDocuments,
-    pub(crate) watch: &'a Watch,
+    pub(crate) watch: &'a Arc<Watch>,
 }
 
 impl<F: Width> Reference<F> for WatchedDocuments<'_> {
@@ -183,23 +184,10 @@ impl<F: Width> Reference<F> for WatchedDocuments<'_> {
         let Some(set) = set else {
             return Err(Error::Reference { source: "its fingerprints have another width".into() });
         };
-        let nearest = fingerprints.par_iter().map_init(
-            || set.open_searcher(),
-            |searcher, fingerprint| match fingerprint {
-                _ if self.watch.go_on().is_break() => Err(Error::Stopped),
-                Some(fingerprint) => {
-                    let found = searcher.nearest_within(*fingerprint, 1, distance).map_err(of_set)?;
-                    Ok(found.first().copied())
-                }
-                None => Ok(None),
-            },
-        );
-        nearest.collect()
+        let options = BatchOptions::new().threads(rayon::current_num_threads());
+        let options = options.progress(self.watch.callback());
+        nearest_in(&**set, fingerprints, distance, options)
     }
-}
-
-fn of_set(error: SetError) -> Error {
-    error.downcast().map_or_else(|error| Error::Reference { source: error.into() }, Error::Index)
 }
 
 impl KnownTexts for WatchedDocuments<'_> {

@@ -6,10 +6,10 @@
 //! - `errors`: errors of the engine as exceptions
 //! - `work`: threads, signals, progress
 //! - `numbers`: arguments that are numbers
-//! - `recipe`, `features`, `shingles`: fingerprints and shingles of texts
+//! - `recipe`, `features`, `shingles`, `documents`: fingerprints and shingles of texts
 //! - `build`, `merge`, `dedup` with `known_documents`: indexes, and near-duplicates
-//! - `index`, with `query`, `pool` and `batch`; `pairs`, with `join` and `stream`; `store` with
-//!   `open_store`, `snapshot`: open sets; `open`: whatever a path names
+//! - `index` and `snapshot`, both an `open_set`, with `query`, `pool`, `batch` and `stored_shingles`; `pairs`, with
+//!   `join` and `stream`; `store` with `open_store`, `unless_similar`: open sets; `open`: whatever a path names
 //! - `command`: the command-line program
 //!
 //! The rest of the package is in `python/hamdex`.
@@ -20,6 +20,7 @@ mod batch;
 mod build;
 mod command;
 mod dedup;
+mod documents;
 mod errors;
 mod features;
 mod index;
@@ -28,6 +29,7 @@ mod known_documents;
 mod merge;
 mod numbers;
 mod open;
+mod open_set;
 mod open_store;
 mod pairs;
 mod pool;
@@ -39,9 +41,11 @@ mod results;
 mod shingles;
 mod snapshot;
 mod store;
+mod stored_shingles;
 mod stream;
 mod table;
 mod texts;
+mod unless_similar;
 mod width;
 mod work;
 

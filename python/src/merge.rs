@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use crate::build::{Choices, filter};
 use crate::errors::OrRaise;
 use crate::index::Handle;
-use crate::numbers::Threads;
+use crate::numbers::{Distance, Memory, Threads};
 use crate::results;
 use crate::width::Width;
 use crate::work;
@@ -31,12 +31,12 @@ pub(crate) fn merge<'py>(
     py: Python<'py>,
     inputs: Vec<Bound<'py, PyAny>>,
     path: PathBuf,
-    distance: Option<u32>,
+    distance: Option<Distance>,
     design: Option<String>,
     codec: Option<String>,
     filter: Option<&Bound<'py, PyAny>>,
     overwrite: bool,
-    memory: Option<u64>,
+    memory: Option<Memory>,
     threads: Option<Threads>,
     temp_dir: Option<PathBuf>,
     progress: Option<&Bound<'py, PyAny>>,
@@ -44,12 +44,12 @@ pub(crate) fn merge<'py>(
     let inputs = inputs.iter().map(open).collect::<PyResult<Vec<_>>>()?;
     let threads = work::threads(threads)?;
     let mut choices = Choices {
-        distance,
+        distance: distance.map(|distance| distance.0),
         design,
         codec,
         filter: filter.map_or(Ok(FilterChoice::Auto), self::filter)?,
         overwrite,
-        memory,
+        memory: memory.map(|memory| memory.0),
         threads,
         temp_dir,
         metadata: Default::default(),

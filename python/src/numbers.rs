@@ -35,6 +35,23 @@ argument! {
     Threads(usize), "threads"
 }
 
+argument! {
+    /// The number of nearest ones, `count`.
+    Count(usize), "count"
+}
+argument! {
+    /// The limit of `memory`, in bytes.
+    Memory(u64), "memory"
+}
+argument! {
+    /// The `distance` that a set is made for, in bits.
+    Distance(u32), "distance"
+}
+argument! {
+    /// Words per `shingle`.
+    Shingle(usize), "shingle"
+}
+
 impl K {
     /// Returns the distance, which fingerprints of `width` bits must be able to have.
     pub(crate) fn within(self, width: u32) -> PyResult<u32> {

@@ -27,6 +27,6 @@ pub(crate) fn open<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, P
     let set = py.detach(|| hamdex_any::open(&path)).or_raise()?;
     match set.kind() {
         Kind::File => Handle::of_set(path, set).into_bound_py_any(py),
-        _ => Snapshot::of_set(set).into_bound_py_any(py),
+        _ => Snapshot::of_set(path, set).into_bound_py_any(py),
     }
 }

@@ -1,9 +1,11 @@
 //! Opens or creates a store.
 
 use std::io;
+use std::num::NonZeroUsize;
 use std::path::Path;
 
 use hamdex::{Codec, FilterChoice};
+use hamdex_simhash::Shingler;
 use hamdex_store::{AnyStore, CreateOptions, StoreOptions, inspect};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -21,6 +23,7 @@ pub(crate) struct StoreRequest {
     pub(crate) codec: Option<Codec>,
     pub(crate) filter: Option<FilterChoice>,
     pub(crate) recipe: Option<String>,
+    pub(crate) shingles: Option<NonZeroUsize>,
 }
 
 impl StoreRequest {
@@ -59,6 +62,14 @@ impl StoreRequest {
             let recipe = of_width(text, self.width.unwrap_or(64), "the store has")?;
             create = create.recipe(recipe.to_string());
         }
+        if let Some(words) = self.shingles {
+            if !names || self.recipe.is_none() {
+                return Err(PyValueError::new_err(
+                    "shingles are kept of texts with names: pass names=True and recipe=, such as \"default\"",
+                ));
+            }
+            create = create.shingles(Shingler::new(words).definition());
+        }
         Ok(create)
     }
 
@@ -73,6 +84,14 @@ impl StoreRequest {
         refuse(path, "filter", self.filter.as_ref(), &manifest.filter)?;
         refuse(path, "ids", self.ids.as_ref(), &identity.has_ids)?;
         refuse(path, "names", self.names.as_ref(), &identity.has_names)?;
+        if let Some(words) = self.shingles {
+            let own = manifest.shingles.as_deref().map(|definition| match Shingler::words_of(definition) {
+                Some(words) => words.to_string(),
+                None => definition.to_owned(),
+            });
+            let own = own.unwrap_or_else(|| "none".to_owned());
+            refuse(path, "shingles", Some(&words.to_string()), &own)?;
+        }
         if let Some(text) = &self.recipe {
             let recipe = of_width(text, identity.width, "the store has")?.to_string();
             refuse(path, "recipe", Some(&recipe), &manifest.recipe.unwrap_or_else(|| "none".to_owned()))?;

@@ -12,7 +12,7 @@ use crate::arrays::Fingerprints;
 use crate::arrow::{export_schema, export_stream};
 use crate::errors::{Error, IntoException};
 use crate::join::{Job, Source, Values};
-use crate::numbers::{K, Threads};
+use crate::numbers::{K, Memory, Threads};
 use crate::stream::Stream;
 use crate::table::Table;
 use crate::work;
@@ -33,9 +33,10 @@ impl Pairs {
     pub(crate) fn new(
         source: Source,
         distance: u32,
-        memory: Option<u64>,
+        memory: Option<Memory>,
         threads: Option<Threads>,
     ) -> PyResult<Self> {
+        let memory = memory.map(|memory| memory.0);
         Ok(Self { job: Job { source, distance, memory, threads: work::threads(threads)? } })
     }
 }
@@ -133,7 +134,7 @@ impl Tables {
 pub(crate) fn pairs(
     fingerprints: &Bound<'_, PyAny>,
     k: K,
-    memory: Option<u64>,
+    memory: Option<Memory>,
     threads: Option<Threads>,
 ) -> PyResult<Pairs> {
     // A copy, since the array may change while pairs are found.

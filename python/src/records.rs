@@ -2,21 +2,23 @@
 
 use hamdex::Description;
 use hamdex_any::Kind;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyString};
 
 use crate::arrays::{self, Fingerprints, check_lengths};
+use crate::documents::{Document, Maker, words_in};
 use crate::query::recipe_in;
 use crate::recipe::{Purpose, of_text, of_texts};
 use crate::texts::Texts;
 use crate::width::Width;
 use crate::work;
 
-/// The records to write: fingerprints with ids, or with names.
+/// The records to write: fingerprints with ids, or with names; documents with names, `None` for blank ones.
 pub(crate) enum Records<F> {
     Pairs(Vec<(F, u64)>),
     Named(Vec<(F, String)>),
+    Documents(Vec<(Option<Document<F>>, String)>),
 }
 
 impl<F: Width> Records<F> {
@@ -27,13 +29,23 @@ impl<F: Width> Records<F> {
         description: &Description,
     ) -> PyResult<Self> {
         let ids = ids.filter(|ids| !ids.is_none());
-        let Description { has_ids, has_names, .. } = *description;
+        let Description { has_ids, has_names, has_shingles, .. } = *description;
         if ids.is_some() != has_ids {
             let text =
                 if has_ids { "this store has ids: give one for each" } else { "this store has no ids" };
             return Err(PyValueError::new_err(text));
         }
         let is_one = is_one(fingerprints)?;
+        if has_shingles {
+            let (texts, names) = documents_of(fingerprints, ids)?;
+            let words = words_in(description)?.expect("it has shingles");
+            let maker = Maker::<F>::new(&recipe_in(Kind::Store, description)?, words)?;
+            let (texts, names) = (texts.as_strs()?, names.as_strs()?);
+            let threads = work::threads(None)?;
+            let made = work::run(fingerprints.py(), None, |watch| maker.documents(&texts, threads, watch))?;
+            let names = names.into_iter().map(str::to_owned);
+            return Ok(Self::Documents(made.into_iter().zip(names).collect()));
+        }
         let fingerprints: Vec<F> = match fingerprints.cast::<PyString>() {
             Ok(text) => {
                 vec![of_text(&recipe_in(Kind::Store, description)?, text.to_str()?, Purpose::Insert)?]
@@ -66,6 +78,37 @@ impl<F: Width> Records<F> {
         check_lengths(fingerprints.len(), ids.len())?;
         Ok(Self::Pairs(fingerprints.into_iter().zip(ids.iter().copied()).collect()))
     }
+}
+
+/// Takes texts and their names, one or many, for a store with shingles.
+pub(crate) fn documents_of(
+    texts: &Bound<'_, PyAny>,
+    names: Option<&Bound<'_, PyAny>>,
+) -> PyResult<(Texts, Texts)> {
+    let Some(names) = names else {
+        return Err(PyValueError::new_err("this store has names: give one for each"));
+    };
+    let is_text = texts.is_instance_of::<PyString>();
+    let (texts, names) = match is_text {
+        true => {
+            (&PyList::new(texts.py(), [texts])?.into_any(), &PyList::new(names.py(), [names])?.into_any())
+        }
+        false => (texts, names),
+    };
+    if texts.len().is_ok_and(|len| len > 0) && !Texts::are(texts)? {
+        let text = "this store keeps the shingles of texts: give the texts, not their fingerprints";
+        return Err(PyTypeError::new_err(text));
+    }
+    let (texts, names) = (Texts::of(texts)?, Texts::copies_of(names)?);
+    check_texts(texts.as_strs()?.len(), names.as_strs()?.len())?;
+    Ok((texts, names))
+}
+
+fn check_texts(texts: usize, names: usize) -> PyResult<()> {
+    if texts == names {
+        return Ok(());
+    }
+    Err(PyValueError::new_err(format!("{texts} texts but {names} ids: pass one id for each")))
 }
 
 /// Takes fingerprints, one or many.

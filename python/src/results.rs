@@ -40,6 +40,12 @@ pub(crate) fn one_match(py: Python<'_>, found: Found) -> PyResult<Bound<'_, PyAn
     ))
 }
 
+/// Makes a similar text.
+pub(crate) fn similar<'py>(py: Python<'py>, id: &str, similarity: f64) -> PyResult<Bound<'py, PyAny>> {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    class(py, &CLASS, "Similar")?.call1((id, similarity))
+}
+
 /// Makes the report of a verification.
 pub(crate) fn verified(py: Python<'_>, counts: (u64, usize, u64, u64, u64)) -> PyResult<Bound<'_, PyAny>> {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();

@@ -1,16 +1,14 @@
 //! Makes shingles of texts, which a search for similar texts compares.
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 
-use arrow_array::{LargeListArray, UInt64Array};
-use arrow_buffer::OffsetBuffer;
-use arrow_schema::{DataType, Field};
+use arrow_array::ArrayRef;
 use hamdex_simhash::{Shingle, Shingler, Shingles};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::numbers::Threads;
+use crate::stored_shingles;
 use crate::table::{Table, raise};
 use crate::texts::{Texts, map_texts};
 use crate::work;
@@ -18,7 +16,7 @@ use crate::work;
 /// Cut texts into shingles, the runs of ``words`` words in them; ``dedup`` compares texts by their shingles.
 ///
 /// ``texts`` is a list of str, or an Arrow column of strings. The result is a table with one column,
-/// ``shingles``: for each text its distinct shingles as hashes of 64 bits, in ascending order, a
+/// ``shingles``: for each text its distinct shingles as hashes of 48 bits, in ascending order, a
 /// ``large_list<uint64>`` in Arrow. The similarity of two texts is the number of shared hashes divided by the
 /// number of distinct hashes of both.
 ///
@@ -52,12 +50,10 @@ pub(crate) fn shingles<'py>(
         let cut = map_texts(&texts, threads, watch, "cutting", || shingler.clone(), cut);
         cut.map(|sets| column(&sets))
     })?;
-    Table::new(vec![("shingles", Arc::new(lists) as _)]).map_err(raise)
+    Table::new(vec![("shingles", lists)]).map_err(raise)
 }
 
-fn column(sets: &[Shingles]) -> LargeListArray {
-    let offsets = OffsetBuffer::from_lengths(sets.iter().map(|set| set.hashes().len()));
-    let hashes: Vec<u64> = sets.iter().flat_map(|set| set.hashes().iter().copied()).collect();
-    let field = Arc::new(Field::new_list_field(DataType::UInt64, false));
-    LargeListArray::new(field, offsets, Arc::new(UInt64Array::from(hashes)), None)
+fn column(sets: &[Shingles]) -> ArrayRef {
+    let hashes = sets.iter().flat_map(|set| set.hashes().iter().copied()).collect();
+    stored_shingles::column(hashes, sets.iter().map(|set| set.hashes().len()))
 }

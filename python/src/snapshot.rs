@@ -1,73 +1,58 @@
-//! A snapshot of a store.
+//! A store at one moment, or a set of shards.
 
+use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use hamdex::Description;
+use hamdex::{Description, Fingerprint, FingerprintSet, SetError};
 use hamdex_any::{AnyFingerprint, AnyMatch, AnySet, Kind, for_width};
 use hamdex_store::Near;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyDict, PyList, PyTuple};
 
-use crate::batch::{batch, batch_options};
+use crate::batch::batch_options;
 use crate::errors::OrRaise;
-use crate::join::Source;
-use crate::numbers::{self, K, Limit, Threads};
+use crate::numbers::{Count, K, Limit, Memory, Threads};
+use crate::open_set::{OpenSet, kind_of_ids};
 use crate::pairs::Pairs;
-use crate::pool::Pool;
-use crate::query::{Found, Wanted, queries_of, query_of, recipe_of, text_of};
+use crate::query::{Found, Wanted, text_of};
 use crate::result_rows::Labels;
-use crate::results;
+use crate::stored_shingles::StoredShingles;
 use crate::table::Table;
 use crate::width::Width;
-use crate::work;
 
 /// A store at one moment, or a set of shards: queries see no later writes. Taking a snapshot costs nothing; its files
-/// are kept as long as it exists.
+/// are kept until it is closed, or no longer in use.
 #[pyclass(frozen, module = "hamdex", name = "Snapshot")]
-#[derive(Clone)]
 pub(crate) struct Snapshot {
-    set: AnySet,
-    searchers: Arc<Pool>,
+    open: OpenSet,
 }
 
 impl Snapshot {
     /// Wraps a snapshot of a store.
-    pub(crate) fn new<F: Width>(snapshot: hamdex_store::Snapshot<F>) -> Self {
-        Self { set: AnySet::new::<F>(Kind::Store, Arc::new(snapshot)), searchers: Arc::default() }
+    pub(crate) fn new<F: Width>(path: PathBuf, snapshot: hamdex_store::Snapshot<F>) -> Self {
+        Self::of_set(path, AnySet::new::<F>(Kind::Store, Arc::new(snapshot)))
     }
 
     /// Wraps a set that is open.
-    pub(crate) fn of_set(set: AnySet) -> Self {
-        Self { set, searchers: Arc::default() }
+    pub(crate) fn of_set(path: PathBuf, set: AnySet) -> Self {
+        Self { open: OpenSet::new("snapshot", path, set) }
     }
 
-    pub(crate) fn set(&self) -> &AnySet {
-        &self.set
+    /// Returns the set, unless it is closed.
+    pub(crate) fn set(&self) -> PyResult<AnySet> {
+        self.open.set()
     }
+}
 
-    /// Returns the distance of a query.
-    fn distance(&self, k: Option<K>) -> PyResult<u32> {
-        let Description { width, distance, .. } = *self.set.description();
-        numbers::distance(k, width, distance)
-    }
-
-    fn fingerprint(&self, query: &Bound<'_, PyAny>) -> PyResult<AnyFingerprint> {
-        for_width!(self.set.description().width, F => {
-            query_of::<F>(query, || recipe_of(&self.set)).map(AnyFingerprint::of)
-        })
-    }
-
-    fn find<'py>(
-        &self,
-        query: &Bound<'py, PyAny>,
-        wanted: Wanted,
-        distance: u32,
-    ) -> PyResult<Bound<'py, PyList>> {
-        let py = query.py();
-        let found = self.searchers.find(py, &self.set, self.fingerprint(query)?, wanted, distance)?;
-        let matches = found.into_iter().map(|found| results::one_match(py, found));
-        PyList::new(py, matches.collect::<PyResult<Vec<_>>>()?)
-    }
+/// Counts the fingerprints of a set, which may have some in several files.
+fn count<F: Fingerprint>(set: &dyn FingerprintSet<F>) -> Result<u64, SetError> {
+    let mut count = 0;
+    let _ = set.visit_entries(F::ZERO, &mut |_, _| {
+        count += 1;
+        ControlFlow::Continue(())
+    })?;
+    Ok(count)
 }
 
 /// The stored fingerprint near one that was not inserted.
@@ -84,8 +69,78 @@ pub(crate) fn found_near<F: Width>(description: &Description, near: &Near<F>) ->
 
 #[pymethods]
 impl Snapshot {
+    /// The number of distinct fingerprints. If some may be in several files, the whole set is read.
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        let set = self.set()?;
+        let Description { width, fingerprints, is_counted, .. } = *set.description();
+        let count = match is_counted {
+            true => fingerprints,
+            false => for_width!(width, F => {
+                py.detach(|| count(&**set.typed::<F>().expect("the width was checked")))
+            })
+            .or_raise()?,
+        };
+        Ok(usize::try_from(count).unwrap_or(usize::MAX))
+    }
+
+    /// Whether the set has a fingerprint.
+    #[pyo3(name = "__contains__")]
+    pub(crate) fn contains(&self, fingerprint: &Bound<'_, PyAny>) -> PyResult<bool> {
+        self.open.contains(fingerprint)
+    }
+
+    fn __repr__(&self) -> String {
+        let path = self.open.path().display();
+        let Ok(set) = self.set() else { return format!("<hamdex.Snapshot {path}, closed>") };
+        let Description { width, distance, .. } = *set.description();
+        let ids = kind_of_ids(set.description());
+        format!("<hamdex.Snapshot {path}: fingerprints of {width} bits, {ids}, distance {distance}>")
+    }
+
+    /// The path of the directory.
+    #[getter]
+    fn path(&self) -> PathBuf {
+        self.open.path().clone()
+    }
+
+    /// The width of the fingerprints, in bits: 64 or 128.
+    #[getter]
+    fn width(&self) -> PyResult<u32> {
+        self.open.described(|set| set.width)
+    }
+
+    /// The distance that the set is made for; any other is answered exactly, too.
+    #[getter]
+    fn distance(&self) -> PyResult<u32> {
+        self.open.described(|set| set.distance)
+    }
+
+    /// Whether fingerprints have ids.
+    #[getter]
+    fn has_ids(&self) -> PyResult<bool> {
+        self.open.described(|set| set.has_ids)
+    }
+
+    /// Whether ids have the shingles of their documents.
+    #[getter]
+    fn has_shingles(&self) -> PyResult<bool> {
+        self.open.described(|set| set.has_shingles)
+    }
+
+    /// The recipe of the fingerprints; ``None`` if the set has none.
+    #[getter]
+    fn recipe(&self) -> PyResult<Option<String>> {
+        self.open.recipe()
+    }
+
+    /// The metadata: names, and bytes.
+    #[getter]
+    fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.open.metadata(py)
+    }
+
     /// All fingerprints within ``k`` bits, nearest first, with their ids. ``query`` is a fingerprint, or a
-    /// text if the store has a recipe.
+    /// text if the set has a recipe.
     #[pyo3(signature = (query, k = None, *, limit = None))]
     pub(crate) fn query<'py>(
         &self,
@@ -93,19 +148,18 @@ impl Snapshot {
         k: Option<K>,
         limit: Option<Limit>,
     ) -> PyResult<Bound<'py, PyList>> {
-        self.find(query, Wanted::Nearest(limit.map_or(usize::MAX, |limit| limit.0)), self.distance(k)?)
+        self.open.find(query, Wanted::Nearest(limit.map_or(usize::MAX, |limit| limit.0)), k, None)
     }
 
     /// The ``count`` nearest fingerprints, nearest first; within ``k`` bits if given.
-    #[pyo3(signature = (query, count = 1, *, k = None))]
+    #[pyo3(signature = (query, count = Count(1), *, k = None))]
     pub(crate) fn nearest<'py>(
         &self,
         query: &Bound<'py, PyAny>,
-        count: usize,
+        count: Count,
         k: Option<K>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let within = numbers::distance(k, self.set.description().width, u128::BITS)?;
-        self.find(query, Wanted::Nearest(count), within)
+        self.open.find(query, Wanted::Nearest(count.0), k, Some(u128::BITS))
     }
 
     /// Any fingerprint within ``k`` bits, or ``None``.
@@ -115,40 +169,67 @@ impl Snapshot {
         query: &Bound<'py, PyAny>,
         k: Option<K>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let found = self.find(query, Wanted::First, self.distance(k)?)?;
+        let found = self.open.find(query, Wanted::First, k, None)?;
         if found.is_empty() { Ok(None) } else { found.get_item(0).map(Some) }
     }
 
     /// The answers to many queries: see ``Index.batch``.
-    #[pyo3(signature = (queries, k = None, *, threads = None, progress = None))]
-    pub(crate) fn batch<'py>(
+    #[pyo3(signature = (queries, k = None, *, limit = None, strategy = "auto", memory = None, threads = None,
+        progress = None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords, in Python")]
+    pub(crate) fn batch(
         &self,
-        py: Python<'py>,
-        queries: &Bound<'py, PyAny>,
+        queries: &Bound<'_, PyAny>,
         k: Option<K>,
+        limit: Option<Limit>,
+        strategy: &str,
+        memory: Option<Memory>,
         threads: Option<Threads>,
-        progress: Option<&Bound<'py, PyAny>>,
+        progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Table> {
-        let distance = self.distance(k)?;
-        let options = batch_options(None, "auto", None, threads)?;
-        let queries = queries_of(queries, threads, || recipe_of(&self.set))?;
-        for_width!(self.set.description().width, F => {
-            let queries = F::slice(&queries)?;
-            work::run(py, progress, |watch| {
-                batch::<F>(&self.set, queries, distance, &options, watch).or_raise()?.into_table()
-            })
-        })
+        let options = batch_options(limit, strategy, memory, threads)?;
+        self.open.batch(queries, k, &options, threads, progress)
     }
 
     /// All pairs of fingerprints within ``k`` bits, each once: see ``Index.pairs``.
     #[pyo3(signature = (k = None, *, memory = None, threads = None))]
-    fn pairs(&self, k: Option<K>, memory: Option<u64>, threads: Option<Threads>) -> PyResult<Pairs> {
-        Pairs::new(Source::Set(self.set.clone()), self.distance(k)?, memory, threads)
+    fn pairs(&self, k: Option<K>, memory: Option<Memory>, threads: Option<Threads>) -> PyResult<Pairs> {
+        self.open.pairs(k, memory, threads)
     }
 
-    /// Whether the store has a fingerprint.
-    #[pyo3(name = "__contains__")]
-    pub(crate) fn contains(&self, fingerprint: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.set.contains(self.fingerprint(fingerprint)?).or_raise()
+    /// The documents with their shingles: see ``Index.shingles``.
+    fn shingles(&self) -> PyResult<StoredShingles> {
+        self.open.shingles()
+    }
+
+    /// Read all files and check everything. Raises ``DamagedError`` at the first damage.
+    #[pyo3(signature = (*, threads = None, progress = None))]
+    fn verify<'py>(
+        &self,
+        py: Python<'py>,
+        threads: Option<Threads>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.open.verify(py, threads, progress)
+    }
+
+    /// Let go of the files. Later use of the snapshot raises ``ValueError``.
+    fn close(&self) -> PyResult<()> {
+        self.open.close()
+    }
+
+    /// Whether the snapshot is closed.
+    #[getter]
+    fn closed(&self) -> bool {
+        self.open.is_closed()
+    }
+
+    fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
+        self.open.close()
     }
 }

@@ -4,30 +4,36 @@ use std::collections::HashSet;
 use std::mem;
 use std::path::PathBuf;
 use std::process;
-use std::sync::RwLock;
+use std::sync::{PoisonError, RwLock};
 
-use hamdex::{Description, FingerprintSet, RECIPE_KEY};
-use hamdex_store::{AnyStore, Operation, StoreOptions, UnknownDurability};
+use hamdex::{Description, Fingerprint, FingerprintSet, RECIPE_KEY};
+use hamdex_any::Kind;
+use hamdex_documents::Similarity;
+use hamdex_store::{AnyStore, Inserted, Operation, StoreOptions, UnknownDurability};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 use crate::build::{codec, filter};
-use crate::errors::Error;
-use crate::numbers::{self, K, Limit, Threads};
+use crate::documents::{self, Document, words_in};
+use crate::errors::{Error, OrRaise};
+use crate::numbers::{self, Count, Distance, K, Limit, Memory, Threads};
 use crate::open_store::StoreRequest;
-use crate::records::{Records, all, is_one};
+use crate::query::recipe_in;
+use crate::records::{Records, all, documents_of, is_one};
 use crate::results;
 use crate::snapshot::{Snapshot, found_near};
 use crate::table::Table;
+use crate::unless_similar::UnlessSimilar;
 use crate::work;
 
 /// A directory with a set of fingerprints that can be updated while it is queried. Writes are durable when
 /// they return, unless ``durability`` is lower.
 ///
 /// A missing store is created: for fingerprints of ``width`` bits, with ids unless ``ids=False``, which are
-/// names with ``names=True``, for queries at ``distance``. One process at a time has a store open. After a
-/// fork, the child must open it again.
+/// names with ``names=True``, for queries at ``distance``. With a recipe it takes texts, and with names and
+/// ``shingles=True`` it keeps their shingles too, of five words each or of as many as it says, so that texts are compared
+/// as ``dedup`` compares them. One process at a time has a store open. After a fork, the child must open it again.
 ///
 /// >>> import hamdex, tempfile, os
 /// >>> path = os.path.join(tempfile.mkdtemp(), "small.store")
@@ -43,6 +49,8 @@ pub(crate) struct Store {
     /// Its properties as it was opened. A snapshot of that time would keep files that have been merged.
     description: Description,
     store: RwLock<Option<AnyStore>>,
+    /// Held for writing while texts are compared and inserted, and for reading by other inserts.
+    inserts: RwLock<()>,
     /// The process that opened the store.
     process: u32,
 }
@@ -68,7 +76,22 @@ impl Drop for Store {
     }
 }
 
+/// Returns documents as the store takes them, without blank ones.
+fn given<F: Fingerprint>(documents: &[(Option<Document<F>>, String)]) -> Vec<(F, &str, &[u64])> {
+    let mut given = Vec::with_capacity(documents.len());
+    for (document, name) in documents {
+        given.extend(document.as_ref().map(|(fingerprint, shingles)| (*fingerprint, &**name, &**shingles)));
+    }
+    given
+}
+
 impl Store {
+    /// Inserts while no texts are compared.
+    fn beside_inserts<T>(&self, insert: impl FnOnce() -> T) -> T {
+        let _beside = self.inserts.read().unwrap_or_else(PoisonError::into_inner);
+        insert()
+    }
+
     /// Returns the store, unless it is closed.
     fn store(&self) -> PyResult<AnyStore> {
         let store = self.store.read().map_err(|_| Error::new_err("the store is in an unknown state"))?;
@@ -79,7 +102,7 @@ impl Store {
 
     /// Returns a snapshot of the store.
     pub(crate) fn take_snapshot(&self) -> PyResult<Snapshot> {
-        Ok(either!(self.store()?, store => Snapshot::new(store.snapshot())))
+        Ok(either!(self.store()?, store => Snapshot::new(self.path.clone(), store.snapshot())))
     }
 }
 
@@ -87,12 +110,12 @@ impl Store {
 impl Store {
     #[new]
     #[pyo3(signature = (path, *, distance = None, ids = None, names = None, width = None, design = None, codec = None, filter = None, recipe = None,
-        durability = "sync", memory = None, threads = None, merges = true))]
+        shingles = None, durability = "sync", memory = None, threads = None, merges = true))]
     #[expect(clippy::too_many_arguments, reason = "keywords, in Python")]
     fn new(
         py: Python<'_>,
         path: PathBuf,
-        distance: Option<u32>,
+        distance: Option<Distance>,
         ids: Option<bool>,
         names: Option<bool>,
         width: Option<u32>,
@@ -100,8 +123,9 @@ impl Store {
         codec: Option<&str>,
         filter: Option<&Bound<'_, PyAny>>,
         recipe: Option<String>,
+        shingles: Option<&Bound<'_, PyAny>>,
         durability: &str,
-        memory: Option<u64>,
+        memory: Option<Memory>,
         threads: Option<Threads>,
         merges: bool,
     ) -> PyResult<Self> {
@@ -112,14 +136,17 @@ impl Store {
         let mut options =
             StoreOptions::new().durability(durability).merges(merges).threads(work::threads(threads)?);
         if let Some(memory) = memory {
-            options = options.memory(memory);
+            options = options.memory(memory.0);
         }
         let codec = codec.map(self::codec).transpose()?;
         let filter = filter.map(self::filter).transpose()?;
-        let request = StoreRequest { distance, ids, names, width, design, codec, filter, recipe };
+        let distance = distance.map(|distance| distance.0);
+        let shingles = documents::words(shingles)?;
+        let request = StoreRequest { distance, ids, names, width, design, codec, filter, recipe, shingles };
         let store = request.open(py, &path, options)?;
         let description = either!(&store, store => store.snapshot().describe());
-        Ok(Self { path, description, store: RwLock::new(Some(store)), process: process::id() })
+        let (store, inserts) = (RwLock::new(Some(store)), RwLock::default());
+        Ok(Self { path, description, store, inserts, process: process::id() })
     }
 
     /// The path of the directory.
@@ -146,6 +173,12 @@ impl Store {
         self.description.has_ids
     }
 
+    /// Whether ids have the shingles of their documents.
+    #[getter]
+    fn has_shingles(&self) -> bool {
+        self.description.has_shingles
+    }
+
     /// The recipe of the fingerprints; ``None`` if the store has none.
     #[getter]
     fn recipe(&self) -> Option<&str> {
@@ -168,7 +201,8 @@ impl Store {
     }
 
     /// Insert fingerprints, one or many, with their ids: all of them, or none. A store with a recipe also
-    /// takes texts, none of which may be too short for a reliable fingerprint.
+    /// takes texts, none of which may be too short for a reliable fingerprint. A store with shingles takes texts
+    /// alone, of any length; blank ones, which are similar to nothing, are left out.
     #[pyo3(signature = (fingerprints, ids = None))]
     fn insert(
         &self,
@@ -179,9 +213,13 @@ impl Store {
         either!(self.store()?, store => match Records::of(fingerprints, ids, &self.description)? {
             Records::Pairs(pairs) => {
                 let inserts = pairs.into_iter().map(|(fingerprint, id)| Operation::Insert(fingerprint, id)).collect();
-                work::run_here(py, |_| store.write(inserts).map(drop))
+                work::run_here(py, |_| self.beside_inserts(|| store.write(inserts).map(drop)))
             }
-            Records::Named(named) => work::run_here(py, |_| store.insert_named(&named).map(drop)),
+            Records::Named(named) => work::run_here(py, |_| self.beside_inserts(|| store.insert_named(&named).map(drop))),
+            Records::Documents(documents) => {
+                let given = given(&documents);
+                work::run_here(py, |_| self.beside_inserts(|| store.insert_documents(&given).map(drop)))
+            }
         })
     }
 
@@ -198,13 +236,19 @@ impl Store {
         let distance = numbers::distance(k, self.description.width, self.description.distance)?;
         let outcomes = either!(self.store()?, store => {
             let given = Records::of(fingerprints, ids, &self.description)?;
-            work::run_here(py, |_| {
-                let outcomes = match given {
-                    Records::Pairs(pairs) => store.insert_all_unless_near(&pairs, distance)?,
-                    Records::Named(named) => store.insert_named_unless_near(&named, distance)?,
-                };
-                Ok::<_, hamdex_store::Error>(outcomes.iter().map(|outcome| outcome.near().map(|near| found_near(&self.description, near))).collect::<Vec<_>>())
-            })?
+            work::run_here(py, |_| self.beside_inserts(|| {
+                let near = |outcome: &Inserted<_>| outcome.near().map(|near| found_near(&self.description, near));
+                Ok::<_, hamdex_store::Error>(match given {
+                    Records::Pairs(pairs) => store.insert_all_unless_near(&pairs, distance)?.iter().map(near).collect::<Vec<_>>(),
+                    Records::Named(named) => store.insert_named_unless_near(&named, distance)?.iter().map(near).collect(),
+                    Records::Documents(documents) => {
+                        let outcomes = store.insert_documents_unless_near(&self::given(&documents), distance)?;
+                        let mut outcomes = outcomes.iter();
+                        let of = |(document, _): &(Option<_>, _)| document.as_ref().and_then(|_| near(outcomes.next()?));
+                        documents.iter().map(of).collect()
+                    }
+                })
+            }))?
         });
         let told = outcomes.into_iter().map(|near| match near {
             None => Ok(py.None().into_bound(py)),
@@ -213,6 +257,56 @@ impl Store {
         let told = told.collect::<PyResult<Vec<_>>>()?;
         match told.as_slice() {
             [one] if is_one(fingerprints)? => Ok(one.clone()),
+            all => Ok(PyList::new(py, all)?.into_any()),
+        }
+    }
+
+    /// Insert each text, one or many, unless a stored text, or one inserted before it, is similar: shares
+    /// ``similarity`` of its shingles, as ``dedup`` compares texts. Returns the most similar one with its similarity,
+    /// or ``None`` if the text was inserted; for many, a list. The store must keep shingles, which are read once
+    /// for some 65,000 texts: pass many at a time. Blank texts are similar to nothing, and are left out.
+    ///
+    /// >>> import hamdex, tempfile, os
+    /// >>> path = os.path.join(tempfile.mkdtemp(), "texts.store")
+    /// >>> text = "Call me Ishmael. Some years ago, never mind how long precisely, having little or no money in my purse"
+    /// >>> with hamdex.Store(path, names=True, recipe="default", shingles=True) as store:
+    /// ...     store.insert_unless_similar([text, text + "!", "another one"], ["first", "copy", "other"])
+    /// [None, Similar(id='first', similarity=1.0), None]
+    #[pyo3(signature = (texts, ids, *, similarity = Similarity::DEFAULT_LEAST, threads = None, progress = None))]
+    fn insert_unless_similar<'py>(
+        &self,
+        py: Python<'py>,
+        texts: &Bound<'py, PyAny>,
+        ids: &Bound<'py, PyAny>,
+        similarity: f64,
+        threads: Option<Threads>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let Some(words) = words_in(&self.description)? else {
+            return Err(PyValueError::new_err(
+                "the store keeps no shingles, by which texts are compared: make a store with shingles=True",
+            ));
+        };
+        let similarity = Similarity::new(similarity, words).or_raise()?;
+        let recipe = recipe_in(Kind::Store, &self.description)?;
+        let (given, names) = documents_of(texts, Some(ids))?;
+        let (given, names) = (given.as_strs()?, names.as_strs()?);
+        let threads = work::threads(threads)?;
+        let outcomes = either!(self.store()?, store => {
+            let work = UnlessSimilar::new(&store, &recipe, similarity, threads)?;
+            work::run(py, progress, |watch| {
+                // What a panic leaves is whole: the store writes a batch or not.
+                let _alone = self.inserts.write().unwrap_or_else(PoisonError::into_inner);
+                work.insert(&given, &names, watch)
+            })
+        })?;
+        let similar = outcomes.into_iter().map(|similar| match similar {
+            None => Ok(py.None().into_bound(py)),
+            Some((name, similarity)) => results::similar(py, &name, similarity),
+        });
+        let similar = similar.collect::<PyResult<Vec<_>>>()?;
+        match similar.as_slice() {
+            [one] if is_one(texts)? => Ok(one.clone()),
             all => Ok(PyList::new(py, all)?.into_any()),
         }
     }
@@ -265,11 +359,11 @@ impl Store {
     }
 
     /// The ``count`` nearest fingerprints, nearest first; within ``k`` bits if given.
-    #[pyo3(signature = (query, count = 1, *, k = None))]
+    #[pyo3(signature = (query, count = Count(1), *, k = None))]
     fn nearest<'py>(
         &self,
         query: &Bound<'py, PyAny>,
-        count: usize,
+        count: Count,
         k: Option<K>,
     ) -> PyResult<Bound<'py, PyList>> {
         self.take_snapshot()?.nearest(query, count, k)
@@ -282,16 +376,20 @@ impl Store {
     }
 
     /// The answers to many queries: see ``Index.batch``.
-    #[pyo3(signature = (queries, k = None, *, threads = None, progress = None))]
-    fn batch<'py>(
+    #[pyo3(signature = (queries, k = None, *, limit = None, strategy = "auto", memory = None, threads = None,
+        progress = None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords, in Python")]
+    fn batch(
         &self,
-        py: Python<'py>,
-        queries: &Bound<'py, PyAny>,
+        queries: &Bound<'_, PyAny>,
         k: Option<K>,
+        limit: Option<Limit>,
+        strategy: &str,
+        memory: Option<Memory>,
         threads: Option<Threads>,
-        progress: Option<&Bound<'py, PyAny>>,
+        progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Table> {
-        self.take_snapshot()?.batch(py, queries, k, threads, progress)
+        self.take_snapshot()?.batch(queries, k, limit, strategy, memory, threads, progress)
     }
 
     fn __contains__(&self, fingerprint: &Bound<'_, PyAny>) -> PyResult<bool> {

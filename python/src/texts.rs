@@ -29,11 +29,15 @@ impl Texts {
     /// Whether these are texts, judged by the first one.
     pub(crate) fn are(object: &Bound<'_, PyAny>) -> PyResult<bool> {
         use arrow_schema::DataType::{Dictionary, LargeUtf8, Utf8, Utf8View};
-        let Ok(first) = object.get_item(0) else { return Ok(false) };
-        if first.is_instance_of::<PyString>() || !arrow::speaks_arrow(object)? {
-            return Ok(first.is_instance_of::<PyString>());
+        if object.len().is_err() {
+            // An iterator or a stream would be used up.
+            return Ok(false);
         }
-        // Arrow libraries have their own scalars.
+        if !arrow::speaks_arrow(object)? {
+            // Not by the place 0, which a column of pandas may lack.
+            let first = object.try_iter().ok().and_then(|mut items| items.next()).transpose()?;
+            return Ok(first.is_some_and(|first| first.is_instance_of::<PyString>()));
+        }
         let arrays = arrow::import(object)?;
         let are_texts = |kind: &arrow_schema::DataType| match kind {
             Utf8 | LargeUtf8 | Utf8View => true,

@@ -67,6 +67,9 @@ def test_wrong_ids(tmp_path: Path, ids: object, error: type[Exception], text: st
     ("options", "text"),
     [
         ({"distance": 200}, "distance"),
+        ({"distance": -1}, "distance must not be negative: -1"),
+        ({"memory": -1}, "memory must not be negative: -1"),
+        ({"threads": -1}, "threads must not be negative: -1"),
         ({"design": "nonsense"}, "use one of: "),
         ({"codec": "zip"}, "huffman, elias-fano"),
         ({"filter": "all"}, "use auto, none or 1 to 64 bits per fingerprint, not \"all\""),
@@ -185,6 +188,13 @@ def test_wrong_queries(build: Build) -> None:
         index.query(1, limit=-1)
     with pytest.raises(ValueError, match="threads must not be negative: -1"):
         index.batch(ONES, threads=-1)
+    with pytest.raises(ValueError, match="memory must not be negative: -1"):
+        index.batch(ONES, memory=-1)
+    with pytest.raises(ValueError, match="count must not be negative: -1"):
+        index.nearest(1, -1)
+    for many in ([1, 2], (1, 2)):
+        with pytest.raises(TypeError, match=r"batch\(\) takes many"):
+            index.query(many)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="k must be a whole number, not str"):
         index.query(1, k="3")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="expected an integer"):

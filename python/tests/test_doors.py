@@ -99,10 +99,21 @@ def test_any_set_is_opened_by_its_path(tmp_path: Path, build: Build) -> None:
     assert run_command(made) == 0
     shards = hamdex.open(str(tmp_path / "a.shards"))
     for found in (opened, current, shards):
+        assert (len(found), found.width, found.distance, found.has_ids) == (len(set(values.tolist())), 64, 3, True)
+        assert (found.has_shingles, found.recipe, found.closed) == (False, None, False)
+        assert values[7] in found and len(found.pairs(k=3).read_all()) == len(index.pairs(k=3).read_all())
+        assert found.verify().bytes >= 0
         assert found.query(values[3], k=3) == index.query(values[3], k=3)
         assert found.batch(values, k=3).to_dict()["distance"].tolist() == index.batch(values, k=3)["distance"].tolist()
+        limited = found.batch(values, k=9, limit=1, strategy="scan", threads=1)
+        assert limited["query"].tolist() == sorted(limited["query"].tolist()) and limited["distance"].max() == 0
         with pytest.raises(ValueError, match="at most 64"):
             found.query(values[3], k=65)
+        with found as same:
+            assert same is found
+        assert found.closed and "closed" in repr(found)
+        with pytest.raises(ValueError, match="is closed"):
+            found.query(values[3])
     with pytest.raises(FileNotFoundError):
         hamdex.open(tmp_path / "missing")
 
@@ -121,3 +132,11 @@ def test_tables_have_rows(build: Build) -> None:
     assert page.count("<tr>") == 11 and "&lt;0&gt;" in page and f"{len(names) - 10:,} more rows" in page
     with pytest.raises(TypeError, match="a slice of rows, not int"):
         table[0]  # type: ignore[call-overload]
+
+
+def test_columns_of_frames_whose_rows_have_other_labels(build: Build) -> None:
+    frame = pd.DataFrame({"url": ["a", "b", "c"], "text": [STORY, STORY + " x", STORY + " y"], "n": [7, 8, 9]})[1:]
+    fingerprints = hamdex.fingerprint(frame["text"])
+    assert build(fingerprints, frame["url"]).query(fingerprints[0], k=0)[0].ids == ["b"]
+    assert build(fingerprints, frame["n"]).query(fingerprints[0], k=0)[0].ids == [8]
+    assert build(fingerprints, range(5, 7)).query(fingerprints[0], k=0)[0].ids == [5]

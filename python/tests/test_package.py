@@ -6,10 +6,11 @@ import re
 import runpy
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import hamdex
-import pyarrow as pa
 import pytest
 
 HERE = Path(__file__).parent
@@ -37,25 +38,50 @@ def test_everything_is_documented_and_examples_run(name: str, value: object) -> 
     assert failures == 0
 
 
-def test_the_example_runs() -> None:
-    runpy.run_path(str(HERE.parent / "examples" / "news.py"), run_name="__main__")
+@pytest.mark.parametrize("example", sorted((HERE.parent / "examples").glob("*.py")), ids=lambda path: path.stem)
+def test_the_examples_run(example: Path) -> None:
+    if "import pandas" in example.read_text(encoding="utf-8"):
+        pytest.importorskip("pandas")
+    runpy.run_path(str(example), run_name="__main__")
 
 
-def test_what_the_readme_says_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def blocks(page: Path) -> list[str]:
+    """Return the blocks of Python of a page."""
+    return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def run(page: Path) -> dict[str, Any]:
+    """Run the blocks of a page in their order, as they stand, and return the names that they leave."""
+    names: dict[str, Any] = {}
+    for number, block in enumerate(blocks(page)):
+        exec(compile(block, f"{page.name}, block {number}", "exec"), names)
+    return names
+
+
+def test_the_blocks_of_the_package_s_readme_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pandas")
     monkeypatch.chdir(tmp_path)
-    texts = [" ".join(f"word{number}x{place}" for place in range(80)) for number in range(20)]
-    texts.append(texts[3].replace("x40", "y"))
-    urls = [f"https://example.org/{number}" for number in range(len(texts))]
-    fps = hamdex.fingerprint(texts)
-    for name in ("a", "b"):
-        hamdex.build(name, fps, ids=urls, recipe="default")
-    table = pa.table({"text": texts, "body": texts, "url": urls})
-    given = {"texts": texts, "yesterday": texts[:2], "urls": urls, "table": table, "a": "a", "b": "b", "fp": 7, "old": int(fps[1]), "page_id": 1}
-    texts_in, against, index, stores, *others = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
-    assert not others and "against=" in against
-    # The documentation compares with an index before it is built; here it is built first.
-    for example in (texts_in, index, against, stores):
-        exec(example, {**given, "ids": list(range(len(fps))), "fps": fps, "hamdex": hamdex})
+    assert len(blocks(README)) == 4
+    left = run(README)
+    assert left["copies"] == [left["urls"][-1]] and len(left["unique"]) == 20
+    assert left["known"]["known"].tolist() == [*range(15), 3] and len(left["clusters"]) == 0
+    assert len(left["index"]) >= 20 and left["near"] is not None
+    assert len(hamdex.open("articles.store")) == 20
+
+
+def test_the_block_of_the_project_s_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    left = run(HERE.parents[1] / "README.md")
+    assert [row["kept"] for row in left["clusters"]] == [True, False] and len(left["index"]) == 20
+
+
+def test_the_ways_to_install_agree() -> None:
+    pages = [README, HERE.parent / "docs" / "spark.md", HERE.parents[1] / "README.md", HERE.parent / "python" / "hamdex" / "spark" / "__init__.py"]
+    asked = {one for page in pages for one in re.findall(r"pip install '?(\./python(?:\[\w+\])?)", page.read_text(encoding="utf-8"))}
+    assert asked == {"./python", "./python[spark]"}
+    project = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert "spark" in project["optional-dependencies"]
+    assert not [page for page in pages if "hamdex[" in page.read_text(encoding="utf-8")]
 
 
 def test_the_command_is_the_command(tmp_path: Path) -> None:

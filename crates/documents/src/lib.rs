@@ -63,7 +63,7 @@ pub use dedup::known::{Known, KnownAs};
 pub use dedup::known_set::KnownShingles;
 pub use dedup::members::Member;
 pub use dedup::options::{Clustering, Dedup, Preference};
-pub use dedup::reference::{KnownTexts, Reference};
+pub use dedup::reference::{KnownTexts, Reference, nearest_in};
 pub use dedup::resources::{Progress, Stage};
 pub use dedup::similarity::Similarity;
 pub use dedup::texts::known::{Matcher, NearestTexts, NewTexts, Similar};

@@ -32,7 +32,7 @@ from ._hamdex import (
     shingles,
 )
 from ._remote import Remote, RemoteError, connect
-from ._results import Match, Summary, Verified
+from ._results import Match, Similar, Summary, Verified
 
 __all__ = [
     "BuildError",
@@ -44,6 +44,7 @@ __all__ = [
     "Pairs",
     "Remote",
     "RemoteError",
+    "Similar",
     "Snapshot",
     "Store",
     "StoreError",

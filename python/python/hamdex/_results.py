@@ -22,6 +22,13 @@ class Match(NamedTuple):
     ids: list[int] | list[str]
 
 
+class Similar(NamedTuple):
+    """A stored text that is similar to a given one: its id, and the share of their shingles that both have."""
+
+    id: str
+    similarity: float
+
+
 class Summary(NamedTuple):
     """The result of a build: fingerprints given, distinct fingerprints, ids, the name of the design, bytes of the file."""
 

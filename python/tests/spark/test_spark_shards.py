@@ -135,7 +135,11 @@ def test_files_built_one_by_one_are_a_set_if_they_are_alike(spark: Any, tmp_path
 def test_a_task_that_runs_twice_writes_one_file(tmp_path: Path) -> None:
     numbers = np.array(skewed(100, 1), dtype=np.uint64)
     batch = pa.RecordBatch.from_pydict(
-        {"fingerprint": _bit_words.to_column(numbers), "id": pa.array(range(100), pa.int64())}
+        {
+            "fingerprint": _bit_words.to_column(numbers),
+            "id": pa.array(range(100), pa.int64()),
+            "shard": pa.array([0] * 100, pa.int32()),
+        }
     )
     options = {"distance": 3, "design": None, "codec": "huffman", "recipe": None, "memory": None}
     arguments: dict[str, Any] = {"directory": str(tmp_path), "names": ["a.hamdex"], "width": 64, "id_type": "numbers"}
@@ -145,6 +149,31 @@ def test_a_task_that_runs_twice_writes_one_file(tmp_path: Path) -> None:
     assert once == again
     assert os.listdir(tmp_path) == ["a.hamdex"]
     assert (tmp_path / "a.hamdex").read_bytes() == content
+
+
+def test_no_rows_make_the_same_set_whatever_the_plan(spark: Any, tmp_path: Path) -> None:
+    one = frame(spark, [7])
+    empty: dict[str, Any] = {
+        "created": spark.createDataFrame([], "id long, fingerprint long"),
+        "filtered": one.where("id > 5"),
+        "never": one.where("false"),
+        "limited": one.limit(0),
+        "joined": one.join(one.where("id > 5"), "id", "left_semi"),
+        "read": one.repartition(3).where("id > 5").persist(),
+        "united": one.where("false").unionByName(one.limit(0)),
+    }
+    for kind, df in empty.items():
+        built = hs.build(df, tmp_path / kind, shards=3)
+        assert [(shard.fingerprints, shard.ids) for shard in built.shards] == [(0, 0)] * 3, kind
+        assert hs.query(one, tmp_path / kind).collect() == []
+        wide = df.selectExpr("id", "named_struct('high', fingerprint, 'low', fingerprint) fingerprint")
+        assert len(hs.build(wide, tmp_path / f"{kind} wide", shards=2, id=None).shards) == 2
+    sets = {tuple(shard.file_id for shard in hs._shards.read(tmp_path / kind).shards) for kind in empty}
+    assert len(sets) == 1
+    # And of a single row, all in one task or not.
+    for kind, df in {"one": one, "first": one.limit(1), "both": one.unionByName(empty["never"])}.items():
+        built = hs.build(df, tmp_path / kind, shards=3)
+        assert (built.fingerprints, len(built.shards)) == (1, 3)
 
 
 def test_options_are_checked_before_any_work(spark: Any, tmp_path: Path) -> None:

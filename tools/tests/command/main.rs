@@ -21,6 +21,8 @@ mod outputs;
 mod pairs;
 mod query;
 #[cfg(unix)]
+mod readme;
+#[cfg(unix)]
 mod sessions;
 mod shards;
 mod stats;

@@ -141,6 +141,29 @@ fn a_perl_program_waits_for_the_outcome_of_each_document() {
     );
 }
 
+#[test]
+fn a_perl_program_learns_of_each_document_whether_it_is_new_by_its_text() {
+    let scratch = Scratch::new();
+    documents(&scratch);
+    scratch.output(&["store", "create", "known.store", "--documents", "--shingles"]);
+    scratch.output(&["store", "insert", "known.store", "--documents", "known.jsonl"]);
+    let asked = std::fs::read_to_string(scratch.path("questions.jsonl")).unwrap();
+    scratch.write("questions.jsonl", format!("{asked}{}{}", json_line("d", " "), json_line("e", &story(9))));
+    let script =
+        PERL.replace("QUERY", "qw(store insert known.store --documents=jsonl --unless-similar 0.7 --each)");
+    let Some(output) = run(&scratch, &["perl"], &script) else { return };
+    assert_eq!(
+        lines(&output),
+        [
+            r#"{"name":"a","inserted":false,"similar":"known2","similarity":0.9747899159663865}"#,
+            r#"{"name":"b","inserted":true}"#,
+            r#"{"name":"c","inserted":true}"#,
+            r#"{"name":"d","inserted":false}"#,
+            r#"{"name":"e","inserted":false,"similar":"c","similarity":1.0}"#,
+        ]
+    );
+}
+
 /// Asks through a pipe that awk writes, and reads each answer by a shell: some awks read more than a line at a time.
 const AWK: &str = r#"
 mkfifo questions answers

@@ -3,12 +3,12 @@
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
-use hamdex::{Fingerprint, FingerprintSet, SetError, ShinglePart, StoredId, shingles};
+use hamdex::{Fingerprint, FingerprintSet, ShinglePart, StoredId, shingles};
 use hamdex_simhash::{SHINGLE_BITS, Shingler};
 use rayon::prelude::*;
 
 use crate::dedup::known::KnownAs;
-use crate::dedup::reference::KnownTexts;
+use crate::dedup::reference::{KnownTexts, of_set};
 use crate::dedup::texts::known::{NearestTexts, NewTexts, Similar};
 use crate::error::Error;
 
@@ -54,6 +54,9 @@ impl<'s, F: Fingerprint> KnownShingles<'s, F> {
 
 impl<F: Fingerprint> KnownTexts for KnownShingles<'_, F> {
     fn search(&self, new: &NewTexts<'_>, nearest: &mut NearestTexts) -> Result<(), Error> {
+        if new.is_empty() {
+            return Ok(());
+        }
         let parts = self.set.shingle_parts().map_err(of_set)?.ok_or(Error::NoShingles)?;
         let similar_of = |part: &ShinglePart| -> Result<Vec<(StoredId, Similar)>, Error> {
             new.check_cancelled()?;
@@ -81,8 +84,4 @@ impl<F: Fingerprint> KnownTexts for KnownShingles<'_, F> {
         }
         Ok(())
     }
-}
-
-fn of_set(error: SetError) -> Error {
-    error.downcast().map_or_else(|error| Error::Reference { source: error.into() }, Error::Index)
 }

@@ -1,8 +1,9 @@
 //! Known documents, whose near-duplicates are left out: by their fingerprints, or by their texts.
 
-use hamdex::{Fingerprint, Index, Match};
+use std::ops::ControlFlow;
+
+use hamdex::{BatchOptions, Fingerprint, FingerprintSet, Index, Match, ReadError, ReadErrorKind, SetError};
 use hamdex_simhash::Shingler;
-use rayon::prelude::*;
 
 use crate::dedup::known::KnownAs;
 use crate::dedup::texts::known::{Matcher, NearestTexts, NewTexts, Similar};
@@ -22,14 +23,41 @@ pub trait Reference<F>: Sync {
 
 impl<F: Fingerprint> Reference<F> for Index<F> {
     fn nearest(&self, fingerprints: &[Option<F>], distance: u32) -> Result<Vec<Option<Match<F>>>, Error> {
-        let nearest = fingerprints.par_iter().map_init(
-            || self.searcher(),
-            |searcher, fingerprint| match fingerprint {
-                Some(fingerprint) => Ok(searcher.nearest_within(*fingerprint, 1, distance)?.first().copied()),
-                None => Ok(None),
-            },
-        );
-        nearest.collect()
+        nearest_in(self, fingerprints, distance, BatchOptions::new())
+    }
+}
+
+/// Returns for each query the nearest fingerprint of a set, as [`Reference::nearest`] does, with one batch: at a distance
+/// for which the set is not made, that is many times as fast as one query after the other.
+///
+/// # Errors
+/// When the set cannot be read, or the progress callback of the options stops the work.
+pub fn nearest_in<F: Fingerprint>(
+    set: &dyn FingerprintSet<F>,
+    fingerprints: &[Option<F>],
+    distance: u32,
+    options: BatchOptions,
+) -> Result<Vec<Option<Match<F>>>, Error> {
+    let (places, queries): (Vec<usize>, Vec<F>) =
+        (0..).zip(fingerprints).filter_map(|(place, fingerprint)| Some((place, (*fingerprint)?))).unzip();
+    let mut nearest = vec![None; fingerprints.len()];
+    // Matches come nearest first.
+    let flow = set.visit_batch(&queries, distance, &options.limit(1), &mut |query, matches| {
+        nearest[places[query]] = matches.first().copied();
+        ControlFlow::Continue(())
+    });
+    match flow {
+        Ok(_) => Ok(nearest),
+        Err(error) => Err(of_set(error)),
+    }
+}
+
+/// Converts the error of a set.
+pub(crate) fn of_set(error: SetError) -> Error {
+    match error.downcast::<ReadError>() {
+        Ok(error) if matches!(error.kind(), ReadErrorKind::Stopped) => Error::Stopped,
+        Ok(error) => Error::Index(error),
+        Err(error) => Error::Reference { source: error.into() },
     }
 }
 

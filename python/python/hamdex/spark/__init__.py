@@ -6,6 +6,7 @@
 >>> hs.query(queries, "/shared/news", k=3)                        # doctest: +SKIP
 >>> hs.pairs(df, k=3)                                             # doctest: +SKIP
 >>> hs.dedup(df)                                                  # doctest: +SKIP
+>>> hs.dedup(df, against=yesterday)                               # doctest: +SKIP
 
 Spark has no unsigned numbers: a fingerprint of 64 bits is a ``bigint`` with the same bits, one of 128 bits a
 ``struct<high: bigint, low: bigint>``.
@@ -17,6 +18,7 @@ Modules of the public functions: ``_fingerprint``, ``_build``, ``_query``, ``_pa
 - ``_shards``: the files of a set, and its manifest
 - ``_distance_join``, ``_pigeonhole``: all pairs within a distance, and the groups of bits by which they are found
 - ``_similarity_join``, ``_prefix_filter``: all pairs of similar texts, and the shingles by which they are found
+- ``_known``: documents that are known already
 - ``_document_features``, ``_grouping``, ``_components``: the steps of ``dedup`` before and after such a join
 - ``_executors``: functions that run on executors
 - ``_persisted``: tables that Spark keeps
@@ -29,7 +31,8 @@ from importlib.util import find_spec
 for _needed in ("pyspark", "pyarrow", "pandas"):
     if find_spec(_needed) is None:
         raise ModuleNotFoundError(
-            f"hamdex.spark needs {_needed}, which is not installed: pip install 'hamdex[spark]'", name=_needed
+            f"hamdex.spark needs {_needed}, which is not installed: pip install './python[spark]', from a clone of the repository",
+            name=_needed,
         )
 
 from ._build import build  # noqa: E402

@@ -57,7 +57,8 @@ def build(
     build_id = uuid.uuid4().hex[:12]
     names = [f"{number:05d}-of-{shards:05d}-{build_id}.hamdex" for number in range(shards)]
     rows = df.select(_columns.column(df, fingerprint).alias("fingerprint"), *ids(df, id))
-    rows = rows.repartitionById(shards, F.pmod(F.xxhash64("fingerprint"), F.lit(shards)).cast("int"))
+    rows = rows.withColumn("shard", F.pmod(F.xxhash64("fingerprint"), F.lit(shards)).cast("int"))
+    rows = with_all_shards(rows, shards).repartitionById(shards, "shard")
     text = ("file_id", "recipe")
     schema = StructType(
         [StructField("number", IntegerType(), False)]
@@ -101,6 +102,17 @@ def prepare(target: Path, overwrite: bool) -> Shards | None:
     return _shards.read(target)
 
 
+def with_all_shards(rows: DataFrame, shards: int) -> DataFrame:
+    """Add a row without a fingerprint for each shard.
+
+    Spark leaves out tasks without rows, or does the work of all in one, as it likes: which shards there are does not depend
+    on its plan.
+    """
+    nothing = [F.lit(None).cast(field.dataType).alias(field.name) for field in rows.schema if field.name != "shard"]
+    numbers = rows.sparkSession.range(shards).select(*nothing, F.col("id").cast("int").alias("shard"))
+    return rows.unionByName(numbers)
+
+
 def ids(df: DataFrame, name: str | None) -> list[Any]:
     """Return the column of ids, if there is one: numbers as bigint."""
     if name is None:
@@ -121,33 +133,42 @@ def work(
     id_type: str | None,
     options: dict[str, Any],
 ) -> Iterator[pa.RecordBatch]:
-    """Build the file of one shard."""
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
-    number = 0 if context is None else context.partitionId()
-    path = Path(directory, names[number])
-    if not path.parent.is_dir():
+    """Build the files of the shards that have rows here."""
+    if not Path(directory).is_dir():
         text = (
             f"{directory}: an executor does not see the directory: it must lie in a file system that all machines share"
         )
         raise FileNotFoundError(text)
-    table = list(batches)
-    parts = [_bit_words.to_words(batch.column("fingerprint")) for batch in table]
-    words = np.concatenate(parts) if parts else np.zeros((0, width // _bit_words.WORD_BITS), dtype=np.uint64)
+    parts: dict[int, list[pa.RecordBatch]] = {}
+    for batch in batches:
+        numbers = batch.column("shard").to_numpy()
+        for number in np.unique(numbers):
+            parts.setdefault(int(number), []).append(batch.filter(pa.array(numbers == number)))
+    for number in sorted(parts):
+        path = Path(directory, names[number])
+        yield build_shard(path, number, [batch.drop_null() for batch in parts.pop(number)], width, id_type, options)
+
+
+def build_shard(
+    path: Path, number: int, rows: list[pa.RecordBatch], width: int, id_type: str | None, options: dict[str, Any]
+) -> pa.RecordBatch:
+    """Build the file of one shard, and return its entry."""
     given = None
+    words = [_bit_words.to_words(batch.column("fingerprint")) for batch in rows]
+    empty = np.zeros((0, width // _bit_words.WORD_BITS), dtype=np.uint64)
+    plain = _bit_words.plain(np.concatenate([empty, *words]))
     if id_type is not None:
         kind = pa.string() if id_type == "names" else pa.int64()
-        given = pa.chunked_array([batch.column("id") for batch in table], kind)
+        given = pa.chunked_array([batch.column("id") for batch in rows], kind)
     # Another attempt at this task writes the same file, and replaces it atomically.
-    summary = hamdex.build(path, _bit_words.plain(words), given, threads=threads(), overwrite=True, **options)
+    summary = hamdex.build(path, plain, given, threads=threads(), overwrite=True, **options)
     with hamdex.Index(path) as index:
         file_id, recipe = index.file_id, index.recipe
-    numbers = {"fingerprints": summary.fingerprints, "ids": summary.ids, "bytes": summary.bytes}
+    counts = {"fingerprints": summary.fingerprints, "ids": summary.ids, "bytes": summary.bytes}
     columns: dict[str, Any] = {"number": pa.array([number], pa.int32())}
-    columns |= {name: pa.array([numbers[name]], pa.int64()) for name in NUMBERS}
+    columns |= {name: pa.array([counts[name]], pa.int64()) for name in NUMBERS}
     columns |= {"file_id": pa.array([file_id], pa.string()), "recipe": pa.array([recipe], pa.string())}
-    yield pa.RecordBatch.from_pydict(columns)
+    return pa.RecordBatch.from_pydict(columns)
 
 
 def listed(target: Path, names: list[str], kind: tuple[int, int, str | None], results: list[dict[str, Any]]) -> Shards:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from typing import overload
+
 import hamdex
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType
 
-from . import _columns, _grouping, _similarity_join
+from . import _columns, _grouping, _known, _similarity_join
 from ._distance_join import near
 from ._document_features import Method, features
+from ._known import Known
 from ._persisted import kept
 
 DEFAULT_SIMILARITY = 0.7
 
 
+@overload
 def dedup(
     df: DataFrame,
     *,
@@ -26,9 +30,41 @@ def dedup(
     keep: str = "first",
     order: str | None = None,
     clusters: str = "stars",
-    recipe: str = "default",
+    recipe: str | None = None,
+    against: None = None,
     partitions: int | None = None,
-) -> DataFrame:
+) -> DataFrame: ...
+@overload
+def dedup(
+    df: DataFrame,
+    *,
+    similarity: float | None = None,
+    k: int | None = None,
+    shingle: int = 5,
+    text: str = "text",
+    id: str = "id",
+    keep: str = "first",
+    order: str | None = None,
+    clusters: str = "stars",
+    recipe: str | None = None,
+    against: Known,
+    partitions: int | None = None,
+) -> tuple[DataFrame, DataFrame]: ...
+def dedup(
+    df: DataFrame,
+    *,
+    similarity: float | None = None,
+    k: int | None = None,
+    shingle: int = 5,
+    text: str = "text",
+    id: str = "id",
+    keep: str = "first",
+    order: str | None = None,
+    clusters: str = "stars",
+    recipe: str | None = None,
+    against: Known | None = None,
+    partitions: int | None = None,
+) -> DataFrame | tuple[DataFrame, DataFrame]:
     """Find the clusters of near-duplicate texts, and the text to keep of each.
 
     Texts are near-duplicates if they share ``similarity`` of their shingles of ``shingle`` words (by default 0.7); with
@@ -42,13 +78,27 @@ def dedup(
     or with ``order`` the row with the least value in that column; or "longest". ``clusters`` is "stars", where every
     text is a near-duplicate of the kept one, or "linked", where near-duplicates are always together.
 
+    ``against`` is what is known already, as for ``hamdex.dedup``: a DataFrame with the same columns of texts and ids, or
+    the path of an index, a store or a set of shards that keeps shingles, which all machines must see. Texts that are
+    near-duplicates of a known one, by the same rule, are in no cluster, and the result is a pair: the clusters, and a
+    table with a row for each known text: ``id``, its ``similarity`` to the most similar known one, and ``known``, the id
+    of that; of several the smallest. With ``k``, a set without shingles will do, an index or shards: texts whose
+    fingerprints are within ``k`` bits of a stored one are known; the table has their ``distance`` instead. ``k`` says
+    nothing about the texts among themselves in that case.
+
     ``partitions`` is the number of tasks of a search by ``k`` alone; other searches use ``spark.sql.shuffle.partitions``.
 
-    The work is done eagerly. Spark persists the result; ``unpersist()`` releases it.
+    The work is done eagerly. Spark persists the results; ``unpersist()`` releases them.
     """
     _columns.check_text(df, text)
     _columns.check_id(df, id)
-    method = method_of(similarity, k, shingle, recipe)
+    known_distance = None
+    if against is not None:
+        _known.check(against, (text, id), similarity, shingle, k, recipe)
+        recipe = _known.recipe_of(against, recipe)
+        # With known documents, k says how they are compared, and nothing about the texts among themselves.
+        k, known_distance = None, k
+    method = method_of(similarity, k, shingle, recipe or "default")
     _columns.check_count("partitions", partitions)
     if partitions is not None and method.similarity is not None:
         raise ValueError("partitions applies to k alone; if texts are compared, set spark.sql.shuffle.partitions")
@@ -57,15 +107,36 @@ def dedup(
     node = F.struct(*rank(df, text, keep, order), _columns.column(df, id).alias("id"))
     documents = features(df, text, node, method).persist()
     held = [documents]
+    known = None
     try:
         check_unique(documents)
         classes = first_of_each(documents).persist()
         held.append(classes)
+        if against is not None:
+            if known_distance is not None:
+                known = _known.by_fingerprints(documents, against, known_distance)
+            else:
+                assert method.similarity is not None
+                known = _known.by_texts(classes, against, (text, id), method, held)
+                # All documents of a class have the same shingles.
+                firsts = classes.select("key", F.col("node.id").alias("first"))
+                own = documents.select("key", F.col("node.id").alias("id")).join(firsts, "key")
+                known = own.join(known.withColumnRenamed("id", "first"), "first").select("id", "similarity", "known")
+            known = computed(known)
+            documents = unknown(documents, known).persist()
+            held.append(documents)
+            classes = first_of_each(documents).persist()
+            held.append(classes)
         pairs = kept(near_duplicates(classes, method, partitions, held), held)
         few = pairs.count() <= _grouping.FEW
         cluster = _grouping.stars if clusters == "stars" else _grouping.linked
         groups = cluster(pairs, few, held)
-        return computed(members(documents, classes, groups, method))
+        found = computed(members(documents, classes, groups, method))
+        return found if known is None else (found, known)
+    except BaseException:
+        if known is not None:
+            known.unpersist()
+        raise
     finally:
         for one in held:
             one.unpersist()
@@ -130,6 +201,12 @@ def first_of_each(documents: DataFrame) -> DataFrame:
     """Return the first document of each class of equal ones, and ``count``, the size of the class."""
     firsts = documents.groupBy("key").agg(F.min("node").alias("node"), F.count("*").alias("count"))
     return documents.join(firsts, ["key", "node"])
+
+
+def unknown(documents: DataFrame, known: DataFrame) -> DataFrame:
+    """Return the documents that are not known."""
+    ids = known.select(F.col("id").alias("known_id"))
+    return documents.join(ids, F.col("node.id") == F.col("known_id"), "left_anti")
 
 
 def near_classes(classes: DataFrame, k: int, width: int, partitions: int | None) -> DataFrame:

@@ -87,7 +87,11 @@ def work(
 def sets(texts: pa.Array, words: int) -> pa.ListArray:
     """Return the distinct shingles of each text, as signed numbers of the same bits."""
     table = pa.record_batch(hamdex.shingles(texts, words, threads=threads()))
-    lists = table.column("shingles")
+    return signed(table.column("shingles"))
+
+
+def signed(lists: pa.LargeListArray) -> pa.ListArray:
+    """Return sets of unsigned numbers as sets of signed ones of the same bits."""
     return pa.ListArray.from_arrays(lists.offsets.cast(pa.int32()), lists.values.view(pa.int64()))
 
 

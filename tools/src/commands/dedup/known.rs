@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use hamdex::{Fingerprint, Match, SetSearcher};
+use hamdex::{BatchOptions, Fingerprint, Match, SetSearcher};
 use hamdex_any::{AnySet, Kind};
 use hamdex_documents::{
     Clusters, Dedup, Error, Known, KnownAs, KnownShingles, KnownTexts, NearestTexts, NewTexts, Reference,
+    nearest_in,
 };
-use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::commands::dedup::Args;
@@ -95,14 +95,7 @@ impl<'s, F: Fingerprint> Against<'s, F> {
 impl<F: Fingerprint> Reference<F> for Against<'_, F> {
     fn nearest(&self, fingerprints: &[Option<F>], distance: u32) -> Result<Vec<Option<Match<F>>>, Error> {
         let Self::Fingerprints(set, _) = self else { return Ok(vec![None; fingerprints.len()]) };
-        let nearest = fingerprints.par_iter().map_init(
-            || set.set.open_searcher(),
-            |searcher, fingerprint| match fingerprint {
-                Some(fingerprint) => Ok(searcher.nearest_within(*fingerprint, 1, distance)?.first().copied()),
-                None => Ok(None),
-            },
-        );
-        nearest.map(|found: Result<_, Failure>| found.map_err(of_failure)).collect()
+        nearest_in(set.set, fingerprints, distance, BatchOptions::new())
     }
 }
 

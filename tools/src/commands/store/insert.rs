@@ -51,10 +51,12 @@ const COMPARED_BATCH: u32 = 1 << 16;
 /// for pages that are crawled again.
 ///
 /// With --unless-similar, documents are compared as texts, by the rule of `hamdex dedup`: one that is similar to another
-/// in the store, or to an earlier one of the run, is not inserted, and a JSON line has both names and the similarity.
+/// in the store, or to an earlier one of the run, is not inserted, and a JSON line has both names and the similarity. With
+/// --each, it has a line for every document, too.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
+    group = clap::ArgGroup::new("condition").args(["unless_near", "unless_similar"]),
     after_help = "\
 Example:
   hamdex store insert news.store pairs.txt
@@ -101,12 +103,12 @@ pub(super) struct Args {
     #[arg(long, value_name = "K")]
     unless_near: Option<u32>,
     /// Print a JSON line for every record: "inserted" says whether it is new
-    #[arg(long, requires = "unless_near")]
+    #[arg(long, requires = "condition")]
     each: bool,
     /// With --documents, in a store with shingles: insert only documents whose texts share less than X of their
     /// shingles with any in the store, and print the most similar for the others. The store's shingles are read
     /// once per batch
-    #[arg(long, value_name = "X", requires = "documents", conflicts_with = "unless_near",
+    #[arg(long, value_name = "X", requires = "documents",
         value_parser = option_values::share)]
     unless_similar: Option<f64>,
     /// Replace what has the id, or the name, of a record, in a store with look-ups (`store create --lookups`)
@@ -195,6 +197,9 @@ fn insert<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failur
     let mut inserter = Inserter::new(&store, has_ids, mode);
     let outcome = match texts {
         Some(texts) => match similarity {
+            Some(similarity) if args.each && has_pipe(&args.records.inputs) => {
+                texts.insert_unless_similar_as_they_come(&mut inserter, similarity)
+            }
             Some(similarity) => texts.insert_unless_similar(&mut inserter, similarity),
             None if args.each && has_pipe(&args.records.inputs) => texts.insert_as_they_come(&mut inserter),
             None => texts.insert_into(&mut inserter),

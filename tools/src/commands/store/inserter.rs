@@ -55,8 +55,13 @@ pub(super) struct Inserter<'a, F: Fingerprint> {
 #[derive(Serialize)]
 struct SimilarLine<'a> {
     name: &'a str,
-    similar: &'a str,
-    similarity: f64,
+    /// With `--each`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inserted: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    similar: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    similarity: Option<f64>,
 }
 
 /// A document to insert.
@@ -199,10 +204,10 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
         self.store.snapshot()
     }
 
-    /// Inserts the new documents of a batch, and prints a line for each of the others but blank ones.
+    /// Inserts the new documents of a batch, which have these numbers, and prints a line for each of the others but blank ones, or for all.
     pub(super) fn insert_new(
         &mut self,
-        new: &[NamedDocument<F>],
+        (numbers, new): (&[u32], &[NamedDocument<F>]),
         batch: &[Document],
         clusters: &Clusters,
     ) -> Result<(), Failure> {
@@ -211,23 +216,26 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
         }
         self.read += batch.len() as u64;
         self.bar.inc(batch.len() as u64);
-        let mut lines = Vec::new();
+        let mut similar_to: Vec<Option<(&str, f64)>> = vec![None; batch.len()];
         for known in clusters.known().unwrap_or_default() {
             let KnownAs::Name(similar) = &known.known else { continue };
-            lines.push((known.document, similar.as_str(), known.similarity.unwrap_or_default()));
+            similar_to[known.document as usize] = Some((similar, known.similarity.unwrap_or_default()));
         }
         for cluster in clusters.members().chunk_by(|one, other| one.cluster == other.cluster) {
             let Some(kept) = cluster.iter().find(|member| member.is_kept) else { continue };
             let kept = &batch[kept.document as usize].id;
-            let others = cluster.iter().filter(|member| !member.is_kept);
-            lines.extend(others.map(|one| (one.document, &**kept, one.similarity.unwrap_or_default())));
+            for one in cluster.iter().filter(|member| !member.is_kept) {
+                similar_to[one.document as usize] = Some((kept, one.similarity.unwrap_or_default()));
+            }
         }
-        lines.sort_by_key(|line| line.0);
-        self.near += lines.len() as u64;
-        for (document, similar, similarity) in lines {
-            let line = SimilarLine { name: &batch[document as usize].id, similar, similarity };
-            serde_json::to_writer(&mut self.output, &line).map_err(io::Error::from)?;
-            writeln!(self.output)?;
+        self.near += similar_to.iter().flatten().count() as u64;
+        for ((number, document), similar) in (0..).zip(batch).zip(similar_to) {
+            if similar.is_none() && !self.mode.each {
+                continue;
+            }
+            let (similar, similarity) = similar.unzip();
+            let inserted = self.mode.each.then(|| numbers.binary_search(&number).is_ok());
+            self.print(&SimilarLine { name: &document.id, inserted, similar, similarity })?;
         }
         if self.mode.acknowledge {
             writeln!(self.output, "acknowledged {}", self.read)?;
@@ -290,7 +298,7 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
         Ok(())
     }
 
-    fn print(&mut self, line: &Line<'_>) -> Result<(), Failure> {
+    fn print(&mut self, line: &impl Serialize) -> Result<(), Failure> {
         serde_json::to_writer(&mut self.output, line).map_err(io::Error::from)?;
         Ok(writeln!(self.output)?)
     }

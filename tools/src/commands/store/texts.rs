@@ -116,12 +116,12 @@ impl<F: Fingerprint> Texts<F> {
                 if batch.len() < inserter.batch() {
                     return Ok(());
                 }
-                self.insert_new(&std::mem::take(&mut batch), inserter, similarity)
+                insert_new(&self.fingerprinter, &std::mem::take(&mut batch), inserter, similarity)
             })
         });
         // Documents read before a failure are inserted all the same.
         if !batch.is_empty() {
-            self.insert_new(&batch, inserter, similarity)?;
+            insert_new(&self.fingerprinter, &batch, inserter, similarity)?;
         }
         let counts = outcome?;
         report::require_some(&counts)?;
@@ -129,32 +129,52 @@ impl<F: Fingerprint> Texts<F> {
         Ok(())
     }
 
-    /// Inserts the documents of a batch that are similar to none in the store, nor to an earlier one that is inserted.
-    fn insert_new(
-        &self,
-        batch: &[Document],
+    /// The same for documents that come down a pipe, so that their sender can wait for the outcome of each.
+    pub(super) fn insert_unless_similar_as_they_come(
+        self,
         inserter: &mut Inserter<'_, F>,
         similarity: Similarity,
     ) -> Result<(), Failure> {
-        let snapshot = inserter.snapshot();
-        let known = KnownShingles::new(&snapshot, similarity.words())?;
-        let dedup = Dedup::new(self.fingerprinter.clone()).similarity(similarity).against_texts(&known);
-        let clusters = dedup.run_on(batch.to_vec())?;
-        let new: Vec<u32> = clusters.unique().collect();
-        let made = new.par_iter().map_init(
-            || (Scratch::default(), Shingler::new(similarity.words())),
-            |(scratch, shingler), &number| {
-                let document = &batch[number as usize];
-                let (outcome, shingles) =
-                    self.fingerprinter.fingerprint_and_shingles(&document.text, scratch, shingler);
-                let fingerprint = outcome.value_of_text(&shingles)?;
-                let shingles = Some(shingles.hashes().to_vec());
-                Some(NamedDocument { fingerprint, name: document.id.clone().into_bytes(), shingles })
-            },
-        );
-        let made: Vec<NamedDocument<F>> = made.flatten().collect();
-        inserter.insert_new(&made, batch, &clusters)
+        let started = Instant::now();
+        let Self { reading, fingerprinter, .. } = self;
+        let max = inserter.batch();
+        let counts = prompt::each(reading, str::to_owned, max, |documents| {
+            let batch: Vec<Document> =
+                documents.into_iter().map(|(id, text)| Document::new(id, text)).collect();
+            insert_new(&fingerprinter, &batch, inserter, similarity)
+        })?;
+        report::require_some(&counts)?;
+        report::summary(&counts, &TooShort::default(), started);
+        Ok(())
     }
+}
+
+/// Inserts the documents of a batch that are similar to none in the store, nor to an earlier one that is inserted.
+fn insert_new<F: Fingerprint>(
+    fingerprinter: &Fingerprinter<F>,
+    batch: &[Document],
+    inserter: &mut Inserter<'_, F>,
+    similarity: Similarity,
+) -> Result<(), Failure> {
+    let snapshot = inserter.snapshot();
+    let known = KnownShingles::new(&snapshot, similarity.words())?;
+    let dedup = Dedup::new(fingerprinter.clone()).similarity(similarity).against_texts(&known);
+    let clusters = dedup.run_on(batch.to_vec())?;
+    let new: Vec<u32> = clusters.unique().collect();
+    let made = new.par_iter().map_init(
+        || (Scratch::default(), Shingler::new(similarity.words())),
+        |(scratch, shingler), &number| {
+            let document = &batch[number as usize];
+            let (outcome, shingles) =
+                fingerprinter.fingerprint_and_shingles(&document.text, scratch, shingler);
+            let fingerprint = outcome.value_of_text(&shingles)?;
+            let shingles = Some(shingles.hashes().to_vec());
+            Some((number, NamedDocument { fingerprint, name: document.id.clone().into_bytes(), shingles }))
+        },
+    );
+    // Without blank ones.
+    let (numbers, made): (Vec<u32>, Vec<NamedDocument<F>>) = made.flatten().unzip();
+    inserter.insert_new((&numbers, &made), batch, &clusters)
 }
 
 /// Documents that are inserted together.

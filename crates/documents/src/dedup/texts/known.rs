@@ -129,6 +129,12 @@ impl<'a> NewTexts<'a> {
         self.similarity
     }
 
+    /// Returns whether there is no text to compare with.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.leaders.is_empty()
+    }
+
     /// Returns a comparison for one thread.
     #[must_use]
     pub fn matcher(&'a self) -> Matcher<'a> {

@@ -1,0 +1,180 @@
+//! An open set, whatever holds it: the queries of `Index` and of `Snapshot`.
+
+use std::path::PathBuf;
+use std::sync::{Arc, RwLock};
+
+use hamdex::{BatchOptions, Description, VerifyOptions};
+use hamdex_any::{AnyFingerprint, AnySet, for_width};
+use hamdex_documents::stored_recipe;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+
+use crate::batch::batch;
+use crate::errors::{Error, OrRaise};
+use crate::join::Source;
+use crate::numbers::{self, K, Memory, Threads};
+use crate::pairs::Pairs;
+use crate::pool::Pool;
+use crate::query::{Wanted, queries_of, query_of, recipe_of};
+use crate::results;
+use crate::stored_shingles::StoredShingles;
+use crate::table::Table;
+use crate::width::Width;
+use crate::work;
+
+/// A set, until it is closed.
+pub(crate) struct OpenSet {
+    path: PathBuf,
+    /// The word for it in errors.
+    noun: &'static str,
+    opened: RwLock<Option<Opened>>,
+}
+
+#[derive(Clone)]
+struct Opened {
+    set: AnySet,
+    searchers: Arc<Pool>,
+}
+
+impl OpenSet {
+    pub(crate) fn new(noun: &'static str, path: PathBuf, set: AnySet) -> Self {
+        Self { path, noun, opened: RwLock::new(Some(Opened { set, searchers: Arc::default() })) }
+    }
+
+    fn unknown_state(&self) -> PyErr {
+        Error::new_err(format!("the {} is in an unknown state", self.noun))
+    }
+
+    fn opened(&self) -> PyResult<Opened> {
+        let opened = self.opened.read().map_err(|_| self.unknown_state())?;
+        opened.clone().ok_or_else(|| {
+            PyValueError::new_err(format!("{}: the {} is closed", self.path.display(), self.noun))
+        })
+    }
+
+    /// Returns the set, unless it is closed.
+    pub(crate) fn set(&self) -> PyResult<AnySet> {
+        self.opened().map(|opened| opened.set)
+    }
+
+    /// Returns a property of the set.
+    pub(crate) fn described<T>(&self, property: impl FnOnce(&Description) -> T) -> PyResult<T> {
+        Ok(property(self.set()?.description()))
+    }
+
+    /// Returns the path as it was opened.
+    pub(crate) fn path(&self) -> &PathBuf {
+        &self.path
+    }
+
+    pub(crate) fn close(&self) -> PyResult<()> {
+        *self.opened.write().map_err(|_| self.unknown_state())? = None;
+        Ok(())
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.set().is_err()
+    }
+
+    pub(crate) fn recipe(&self) -> PyResult<Option<String>> {
+        let set = self.set()?;
+        Ok(stored_recipe(&set.description().metadata).or_raise()?.map(|recipe| recipe.to_string()))
+    }
+
+    pub(crate) fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let metadata = PyDict::new(py);
+        for (name, value) in &self.set()?.description().metadata {
+            metadata.set_item(name, PyBytes::new(py, value))?;
+        }
+        Ok(metadata)
+    }
+
+    fn fingerprint(set: &AnySet, query: &Bound<'_, PyAny>) -> PyResult<AnyFingerprint> {
+        for_width!(set.description().width, F => {
+            query_of::<F>(query, || recipe_of(set)).map(AnyFingerprint::of)
+        })
+    }
+
+    /// Answers one query, within `k` bits, by default those of the set or others.
+    pub(crate) fn find<'py>(
+        &self,
+        query: &Bound<'py, PyAny>,
+        wanted: Wanted,
+        k: Option<K>,
+        default: Option<u32>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let Opened { set, searchers } = self.opened()?;
+        let Description { width, distance, .. } = *set.description();
+        let distance = numbers::distance(k, width, default.unwrap_or(distance))?;
+        let number = Self::fingerprint(&set, query)?;
+        let found = searchers.find(query.py(), &set, number, wanted, distance)?;
+        let matches = found.into_iter().map(|found| results::one_match(query.py(), found));
+        PyList::new(query.py(), matches.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    pub(crate) fn contains(&self, fingerprint: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let set = self.set()?;
+        set.contains(Self::fingerprint(&set, fingerprint)?).or_raise()
+    }
+
+    pub(crate) fn batch(
+        &self,
+        queries: &Bound<'_, PyAny>,
+        k: Option<K>,
+        options: &BatchOptions,
+        threads: Option<Threads>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Table> {
+        let set = self.set()?;
+        let Description { width, distance, .. } = *set.description();
+        let distance = numbers::distance(k, width, distance)?;
+        let py = queries.py();
+        let queries = queries_of(queries, threads, || recipe_of(&set))?;
+        for_width!(width, F => {
+            let queries = F::slice(&queries)?;
+            work::run(py, progress, |watch| {
+                batch::<F>(&set, queries, distance, options, watch).or_raise()?.into_table()
+            })
+        })
+    }
+
+    pub(crate) fn pairs(
+        &self,
+        k: Option<K>,
+        memory: Option<Memory>,
+        threads: Option<Threads>,
+    ) -> PyResult<Pairs> {
+        let set = self.set()?;
+        let Description { width, distance, .. } = *set.description();
+        Pairs::new(Source::Set(set), numbers::distance(k, width, distance)?, memory, threads)
+    }
+
+    pub(crate) fn shingles(&self) -> PyResult<StoredShingles> {
+        StoredShingles::new(self.set()?)
+    }
+
+    pub(crate) fn verify<'py>(
+        &self,
+        py: Python<'py>,
+        threads: Option<Threads>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let set = self.set()?;
+        let options = VerifyOptions::new().threads(work::threads(threads)?);
+        let verified = work::run(py, progress, |watch| set.verify(&options.progress(watch.callback())))?;
+        results::verified(
+            py,
+            (verified.bytes, verified.tables, verified.blocks, verified.fingerprints, verified.ids),
+        )
+    }
+}
+
+/// Returns the words for the ids of a set.
+pub(crate) fn kind_of_ids(description: &Description) -> &'static str {
+    match (description.has_names, description.has_ids) {
+        (true, _) => "with names",
+        (false, true) => "with ids",
+        (false, false) => "without ids",
+    }
+}

@@ -1,22 +1,24 @@
-//! Load on a service of this process, by connections of this process: the figures of BENCHMARKS.md.
+//! Load on `hamdex serve`, by connections of this process, and on Redis in the same run: the figures of BENCHMARKS.md.
 //!
-//!     cargo run --release -p hamdex-server --example load -- [FINGERPRINTS] [SECONDS]
+//!     cargo build --release -p hamdex-tools --features serve
+//!     cargo run --release -p hamdex-server --example load -- target/release/hamdex [FINGERPRINTS] [SECONDS]
 //!
 //! It makes an index of uniform fingerprints and a store in a temporary directory, and prints for each kind of work the
-//! requests, queries or records per second, and the median and 99th percentile of their time.
+//! requests, queries or records per second, the median and 99th percentile of their time, and the processor time that the
+//! service takes for each. Redis, where it is installed, has a set per 16-bit part of the fingerprints.
+
+mod peer;
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hamdex::{BuildOptions, Builder, Codec, Design};
-use hamdex_server::{Options, Server, never};
+use hamdex::{BuildOptions, Builder, Codec, Design, Index};
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
@@ -105,46 +107,91 @@ fn records(chance: &mut Chance, count: usize) -> Vec<u8> {
     format!("{{\"records\":[{}]}}", records.join(",")).into_bytes()
 }
 
-/// Does work on all connections for a time, and prints what came of it.
-fn measure(address: SocketAddr, work: &Work, seconds: u64) -> Outcome<()> {
-    let until = Instant::now() + Duration::from_secs(seconds);
-    let errors = Arc::new(AtomicU64::new(0));
-    let threads: Vec<_> = (0..work.connections)
-        .map(|number| {
-            let errors = Arc::clone(&errors);
-            let Work { batch, path, media, body, .. } = *work;
-            thread::spawn(move || -> Outcome<Vec<Duration>> {
-                let mut connection = Connection::open(address)?;
-                // Other numbers for every connection of every work.
-                let mut chance = Chance(number << 32 ^ batch as u64 ^ path.len() as u64);
-                let mut times = Vec::new();
-                while Instant::now() < until {
-                    let body = body(&mut chance, batch);
-                    let started = Instant::now();
-                    match connection.send("POST", path, media, &body) {
-                        Ok(_) => times.push(started.elapsed()),
-                        Err(_) => drop(errors.fetch_add(1, Ordering::Relaxed)),
-                    }
-                }
-                Ok(times)
-            })
-        })
-        .collect();
-    let mut times = Vec::new();
-    for thread in threads {
-        times.extend(thread.join().map_err(|_| "a connection panicked")??);
+/// The times of all requests of some connections, shortest first, and how many failed.
+struct Times {
+    sorted: Vec<Duration>,
+    errors: u64,
+    seconds: f64,
+}
+
+impl Times {
+    /// Calls `connect` for each of some connections on a thread of its own, and what it returns until the time is over.
+    fn of<W: FnMut() -> Outcome<()>>(
+        connections: u64,
+        seconds: u64,
+        connect: impl Fn(u64) -> Outcome<W> + Sync,
+    ) -> Outcome<Self> {
+        let started = Instant::now();
+        let until = started + Duration::from_secs(seconds);
+        let errors = AtomicU64::new(0);
+        let times = thread::scope(|scope| {
+            let threads: Vec<_> = (0..connections)
+                .map(|number| {
+                    let (connect, errors) = (&connect, &errors);
+                    scope.spawn(move || -> Outcome<Vec<Duration>> {
+                        let mut work = connect(number)?;
+                        let mut times = Vec::new();
+                        while Instant::now() < until {
+                            let started = Instant::now();
+                            match work() {
+                                Ok(()) => times.push(started.elapsed()),
+                                Err(_) => drop(errors.fetch_add(1, Ordering::Relaxed)),
+                            }
+                        }
+                        Ok(times)
+                    })
+                })
+                .collect();
+            let ended =
+                threads.into_iter().map(|thread| thread.join().map_err(|_| "a connection panicked")?);
+            ended.collect::<Outcome<Vec<_>>>()
+        })?;
+        let mut sorted: Vec<Duration> = times.into_iter().flatten().collect();
+        sorted.sort_unstable();
+        let errors = errors.into_inner();
+        Ok(Self { sorted, errors, seconds: started.elapsed().as_secs_f64() })
     }
-    times.sort_unstable();
-    let at = |share: f64| times.get((times.len() as f64 * share) as usize).map_or(0, Duration::as_micros);
-    println!(
-        "{:44} {:9.0} per second  p50 {:7} µs  p99 {:7} µs  {} errors",
-        work.name,
-        (times.len() * work.batch) as f64 / seconds as f64,
-        at(0.5),
-        at(0.99),
-        errors.load(Ordering::Relaxed)
-    );
-    Ok(())
+
+    fn at(&self, share: f64) -> u128 {
+        self.sorted.get((self.sorted.len() as f64 * share) as usize).map_or(0, Duration::as_micros)
+    }
+
+    /// Prints a row: `batch` items per request, and the processor time of the process that served them.
+    fn print(&self, name: &str, batch: usize, processor: Duration) {
+        let items = (self.sorted.len() * batch).max(1) as f64;
+        println!(
+            "{name:44} {:9.0} per second  p50 {:7} µs  p99 {:7} µs  processor {:7.1} µs each  {} errors",
+            items / self.seconds,
+            self.at(0.5),
+            self.at(0.99),
+            processor.as_secs_f64() * 1e6 / items,
+            self.errors
+        );
+    }
+}
+
+/// Returns the processor time that a process has taken, in clock ticks of a hundredth of a second.
+fn processor_time(process: u32) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
+    let ticks = |field: usize| fields.get(field).and_then(|ticks| ticks.parse::<u64>().ok()).unwrap_or(0);
+    Duration::from_millis(10 * (ticks(11) + ticks(12)))
+}
+
+/// Does work on all connections for a time, and prints the times.
+fn measure(service: &Service, work: &Work, seconds: u64) -> Outcome<Times> {
+    let before = processor_time(service.process.id());
+    let times = Times::of(work.connections, seconds, |number| {
+        let mut connection = Connection::open(service.address)?;
+        // Other numbers for every connection of every work.
+        let mut chance = Chance(number << 32 ^ work.batch as u64 ^ work.path.len() as u64);
+        Ok(move || {
+            let body = (work.body)(&mut chance, work.batch);
+            connection.send("POST", work.path, work.media, &body).map(drop)
+        })
+    })?;
+    times.print(work.name, work.batch, processor_time(service.process.id()) - before);
+    Ok(times)
 }
 
 fn build(path: &Path, count: u64) -> Outcome<()> {
@@ -156,107 +203,118 @@ fn build(path: &Path, count: u64) -> Outcome<()> {
     Ok(())
 }
 
-/// Serves a directory until the process ends.
-fn serve(data: &Path) -> Outcome<SocketAddr> {
-    let options =
-        Options { data: Some(data.to_owned()), listen: Some("127.0.0.1:0".to_owned()), ..Options::default() };
-    let config = options.check()?;
-    let (started, address) = mpsc::channel();
-    thread::spawn(move || -> Outcome<()> {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .max_blocking_threads(4096)
-            .enable_all()
-            .build()?;
-        runtime.block_on(async {
-            let server = Server::bind(&config).await?;
-            started.send(server.address())?;
-            Ok(server.serve(std::future::pending(), never).await?)
+/// A running `hamdex serve`, which ends with this.
+struct Service {
+    process: Child,
+    address: SocketAddr,
+}
+
+impl Service {
+    fn start(hamdex: &str, data: &Path) -> Outcome<Self> {
+        let mut process = Command::new(hamdex)
+            .arg("serve")
+            .arg("--data")
+            .arg(data)
+            .args(["--listen", "127.0.0.1:0", "--log-level", "error"])
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let mut line = String::new();
+        BufReader::new(process.stderr.take().ok_or("it has a standard error")?).read_line(&mut line)?;
+        let address = line.trim_end().rsplit_once("http://").ok_or("it says its address")?.1.parse()?;
+        Ok(Self { process, address })
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+/// Prints how long queries take in this process, and answers to nothing.
+fn measure_overhead(service: &Service, index: &Path, seconds: u64) -> Outcome<()> {
+    let index = Index::<u64>::open(index)?;
+    let alone = Times::of(1, seconds, |_| {
+        let (mut searcher, mut chance) = (index.searcher(), Chance(7));
+        Ok(move || {
+            searcher.within(chance.next(), 3)?;
+            Ok(())
         })
-    });
-    Ok(address.recv()?)
+    })?;
+    println!("{:44} p50 {} µs  p99 {} µs", "single queries in this process", alone.at(0.5), alone.at(0.99));
+    let nothing = Times::of(1, seconds, |_| {
+        let mut connection = Connection::open(service.address)?;
+        Ok(move || connection.send("GET", "/healthz", JSON, b"").map(drop))
+    })?;
+    println!("{:44} p50 {} µs  p99 {} µs", "GET /healthz, 1 connection", nothing.at(0.5), nothing.at(0.99));
+    Ok(())
+}
+
+/// Does work while other connections keep the service busy, and prints the times.
+fn measure_beside(
+    service: &Service,
+    work: &Work,
+    seconds: u64,
+    other: impl Fn(&mut Connection, &mut Chance) -> Outcome<()> + Sync,
+) -> Outcome<()> {
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let beside = scope.spawn(|| -> Outcome<()> {
+            let (mut connection, mut chance) = (Connection::open(service.address)?, Chance(99));
+            while !is_over.load(Ordering::Relaxed) {
+                other(&mut connection, &mut chance)?;
+            }
+            Ok(())
+        });
+        let measured = measure(service, work, seconds);
+        is_over.store(true, Ordering::Relaxed);
+        beside.join().map_err(|_| "the other connection panicked")??;
+        measured.map(drop)
+    })
 }
 
 fn main() -> Outcome<()> {
     let mut arguments = std::env::args().skip(1);
+    let hamdex = arguments.next().unwrap_or_else(|| "target/release/hamdex".to_owned());
     let count: u64 = arguments.next().map_or(Ok(10_000_000), |text| text.parse())?;
     let seconds: u64 = arguments.next().map_or(Ok(5), |text| text.parse())?;
     let directory = tempfile::tempdir()?;
-    build(&directory.path().join("index"), count)?;
-    let address = serve(directory.path())?;
-    Connection::open(address)?.send("PUT", "/v1/sets/store", JSON, b"{}")?;
+    let data = directory.path().join("sets");
+    std::fs::create_dir(&data)?;
+    build(&data.join("index"), count)?;
+    let service = Service::start(&hamdex, &data)?;
+    Connection::open(service.address)?.send("PUT", "/v1/sets/store", JSON, b"{}")?;
     println!("{count} uniform fingerprints, distance 3, elias-fano, halves; {seconds} seconds each");
-    let query = "/v1/sets/index/query";
-    let insert = "/v1/sets/store/insert";
+    let (query, insert) = ("/v1/sets/index/query", "/v1/sets/store/insert");
+    let of =
+        |name, connections, batch, path, media, body| Work { name, connections, batch, path, media, body };
+    let small =
+        of("single queries, 64 connections", 64, 1, query, JSON, queries as fn(&mut Chance, usize) -> _);
+    measure_overhead(&service, &data.join("index"), seconds)?;
     let all = [
-        Work {
-            name: "single queries, 1 connection",
-            connections: 1,
-            batch: 1,
-            path: query,
-            media: JSON,
-            body: queries,
-        },
-        Work {
-            name: "single queries, 64 connections",
-            connections: 64,
-            batch: 1,
-            path: query,
-            media: JSON,
-            body: queries,
-        },
-        Work {
-            name: "batches of 1000, JSON",
-            connections: 4,
-            batch: 1000,
-            path: query,
-            media: JSON,
-            body: queries,
-        },
-        Work {
-            name: "batches of 1000, binary",
-            connections: 4,
-            batch: 1000,
-            path: query,
-            media: BINARY,
-            body: binary,
-        },
-        Work {
-            name: "durable inserts, 1 connection",
-            connections: 1,
-            batch: 1,
-            path: insert,
-            media: JSON,
-            body: records,
-        },
-        Work {
-            name: "durable inserts, 64 connections",
-            connections: 64,
-            batch: 1,
-            path: insert,
-            media: JSON,
-            body: records,
-        },
+        of("single queries, 1 connection", 1, 1, query, JSON, queries),
+        of("batches of 1000, JSON", 4, 1000, query, JSON, queries),
+        of("batches of 1000, binary", 4, 1000, query, BINARY, binary),
+        of("durable inserts, 1 connection", 1, 1, insert, JSON, records),
+        of("durable inserts, 64 connections", 64, 1, insert, JSON, records),
     ];
+    measure(&service, &small, seconds)?;
     for work in &all {
-        measure(address, work, seconds)?;
+        measure(&service, work, seconds)?;
     }
-    // The same while another connection writes and compacts.
-    let is_over = Arc::new(AtomicU64::new(0));
-    let writer = {
-        let is_over = Arc::clone(&is_over);
-        thread::spawn(move || -> Outcome<()> {
-            let (mut connection, mut chance) = (Connection::open(address)?, Chance(99));
-            while is_over.load(Ordering::Relaxed) == 0 {
-                for _ in 0..20 {
-                    connection.send("POST", insert, JSON, &records(&mut chance, 1000))?;
-                }
-                connection.send("POST", "/v1/sets/store/compact", JSON, b"{}")?;
-            }
-            Ok(())
-        })
-    };
-    measure(address, &Work { name: "single queries, 64, while writing", ..all[1] }, seconds)?;
-    is_over.store(1, Ordering::Relaxed);
-    writer.join().map_err(|_| "the writer panicked")?
+    let writing = Work { name: "single queries, 64, while writing", ..small };
+    measure_beside(&service, &writing, seconds, |connection, chance| {
+        for _ in 0..20 {
+            connection.send("POST", insert, JSON, &records(chance, 1000))?;
+        }
+        connection.send("POST", "/v1/sets/store/compact", JSON, b"{}").map(drop)
+    })?;
+    let heavy = Work { name: "single queries, 64, beside distant ones", ..small };
+    measure_beside(&service, &heavy, seconds, |connection, chance| {
+        let body = format!("{{\"fingerprints\":[\"{:016x}\"],\"distance\":8}}", chance.next());
+        connection.send("POST", query, JSON, body.as_bytes()).map(drop)
+    })?;
+    drop(service);
+    peer::measure(directory.path(), count, seconds)
 }

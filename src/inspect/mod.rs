@@ -7,6 +7,7 @@
 //! - [`Permutation`], from [`Index::permutation`](crate::Index::permutation)
 //! - [`Plan`], from [`Design::plan`](crate::Design::plan), with its [`Probe`]s and [`Cost`]
 //! - [`FilterCost`], from [`Design::filter_cost`](crate::Design::filter_cost)
+//! - [`blocks_read`], of all queries of this process
 
 mod false_positives;
 mod locate;
@@ -16,6 +17,7 @@ mod stats;
 pub use crate::codec::reference;
 pub use crate::design::{Cost, FilterCost, Plan, Probe};
 pub use crate::permutation::Permutation;
+pub use crate::table::blocks_read::blocks_read;
 pub use locate::{BlockTrace, FilterTrace, PassedPrefix, ProbeTrace, TracedMatch};
 pub use raw_block::RawBlock;
 pub use stats::{FilterStats, IdStats, Stats, TableStats};

@@ -7,8 +7,10 @@
 //! - [`locate`]: from a query to the blocks that may hold a match
 //! - [`prefetch`]: prefetching into the processor's caches
 //! - [`scanner`]: from such blocks to the entries that match
+//! - [`blocks_read`](mod@blocks_read): how many blocks queries have read
 //! - [`writer`]: from sorted values to blocks and keys
 
+pub(crate) mod blocks_read;
 mod directory;
 pub(crate) mod filter;
 pub(crate) mod keys;

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::codec::{BlockError, Blocks, Located, Scratch, Target, scan_blocks};
 use crate::error::ReadError;
+use crate::table::blocks_read;
 use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
 
@@ -117,6 +118,7 @@ impl<F: Fingerprint> Scanner<F> {
         // Rarely called: compiling the kernels once is worth more than saving a call.
         visit: &mut dyn FnMut(Located, usize, F) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
+        blocks_read::count(located.len());
         let blocks = LocatedBlocks { tables, file, located, targets };
         scan_blocks(&blocks, |at| &blocks.table(at).codec, &mut self.scratch, visit)
     }

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use arc_swap::ArcSwap;
 
+use crate::budget::Budget;
 use crate::failure::Failure;
 use crate::jobs::Jobs;
 use crate::lane::{self, Lanes};
@@ -19,9 +20,10 @@ pub(crate) struct App {
     pub(crate) sets: Sets,
     pub(crate) lanes: Lanes,
     pub(crate) limits: Limits,
+    pub(crate) budget: Arc<Budget>,
     pub(crate) threads: usize,
     pub(crate) tokens: ArcSwap<Tokens>,
-    pub(crate) metrics: Metrics,
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) jobs: Jobs,
     /// Whether requests without a token may come by any name of this machine.
     pub(crate) allows_any_host: bool,
@@ -31,14 +33,16 @@ pub(crate) struct App {
 impl App {
     pub(crate) fn open(config: &Config) -> Result<Arc<Self>, Failure> {
         let tokens = Tokens::load(config.token_file.as_deref(), config.read_token_file.as_deref())?;
+        let metrics = Arc::new(Metrics::new());
         Ok(Arc::new(Self {
-            sets: Sets::open(config)?,
+            sets: Sets::open(config, &metrics)?,
             lanes: Lanes::new(config.threads),
             limits: config.limits,
+            budget: Budget::new(config.limits.body),
             threads: config.threads,
             allows_any_host: config.insecure,
             tokens: ArcSwap::from_pointee(tokens),
-            metrics: Metrics::new(),
+            metrics,
             jobs: Jobs::default(),
             is_ending: AtomicBool::new(false),
         }))

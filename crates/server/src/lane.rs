@@ -19,6 +19,7 @@ use crate::problem::Problem;
 pub(crate) struct Lane {
     name: &'static str,
     running: Arc<Semaphore>,
+    places: u32,
     waiting: AtomicUsize,
     max_waiting: usize,
 }
@@ -83,6 +84,7 @@ impl Lane {
         Self {
             name,
             running: Arc::new(Semaphore::new(running)),
+            places: u32::try_from(running).unwrap_or(u32::MAX),
             waiting: AtomicUsize::new(0),
             max_waiting: waiting,
         }
@@ -97,12 +99,28 @@ impl Lane {
         self.waiting.load(Ordering::Relaxed)
     }
 
+    /// Waits until nothing runs, and keeps everything else waiting.
+    ///
+    /// # Errors
+    /// As for [`Lane::admit`].
+    pub(crate) async fn admit_alone(&self, deadline: Instant) -> Result<OwnedSemaphorePermit, Problem> {
+        self.admit_for(self.places, Some(deadline)).await
+    }
+
     /// Waits for a place among those that run.
     ///
     /// # Errors
     /// When too many wait already, or the deadline passes.
     pub(crate) async fn admit(&self, deadline: Option<Instant>) -> Result<OwnedSemaphorePermit, Problem> {
-        if let Ok(permit) = Arc::clone(&self.running).try_acquire_owned() {
+        self.admit_for(1, deadline).await
+    }
+
+    async fn admit_for(
+        &self,
+        places: u32,
+        deadline: Option<Instant>,
+    ) -> Result<OwnedSemaphorePermit, Problem> {
+        if let Ok(permit) = Arc::clone(&self.running).try_acquire_many_owned(places) {
             return Ok(permit);
         }
         if self.waiting.fetch_add(1, Ordering::Relaxed) >= self.max_waiting {
@@ -110,7 +128,7 @@ impl Lane {
             return Err(Problem::too_many(self.name));
         }
         let _waiting = Waiting(&self.waiting);
-        let permit = Arc::clone(&self.running).acquire_owned();
+        let permit = Arc::clone(&self.running).acquire_many_owned(places);
         let permit = match deadline {
             Some(deadline) => {
                 time::timeout_at(deadline.into(), permit).await.map_err(|_| Problem::timeout())?

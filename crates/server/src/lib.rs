@@ -22,6 +22,7 @@
 
 mod api;
 mod app;
+mod budget;
 mod failure;
 mod jobs;
 mod lane;
@@ -55,8 +56,9 @@ const MAX_POLLERS: usize = 4;
 /// # Errors
 /// When the options are wrong, the address is taken, a set cannot be opened or closed, or the system refuses something.
 pub fn run(options: Options, is_quiet: bool, announce: impl FnOnce(&str)) -> Result<(), Failure> {
-    let config = options.check()?;
+    let config = options.with_environment().check()?;
     logs::start(config.log_form(), if is_quiet { LevelFilter::ERROR } else { config.log_level });
+    tracing::debug!(?config, "options");
     let runtime = Builder::new_multi_thread()
         .worker_threads(config.threads.min(MAX_POLLERS))
         .max_blocking_threads(MAX_WORKERS)

@@ -6,16 +6,18 @@ use ::metrics::{
     Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
     with_local_recorder,
 };
+use hamdex::inspect::blocks_read;
+use hamdex_store::health::Event;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 use metrics_process::Collector;
 
-use crate::lane::Lanes;
-use crate::sets::{Served, Sets, for_store};
+use crate::app::App;
+use crate::sets::{Served, for_store};
 
 /// The upper ends of the buckets of times, in seconds.
 const TIMES: &[f64] = &[
     0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0,
-    10.0, 30.0,
+    10.0, 30.0, 100.0, 300.0,
 ];
 
 /// The metrics of one service.
@@ -70,6 +72,27 @@ impl Metrics {
         });
     }
 
+    /// Records and logs an event of a store: failures of background work as often as their number doubles.
+    pub(crate) fn event(&self, set: &str, event: &Event) {
+        match event {
+            Event::Done(work, took) => self.record(|| {
+                let (set, work) = (set.to_owned(), work.to_string());
+                histogram!("hamdex_store_work_seconds", "set" => set, "work" => work)
+                    .record(took.as_secs_f64());
+            }),
+            Event::Failed(failure) if failure.attempts.is_power_of_two() => tracing::error!(
+                set,
+                work = %failure.work,
+                attempts = failure.attempts,
+                message = failure.message,
+                remedy = %failure.remedy,
+                "background work failed"
+            ),
+            Event::Recovered(work) => tracing::info!(set, %work, "background work succeeds again"),
+            event => tracing::debug!(set, ?event, "event of a store"),
+        }
+    }
+
     /// Moves samples into buckets, so that they take no memory until the next scrape.
     pub(crate) fn upkeep(&self) {
         self.handle.run_upkeep();
@@ -80,13 +103,15 @@ impl Metrics {
     }
 
     /// Returns all metrics as text.
-    pub(crate) fn render(&self, lanes: &Lanes, sets: &Sets) -> String {
+    pub(crate) fn render(&self, app: &App) -> String {
         self.record(|| {
             self.process.collect();
-            for lane in lanes.all() {
+            counter!("hamdex_blocks_read_total").absolute(blocks_read());
+            gauge!("hamdex_held_bytes").set(app.budget.held() as f64);
+            for lane in app.lanes.all() {
                 gauge!("hamdex_waiting", "for" => lane.name()).set(lane.waiting() as f64);
             }
-            let sets = sets.all();
+            let sets = app.sets.all();
             gauge!("hamdex_sets").set(sets.len() as f64);
             sets.iter().for_each(|set| of_set(set));
         });
@@ -138,6 +163,21 @@ fn describe() {
         "hamdex_write_seconds",
         Unit::Seconds,
         "Time of a write until it is durable, the sync included."
+    );
+    describe_histogram!(
+        "hamdex_store_work_seconds",
+        Unit::Seconds,
+        "Time of a sync of the log, a flush or a merge."
+    );
+    describe_counter!(
+        "hamdex_blocks_read_total",
+        Unit::Count,
+        "Blocks of index files that queries have read, of all sets."
+    );
+    describe_gauge!(
+        "hamdex_held_bytes",
+        Unit::Bytes,
+        "Bytes of bodies and answers that are received or sent."
     );
     describe_gauge!("hamdex_connections", Unit::Count, "Open connections.");
     describe_gauge!("hamdex_waiting", Unit::Count, "Requests that wait for a thread, by kind.");

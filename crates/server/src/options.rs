@@ -1,5 +1,6 @@
 //! Options of the service, from the command line, the environment and a file, which agree.
 
+use std::env;
 use std::fmt;
 use std::fs;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -8,10 +9,14 @@ use std::str::FromStr;
 use std::thread;
 use std::time::Duration;
 
+use clap::builder::FalseyValueParser;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 
 use crate::failure::Failure;
+
+/// The environment variable of sets.
+const SETS: &str = "HAMDEX_SETS";
 
 /// The address that is listened on by default.
 const LISTEN: &str = "127.0.0.1:7700";
@@ -94,7 +99,8 @@ fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err = String>>(
 #[derive(Debug, Clone, Default, clap::Args, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Options {
-    /// Sets to serve: index files, stores and sets of shards, each under its file name
+    /// Sets to serve: index files, stores and sets of shards, each under its file name [env: HAMDEX_SETS=, as PATH has
+    /// several]
     #[arg(value_name = "PATH")]
     pub sets: Vec<PathBuf>,
     /// A directory of sets: all are served, and new stores are made in it
@@ -105,7 +111,7 @@ pub struct Options {
     #[arg(long, value_name = "ADDRESS", env = "HAMDEX_LISTEN")]
     pub listen: Option<String>,
     /// Allow an address that other machines reach without tokens
-    #[arg(long, env = "HAMDEX_INSECURE")]
+    #[arg(long, env = "HAMDEX_INSECURE", value_parser = FalseyValueParser::new())]
     pub insecure: bool,
     /// A file of bearer tokens that allow everything, one per line; only its owner may be able to read it
     #[arg(long, value_name = "F", env = "HAMDEX_TOKEN_FILE")]
@@ -182,6 +188,17 @@ pub(crate) struct Limits {
 }
 
 impl Options {
+    /// Takes the sets of the environment if there are no others, as the command line does with all other options.
+    #[must_use]
+    pub(crate) fn with_environment(mut self) -> Self {
+        if self.sets.is_empty()
+            && let Some(sets) = env::var_os(SETS)
+        {
+            self.sets = env::split_paths(&sets).filter(|path| !path.as_os_str().is_empty()).collect();
+        }
+        self
+    }
+
     /// Adds the options of the file that `--config` names, and checks all.
     ///
     /// # Errors

@@ -246,14 +246,19 @@ impl IntoResponse for Problem {
             StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_TIMEOUT => add(header::CONNECTION, "close"),
             _ => {}
         }
-        response.extensions_mut().insert(Code(self.code));
+        let is_ours = matches!(status, StatusCode::INTERNAL_SERVER_ERROR | StatusCode::INSUFFICIENT_STORAGE);
+        response.extensions_mut().insert(Logged { code: self.code, fault: is_ours.then_some(self.detail) });
         response
     }
 }
 
-/// The code of a response that is a problem, for the log.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Code(pub(crate) &'static str);
+/// The parts of a problem that the log has.
+#[derive(Debug, Clone)]
+pub(crate) struct Logged {
+    pub(crate) code: &'static str,
+    /// The detail, if the client is not to blame.
+    pub(crate) fault: Option<String>,
+}
 
 #[cfg(test)]
 mod tests {

@@ -17,7 +17,7 @@ pub enum Work {
     Flush,
     /// Merging segments.
     Merge,
-    /// Syncing the log at its interval.
+    /// Syncing the log: only at its interval, if it fails.
     Sync,
     /// Writing the log.
     Log,
@@ -173,7 +173,7 @@ impl Health {
     }
 }
 
-/// A change in the health of a store: see [`Store::on_event`](crate::Store::on_event).
+/// A change in the health of a store, or work that it has done: see [`Store::on_event`](crate::Store::on_event).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Event {
@@ -183,6 +183,8 @@ pub enum Event {
     Recovered(Work),
     /// The pressure on writers has changed.
     Pressure(Pressure),
+    /// Work has been done: a sync of the log, a flush or a merge, and the time that it took.
+    Done(Work, Duration),
 }
 
 /// A callback for the events of a store.

@@ -13,6 +13,7 @@ use crate::compaction::claims::Claims;
 use crate::disk::Disk;
 use crate::disk::lock::StoreLock;
 use crate::error::Error;
+use crate::health::{Event, Work};
 use crate::maintenance::stale_files::StaleFiles;
 use crate::manifest::Manifest;
 use crate::manifest::current::CurrentManifest;
@@ -174,10 +175,16 @@ impl<F: Fingerprint> StoreInner<F> {
     /// When the disk refuses it, or the log is poisoned.
     pub(crate) fn sync_concurrently(&self) -> Result<(), Error> {
         let Some(pending) = self.writer().begin_sync()? else { return Ok(()) };
+        let started = Instant::now();
         let outcome = pending.run();
+        let took = started.elapsed();
         let mut writer = self.writer();
         let ended = writer.end_sync(outcome);
         self.record_unsynced(&writer);
+        drop(writer);
+        if ended.is_ok() {
+            self.background.notify(&Event::Done(Work::Sync, took));
+        }
         ended
     }
 

@@ -115,7 +115,7 @@ impl<F: Fingerprint> Store<F> {
     }
 
     /// Sets a callback for changes in the health of the store: background work that fails, for the first time or again,
-    /// or recovers, and the pressure on writers. Any thread may call it, including writers: it must return soon, and
+    /// or recovers, and the pressure on writers; and for each sync, flush and merge. Any thread may call it, including writers: it must return soon, and
     /// may call only [`Store::health`] and [`Store::stats`]. It replaces an earlier callback.
     ///
     /// ```

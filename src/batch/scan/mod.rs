@@ -20,6 +20,7 @@ use crate::codec::Scratch;
 use crate::design::{TableDesign, is_first};
 use crate::index::handle::Index;
 use crate::progress::Counter;
+use crate::table::blocks_read;
 use crate::table::reader::runs_of;
 use budget::Budget;
 use design::{CANDIDATE_NS, MET_NS};
@@ -142,6 +143,7 @@ impl<F: Fingerprint> Pass<'_, F> {
                 |(scratch, candidates, windows), blocks| {
                     let mut finds = Finds::new(room);
                     candidates.clear();
+                    blocks_read::count(blocks.len());
                     let Index { tables, data, .. } = self.index;
                     for run in runs_of(blocks) {
                         run.clone().for_each(|block| windows.reach(&tables[0], block));

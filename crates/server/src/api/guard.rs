@@ -15,7 +15,7 @@ use tracing::Instrument;
 
 use crate::api::page;
 use crate::app::App;
-use crate::problem::{Code, Problem};
+use crate::problem::{Logged, Problem};
 use crate::request_id::RequestId;
 use crate::tokens::Access;
 
@@ -51,10 +51,14 @@ pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
     let mut response = answered.instrument(span.clone()).await;
     let time = started.elapsed();
     app.metrics.request(&route, method, response.status().as_u16(), time);
-    let code = response.extensions().get::<Code>().map_or("", |code| code.0);
+    let logged = response.extensions_mut().remove::<Logged>();
+    let (code, fault) = logged.map_or(("", None), |logged| (logged.code, logged.fault));
     span.in_scope(|| {
         let (status, seconds) = (response.status().as_u16(), time.as_secs_f64());
-        tracing::info!(method, path, status, code, seconds, "request");
+        match fault {
+            Some(detail) => tracing::error!(method, path, status, code, detail, seconds, "request"),
+            None => tracing::info!(method, path, status, code, seconds, "request"),
+        }
     });
     if let Ok(value) = HeaderValue::from_str(id.as_str()) {
         response.headers_mut().insert(REQUEST_ID, value);

@@ -3,18 +3,25 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use axum::Json;
 use axum::extract::State;
-use axum::response::Response;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 use hamdex::{Description, Fingerprint, Match};
+use hamdex_documents::Similarity;
 use hamdex_store::{Inserted, Operation, Store};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::api::answer::{Answer, Labels as Found};
 use crate::api::id::Id;
-use crate::api::payload::{Media, Named, Parameters, Payload, parse};
+use crate::api::list::List;
+use crate::api::payload::{Binary, Media, Named, Parameters, Payload};
+use crate::api::query::distance_too_great;
 use crate::api::records::{Checked, Labels, Need, Record};
+use crate::api::similar::{self, SimilarDocument};
 use crate::app::App;
+use crate::lane::Stop;
 use crate::problem::Problem;
 use crate::sets::{Served, for_store, write};
 
@@ -24,12 +31,14 @@ use crate::sets::{Served, for_store, write};
 pub(crate) struct InsertRequest {
     /// The records. One that is wrong refuses all.
     #[serde(default)]
-    records: Vec<Record>,
+    #[schema(value_type = Vec<Record>)]
+    records: List<Record>,
     /// Leaves a record out if a fingerprint within this distance, in bits, is stored or was inserted before it.
     unless_near: Option<u32>,
-    /// Not offered yet.
-    #[schema(value_type = Option<f64>)]
-    unless_similar: Option<serde_json::Value>,
+    /// In a set with shingles: leaves a text out if it shares this part of its shingles, above 0 and at most 1, with one that
+    /// is stored or was inserted before it. The shingles of the whole set are read: send many records at once.
+    #[schema(example = 0.7)]
+    unless_similar: Option<f64>,
 }
 
 /// Parameters of binary insertions.
@@ -48,6 +57,9 @@ pub(crate) struct InsertResponse {
     inserted: u64,
     /// The records that were not inserted, and what is near each.
     near: Vec<NearDocument>,
+    /// With `unless_similar`: the records that were not inserted, and what each is similar to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    similar: Option<Vec<SimilarDocument>>,
 }
 
 /// A record that was not inserted, and the nearest stored fingerprint.
@@ -65,16 +77,16 @@ pub(crate) struct NearDocument {
 
 /// Insert records, each unless something is near
 ///
-/// All are inserted, or with `unless_near` those near which nothing is stored; atomically, also between connections. The
-/// answer comes when the records are as durable as the store promises; requests that arrive together share a sync. The body
+/// All are inserted, or with `unless_near` those near which nothing is stored, with `unless_similar` the texts to which
+/// nothing stored is similar; atomically, also between connections. The answer comes when the records are as durable as the store promises; requests that arrive together share a sync. The body
 /// can also be little-endian fingerprints, in a set with numbers as ids each followed by its id of 8 bytes; the answer is a
 /// stream of Arrow then.
 #[utoipa::path(
     post, path = "/v1/sets/{set}/insert", tag = "changes", operation_id = "insert",
     params(("set" = String, Path, description = "The name of the set."), InsertParameters),
-    request_body(content((InsertRequest = "application/json"), (Vec<u8> = "application/octet-stream"))),
+    request_body(content((InsertRequest = "application/json"), (Binary = "application/octet-stream"))),
     responses(
-        (status = 200, description = "The outcome.", content((InsertResponse = "application/json"), (Vec<u8> = "application/vnd.apache.arrow.stream"))),
+        (status = 200, description = "The outcome.", content((InsertResponse = "application/json"), (Binary = "application/vnd.apache.arrow.stream"))),
         (status = "4XX", description = "The request is wrong; nothing has changed.", body = Problem, content_type = "application/problem+json"),
         (status = "5XX", description = "It cannot be done now.", body = Problem, content_type = "application/problem+json"),
     ),
@@ -86,52 +98,95 @@ pub(crate) async fn insert(
     payload: Payload,
 ) -> Result<Response, Problem> {
     let deadline = app.deadline();
-    let served = Arc::clone(&set);
-    let work = Arc::clone(&app);
-    let lane = &set.writable()?.writes;
-    lane.run(deadline, move |_| run(&work, &served, &parameters, &payload, deadline)).await
+    let written = set.writable()?;
+    let (work, served) = (Arc::clone(&app), Arc::clone(&set));
+    if !written.has_shingles {
+        let run = move |_: &Stop| run(&work, &served, request_of(&parameters, &payload)?, &payload, deadline);
+        return written.writes.run(deadline, run).await;
+    }
+    let parse = move |_: &Stop| Ok((request_of(&parameters, &payload)?, payload));
+    let (request, payload) = written.writes.run(deadline, parse).await?;
+    if request.unless_similar.is_none() {
+        return written.writes.run(deadline, move |_| run(&work, &served, request, &payload, deadline)).await;
+    }
+    // Alone in the set: of two similar texts from two connections, one wins.
+    let alone = written.writes.admit_alone(deadline).await?;
+    let run = move |stop: &Stop| {
+        let _alone = alone;
+        insert_unless_similar(&work, &served, request, stop, deadline)
+    };
+    app.lanes.heavy.run(deadline, run).await
+}
+
+/// Returns a request whose options fit each other.
+fn request_of(parameters: &InsertParameters, payload: &Payload) -> Result<InsertRequest, Problem> {
+    let request = match payload.media {
+        Media::Json if parameters.unless_near.is_some() => {
+            let detail = "unless_near behind the question mark is for binary records; write it into the JSON";
+            return Err(Problem::bad_request("bad_parameter", detail));
+        }
+        Media::Json => payload.json::<InsertRequest>()?,
+        Media::Binary => InsertRequest { unless_near: parameters.unless_near, ..InsertRequest::default() },
+    };
+    if request.unless_similar.is_some() {
+        if request.unless_near.is_some() {
+            let detail = "give either \"unless_near\" or \"unless_similar\"";
+            return Err(Problem::unprocessable("bad_request", detail));
+        }
+        if payload.wants_arrow {
+            let detail = "the answer to unless_similar is JSON; leave the header Accept out";
+            return Err(Problem::new(StatusCode::NOT_ACCEPTABLE, "not_acceptable", detail));
+        }
+    }
+    Ok(request)
 }
 
 fn run(
     app: &App,
     set: &Served,
-    parameters: &InsertParameters,
+    request: InsertRequest,
     payload: &Payload,
     deadline: Instant,
 ) -> Result<Response, Problem> {
     let started = Instant::now();
     let written = set.writable()?;
     let description = set.description()?;
-    let request = match payload.media {
-        Media::Json if parameters.unless_near.is_some() => {
-            let detail = "unless_near behind the question mark is for binary records; write it into the JSON";
-            return Err(Problem::bad_request("bad_parameter", detail));
-        }
-        Media::Json => Some(parse::<InsertRequest>(&payload.bytes)?),
-        Media::Binary => None,
-    };
-    if request.as_ref().is_some_and(|request| request.unless_similar.is_some()) {
-        let detail =
-            "unless_similar needs the shingles of texts, which stores do not keep yet; use unless_near";
-        return Err(Problem::unprocessable("not_offered", detail));
+    let InsertRequest { records, unless_near, unless_similar } = request;
+    if unless_similar.is_some() {
+        let detail = "the set keeps no shingles of texts, which unless_similar compares; make one with \"shingles\": true";
+        return Err(Problem::unprocessable("no_shingles", detail));
     }
-    let unless_near = request.as_ref().map_or(parameters.unless_near, |request| request.unless_near);
     if let Some(distance) = unless_near.filter(|&distance| distance > app.limits.distance) {
-        let detail = format!(
-            "distance {distance}: this service answers up to {} (--max-distance)",
-            app.limits.distance
-        );
-        return Err(Problem::unprocessable("distance_too_great", detail));
+        return Err(distance_too_great(distance, app.limits.distance));
     }
     for_store!(&written.store, store => {
-        let most = app.limits.batch;
-        let records = match request {
-            Some(request) => Checked::of_json(&description, request.records, Need::AsTheSet, most)?,
-            None => Checked::of_bytes(&description, &payload.bytes, most)?,
+        let records = match payload.media {
+            Media::Json => Checked::of_json(&description, records, Need::AsTheSet)?,
+            Media::Binary => Checked::of_bytes(&description, &payload.bytes, app.limits.batch)?,
         };
         let (inserted, near) = store_records(store, &description, records, unless_near, deadline)?;
         app.metrics.write(&set.name, inserted, 0, started.elapsed());
         Ok(if payload.wants_arrow { near.arrow("index", Some(inserted)) } else { near.inserted_json(inserted) })
+    })
+}
+
+/// Inserts texts unless similar ones are stored.
+fn insert_unless_similar(
+    app: &App,
+    set: &Served,
+    request: InsertRequest,
+    stop: &Stop,
+    deadline: Instant,
+) -> Result<Response, Problem> {
+    let started = Instant::now();
+    let written = set.writable()?;
+    let description = set.description()?;
+    let least = request.unless_similar.unwrap_or(Similarity::DEFAULT_LEAST);
+    for_store!(&written.store, store => {
+        let (inserted, similar) =
+            similar::insert(store, &description, request.records, least, app.threads.div_ceil(2), stop, deadline)?;
+        app.metrics.write(&set.name, inserted, 0, started.elapsed());
+        Ok(Json(InsertResponse { inserted, near: Vec::new(), similar: Some(similar) }).into_response())
     })
 }
 
@@ -144,7 +199,7 @@ fn store_records<F: Fingerprint>(
     deadline: Instant,
 ) -> Result<(u64, Answer<F>), Problem> {
     let mut answer = Answer::new(description, true);
-    let Checked { fingerprints, labels } = records;
+    let Checked { fingerprints, labels, shingles } = records;
     let count = fingerprints.len() as u64;
     if fingerprints.is_empty() {
         return Ok((0, answer));
@@ -154,6 +209,21 @@ fn store_records<F: Fingerprint>(
         _ => fingerprints.iter().map(|&fingerprint| (fingerprint, 0)).collect(),
     };
     let outcomes = match (&labels, unless_near) {
+        (Labels::Names(names), _) if shingles.is_some() => {
+            let sets = shingles.unwrap_or_default();
+            let documents: Vec<_> = fingerprints
+                .iter()
+                .zip(names)
+                .zip(&sets)
+                .map(|((&f, name), set)| (f, name, &**set))
+                .collect();
+            let Some(distance) = unless_near else {
+                write(store, deadline, |store| store.insert_documents(&documents))?;
+                return Ok((count, answer));
+            };
+            let distance = distance.min(F::BITS);
+            write(store, deadline, |store| store.insert_documents_unless_near(&documents, distance))?
+        }
         (Labels::Names(names), None) => {
             let named: Vec<_> = fingerprints.iter().copied().zip(names).collect();
             write(store, deadline, |store| store.insert_named(&named))?;

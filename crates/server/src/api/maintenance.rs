@@ -202,14 +202,14 @@ pub(crate) async fn verify(
     Named(set): Named,
     Optional(Nothing {}): Optional<Nothing>,
 ) -> Result<Response, Problem> {
-    let current = set.current()?;
+    set.extent()?;
     let run = {
         let set = Arc::clone(&set);
         move |reporter: Reporter| {
             let options = VerifyOptions::new().threads(1).progress(move |progress| reporter.report(progress));
             let verified = match set.written() {
                 Some(written) => for_store!(&written.store, store => store.verify(&options))?,
-                None => current.verify(&options)?,
+                None => set.current()?.verify(&options)?,
             };
             Ok(report(&verified))
         }

@@ -1,12 +1,12 @@
 //! The API: a file per group of requests, and the parts that they share.
 //!
 //! - [`sets`]: the sets, and new stores
-//! - [`query`], [`insert`], [`remove`]: queries and changes
+//! - [`query`], [`insert`], [`similar`], [`remove`]: queries and changes
 //! - [`streams`]: entries and pairs, as lines of JSON
 //! - [`maintenance`]: long work, as jobs
 //! - [`inspect`]: a look inside index files
 //! - [`health`], [`openapi`], [`page`]: the service itself
-//! - [`payload`], [`records`], [`id`], [`answer`]: the parts of requests and responses
+//! - [`payload`], [`list`], [`records`], [`id`], [`answer`]: the parts of requests and responses
 //! - [`guard`]: tokens, origins, logs and metrics of every request
 
 mod answer;
@@ -15,6 +15,7 @@ mod health;
 mod id;
 mod insert;
 mod inspect;
+mod list;
 mod maintenance;
 pub(crate) mod openapi;
 mod page;
@@ -23,6 +24,7 @@ mod query;
 mod records;
 mod remove;
 mod sets;
+mod similar;
 mod streams;
 
 use std::sync::Arc;

@@ -7,13 +7,16 @@ use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
-use bytes::Bytes;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 use serde_path_to_error::Segment;
 use tokio::time;
+use utoipa::ToSchema;
 
+use crate::api::list::at_most;
 use crate::app::App;
+use crate::budget::Held;
 use crate::problem::Problem;
 use crate::sets::Served;
 
@@ -22,6 +25,12 @@ pub(crate) const JSON: &str = "application/json";
 pub(crate) const BINARY: &str = "application/octet-stream";
 pub(crate) const ARROW: &str = "application/vnd.apache.arrow.stream";
 pub(crate) const ROWS: &str = "application/x-ndjson";
+
+/// Bytes that are not JSON, for the description of the API.
+#[derive(ToSchema)]
+#[schema(value_type = String, format = Binary)]
+#[expect(dead_code, reason = "it is described, and never made")]
+pub(crate) struct Binary(Vec<u8>);
 
 /// The set that the path of a request names.
 pub(crate) struct Named(pub(crate) Arc<Served>);
@@ -91,6 +100,10 @@ pub(crate) enum Media {
 pub(crate) struct Payload {
     pub(crate) media: Media,
     pub(crate) bytes: Bytes,
+    /// The most items of its lists.
+    most: usize,
+    /// Its bytes, until it has been dealt with.
+    _held: Held,
     /// Whether the answer is a stream of Arrow instead of JSON.
     pub(crate) wants_arrow: bool,
 }
@@ -101,7 +114,8 @@ impl FromRequest<Arc<App>> for Payload {
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
         let media = media_of(request.headers())?;
         let wants_arrow = wants_arrow(request.headers(), media)?;
-        Ok(Self { media, bytes: read(request, app).await?, wants_arrow })
+        let (bytes, held) = read(request, app).await?;
+        Ok(Self { media, bytes, most: app.limits.batch, _held: held, wants_arrow })
     }
 }
 
@@ -112,7 +126,7 @@ impl Payload {
     /// When it is of another kind, or malformed.
     pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, Problem> {
         match self.media {
-            Media::Json => parse(&self.bytes),
+            Media::Json => parse(&self.bytes, self.most),
             Media::Binary => Err(unsupported(JSON)),
         }
     }
@@ -126,12 +140,12 @@ impl<T: DeserializeOwned + Default> FromRequest<Arc<App>> for Optional<T> {
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
         let media = request.headers().contains_key(header::CONTENT_TYPE).then(|| media_of(request.headers()));
-        let bytes = read(request, app).await?;
+        let (bytes, _held) = read(request, app).await?;
         if bytes.is_empty() {
             return Ok(Self(T::default()));
         }
         match media.transpose()? {
-            Some(Media::Json) => parse(&bytes).map(Self),
+            Some(Media::Json) => parse(&bytes, app.limits.batch).map(Self),
             _ => Err(unsupported(JSON)),
         }
     }
@@ -174,7 +188,7 @@ fn wants_arrow(headers: &HeaderMap, media: Media) -> Result<bool, Problem> {
 }
 
 /// Reads a body within the limits of its length and time.
-async fn read(request: Request<Body>, app: &App) -> Result<Bytes, Problem> {
+async fn read(request: Request<Body>, app: &App) -> Result<(Bytes, Held), Problem> {
     let most = app.limits.body;
     let too_large = || {
         let detail = format!("the body has more than {most} bytes (--max-body); send several requests");
@@ -185,26 +199,44 @@ async fn read(request: Request<Body>, app: &App) -> Result<Bytes, Problem> {
     if length.is_some_and(|length: u64| length > most as u64) {
         return Err(too_large());
     }
-    let body = Limited::new(request.into_body(), most).collect();
-    match time::timeout(app.limits.timeout, body).await {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
-        Ok(Err(_)) => Err(Problem::bad_request("incomplete_body", "the body ended early, or is malformed")),
-        Err(_) => {
-            let detail = "the body did not arrive in time (--timeout)";
-            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "body_timeout", detail))
+    let (mut body, mut held) = (request.into_body(), app.budget.hold());
+    let whole = async {
+        let mut first = Bytes::new();
+        let mut rest = BytesMut::new();
+        while let Some(frame) = body.frame().await {
+            let broken = |_| Problem::bad_request("incomplete_body", "the body ended early, or is malformed");
+            let Ok(bytes) = frame.map_err(broken)?.into_data() else { continue };
+            if first.len() + rest.len() + bytes.len() > most {
+                return Err(too_large());
+            }
+            held.add(bytes.len())?;
+            // Most bodies come in one piece, which is not copied.
+            match (first.is_empty(), rest.is_empty()) {
+                (true, true) => first = bytes,
+                (false, _) => {
+                    rest.extend_from_slice(&std::mem::take(&mut first));
+                    rest.extend_from_slice(&bytes);
+                }
+                (true, false) => rest.extend_from_slice(&bytes),
+            }
         }
-    }
+        Ok(if rest.is_empty() { first } else { rest.freeze() })
+    };
+    let whole = time::timeout(app.limits.timeout, whole).await.unwrap_or_else(|_| {
+        let detail = "the body did not arrive in time (--timeout)";
+        Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "body_timeout", detail))
+    })?;
+    Ok((whole, held))
 }
 
-/// Parses JSON; errors name the record.
-pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+/// Parses JSON whose lists have at most `most` items; errors name the record.
+fn parse<T: DeserializeOwned>(bytes: &[u8], most: usize) -> Result<T, Problem> {
     // The fields of an object could come as an array, without their names.
     if bytes.trim_ascii_start().first() == Some(&b'[') {
         return Err(Problem::unprocessable("bad_request", "the body has to be a JSON object"));
     }
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let parsed = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+    let parsed = at_most(most, || serde_path_to_error::deserialize(&mut deserializer)).map_err(|error| {
         let path = error.path().to_string();
         let record = error.path().iter().find_map(|segment| match segment {
             Segment::Seq { index } => Some(*index),
@@ -245,7 +277,7 @@ mod tests {
 
     #[test]
     fn errors_of_json_are_of_syntax_or_of_contents_and_name_the_record() {
-        let of = |text: &[u8]| parse::<HashMap<String, Vec<u32>>>(text).unwrap_err();
+        let of = |text: &[u8]| parse::<HashMap<String, Vec<u32>>>(text, 9).unwrap_err();
         assert_eq!((of(b"{").status().as_u16(), of(b"{").code()), (400, "malformed_json"));
         assert_eq!(of(b"{} x").code(), "malformed_json");
         assert_eq!(of(b"{\"\xff\":[]}").code(), "malformed_json");

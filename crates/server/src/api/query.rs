@@ -7,17 +7,18 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use hamdex::{BatchOptions, Description, Fingerprint, FingerprintSet, Match};
-use hamdex_any::{AnySet, for_width};
+use hamdex_any::for_width;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::api::answer::{Answer, MAX_MATCHES, too_many};
 use crate::api::id::Id;
-use crate::api::payload::{Media, Named, Parameters, Payload, parse};
+use crate::api::list::List;
+use crate::api::payload::{Binary, Media, Named, Parameters, Payload};
 use crate::app::App;
 use crate::lane::Stop;
 use crate::problem::Problem;
-use crate::sets::{Served, fingerprints_of};
+use crate::sets::{Extent, Served, Texts};
 
 /// The most bytes of JSON that are parsed at once, which takes less than a switch of threads would delay others.
 pub(crate) const SMALL_BODY: usize = 1 << 16;
@@ -29,14 +30,15 @@ const FEW_QUERIES: usize = 4096;
 const BATCH: usize = 8;
 
 /// Queries, by fingerprints or by texts.
-#[derive(Debug, Default, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct QueryRequest {
     /// Fingerprints to look for, as hexadecimal digits.
-    #[schema(example = json!(["0123456789abcdef"]))]
-    fingerprints: Option<Vec<String>>,
+    #[schema(value_type = Option<Vec<String>>, example = json!(["0123456789abcdef"]))]
+    fingerprints: Option<List<String>>,
     /// Texts to look for, in a set that has a recipe.
-    texts: Option<Vec<String>>,
+    #[schema(value_type = Option<Vec<String>>)]
+    texts: Option<List<String>>,
     /// The greatest distance, in bits. Without it, that of the set; with `nearest`, that of the service.
     distance: Option<u32>,
     /// The most matches per query, the nearest first.
@@ -114,8 +116,7 @@ impl Queries {
             (None, None) => description.distance,
         };
         if distance > most {
-            let detail = format!("distance {distance}: this service answers up to {most} (--max-distance)");
-            return Err(Problem::unprocessable("distance_too_great", detail));
+            return Err(distance_too_great(distance, most));
         }
         let queries = body.len(description.width);
         if queries > app.limits.batch {
@@ -125,18 +126,9 @@ impl Queries {
         Ok(Self { body, distance, count, with_ids: wanted.ids.unwrap_or(true) })
     }
 
-    /// Whether the queries take so little time that they do not delay others.
-    fn are_small(&self, description: &Description) -> bool {
-        let few = match &self.body {
-            Asked::Texts(texts) => texts.iter().map(String::len).sum::<usize>() <= SMALL_BODY,
-            body => body.len(description.width) <= FEW_QUERIES,
-        };
-        few && self.distance <= description.distance
-    }
-
     fn fingerprints<F: Fingerprint>(&self, description: &Description) -> Result<Vec<F>, Problem> {
         match &self.body {
-            Asked::Texts(texts) => fingerprints_of(description, texts, |number| number),
+            Asked::Texts(texts) => Texts::of(description)?.fingerprints(texts, |number| number),
             Asked::Bytes(bytes) => from_bytes(bytes),
             Asked::Fingerprints(texts) => {
                 let parsed = texts.iter().enumerate().map(|(number, text)| parse_fingerprint(number, text));
@@ -151,6 +143,12 @@ pub(crate) fn too_many_records(count: usize, most: usize) -> Problem {
     let detail =
         format!("{count} records are more than the {most} per request (--max-batch); send several requests");
     Problem::unprocessable("too_many_records", detail)
+}
+
+/// The problem of a distance beyond `--max-distance`.
+pub(crate) fn distance_too_great(distance: u32, most: u32) -> Problem {
+    let detail = format!("distance {distance}: this service answers up to {most} (--max-distance)");
+    Problem::unprocessable("distance_too_great", detail)
 }
 
 /// Parses a fingerprint of a request.
@@ -183,9 +181,9 @@ pub(crate) fn fingerprint_from<F: Fingerprint>(bytes: &[u8]) -> F {
 #[utoipa::path(
     post, path = "/v1/sets/{set}/query", tag = "queries", operation_id = "query",
     params(("set" = String, Path, description = "The name of the set."), Wanted),
-    request_body(content((QueryRequest = "application/json"), (Vec<u8> = "application/octet-stream"))),
+    request_body(content((QueryRequest = "application/json"), (Binary = "application/octet-stream"))),
     responses(
-        (status = 200, description = "The matches.", content((QueryResponse = "application/json"), (Vec<u8> = "application/vnd.apache.arrow.stream"))),
+        (status = 200, description = "The matches.", content((QueryResponse = "application/json"), (Binary = "application/vnd.apache.arrow.stream"))),
         (status = "4XX", description = "The request is wrong.", body = Problem, content_type = "application/problem+json"),
         (status = "5XX", description = "It cannot be answered now.", body = Problem, content_type = "application/problem+json"),
     ),
@@ -197,21 +195,17 @@ pub(crate) async fn query(
     payload: Payload,
 ) -> Result<Response, Problem> {
     let deadline = app.deadline();
-    if payload.media == Media::Json && payload.bytes.len() > SMALL_BODY {
-        let work = Arc::clone(&app);
-        return app
-            .lanes
-            .heavy
-            .run(deadline, move |stop| {
-                let (any, queries) = prepare(&work, &set, &parameters, &payload)?;
-                answer(&work, &set, &any, &queries, payload.wants_arrow, stop)
-            })
-            .await;
-    }
-    let (any, queries) = prepare(&app, &set, &parameters, &payload)?;
-    let lane = if queries.are_small(any.description()) { &app.lanes.queries } else { &app.lanes.heavy };
     let work = Arc::clone(&app);
-    lane.run(deadline, move |stop| answer(&work, &set, &any, &queries, payload.wants_arrow, stop)).await
+    if payload.media == Media::Json && payload.bytes.len() > SMALL_BODY {
+        let run = move |stop: &Stop| {
+            let (body, wanted) = asked(parameters, &payload)?;
+            answer(&work, &set, body, wanted, payload.wants_arrow, stop)
+        };
+        return app.lanes.heavy.run(deadline, run).await;
+    }
+    let (body, wanted) = asked(parameters, &payload)?;
+    let lane = if are_small(&body, wanted, set.extent()?) { &app.lanes.queries } else { &app.lanes.heavy };
+    lane.run(deadline, move |stop| answer(&work, &set, body, wanted, payload.wants_arrow, stop)).await
 }
 
 /// Texts to make fingerprints of.
@@ -219,7 +213,8 @@ pub(crate) async fn query(
 #[serde(deny_unknown_fields)]
 pub(crate) struct FingerprintsRequest {
     /// The texts.
-    texts: Vec<String>,
+    #[schema(value_type = Vec<String>)]
+    texts: List<String>,
 }
 
 /// The fingerprints of texts.
@@ -246,15 +241,12 @@ pub(crate) async fn fingerprints(
     payload: Payload,
 ) -> Result<Json<FingerprintsResponse>, Problem> {
     let lane = if payload.bytes.len() > SMALL_BODY { &app.lanes.heavy } else { &app.lanes.queries };
-    let most = app.limits.batch;
     let work = move |_: &Stop| {
         let FingerprintsRequest { texts } = payload.json()?;
-        if texts.len() > most {
-            return Err(too_many_records(texts.len(), most));
-        }
+        let texts = texts.all()?;
         let description = set.description()?;
         for_width!(description.width, F => {
-            let found = fingerprints_of::<F>(&description, &texts, |number| number)?;
+            let found = Texts::<F>::of(&description)?.fingerprints(&texts, |number| number)?;
             let fingerprints = found.into_iter().map(|fingerprint| fingerprint.hex().to_string()).collect();
             Ok(Json(FingerprintsResponse { fingerprints }))
         })
@@ -262,51 +254,59 @@ pub(crate) async fn fingerprints(
     lane.run(app.deadline(), work).await
 }
 
-fn prepare(
-    app: &App,
-    set: &Served,
-    parameters: &Wanted,
-    payload: &Payload,
-) -> Result<(AnySet, Queries), Problem> {
-    let any = set.current()?;
-    let (body, wanted) = match payload.media {
-        Media::Binary => (Asked::Bytes(payload.bytes.clone()), *parameters),
-        Media::Json if *parameters != Wanted::default() => {
+/// Returns the queries of a request, and which matches they want.
+fn asked(parameters: Wanted, payload: &Payload) -> Result<(Asked, Wanted), Problem> {
+    match payload.media {
+        Media::Binary => Ok((Asked::Bytes(payload.bytes.clone()), parameters)),
+        Media::Json if parameters != Wanted::default() => {
             let detail =
                 "parameters behind the question mark are for binary queries; write them into the JSON";
-            return Err(Problem::bad_request("bad_parameter", detail));
+            Err(Problem::bad_request("bad_parameter", detail))
         }
         Media::Json => {
-            let QueryRequest { fingerprints, texts, distance, limit, nearest, ids } = parse(&payload.bytes)?;
+            let QueryRequest { fingerprints, texts, distance, limit, nearest, ids } = payload.json()?;
             let body = match (fingerprints, texts) {
-                (Some(fingerprints), None) => Asked::Fingerprints(fingerprints),
-                (None, Some(texts)) => Asked::Texts(texts),
+                (Some(fingerprints), None) => Asked::Fingerprints(fingerprints.all()?),
+                (None, Some(texts)) => Asked::Texts(texts.all()?),
                 _ => {
                     let detail = "give either \"fingerprints\" or \"texts\"";
                     return Err(Problem::unprocessable("bad_request", detail));
                 }
             };
-            (body, Wanted { distance, limit, nearest, ids })
+            Ok((body, Wanted { distance, limit, nearest, ids }))
         }
+    }
+}
+
+/// Whether queries take so little time that they do not delay others.
+fn are_small(body: &Asked, wanted: Wanted, of_set: Extent) -> bool {
+    let few = match body {
+        Asked::Texts(texts) => texts.iter().map(String::len).sum::<usize>() <= SMALL_BODY,
+        body => body.len(of_set.width) <= FEW_QUERIES,
     };
-    let queries = Queries::new(app, any.description(), body, wanted)?;
-    Ok((any, queries))
+    let is_near = match (wanted.distance, wanted.nearest) {
+        (Some(distance), _) => distance <= of_set.distance,
+        (None, nearest) => nearest.is_none(),
+    };
+    few && is_near
 }
 
 fn answer(
     app: &App,
     served: &Served,
-    any: &AnySet,
-    queries: &Queries,
+    body: Asked,
+    wanted: Wanted,
     wants_arrow: bool,
     stop: &Stop,
 ) -> Result<Response, Problem> {
+    let any = served.current()?;
     let description = any.description();
+    let queries = Queries::new(app, description, body, wanted)?;
     for_width!(description.width, F => {
         let set = any.typed::<F>().expect("the width was asked for");
-        let answer = search::<F>(&**set, description, queries, stop)?;
+        let answer = search::<F>(&**set, description, &queries, stop)?;
         app.metrics.queries(&served.name, answer.ends.len(), answer.matches.len());
-        Ok(if wants_arrow { answer.arrow("query", None) } else { answer.results_json() })
+        app.budget.answer(if wants_arrow { answer.arrow("query", None) } else { answer.results_json() })
     })
 }
 

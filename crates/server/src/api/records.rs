@@ -5,11 +5,12 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::api::id::Id;
+use crate::api::list::List;
 use crate::api::query::{fingerprint_from, from_bytes, parse_fingerprint, too_many_records};
 use crate::problem::Problem;
-use crate::sets::{IdKind, fingerprints_of};
+use crate::sets::{IdKind, Texts};
 
-/// A fingerprint or a text, and its id.
+/// A fingerprint or a text, and its id. A set with shingles takes texts alone.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Record {
@@ -17,7 +18,7 @@ pub(crate) struct Record {
     #[schema(example = "0123456789abcdef")]
     fingerprint: Option<String>,
     /// A text in place of the fingerprint, in a set that has a recipe.
-    text: Option<String>,
+    pub(crate) text: Option<String>,
     /// The id: a number or a name, as the set has them.
     id: Option<Id>,
 }
@@ -34,6 +35,8 @@ pub(crate) enum Labels {
 pub(crate) struct Checked<F> {
     pub(crate) fingerprints: Vec<F>,
     pub(crate) labels: Labels,
+    /// The shingles of each, if the set has shingles and all records are texts.
+    pub(crate) shingles: Option<Vec<Vec<u64>>>,
 }
 
 /// Whether records need ids.
@@ -52,22 +55,35 @@ impl<F: Fingerprint> Checked<F> {
     /// When there are too many, or one is wrong.
     pub(crate) fn of_json(
         description: &Description,
-        records: Vec<Record>,
+        records: List<Record>,
         need: Need,
-        most: usize,
     ) -> Result<Self, Problem> {
-        if records.len() > most {
-            return Err(too_many_records(records.len(), most));
-        }
+        Self::of_records(description, &records.all()?, need)
+    }
+
+    /// As [`Checked::of_json`].
+    ///
+    /// # Errors
+    /// When a record is wrong.
+    pub(crate) fn of_records(
+        description: &Description,
+        records: &[Record],
+        need: Need,
+    ) -> Result<Self, Problem> {
         let kind = match need {
             Need::OrNone if records.iter().all(|record| record.id.is_none()) => IdKind::None,
             _ => IdKind::of(description),
         };
-        let labels = labels_of(kind, &records)?;
+        let labels = labels_of(kind, records)?;
         let mut fingerprints = vec![F::ZERO; records.len()];
         let (mut texts, mut of_texts) = (Vec::new(), Vec::new());
         for (number, record) in records.iter().enumerate() {
             match (&record.fingerprint, &record.text) {
+                (Some(_), None) if description.has_shingles && need == Need::AsTheSet => {
+                    let detail =
+                        "the set keeps the shingles of texts; give \"text\" instead of \"fingerprint\"";
+                    return Err(Problem::bad_record(number, detail));
+                }
                 (Some(text), None) => fingerprints[number] = parse_fingerprint(number, text)?,
                 (None, Some(text)) => {
                     texts.push(text);
@@ -76,11 +92,23 @@ impl<F: Fingerprint> Checked<F> {
                 _ => return Err(Problem::bad_record(number, "give either \"fingerprint\" or \"text\"")),
             }
         }
+        let mut shingles = description.has_shingles.then(Vec::new);
         if !texts.is_empty() {
-            let found = fingerprints_of(description, &texts, |place| of_texts[place])?;
+            let own = Texts::<F>::of(description)?;
+            let numbers = |place: usize| of_texts[place];
+            let found = match own.words {
+                None => own.fingerprints(&texts, numbers)?,
+                Some(words) => {
+                    let documents = own.documents(words, &texts, numbers)?;
+                    let (found, of_texts) = documents.into_iter().unzip();
+                    shingles = Some(of_texts);
+                    found
+                }
+            };
             of_texts.iter().zip(found).for_each(|(&number, fingerprint)| fingerprints[number] = fingerprint);
         }
-        Ok(Self { fingerprints, labels })
+        shingles = shingles.filter(|shingles| shingles.len() == records.len());
+        Ok(Self { fingerprints, labels, shingles })
     }
 
     /// Checks the records of a binary body: fingerprints, in a set whose ids are numbers each followed by its id, all
@@ -90,7 +118,7 @@ impl<F: Fingerprint> Checked<F> {
     /// As for [`Checked::of_json`]; when the ids of the set are names.
     pub(crate) fn of_bytes(description: &Description, bytes: &[u8], most: usize) -> Result<Self, Problem> {
         let checked = match IdKind::of(description) {
-            IdKind::None => Self { fingerprints: from_bytes(bytes)?, labels: Labels::None },
+            IdKind::None => Self { fingerprints: from_bytes(bytes)?, labels: Labels::None, shingles: None },
             IdKind::Names => {
                 let detail = "the ids of this set are names, which binary records do not have; send JSON";
                 return Err(Problem::unprocessable("ids", detail));
@@ -109,7 +137,7 @@ impl<F: Fingerprint> Checked<F> {
                     (fingerprint_from::<F>(fingerprint), fingerprint_from::<u64>(id))
                 });
                 let (fingerprints, ids) = pairs.unzip();
-                Self { fingerprints, labels: Labels::Numbers(ids) }
+                Self { fingerprints, labels: Labels::Numbers(ids), shingles: None }
             }
         };
         if checked.fingerprints.len() > most {

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::api::id::Id;
+use crate::api::list::List;
 use crate::api::payload::{Named, Payload};
-use crate::api::query::too_many_records;
 use crate::api::records::{Checked, Labels, Need, Record};
 use crate::app::App;
 use crate::problem::Problem;
@@ -24,9 +24,11 @@ use crate::sets::{IdKind, Served, for_store, write};
 #[serde(deny_unknown_fields)]
 pub(crate) struct RemoveRequest {
     /// Records. Without `id`, in all of them, every record of these fingerprints is removed.
-    records: Option<Vec<Record>>,
+    #[schema(value_type = Option<Vec<Record>>)]
+    records: Option<List<Record>>,
     /// Ids of which every record is removed. The whole set is read for it.
-    ids: Option<Vec<Id>>,
+    #[schema(value_type = Option<Vec<Id>>)]
+    ids: Option<List<Id>>,
 }
 
 /// The outcome of a removal.
@@ -68,14 +70,12 @@ pub(crate) async fn remove(
 fn run(app: &App, set: &Served, request: RemoveRequest, deadline: Instant) -> Result<u64, Problem> {
     let started = Instant::now();
     let (written, description) = (set.writable()?, set.description()?);
-    let most = app.limits.batch;
     let removed = for_store!(&written.store, store => match (request.records, request.ids) {
         (Some(records), None) => {
-            let records = Checked::of_json(&description, records, Need::OrNone, most)?;
+            let records = Checked::of_json(&description, records, Need::OrNone)?;
             remove_records(store, records, deadline)
         }
-        (None, Some(ids)) if ids.len() > most => Err(too_many_records(ids.len(), most)),
-        (None, Some(ids)) => remove_ids(store, &description, &ids, deadline),
+        (None, Some(ids)) => remove_ids(store, &description, &ids.all()?, deadline),
         _ => Err(Problem::unprocessable("bad_request", "give either \"records\" or \"ids\"")),
     })?;
     app.metrics.write(&set.name, 0, removed, started.elapsed());
@@ -87,7 +87,7 @@ fn remove_records<F: Fingerprint>(
     records: Checked<F>,
     deadline: Instant,
 ) -> Result<u64, Problem> {
-    let Checked { fingerprints, labels } = records;
+    let Checked { fingerprints, labels, .. } = records;
     if fingerprints.is_empty() {
         return Ok(0);
     }

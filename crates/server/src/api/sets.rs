@@ -9,7 +9,8 @@ use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use hamdex::{AUTO, Codec, Description, FilterChoice};
 use hamdex_any::{Kind, for_width};
-use hamdex_simhash::{Fingerprinter, Recipe};
+use hamdex_documents::Similarity;
+use hamdex_simhash::{Fingerprinter, Recipe, Shingler};
 use hamdex_store::{CreateOptions, Durability, StoreStats, health::Health};
 use serde::{Deserialize, Serialize};
 use tokio::task;
@@ -20,6 +21,9 @@ use crate::app::App;
 use crate::lane::broken;
 use crate::problem::Problem;
 use crate::sets::{IdKind, Served, for_store, recipe_of};
+
+/// The recipe of a store with shingles, unless another is given.
+const DEFAULT_RECIPE: &str = "default";
 
 /// The kind of container of a set.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
@@ -60,6 +64,8 @@ pub(crate) struct SetDocument {
     ids: Option<IdKind>,
     /// The recipe that turns texts into its fingerprints; null if there is none.
     recipe: Option<String>,
+    /// Whether it keeps the shingles of texts.
+    shingles: bool,
     /// Whether records can be inserted and removed.
     writable: bool,
     /// When a write is answered: `sync`, `interval=T` or `none`; only of stores.
@@ -156,7 +162,8 @@ pub(crate) struct CreateRequest {
     ids: Option<IdKind>,
     /// The recipe of texts, such as `default`.
     recipe: Option<String>,
-    /// Whether the store keeps shingles. Not offered yet.
+    /// Whether the store keeps the shingles of texts, by which `unless_similar` compares them: runs of five words. It takes
+    /// texts and names then; the recipe is `default` unless another is given.
     shingles: bool,
     /// When a write is answered: once it is durable (`sync`), synced within a time (`interval=100ms`), or at once (`none`).
     #[schema(default = "sync")]
@@ -196,6 +203,7 @@ impl SetDocument {
             is_exact: description.is_counted,
             ids: Some(IdKind::of(description)),
             recipe: recipe_of(description),
+            shingles: description.has_shingles,
             writable: set.written().is_some(),
             durability: set.written().map(|written| written.durability.to_string()),
             statistics: None,
@@ -216,6 +224,7 @@ impl SetDocument {
             is_exact: false,
             ids: None,
             recipe: None,
+            shingles: false,
             writable: false,
             durability: None,
             statistics: None,
@@ -275,13 +284,19 @@ impl StoreStatistics {
 /// List all sets
 #[utoipa::path(
     get, path = "/v1/sets", tag = "sets", operation_id = "list_sets",
-    responses((status = 200, description = "The sets.", body = SetList)),
+    responses(
+        (status = 200, description = "The sets.", body = SetList),
+        (status = "4XX", description = "The request is wrong.", body = Problem, content_type = "application/problem+json"),
+        (status = "5XX", description = "It cannot be answered now.", body = Problem, content_type = "application/problem+json"),
+    ),
 )]
-pub(crate) async fn list(State(app): State<Arc<App>>) -> Json<SetList> {
+pub(crate) async fn list(State(app): State<Arc<App>>) -> Result<Json<SetList>, Problem> {
     let of_set = |set: &Arc<Served>| {
         SetDocument::open(set).unwrap_or_else(|problem| SetDocument::broken(set, problem))
     };
-    Json(SetList { sets: app.sets.all().iter().map(of_set).collect() })
+    let work = Arc::clone(&app);
+    let list = move |_: &_| Ok(Json(SetList { sets: work.sets.all().iter().map(of_set).collect() }));
+    app.lanes.queries.run(app.deadline(), list).await
 }
 
 /// Get a set with its statistics
@@ -350,12 +365,9 @@ impl CreateRequest {
         let wrong = |field: &str, error: &dyn std::fmt::Display| {
             Problem::unprocessable("bad_property", format!("{field}: {error}"))
         };
-        if self.shingles {
-            let detail = "stores do not keep shingles yet; leave \"shingles\" out";
-            return Err(Problem::unprocessable("not_offered", detail));
-        }
+        let recipe = self.recipe.or_else(|| self.shingles.then(|| DEFAULT_RECIPE.to_owned()));
         let recipe: Option<Recipe> =
-            self.recipe.map(|text| text.parse()).transpose().map_err(|error| wrong("recipe", &error))?;
+            recipe.map(|text| text.parse()).transpose().map_err(|error| wrong("recipe", &error))?;
         let of_recipe = recipe.as_ref().map(|recipe| recipe.width.bits());
         let width = match (self.width, of_recipe) {
             (Some(width), Some(own)) if width != own => {
@@ -370,6 +382,9 @@ impl CreateRequest {
             return Err(wrong("distance", &format!("{} is more than the {width} bits", self.distance)));
         }
         let ids = self.ids.unwrap_or(if recipe.is_some() { IdKind::Names } else { IdKind::Numbers });
+        if self.shingles && ids != IdKind::Names {
+            return Err(wrong("ids", &"a store with shingles has names"));
+        }
         let codec: Codec = self.codec.parse().map_err(|error| wrong("codec", &error))?;
         let filter: FilterChoice = self.filter.parse().map_err(|error| wrong("filter", &error))?;
         let durability: Durability = self.durability.parse().map_err(|error| wrong("durability", &error))?;
@@ -384,6 +399,9 @@ impl CreateRequest {
             for_width!(width, F => Fingerprinter::<F>::new(&recipe).map(drop))
                 .map_err(|error| wrong("recipe", &error))?;
             options = options.recipe(recipe.to_string());
+        }
+        if self.shingles {
+            options = options.shingles(Shingler::new(Similarity::DEFAULT_WORDS).definition());
         }
         if self.design != AUTO {
             options = options.design(self.design);

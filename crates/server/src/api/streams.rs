@@ -23,6 +23,7 @@ use utoipa::IntoParams;
 
 use crate::api::answer::{Ids, Labels, write_fingerprint};
 use crate::api::payload::{Named, Parameters, ROWS};
+use crate::api::query::distance_too_great;
 use crate::app::App;
 use crate::lane::Stop;
 use crate::problem::Problem;
@@ -201,28 +202,28 @@ pub(crate) async fn entries(
     Named(set): Named,
     Parameters(parameters): Parameters<EntriesParameters>,
 ) -> Result<Response, Problem> {
-    let any = set.current()?;
     let EntriesParameters { after, limit, ids } = parameters;
     let with_ids = ids.unwrap_or(true);
-    let after = match after {
-        None => None,
-        Some(text) => Some(for_width!(any.description().width, F => {
-            let parsed = F::parse_hex(&text);
-            parsed.map(Fingerprint::to_u128).map_err(|error| Problem::bad_request("bad_parameter", format!("after: {error}")))?
-        })),
+    let produce = move |_: &App, rows: &mut Rows| {
+        let any = set.current()?;
+        for_width!(any.description().width, F => {
+            let parse = |text: String| {
+                F::parse_hex(&text).map_err(|error| Problem::bad_request("bad_parameter", format!("after: {error}")))
+            };
+            write_entries::<F>(&any, after.map(parse).transpose()?, with_ids, rows)
+        })
     };
-    let produce = move |_: &App, rows: &mut Rows| for_width!(any.description().width, F => write_entries::<F>(&any, after, with_ids, rows));
     stream(app, limit, produce).await
 }
 
 fn write_entries<F: Fingerprint>(
     any: &AnySet,
-    after: Option<u128>,
+    after: Option<F>,
     with_ids: bool,
     rows: &mut Rows,
 ) -> Result<(), Problem> {
     let set = any.typed::<F>().expect("the width was asked for");
-    let from = match after.map(F::truncate) {
+    let from = match after {
         None => F::ZERO,
         Some(after) if after == F::ONES => return Ok(()),
         Some(after) => F::truncate(after.to_u128() + 1),
@@ -280,16 +281,12 @@ pub(crate) async fn pairs(
     Named(set): Named,
     Parameters(PairsParameters { distance, limit }): Parameters<PairsParameters>,
 ) -> Result<Response, Problem> {
-    let any = set.current()?;
-    let distance = distance.unwrap_or(any.description().distance);
-    if distance > app.limits.distance {
-        let detail = format!(
-            "distance {distance}: this service answers up to {} (--max-distance)",
-            app.limits.distance
-        );
-        return Err(Problem::unprocessable("distance_too_great", detail));
-    }
     let produce = move |app: &App, rows: &mut Rows| {
+        let any = set.current()?;
+        let distance = distance.unwrap_or(any.description().distance);
+        if distance > app.limits.distance {
+            return Err(distance_too_great(distance, app.limits.distance));
+        }
         let threads = app.threads.div_ceil(2);
         for_width!(any.description().width, F => write_pairs::<F>(&any, distance, threads, rows))
     };

@@ -6,9 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use arc_swap::ArcSwap;
-use hamdex::{Fingerprint, OpenOptions, SetError};
+use hamdex::{Description, Fingerprint, OpenOptions, SetError};
 use hamdex_any::{AnySet, Kind, for_width};
 use hamdex_shards::Shards;
+
+use crate::problem::Problem;
 
 /// The set that a path named last.
 pub(super) struct Fixed {
@@ -19,7 +21,9 @@ pub(super) struct Fixed {
 }
 
 struct Opened {
-    set: AnySet,
+    /// The set, or the reason why it cannot be opened.
+    set: Result<AnySet, Problem>,
+    kind: Kind,
     stamp: Option<Stamp>,
 }
 
@@ -60,15 +64,33 @@ impl Fixed {
         Ok(Self { path: path.to_owned(), current: ArcSwap::from_pointee(opened), opening: Mutex::default() })
     }
 
+    /// Returns one that cannot be opened before it is replaced.
+    pub(super) fn broken(path: &Path, problem: Problem) -> Self {
+        let kind = Kind::of(path).unwrap_or(Kind::File);
+        let opened = Opened { set: Err(problem), kind, stamp: Stamp::of(path, kind) };
+        Self { path: path.to_owned(), current: ArcSwap::from_pointee(opened), opening: Mutex::default() }
+    }
+
     pub(super) fn kind(&self) -> Kind {
-        self.current.load().set.kind()
+        self.current.load().kind
+    }
+
+    /// Returns the description of the set that was opened last, without a look at the disk.
+    ///
+    /// # Errors
+    /// When it could not be opened.
+    pub(super) fn description(&self) -> Result<Description, Problem> {
+        self.current.load().set.as_ref().map(|set| set.description().clone()).map_err(Problem::clone)
     }
 
     /// Returns the set that the path names now. If it was replaced by one that cannot be opened, or removed, the set that was
     /// there before is returned.
-    pub(super) fn current(&self) -> AnySet {
+    ///
+    /// # Errors
+    /// When none could be opened.
+    pub(super) fn current(&self) -> Result<AnySet, Problem> {
         let current = self.current.load();
-        let stamp = Stamp::of(&self.path, current.set.kind());
+        let stamp = Stamp::of(&self.path, current.kind);
         if stamp.is_none() || stamp == current.stamp {
             return current.set.clone();
         }
@@ -101,7 +123,7 @@ impl Opened {
             Kind::Shards => for_width!(hamdex_any::width(path)?, F => open_shards::<F>(path)?),
             _ => hamdex_any::open(path)?,
         };
-        Ok(Self { set, stamp })
+        Ok(Self { set: Ok(set), kind, stamp })
     }
 }
 

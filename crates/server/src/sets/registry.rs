@@ -13,6 +13,7 @@ use hamdex_atomic_file::{AtomicFile, sync_directory};
 use hamdex_store::{AnyStore, CreateOptions, Durability, Error as StoreError, StoreOptions};
 
 use crate::failure::{Failure, chain};
+use crate::metrics::Metrics;
 use crate::options::Config;
 use crate::problem::Problem;
 use crate::sets::served::Served;
@@ -34,6 +35,7 @@ pub(crate) struct Sets {
     served: RwLock<BTreeMap<String, Arc<Served>>>,
     data: Option<PathBuf>,
     backups: Option<PathBuf>,
+    metrics: Arc<Metrics>,
     /// Held while a store is made.
     making: Mutex<()>,
 }
@@ -44,16 +46,16 @@ impl Sets {
     /// # Errors
     /// When one of these, or the directory of sets, cannot be opened; when a store is in use by another process; when two sets
     /// have the same name. A set in the directory that is damaged is served as such.
-    pub(crate) fn open(config: &Config) -> Result<Self, Failure> {
+    pub(crate) fn open(config: &Config, metrics: &Arc<Metrics>) -> Result<Self, Failure> {
         let mut served = BTreeMap::new();
         for path in &config.sets {
-            let set = open_named(path)?;
+            let set = open_named(path, metrics)?;
             add(&mut served, set)?;
         }
         if let Some(data) = &config.data {
             let durabilities = durabilities(data)?;
             for path in listed(data)? {
-                if let Some(set) = open_found(&path, &durabilities)? {
+                if let Some(set) = open_found(&path, &durabilities, metrics)? {
                     add(&mut served, set)?;
                 }
             }
@@ -62,6 +64,7 @@ impl Sets {
             served: RwLock::new(served.into_iter().map(|(name, set)| (name, Arc::new(set))).collect()),
             data: config.data.clone(),
             backups: config.backups.clone(),
+            metrics: Arc::clone(metrics),
             making: Mutex::default(),
         })
     }
@@ -123,7 +126,7 @@ impl Sets {
             return Err(error.into());
         }
         let store = AnyStore::open(&path, StoreOptions::new().durability(durability))?;
-        let set = Arc::new(Served::of_store(name.to_owned(), path, store, durability));
+        let set = Arc::new(Served::of_store(name.to_owned(), path, store, durability, &self.metrics));
         let mut served = self.served.write().unwrap_or_else(PoisonError::into_inner);
         served.insert(name.to_owned(), Arc::clone(&set));
         Ok(set)
@@ -186,24 +189,29 @@ fn name_of(path: &Path) -> Result<String, Failure> {
 }
 
 /// Opens a set that the operator names.
-fn open_named(path: &Path) -> Result<Served, Failure> {
+fn open_named(path: &Path, metrics: &Arc<Metrics>) -> Result<Served, Failure> {
     let name = name_of(path)?;
     if Kind::of(path)? == Kind::Store {
         let store = AnyStore::open(path, StoreOptions::new())?;
-        return Ok(Served::of_store(name, path.to_owned(), store, Durability::Sync));
+        return Ok(Served::of_store(name, path.to_owned(), store, Durability::Sync, metrics));
     }
     Served::of_fixed(name, path)
 }
 
 /// Opens what lies in the directory of sets; `None` if it is no set.
-fn open_found(path: &Path, durabilities: &BTreeMap<String, String>) -> Result<Option<Served>, Failure> {
+fn open_found(
+    path: &Path,
+    durabilities: &BTreeMap<String, String>,
+    metrics: &Arc<Metrics>,
+) -> Result<Option<Served>, Failure> {
     let name = name_of(path)?;
-    let opened = match Kind::of(path)? {
+    let kind = Kind::of(path)?;
+    let opened = match kind {
         Kind::Store => {
             let durability =
                 durabilities.get(&name).and_then(|text| text.parse().ok()).unwrap_or(Durability::Sync);
             AnyStore::open(path, StoreOptions::new().durability(durability))
-                .map(|store| Served::of_store(name.clone(), path.to_owned(), store, durability))
+                .map(|store| Served::of_store(name.clone(), path.to_owned(), store, durability, metrics))
                 .map_err(Failure::from)
         }
         _ => Served::of_fixed(name.clone(), path),
@@ -222,7 +230,7 @@ fn open_found(path: &Path, durabilities: &BTreeMap<String, String>) -> Result<Op
                     Failure::Set(error) => error.into(),
                     other => Problem::internal(chain(&other)),
                 };
-                Ok(Some(Served::broken(name, path.to_owned(), problem)))
+                Ok(Some(Served::broken(name, path.to_owned(), kind == Kind::Store, problem)))
             }
             _ => Err(error),
         },

@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hamdex::{Description, Fingerprint, FingerprintSet, RECIPE_KEY};
+use hamdex::{Description, FingerprintSet};
 use hamdex_any::{AnySet, Kind};
-use hamdex_simhash::{Fingerprinter, Outcome, Recipe, Scratch};
 use hamdex_store::{AnyStore, Durability};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::failure::{Failure, chain};
+use crate::failure::Failure;
 use crate::lane::Lane;
+use crate::metrics::Metrics;
 use crate::problem::Problem;
 use crate::sets::fixed::Fixed;
 use crate::sets::for_store;
@@ -42,6 +42,13 @@ impl IdKind {
     }
 }
 
+/// The width of the fingerprints of a set, and the distance for which it is made.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Extent {
+    pub(crate) width: u32,
+    pub(crate) distance: u32,
+}
+
 /// A set under its name.
 pub(crate) struct Served {
     pub(crate) name: String,
@@ -52,7 +59,7 @@ pub(crate) struct Served {
 enum Source {
     Store(Box<Written>),
     Fixed(Fixed),
-    /// A set of the directory of sets that cannot be opened; others are served.
+    /// A store of the directory of sets that cannot be opened; others are served.
     Broken(Problem),
 }
 
@@ -60,6 +67,8 @@ enum Source {
 pub(crate) struct Written {
     pub(crate) store: AnyStore,
     pub(crate) durability: Durability,
+    pub(crate) has_shingles: bool,
+    pub(crate) extent: Extent,
     pub(crate) writes: Lane,
 }
 
@@ -70,17 +79,44 @@ pub(crate) struct Part {
 }
 
 impl Served {
-    pub(super) fn of_store(name: String, path: PathBuf, store: AnyStore, durability: Durability) -> Self {
+    pub(super) fn of_store(
+        name: String,
+        path: PathBuf,
+        store: AnyStore,
+        durability: Durability,
+        metrics: &Arc<Metrics>,
+    ) -> Self {
+        let (metrics, of) = (Arc::clone(metrics), name.clone());
+        for_store!(&store, store => store.on_event(move |event| metrics.event(&of, event)));
         let writes = Lane::new("writes", WRITES_AT_ONCE, WAITING_WRITES);
-        Self { name, path, source: Source::Store(Box::new(Written { store, durability, writes })) }
+        let Description { has_shingles, width, distance, .. } =
+            for_store!(&store, store => store.snapshot().describe());
+        let extent = Extent { width, distance };
+        let written = Written { store, durability, has_shingles, extent, writes };
+        Self { name, path, source: Source::Store(Box::new(written)) }
     }
 
     pub(super) fn of_fixed(name: String, path: &Path) -> Result<Self, Failure> {
         Ok(Self { name, path: path.to_owned(), source: Source::Fixed(Fixed::open(path)?) })
     }
 
-    pub(super) fn broken(name: String, path: PathBuf, problem: Problem) -> Self {
-        Self { name, path, source: Source::Broken(problem) }
+    pub(super) fn broken(name: String, path: PathBuf, is_store: bool, problem: Problem) -> Self {
+        let source =
+            if is_store { Source::Broken(problem) } else { Source::Fixed(Fixed::broken(&path, problem)) };
+        Self { name, path, source }
+    }
+
+    /// Returns how far the queries of the set reach, without a look at the disk.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub(crate) fn extent(&self) -> Result<Extent, Problem> {
+        let of = |Description { width, distance, .. }| Extent { width, distance };
+        match &self.source {
+            Source::Store(written) => Ok(written.extent),
+            Source::Fixed(fixed) => fixed.description().map(of),
+            Source::Broken(problem) => Err(problem.clone()),
+        }
     }
 
     /// Returns the store, if it is one.
@@ -116,7 +152,7 @@ impl Served {
             Source::Store(written) => {
                 Ok(for_store!(&written.store, store => AnySet::new(Kind::Store, Arc::new(store.snapshot()))))
             }
-            Source::Fixed(fixed) => Ok(fixed.current()),
+            Source::Fixed(fixed) => fixed.current(),
             Source::Broken(problem) => Err(problem.clone()),
         }
     }
@@ -151,43 +187,10 @@ impl Served {
                 let shards = manifest.shards.into_iter();
                 Ok(shards.map(|shard| Part { path: self.path.join(&shard.file), name: shard.file }).collect())
             }
-            Source::Fixed(_) => Ok(vec![Part { name: name_of(&self.path), path: self.path.clone() }]),
+            Source::Fixed(fixed) => {
+                fixed.current()?;
+                Ok(vec![Part { name: name_of(&self.path), path: self.path.clone() }])
+            }
         }
     }
-}
-
-/// The text of the recipe of a set, if it has one.
-pub(crate) fn recipe_of(description: &Description) -> Option<String> {
-    description.metadata.get(RECIPE_KEY).map(|recipe| String::from_utf8_lossy(recipe).into_owned())
-}
-
-/// Returns the fingerprints of texts by the recipe of the set.
-///
-/// # Errors
-/// When the set has no recipe, or one that needs more than the set holds; when a text is too short.
-pub(crate) fn fingerprints_of<F: Fingerprint>(
-    description: &Description,
-    texts: &[impl AsRef<str>],
-    numbers: impl Fn(usize) -> usize,
-) -> Result<Vec<F>, Problem> {
-    let Some(recipe) = recipe_of(description) else {
-        let detail = "the set has no recipe, which turns texts into fingerprints; send fingerprints instead";
-        return Err(Problem::unprocessable("no_recipe", detail));
-    };
-    let unsupported = |error: hamdex_simhash::RecipeError| Problem::unprocessable("no_recipe", chain(&error));
-    let recipe: Recipe = recipe.parse().map_err(unsupported)?;
-    let fingerprinter = Fingerprinter::<F>::new(&recipe).map_err(unsupported)?;
-    let mut scratch = Scratch::default();
-    let mut of_text =
-        |(number, text): (usize, &_)| match fingerprinter.fingerprint(AsRef::as_ref(text), &mut scratch) {
-            Outcome::Fingerprint(fingerprint) => Ok(fingerprint),
-            Outcome::TooShort { features, .. } => Err(Problem::bad_record(
-                numbers(number),
-                format!(
-                    "the text is too short for a reliable fingerprint: {features} features, {} are needed",
-                    recipe.min_features.max(1)
-                ),
-            )),
-        };
-    texts.iter().enumerate().map(&mut of_text).collect()
 }

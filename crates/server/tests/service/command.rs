@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use serde_json::{Value, json};
 
 use crate::common::{Client, build};
+use crate::protection::{certificate, trusting};
 
 /// Returns the command, built with its service.
 pub(crate) fn hamdex() -> Command {
@@ -31,7 +32,10 @@ pub(crate) fn hamdex() -> Command {
         executable.expect("cargo names the command")
     });
     let mut command = Command::new(path);
-    command.env_remove("HAMDEX_LISTEN");
+    // Options of whoever runs the tests.
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"HAMDEX_")) {
+        command.env_remove(name);
+    }
     command
 }
 
@@ -183,6 +187,92 @@ fn options_of_the_environment_and_of_a_file_agree_with_the_command_line() {
 }
 
 #[test]
+fn every_option_is_the_same_by_flag_by_environment_and_in_a_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    build(&directory.path().join("a"), &[1]);
+    build(&directory.path().join("b"), &[1]);
+    std::fs::create_dir(path("data")).unwrap();
+    for (name, token) in [("full", "f"), ("read", "r")] {
+        std::fs::write(path(name), token).unwrap();
+        std::fs::set_permissions(path(name), std::fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    std::fs::write(path("crt"), made.cert.pem()).unwrap();
+    std::fs::write(path("key"), made.signing_key.serialize_pem()).unwrap();
+    let options = [
+        ("data", path("data")),
+        ("listen", "127.0.0.1:0".to_owned()),
+        ("insecure", "true".to_owned()),
+        ("token-file", path("full")),
+        ("read-token-file", path("read")),
+        ("tls-cert", path("crt")),
+        ("tls-key", path("key")),
+        ("max-distance", "5".to_owned()),
+        ("max-batch", "17".to_owned()),
+        ("max-body", "3MiB".to_owned()),
+        ("timeout", "7s".to_owned()),
+        ("max-connections", "33".to_owned()),
+        ("threads", "3".to_owned()),
+        ("backups", path("elsewhere")),
+        ("log", "json".to_owned()),
+        ("log-level", "debug".to_owned()),
+    ];
+    let mut command = hamdex();
+    let help = command.args(["serve", "--help"]).output().unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    let all = help.matches("[env: HAMDEX_").count();
+    // All but --config, which names the file itself; and the paths.
+    assert_eq!(all, options.len() + 2, "{help}");
+    let sets = [path("a"), path("b")];
+    let effective = |command: &mut Command| {
+        command.current_dir(directory.path()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+        let mut config = None;
+        for line in lines {
+            if let Ok(line) = serde_json::from_str::<Value>(&line)
+                && line["message"] == "options"
+            {
+                config = line["config"].as_str().map(str::to_owned);
+            }
+            if line.contains("listening on https://127.0.0.1:") {
+                break;
+            }
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        config.expect("the log tells the options")
+    };
+    let mut flags = hamdex();
+    flags.arg("serve").args(&sets);
+    for (name, value) in &options {
+        flags.arg(format!("--{name}"));
+        if *name != "insecure" {
+            flags.arg(value);
+        }
+    }
+    let mut environment = hamdex();
+    environment.arg("serve").env("HAMDEX_SETS", sets.join(":"));
+    for (name, value) in &options {
+        environment.env(format!("HAMDEX_{}", name.to_uppercase().replace('-', "_")), value);
+    }
+    let mut file = hamdex();
+    let quoted = |(name, value): &(&str, String)| match value.parse::<u64>() {
+        Ok(_) => format!("{name} = {value}\n"),
+        Err(_) if *name == "insecure" => format!("{name} = {value}\n"),
+        Err(_) => format!("{name} = {value:?}\n"),
+    };
+    let text: String = options.iter().map(quoted).collect();
+    std::fs::write(path("serve.toml"), format!("sets = {sets:?}\n{text}")).unwrap();
+    file.args(["serve", "--config", "serve.toml"]);
+    let by_flags = effective(&mut flags);
+    assert!(by_flags.contains("body: 3145728") && by_flags.contains("insecure: true"), "{by_flags}");
+    assert_eq!(effective(&mut environment), by_flags);
+    assert_eq!(effective(&mut file), by_flags);
+}
+
+#[test]
 fn the_end_is_in_order_and_the_log_tells_requests_and_no_contents() {
     let directory = tempfile::tempdir().unwrap();
     let serving = Serving::start(directory.path(), &["--data", ".", "--log", "json"]);
@@ -238,4 +328,31 @@ fn on_a_hangup_tokens_are_read_again() {
     for _ in 0..50 {
         assert_eq!((status("new"), status("")), (200, 401));
     }
+}
+
+#[test]
+fn on_a_hangup_certificates_are_read_again() {
+    let directory = tempfile::tempdir().unwrap();
+    build(&directory.path().join("a"), &[1]);
+    let (crt, key, first) = certificate(directory.path(), "one");
+    let arguments = ["a", "--tls-cert", crt.to_str().unwrap(), "--tls-key", key.to_str().unwrap()];
+    let serving = Serving::start(directory.path(), &arguments);
+    let port = serving.url.rsplit(':').next().unwrap().parse().unwrap();
+    let is_served = |made: &_| trusting(port, made).try_send("GET", "/healthz", &[], b"").is_some();
+    let (new_crt, new_key, second) = certificate(directory.path(), "two");
+    assert!(is_served(&first) && !is_served(&second));
+    // A key that is not that of the certificate changes nothing.
+    std::fs::copy(&new_key, &key).unwrap();
+    serving.signal("HUP");
+    for _ in 0..20 {
+        assert!(is_served(&first));
+    }
+    std::fs::copy(&new_crt, &crt).unwrap();
+    serving.signal("HUP");
+    while !is_served(&second) {
+        std::thread::yield_now();
+    }
+    assert!(!is_served(&first));
+    serving.signal("TERM");
+    assert!(serving.ended().0.success());
 }

@@ -86,9 +86,14 @@ fn a_set_that_cannot_be_opened_does_not_keep_others_from_being_served() {
         assert_eq!(client.put(&format!("/v1/sets/{name}"), &json!({})).problem().0, 409);
     }
     assert!(of("notes.txt").is_none() && of("lost+found").is_none());
+    // A whole file in the place of a damaged one is served.
+    build(&directory.path().join(".new"), &[5, 6]);
+    std::fs::rename(directory.path().join(".new"), directory.path().join("broken")).unwrap();
+    let repaired =
+        client.post("/v1/sets/broken/query", &json!({ "fingerprints": [hex(5_u64)], "distance": 0 })).ok();
+    assert_eq!(repaired["results"][0][0]["ids"], json!([0]));
     let metrics = String::from_utf8(client.get("/metrics").body).unwrap();
     assert!(
-        metrics.contains("hamdex_set_up{set=\"broken\"} 0")
-            && metrics.contains("hamdex_set_up{set=\"whole\"} 1")
+        metrics.contains("hamdex_set_up{set=\"s\"} 0") && metrics.contains("hamdex_set_up{set=\"whole\"} 1")
     );
 }

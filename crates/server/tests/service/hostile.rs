@@ -141,6 +141,50 @@ fn a_client_that_does_not_read_holds_nothing_for_long() {
 }
 
 #[test]
+fn lists_are_not_kept_beyond_the_limit() {
+    let (_directory, running) = with_store(Options { max_batch: Some(10), ..options() });
+    let client = running.client();
+    for (path, list, item) in
+        [("insert", "records", "{}"), ("remove", "ids", "1"), ("query", "fingerprints", "\"\"")]
+    {
+        let body = format!("{{\"{list}\":[{}{item}]}}", format!("{item},").repeat(500_000));
+        let headers = [("content-type", "application/json")];
+        let refused = client.send("POST", &format!("/v1/sets/s/{path}"), &headers, body.as_bytes());
+        assert_eq!(refused.problem(), (422, "too_many_records".to_owned()), "{path}");
+        assert!(refused.json()["detail"].as_str().unwrap().contains("500001 records"), "{refused:?}");
+    }
+}
+
+#[test]
+fn streams_beyond_the_queue_are_refused_and_small_queries_answered() {
+    let (_directory, running) = with_store(Options { threads: Some(1), ..options() });
+    let client = running.client();
+    // More pairs than the buffers of any socket hold.
+    let flipped = (0..64_u64).flat_map(|one| (0..one).map(move |two| 1 << one | 1 << two));
+    let records: Vec<_> = flipped.map(|f: u64| json!({ "fingerprint": hex(f), "id": 1 })).collect();
+    client.post("/v1/sets/s/insert", &json!({ "records": records })).ok();
+    let request = "GET /v1/sets/s/pairs?distance=4 HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    let readers: Vec<TcpStream> = (0..120)
+        .map(|_| {
+            let mut stream = TcpStream::connect(running.address).unwrap();
+            stream.write_all(request.as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    let refused = loop {
+        let metrics = String::from_utf8(client.get("/metrics").body).unwrap();
+        if metrics.contains("hamdex_waiting{for=\"streams\"} 64") {
+            break client.get("/v1/sets/s/pairs");
+        }
+    };
+    assert_eq!(refused.problem(), (429, "too_many_requests".to_owned()));
+    assert_eq!(client.post("/v1/sets/s/query", &json!({ "fingerprints": ["00000000000000ff"] })).status, 200);
+    // Their going away ends their streams.
+    drop(readers);
+    while client.get("/v1/sets/s/entries?limit=1").status != 200 {}
+}
+
+#[test]
 fn connections_beyond_the_limit_are_refused_and_those_within_it_served() {
     let (_directory, running) = with_store(Options { max_connections: Some(8), ..options() });
     let client = running.client();

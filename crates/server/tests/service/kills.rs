@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::command::Serving;
 use crate::common::{Chance, hex};
 
-/// How many services are killed, unless this variable says otherwise: `.ci/campaign-store` asks for hundreds.
+/// How many services are killed, unless this variable says otherwise: `.ci/campaign-serve` asks for hundreds.
 const KILLS: &str = "HAMDEX_KILLS";
 const USUAL_KILLS: u64 = 8;
 

@@ -7,6 +7,8 @@ mod concurrent;
 mod damage;
 mod description;
 #[cfg(target_os = "linux")]
+mod endurance;
+#[cfg(target_os = "linux")]
 mod full_disk;
 mod hostile;
 #[cfg(unix)]
@@ -16,3 +18,4 @@ mod protection;
 mod replaced;
 mod requests;
 mod same_as_store;
+mod similar;

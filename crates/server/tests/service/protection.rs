@@ -106,18 +106,22 @@ fn other_sites_cannot_use_a_service_without_tokens() {
 }
 
 /// A certificate, and its key.
-fn certificate(directory: &Path, name: &str) -> (PathBuf, PathBuf, rcgen::CertifiedKey<rcgen::KeyPair>) {
+pub(crate) fn certificate(
+    directory: &Path,
+    name: &str,
+) -> (PathBuf, PathBuf, rcgen::CertifiedKey<rcgen::KeyPair>) {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let certificate = secret(directory, &format!("{name}.crt"), &made.cert.pem());
     let key = secret(directory, &format!("{name}.key"), &made.signing_key.serialize_pem());
     (certificate, key, made)
 }
 
-fn trusting(running: &Running, made: &rcgen::CertifiedKey<rcgen::KeyPair>) -> Client {
+/// A client that trusts one certificate.
+pub(crate) fn trusting(port: u16, made: &rcgen::CertifiedKey<rcgen::KeyPair>) -> Client {
     let root = ureq::tls::Certificate::from_der(made.cert.der()).to_owned();
     let roots = ureq::tls::RootCerts::Specific(Arc::new(vec![root]));
     let tls = ureq::tls::TlsConfig::builder().root_certs(roots).build();
-    let url = format!("https://localhost:{}", running.address.port());
+    let url = format!("https://localhost:{port}");
     Client::with(ureq::Agent::config_builder().tls_config(tls), &url)
 }
 
@@ -134,11 +138,11 @@ fn with_a_certificate_everything_is_encrypted() {
         ..options()
     });
     assert!(running.url.starts_with("https://"));
-    let client = trusting(&running, &made);
+    let client = trusting(running.address.port(), &made);
     assert_eq!(client.put("/v1/sets/a", &json!({})).status, 201);
     assert_eq!(client.get("/v1/sets/a/entries").rows().len(), 0);
     let (_, _, other) = certificate(directory.path(), "two");
-    assert!(trusting(&running, &other).try_send("GET", "/healthz", &[], b"").is_none());
+    assert!(trusting(running.address.port(), &other).try_send("GET", "/healthz", &[], b"").is_none());
     let plain = running.cut_off(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n");
     assert!(!plain.contains("200 OK"), "{plain}");
     assert_eq!(client.get("/healthz").status, 200);

@@ -28,7 +28,7 @@ fn a_new_set_is_described_by_its_properties_and_kept() {
     }));
     let expected = json!({
         "name": "pages", "kind": "store", "width": 128, "distance": 3, "design": "cover-8", "codec": "elias-fano",
-        "fingerprints": 0, "is_exact": true, "ids": "none", "recipe": null, "writable": true, "durability": "interval=1000ms"
+        "fingerprints": 0, "is_exact": true, "ids": "none", "recipe": null, "shingles": false, "writable": true, "durability": "interval=1000ms"
     });
     assert_eq!(running.client().get("/v1/sets").ok(), json!({ "sets": [expected] }));
     let again = running.client().put("/v1/sets/pages", &json!({}));
@@ -54,7 +54,8 @@ fn wrong_properties_of_a_new_set_are_refused_and_nothing_is_left() {
         (json!({ "durability": "maybe" }), "bad_property"),
         (json!({ "recipe": "unheard-of" }), "bad_property"),
         (json!({ "recipe": "default", "width": 128 }), "bad_property"),
-        (json!({ "shingles": true }), "not_offered"),
+        (json!({ "shingles": true, "ids": "numbers" }), "bad_property"),
+        (json!({ "shingles": "yes" }), "bad_request"),
         (json!({ "ids": "letters" }), "bad_request"),
         (json!({ "colour": "red" }), "bad_request"),
         (json!([]), "bad_request"),
@@ -116,7 +117,7 @@ fn one_bad_record_refuses_the_request_by_its_number_and_changes_nothing() {
     let text = json!({ "records": [{ "text": "x", "id": 1 }] });
     assert_eq!(client.post(INSERT, &text).problem(), (422, "no_recipe".to_owned()));
     let similar = json!({ "records": [good], "unless_similar": 0.7 });
-    assert_eq!(client.post(INSERT, &similar).problem(), (422, "not_offered".to_owned()));
+    assert_eq!(client.post(INSERT, &similar).problem(), (422, "no_shingles".to_owned()));
     let far = json!({ "records": [good], "unless_near": 9 });
     assert_eq!(client.post(INSERT, &far).problem(), (422, "distance_too_great".to_owned()));
     assert_eq!(client.binary(INSERT, &[0; 15]).problem(), (422, "bad_length".to_owned()));
@@ -327,6 +328,7 @@ fn the_service_tells_how_it_is() {
     let client = running.client();
     client.post(INSERT, &json!({ "records": [{ "fingerprint": "00000000000000ff", "id": 1 }] })).ok();
     client.post(QUERY, &json!({ "fingerprints": ["00000000000000ff", "00000000000000fe"] })).ok();
+    client.post("/v1/sets/pages/flush", &json!({})).ok();
     assert_eq!(client.get("/healthz").status, 200);
     assert_eq!(client.get("/readyz").status, 200);
     let page = client.get("/");
@@ -336,10 +338,14 @@ fn the_service_tells_how_it_is() {
         "hamdex_queries_total{set=\"pages\"} 2",
         "hamdex_matches_total{set=\"pages\"} 2",
         "hamdex_inserted_total{set=\"pages\"} 1",
-        "hamdex_store_segments{set=\"pages\"} 0",
-        "hamdex_store_memtable_records{set=\"pages\"} 1",
+        "hamdex_store_segments{set=\"pages\"} 1",
+        "hamdex_store_memtable_records{set=\"pages\"} 0",
         "hamdex_store_log_bytes{set=\"pages\"}",
         "hamdex_write_seconds_count{set=\"pages\"} 1",
+        "hamdex_store_work_seconds_count{set=\"pages\",work=\"sync\"} 1",
+        "hamdex_store_work_seconds_count{set=\"pages\",work=\"flush\"} 1",
+        "hamdex_blocks_read_total ",
+        "hamdex_held_bytes ",
         "hamdex_requests_total{route=\"/v1/sets/{set}/query\",method=\"POST\",status=\"200\"} 1",
         "hamdex_request_seconds_bucket{route=\"/v1/sets/{set}/query\"",
         "process_resident_memory_bytes",

@@ -199,7 +199,7 @@ impl Background {
     }
 
     /// Passes an event to the observer. The caller may hold locks of the store.
-    fn notify(&self, event: &Event) {
+    pub(crate) fn notify(&self, event: &Event) {
         let observer = self.signals().observer.clone();
         if let Some(observer) = observer {
             observer(event);

@@ -8,7 +8,7 @@ use hamdex::Fingerprint;
 use crate::background::pressure::{self, MAX_FROZEN};
 use crate::compaction::publish::{Added, Change};
 use crate::error::Error;
-use crate::health::{Remedy, Work};
+use crate::health::{Event, Remedy, Work};
 use crate::inner::StoreInner;
 
 /// Interval at which a thread that waits for merges checks for their failure.
@@ -54,6 +54,7 @@ impl<F: Fingerprint> StoreInner<F> {
                 let added = Added::new(segment, entry, Some(reader));
                 self.publish(Change { added: Some(added), dropped: Vec::new(), is_flush: true })?;
                 self.throttle.record_flush(pairs.len() as u64, started.elapsed());
+                self.background.notify(&Event::Done(Work::Flush, started.elapsed()));
                 Ok(true)
             }
             Err(error) => {

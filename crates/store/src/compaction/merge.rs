@@ -1,6 +1,7 @@
 //! Merges of segments.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use hamdex::{Fingerprint, MAX_MERGED, Merger, ProgressCallback, VerifyOptions};
 
@@ -10,7 +11,7 @@ use crate::compaction::policy::{self, Size};
 use crate::compaction::publish::{Added, Change};
 use crate::compaction::removed_filter::RemovedFilter;
 use crate::error::Error;
-use crate::health::Work;
+use crate::health::{Event, Work};
 use crate::inner::StoreInner;
 use crate::manifest::SegmentEntry;
 use crate::segment::{LiveSegment, Segment};
@@ -126,6 +127,7 @@ impl<F: Fingerprint> StoreInner<F> {
             let mut writer = self.writer();
             (inputs(&self.view.load(), claim), writer.open_journal())
         };
+        let started = Instant::now();
         let removed = inputs.iter().map(|live| live.removed.len()).sum();
         let dropped = claim.numbers.clone();
         if inputs.iter().all(|live| live.len() == 0) {
@@ -146,6 +148,7 @@ impl<F: Fingerprint> StoreInner<F> {
                 return Err(error);
             }
         }
+        self.background.notify(&Event::Done(Work::Merge, started.elapsed()));
         Ok(removed)
     }
 

@@ -9,7 +9,7 @@ use hamdex::Fingerprint;
 
 use crate::background::pressure::{self, MAX_FROZEN};
 use crate::error::Error;
-use crate::health::{Pressure, Work};
+use crate::health::{Event, Pressure, Work};
 use crate::inner::StoreInner;
 use crate::log;
 use crate::memtable::Memtable;
@@ -261,6 +261,9 @@ impl<F: Fingerprint> StoreInner<F> {
         }
         if self.options.durability != Durability::Sync {
             self.record_unsynced(&writer);
+        }
+        if let Some(took) = writer.last_sync.take() {
+            self.background.notify(&Event::Done(Work::Sync, took));
         }
         // These writes are done. After a failure the writer is poisoned and refuses later ones.
         let _ = self.freeze_if_full(&mut writer);

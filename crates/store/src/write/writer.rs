@@ -1,7 +1,7 @@
 //! The writer: the log, its next sequence number, and the journal of removals.
 
 use std::io;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hamdex::Fingerprint;
 
@@ -20,13 +20,16 @@ pub(crate) struct Writer<F> {
     unsynced_since: Option<Instant>,
     /// The time of the oldest write whose sync has begun and not ended.
     syncing_since: Option<Instant>,
+    /// The time that the last sync of a write took, until it is reported.
+    pub(crate) last_sync: Option<Duration>,
     /// Removals that concern segments that are being written.
     pub(crate) journal: Journal<F>,
 }
 
 impl<F: Fingerprint> Writer<F> {
     pub(crate) fn new(log: LogWriter<F>, sequence: u64) -> Self {
-        Self { log, sequence, unsynced_since: None, syncing_since: None, journal: Journal::default() }
+        let journal = Journal::default();
+        Self { log, sequence, unsynced_since: None, syncing_since: None, last_sync: None, journal }
     }
 
     /// Writes batches to the log and syncs it, if required. On an error none of them is in the log. Only removals use
@@ -45,7 +48,9 @@ impl<F: Fingerprint> Writer<F> {
         }
         self.log.write()?;
         if durability == Durability::Sync {
+            let started = Instant::now();
             self.log.sync()?;
+            self.last_sync = Some(started.elapsed());
         } else {
             self.unsynced_since.get_or_insert_with(Instant::now);
         }

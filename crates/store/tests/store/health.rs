@@ -55,6 +55,7 @@ fn a_full_disk_is_seen_and_work_goes_on_by_itself_when_there_is_room() {
     store.flush().unwrap();
     assert_same(&store.snapshot(), &model, &[0], true);
     let events = events.lock().unwrap();
+    assert!(events.iter().any(|event| matches!(event, Event::Done(Work::Flush, _))));
     let failed =
         events.iter().any(|event| matches!(event, Event::Failed(failure) if failure.work == Work::Log));
     assert!(failed && events.iter().any(|event| matches!(event, Event::Recovered(Work::Log))));
@@ -299,4 +300,27 @@ fn another_process_sees_the_health_of_the_one_that_writes() {
     drop(store);
     assert!(health().is_none());
     drop(Store::<u64>::open(&path, tiny()).unwrap());
+}
+
+#[test]
+fn syncs_flushes_and_merges_are_seen() {
+    let store = Store::<u64>::create_on(SimulatedDisk::new(), &shape(true), tiny()).unwrap();
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&events);
+    store.on_event(move |event| {
+        if let Event::Done(work, _) = event {
+            seen.lock().unwrap().push(*work);
+        }
+    });
+    let mut chance = Chance(5);
+    for _ in 0..2 {
+        for _ in 0..3 {
+            store.insert(chance.next(), 1).unwrap();
+        }
+        store.flush().unwrap();
+    }
+    store.compact().unwrap();
+    let events = events.lock().unwrap();
+    let count = |work| events.iter().filter(|done| **done == work).count();
+    assert!(count(Work::Sync) >= 6 && count(Work::Flush) == 2 && count(Work::Merge) >= 1, "{events:?}");
 }

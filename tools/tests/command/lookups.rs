@@ -14,10 +14,9 @@ fn fingerprints_are_found_by_id_and_by_name_in_files_and_stores() {
     scratch.write("pairs.txt", PAIRS);
     scratch.write("named.txt", NAMED);
     for lookups in [&["--lookups"][..], &[]] {
-        let force = &["--force"][..];
         let build = |output, ids, input| {
             let options = ["build", "-o", output, "--ids", ids, input];
-            scratch.output(&[&options[..], lookups, force].concat());
+            scratch.output(&[&options[..], lookups, &["--force"]].concat());
         };
         build("a.hamdex", "pairs", "pairs.txt");
         build("b.hamdex", "names", "named.txt");

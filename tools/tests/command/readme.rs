@@ -15,7 +15,8 @@ fn with_files() -> Scratch {
             scratch.write(&format!("{folder}/{name}.txt"), text);
         }
     }
-    let pages = format!("id,date,text\n1,2024-01-01,{0}\n2,2024-02-01,{0}\n3,2024-03-01,{1}\n", story(1), story(2));
+    let pages =
+        format!("id,date,text\n1,2024-01-01,{0}\n2,2024-02-01,{0}\n3,2024-03-01,{1}\n", story(1), story(2));
     scratch.write("pages.csv", &pages);
     scratch.write("today.csv", pages);
     let articles = [json_line("first", &story(1)), json_line("second", &story(3))].concat();
@@ -45,7 +46,8 @@ fn the_commands_of_the_readme_run_in_their_order() {
         .collect();
     assert_eq!(blocks.len(), 1, "{blocks:?}");
     // What cargo does takes a compiler and minutes.
-    let commands: String = blocks[0].split_inclusive('\n').filter(|line| !line.starts_with("cargo ")).collect();
+    let commands: String =
+        blocks[0].split_inclusive('\n').filter(|line| !line.starts_with("cargo ")).collect();
     assert!(commands.lines().count() > 30, "{commands}");
     let scratch = with_files();
     scratch.write("commands", format!("set -e -o pipefail\n{commands}"));

@@ -231,7 +231,7 @@ impl<F: Fingerprint> StoreInner<F> {
                 let reply = request.apply(&mut trial, &mut effective);
                 match reply {
                     Ok(Reply::SearchAgain | Reply::NoIdsLeft | Reply::TooLarge(_)) | Err(_) => {
-                        effective = Batch::default()
+                        effective = Batch::default();
                     }
                     Ok(_) => view = trial,
                 }

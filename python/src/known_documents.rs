@@ -214,11 +214,18 @@ impl KnownTexts for WatchedDocuments<'_> {
                         .map(|(number, text)| similar_of((part * COMPARED_AT_ONCE + number, text)))
                         .collect::<Result<_, Error>>()?;
                     for (number, similar) in found.into_iter().flatten() {
-                        nearest.offer(similar, || Ok(KnownAs::Id(number)))?;
+                        nearest.offer(similar, number, || Ok(KnownAs::Id(number)))?;
                     }
                 }
                 Ok(())
             }
+        }
+    }
+
+    fn is_repeatable(&self) -> bool {
+        match self.against {
+            KnownDocuments::Set(..) | KnownDocuments::Table(..) => true,
+            KnownDocuments::Files(documents) => documents.is_repeatable(),
         }
     }
 }

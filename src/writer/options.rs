@@ -207,6 +207,13 @@ impl<F: Fingerprint> BuildOptions<F> {
         self
     }
 
+    /// Removes metadata.
+    #[must_use]
+    pub fn without_metadata(mut self, name: &str) -> Self {
+        self.metadata.remove(name);
+        self
+    }
+
     /// Sets a callback that any thread calls as the work goes on, and that may stop the work: see
     /// [the crate](crate#threads-memory-progress).
     #[must_use]

@@ -136,7 +136,7 @@ pub enum Error {
     },
     /// A record without an id or name that the options ask for, or with another.
     #[error(
-        "either every fingerprint has an id or none has: each fingerprint comes with what the options say: nothing, an id, or an id and a name"
+        "either every fingerprint has an id or none has: each fingerprint comes with what the options say: nothing, an id, or an id with a name, shingles or both"
     )]
     UnexpectedRecord,
     /// A name is too long.

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use hamdex::{Fingerprint, Index, MultiIndex, OpenOptions, RECIPE_KEY, ReadError, ReadErrorKind};
+use hamdex::{Fingerprint, Index, MultiIndex, OpenOptions, RECIPE_KEY, ReadError, ReadErrorKind, shingles};
 
 use crate::error::Error;
 use crate::manifest::{self, IdType, Layout, Manifest, ShardEntry};
@@ -129,7 +129,8 @@ impl<F: Fingerprint> Shards<F> {
         let entry = &self.manifest.shards[number];
         let path = self.directory.join(&entry.file);
         let index = self.options.open::<F>(&path).map_err(|error| width_is_damage(error, &path))?;
-        check_shard(&index, &path, entry, &self.manifest)?;
+        let has_shingles = self.manifest.shingles.is_some() && self.first_family().contains(&number);
+        check_shard(&index, &path, (entry, has_shingles), &self.manifest)?;
         // Another thread may have opened the same shard meanwhile.
         Ok(self.opened[number].get_or_init(|| Arc::new(index)))
     }
@@ -195,7 +196,7 @@ fn not_the_file(path: &Path, differs: &str) -> Error {
 fn check_shard<F: Fingerprint>(
     index: &Index<F>,
     path: &Path,
-    entry: &ShardEntry,
+    (entry, has_shingles): (&ShardEntry, bool),
     manifest: &Manifest,
 ) -> Result<(), Error> {
     let differs = if index.file_id().to_string() != entry.file_id {
@@ -206,6 +207,8 @@ fn check_shard<F: Fingerprint>(
         "what its ids are"
     } else if recipe(index, path)? != manifest.recipe {
         "its recipe"
+    } else if shingles_of(index, path)? != manifest.shingles.clone().filter(|_| has_shingles) {
+        "its shingles"
     } else {
         return Ok(());
     };
@@ -231,10 +234,25 @@ pub(crate) fn recipe<F: Fingerprint>(index: &Index<F>, path: &Path) -> Result<Op
     recipe_of_metadata(index.metadata().get(RECIPE_KEY).map(Vec::as_slice), path)
 }
 
+/// Returns the definition of the shingles of an index, if it keeps any.
+pub(crate) fn shingles_of<F: Fingerprint>(index: &Index<F>, path: &Path) -> Result<Option<String>, Error> {
+    let definition = index.metadata().get(shingles::KEY).map_or(&b""[..], Vec::as_slice);
+    text_of_metadata(index.has_shingles().then_some(definition), "its definition of shingles", path)
+}
+
 /// Decodes the recipe in the metadata of an index.
 pub(crate) fn recipe_of_metadata(bytes: Option<&[u8]>, path: &Path) -> Result<Option<String>, Error> {
-    let recipe = bytes.map(|bytes| String::from_utf8(bytes.to_vec())).transpose();
-    recipe.map_err(|_| Error::damaged(path, "its recipe is not UTF-8"))
+    text_of_metadata(bytes, "its recipe", path)
+}
+
+/// Decodes a text in the metadata of an index.
+pub(crate) fn text_of_metadata(
+    bytes: Option<&[u8]>,
+    what: &str,
+    path: &Path,
+) -> Result<Option<String>, Error> {
+    let text = bytes.map(|bytes| String::from_utf8(bytes.to_vec())).transpose();
+    text.map_err(|_| Error::damaged(path, format!("{what} is not UTF-8")))
 }
 
 impl<F: Fingerprint> fmt::Debug for Shards<F> {

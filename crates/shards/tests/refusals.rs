@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use common::{Pushed, build, entries, kinds, mix};
-use hamdex::{BuildOptions, Builder, OpenOptions, VerifyOptions};
+use hamdex::{BuildOptions, Builder, OpenOptions, VerifyOptions, shingles};
 use hamdex_manifest::seal;
 use hamdex_shards::{Error, IdType, Layout, MANIFEST, Shards, ShardsBuilder, add, create, read_manifest};
 
@@ -34,7 +34,7 @@ fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
 
 /// An index file.
 fn index(path: &Path, options: BuildOptions<u64>, range: std::ops::Range<u64>) {
-    let (ids, names) = (options.has_ids(), options.has_names());
+    let (ids, names, shingles) = (options.has_ids(), options.has_names(), options.has_shingles());
     let mut builder = Builder::with_options(path, options).unwrap();
     for number in range {
         match ids {
@@ -43,6 +43,9 @@ fn index(path: &Path, options: BuildOptions<u64>, range: std::ops::Range<u64>) {
         }
         if names {
             builder.push_name(number, format!("page {number}")).unwrap();
+        }
+        if shingles {
+            builder.push_shingles(number, &[number]).unwrap();
         }
     }
     builder.finish().unwrap();
@@ -264,6 +267,8 @@ fn files_that_do_not_fit_are_refused_and_leave_the_set_as_it_was() {
     index(&at("b"), plain(), 50..99);
     index(&at("ids"), plain().ids(true), 0..50);
     index(&at("names"), plain().names(true), 0..50);
+    index(&at("shingles"), plain().names(true).shingles(true).metadata(shingles::KEY, "a"), 0..50);
+    index(&at("others"), plain().names(true).shingles(true).metadata(shingles::KEY, "b"), 50..99);
     index(&at("distance"), plain().distance(2), 0..50);
     index(&at("recipe"), plain().metadata(hamdex::RECIPE_KEY, "x"), 0..50);
     let mut wide = Builder::<u128>::new(at("wide")).unwrap();
@@ -275,6 +280,10 @@ fn files_that_do_not_fit_are_refused_and_leave_the_set_as_it_was() {
     std::fs::write(at("text"), "0123456789abcdef\n").unwrap();
     let options = VerifyOptions::new();
     create(at("set"), &[at("a")], false, &options).unwrap();
+    create(at("shingled"), &[at("shingles")], false, &options).unwrap();
+    let error = add(at("shingled"), &[at("others")], &options).unwrap_err();
+    assert!(error.to_string().contains("the shingles \"b\""), "{error}");
+    assert!(matches!(add(at("shingled"), &[at("names")], &options), Err(Error::Unlike { .. })));
     build(&at("families"), Layout::Families, 2, 3, &pushed(), false);
     let before = files(parent.path());
     let refused = |files_: &[&str]| {

@@ -264,6 +264,7 @@ fn edits() -> Vec<Row> {
         ("manifest.counts", hash, lines(|lines| lines[1] = with_field(&lines[1], "ids", "0"))),
         ("manifest.counts", hash, lines(|lines| lines[1] = with_field(&lines[1], "fingerprints", "0"))),
         ("manifest.counts", hash, text("\"numbers\"", "null")),
+        ("manifest.shingles", hash, text("\"numbers\"", "null,\"shingles\":\"some\"")),
         ("shard.missing", hash, Box::new(move |path| std::fs::remove_file(first_file(path)).unwrap())),
         (
             "shard.kind",
@@ -292,6 +293,7 @@ fn edits() -> Vec<Row> {
             hash,
             named_shard(|| BuildOptions::<u64>::new().ids(true).metadata(RECIPE_KEY, b"\xff".as_slice())),
         ),
+        ("shard.shingles", hash, text("\"numbers\"", "\"numbers\",\"shingles\":\"some\"")),
         ("families.place", families, lines(|lines| lines.swap(3, 4))),
         ("families.members", families, Box::new(exchanged_family)),
     ]

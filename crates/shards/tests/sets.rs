@@ -7,9 +7,10 @@ use std::ops::ControlFlow;
 
 use common::{Pushed, build, distinct, entries, kinds, mix};
 use hamdex::{
-    BatchOptions, Fingerprint, FingerprintSet, Match, OpenOptions, Pair, PairsOptions, VerifyOptions,
+    BatchOptions, BuildOptions, Fingerprint, FingerprintSet, Match, OpenOptions, Pair, PairsOptions,
+    VerifyOptions, shingles,
 };
-use hamdex_shards::{Layout, Shards};
+use hamdex_shards::{Layout, Shards, ShardsBuilder};
 use proptest::prelude::*;
 
 /// Distance and fingerprint of each match.
@@ -214,5 +215,49 @@ fn a_batch_that_breaks_ends() {
         });
         assert!(outcome.unwrap().is_break());
         assert_eq!(seen, 100);
+    }
+}
+
+#[test]
+fn one_family_has_the_shingles_of_all_documents() {
+    let directory = tempfile::tempdir().unwrap();
+    let shingles_of = |id: u64| (0..id % 50).map(|place| mix(id) % 1000 * 100 + place).collect::<Vec<u64>>();
+    for (layout, names) in [(Layout::Families, true), (Layout::Families, false), (Layout::Hash, true)] {
+        let path = directory.path().join(format!("{layout} {names}"));
+        let options = BuildOptions::<u64>::new().names(names).shingles(true).memory(1 << 24);
+        let options = options.metadata(shingles::KEY, "some");
+        let mut builder = ShardsBuilder::create(&path, layout, 3, options).unwrap();
+        assert!(builder.push_with_id(1, 1).is_err() && builder.push_named(1, 1, "1").is_err());
+        let name = |id: u64| names.then(|| id.to_string());
+        let wrong = builder.push_document(1, 1, name(1).as_deref().map(str::as_bytes), &[2, 1]);
+        assert!(wrong.is_err());
+        let wrong = builder.push_document(1, 1, (!names).then_some(b"1"), &[1]);
+        assert!(wrong.is_err());
+        for id in 0..500 {
+            let set = shingles_of(id);
+            builder.push_document(mix(id), id, name(id).as_deref().map(str::as_bytes), &set).unwrap();
+        }
+        builder.finish().unwrap();
+        let set = Shards::<u64>::open(&path, &OpenOptions::new()).unwrap();
+        let description = set.describe();
+        assert!(description.has_shingles && description.metadata[shingles::KEY] == b"some");
+        let mut found = BTreeMap::new();
+        for part in set.shingle_parts().unwrap().unwrap() {
+            let flow = set.visit_shingles(&part, &mut |id, shingles| {
+                assert_eq!(found.insert(id.id, shingles.to_vec()), None);
+                assert_eq!(set.name(id).unwrap().map(<[u8]>::to_vec), name(id.id).map(String::into_bytes));
+                ControlFlow::Continue(())
+            });
+            assert!(flow.unwrap().is_continue());
+        }
+        assert_eq!(found, (0..500).map(|id| (id, shingles_of(id))).collect());
+        set.verify(&VerifyOptions::new()).unwrap();
+        let keep = set
+            .manifest()
+            .shards
+            .iter()
+            .enumerate()
+            .filter(|&(number, _)| set.shard(number).unwrap().has_shingles());
+        assert_eq!(keep.map(|(number, _)| number).collect::<Vec<_>>(), [0, 1, 2]);
     }
 }

@@ -211,6 +211,12 @@ impl Reading {
         self
     }
 
+    /// Makes it possible to read the documents again.
+    pub(crate) fn repeatable(mut self) -> Self {
+        self.documents = self.documents.repeatable();
+        self
+    }
+
     /// Copies the rows of documents that were read.
     pub(crate) fn copy(
         &self,

@@ -14,13 +14,13 @@ fn fingerprints_are_found_by_id_and_by_name_in_files_and_stores() {
     scratch.write("pairs.txt", PAIRS);
     scratch.write("named.txt", NAMED);
     for lookups in [&["--lookups"][..], &[]] {
-        let build = |output, ids, input| {
+        let build = |output: &str, ids: &str, input: &str| {
             let options = ["build", "-o", output, "--ids", ids, input];
             scratch.output(&[&options[..], lookups, &["--force"]].concat());
         };
         build("a.hamdex", "pairs", "pairs.txt");
         build("b.hamdex", "names", "named.txt");
-        let create = |store, ids, input| {
+        let create = |store: &str, ids: &str, input: &str| {
             scratch.output(&[&["store", "create", store, "--ids", ids][..], lookups].concat());
             scratch.output(&["store", "insert", store, input]);
         };

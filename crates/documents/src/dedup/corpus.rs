@@ -9,11 +9,12 @@ use hamdex_simhash::{Fingerprinter, Hash, Outcome, Scratch, Shingler, Shingles};
 use crate::dedup::known::{Known, KnownAs};
 use crate::dedup::options::Preference;
 use crate::dedup::reference::{KnownTexts, Reference};
-use crate::dedup::resources::Resources;
+use crate::dedup::resources::{Progress, Resources, Stage};
 use crate::dedup::similarity::Similarity;
 use crate::dedup::spill::{SpillWriter, Spilled};
 use crate::dedup::spill::{Strings, StringsWriter};
-use crate::dedup::texts::known::{NearestTexts, NewTexts};
+use crate::dedup::texts::known::{self, NearestTexts, NewTexts};
+use crate::dedup::texts::shingle_counts::ShingleCounts;
 use crate::dedup::weights::WeightsWriter;
 use crate::document::Counts;
 use crate::document::Document;
@@ -209,11 +210,25 @@ impl<F: Fingerprint> Corpus<F> {
         let sets = self.sets.as_ref().expect("sets are kept if texts are compared");
         let mut by_set: Vec<(Digest, u32)> = self.digests.clone();
         by_set.sort_unstable();
-        let leaders = by_set.chunk_by(|one, other| one.0 == other.0).map(|equal| equal[0].1).collect();
-        let new = NewTexts::new(sets, leaders, similarity, resources)?;
+        let leaders: Vec<u32> =
+            by_set.chunk_by(|one, other| one.0 == other.0).map(|equal| equal[0].1).collect();
+        let total = Some(leaders.len() as u64);
+        let report = |done| resources.report(Progress::new(Stage::Count, done, total));
+        let counts = ShingleCounts::of(sets, &leaders, resources.count_bytes(), &report)?;
         let mut nearest = NearestTexts::default();
-        reference.search(&new, &mut nearest)?;
-        drop(new);
+        let mut done = 0;
+        while done < leaders.len() {
+            let rest = &leaders[done..];
+            let count = if reference.is_repeatable() {
+                known::fitting(sets, rest, similarity, resources.index_bytes())
+            } else {
+                rest.len()
+            };
+            let some = (&rest[..count], done as u32);
+            let new = NewTexts::new(sets, some, (similarity, &counts), resources)?;
+            reference.search(&new, &mut nearest)?;
+            done += count;
+        }
         let mut known = Vec::new();
         for (number, equal) in (0u32..).zip(by_set.chunk_by(|one, other| one.0 == other.0)) {
             let Some((similarity, known_as)) = nearest.get(number) else { continue };
@@ -221,7 +236,7 @@ impl<F: Fingerprint> Corpus<F> {
                 document,
                 known: known_as.clone(),
                 distance: None,
-                similarity: Some(*similarity),
+                similarity: Some(similarity),
             }));
         }
         known.sort_unstable_by_key(|known| known.document);

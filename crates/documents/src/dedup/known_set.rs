@@ -79,9 +79,13 @@ impl<F: Fingerprint> KnownTexts for KnownShingles<'_, F> {
             let found: Vec<Vec<(StoredId, Similar)>> =
                 some.par_iter().map(similar_of).collect::<Result<_, Error>>()?;
             for (id, similar) in found.into_iter().flatten() {
-                nearest.offer(similar, || self.known_as(id))?;
+                nearest.offer(similar, id.id, || self.known_as(id))?;
             }
         }
         Ok(())
+    }
+
+    fn is_repeatable(&self) -> bool {
+        true
     }
 }

@@ -8,7 +8,7 @@ use hamdex_simhash::Shingler;
 use crate::dedup::known::KnownAs;
 use crate::dedup::texts::known::{Matcher, NearestTexts, NewTexts, Similar};
 use crate::error::Error;
-use crate::read::fingerprint::map_texts;
+use crate::read::fingerprint::map_texts_in;
 use crate::read::options::Documents;
 
 /// Known fingerprints, for [`Dedup::against`](crate::Dedup::against).
@@ -63,12 +63,16 @@ pub(crate) fn of_set(error: SetError) -> Error {
 
 /// Known documents by their shingles, for [`Dedup::against_texts`](crate::Dedup::against_texts).
 pub trait KnownTexts: Sync {
-    /// Compares every known document with the new ones, and offers the similar pairs to `nearest`, in the order of the
-    /// known documents. Each is read once; memory does not depend on their number.
+    /// Compares every known document with the new ones, and offers the similar pairs to `nearest`. Memory does not depend on their number. It is called once, or again and again if the new
+    /// documents exceed the memory and the known ones are repeatable.
     ///
     /// # Errors
     /// When the known documents cannot be read, or their shingles are not those of the new ones.
     fn search(&self, new: &NewTexts<'_>, nearest: &mut NearestTexts) -> Result<(), Error>;
+
+    /// Returns whether the known documents can be read again. If not, all new ones are indexed at once, whatever the
+    /// memory limit.
+    fn is_repeatable(&self) -> bool;
 }
 
 /// Documents as they are: each is read and shingled.
@@ -79,15 +83,24 @@ impl KnownTexts for Documents {
             new.check_cancelled()?;
             matcher.similar(shingler.shingles(text).hashes()).map(<[Similar]>::to_vec)
         };
-        map_texts(
-            |sink| self.read_into(sink),
+        // Problems are reported once.
+        let documents = if new.are_first() { self.clone() } else { self.quiet() };
+        let mut place = 0;
+        map_texts_in(
+            new.batch_bytes(),
+            |sink| documents.read_into(sink),
             || (Shingler::new(words), new.matcher()),
             work,
             &mut |document, similar| {
+                place += 1;
                 let known = || Ok(KnownAs::Name(document.id.clone()));
-                similar.iter().try_for_each(|&similar| nearest.offer(similar, known))
+                similar.iter().try_for_each(|&similar| nearest.offer(similar, place, known))
             },
         )?;
         Ok(())
+    }
+
+    fn is_repeatable(&self) -> bool {
+        self.plan.is_some() || self.paths.iter().all(|path| path.is_file() || path.is_dir())
     }
 }

@@ -12,7 +12,7 @@ use crate::error::Error;
 const SETS_SHARE: u64 = 4;
 const IDS_SHARE: u64 = 16;
 const COUNTS_SHARE: u64 = 8;
-const INDEX_SHARE: u64 = 8;
+const INDEX_SHARE: u64 = 4;
 const TEXTS_SHARE: u64 = 8;
 const LEAST_SHARE: u64 = 8;
 
@@ -114,9 +114,9 @@ impl Resources {
         (self.memory / COUNTS_SHARE).min(self.left() / 2)
     }
 
-    /// Returns the bytes of lists of what is compared with; they may double while they grow.
+    /// Returns the bytes of lists of what is compared with. They take a little more while they grow.
     pub(crate) fn index_bytes(&self) -> u64 {
-        (self.memory / INDEX_SHARE).min(self.left() / 4)
+        (self.memory / INDEX_SHARE).min((self.left() - self.count_bytes()) / 2)
     }
 
     /// Returns the bytes that are neither taken nor those of shingles and ids.

@@ -7,7 +7,7 @@ use hamdex_simhash::Outcome;
 
 use crate::dedup::clusters::Clusters;
 use crate::dedup::corpus::{Corpus, CorpusBuilder, Extractor};
-use crate::dedup::grouping::Groups;
+use crate::dedup::grouping::{Groups, bytes_per_document};
 use crate::dedup::members;
 use crate::dedup::options::{Against, Dedup, Method, Preference};
 use crate::dedup::resources::{Progress, Stage};
@@ -16,6 +16,9 @@ use crate::error::{Error, InvalidOption};
 use crate::read::collector::Sink;
 use crate::read::fingerprint::map_texts_in;
 use crate::read::options::Documents;
+
+/// About the memory of a document that is known already: the name of the known one, and its similarity.
+const KNOWN_BYTES: u64 = 160;
 
 /// The default distance within which fingerprints are near.
 const DEFAULT_DISTANCE: u32 = 3;
@@ -118,16 +121,20 @@ impl<F: Fingerprint> Dedup<'_, F> {
     }
 
     fn search(&self, mut corpus: Corpus<F>, method: Method) -> Result<Clusters, Error> {
+        let documents = corpus.states.len() as u64;
+        let of_known = if matches!(self.against, Some(Against::Texts(_))) { KNOWN_BYTES } else { 0 };
+        let bytes = bytes_per_document::<F>(method) + of_known;
+        let resources = &self.resources.for_documents(documents, bytes)?;
         let known = match (&self.against, method.similarity) {
             (Some(Against::Fingerprints(reference, bits)), _) => Some(corpus.mark_known(*reference, *bits)?),
             (Some(Against::Texts(reference)), Some(similarity)) => {
-                Some(corpus.mark_similar(*reference, similarity, &self.resources)?)
+                Some(corpus.mark_similar(*reference, similarity, resources)?)
             }
             (Some(Against::Texts(_)), None) | (None, _) => None,
         };
-        let groups = Groups::of(&mut corpus, method, self.clustering, &self.resources)?;
+        let groups = Groups::of(&mut corpus, method, self.clustering, resources)?;
         Ok(Clusters {
-            members: members::find(&corpus, &groups, &self.resources)?,
+            members: members::find(&corpus, &groups, resources)?,
             has_similarities: method.similarity.is_some(),
             ids: corpus.ids,
             paths: corpus.paths,

@@ -6,11 +6,13 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use hamdex_atomic_file::read_exact_at;
+use hamdex_simhash::SHINGLE_BITS;
 
 use crate::error::Error;
 
 /// A number that can be written to a file.
 pub(crate) trait Stored: Copy {
+    /// The bytes of a number in the file.
     const BYTES: usize;
 
     fn write(items: &[Self], output: &mut impl Write) -> io::Result<()>;
@@ -31,15 +33,19 @@ impl Stored for u8 {
     }
 }
 
+/// Shingles, whose upper bytes are zero.
 impl Stored for u64 {
-    const BYTES: usize = 8;
+    const BYTES: usize = SHINGLE_BITS as usize / 8;
 
     fn write(items: &[Self], output: &mut impl Write) -> io::Result<()> {
-        items.iter().try_for_each(|item| output.write_all(&item.to_le_bytes()))
+        items.iter().try_for_each(|item| output.write_all(&item.to_le_bytes()[..Self::BYTES]))
     }
 
     fn of_bytes(bytes: Vec<u8>) -> Vec<Self> {
-        bytes.as_chunks().0.iter().map(|bytes| Self::from_le_bytes(*bytes)).collect()
+        let number = |&[a, b, c, d, e, f]: &[u8; <Self as Stored>::BYTES]| {
+            Self::from_le_bytes([a, b, c, d, e, f, 0, 0])
+        };
+        bytes.as_chunks().0.iter().map(number).collect()
     }
 }
 
@@ -64,7 +70,7 @@ pub(crate) struct Spilled<T> {
 impl<T: Stored> SpillWriter<T> {
     /// Keeps up to `max_bytes` in memory. The temporary file is created in `directory` when it is needed.
     pub(crate) fn new(directory: &Path, max_bytes: u64) -> Self {
-        let max_items = usize::try_from(max_bytes).unwrap_or(usize::MAX) / T::BYTES;
+        let max_items = usize::try_from(max_bytes).unwrap_or(usize::MAX) / size_of::<T>();
         Self { directory: directory.to_owned(), max_items, front: Vec::new(), ends: Vec::new(), back: None }
     }
 

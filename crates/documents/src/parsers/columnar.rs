@@ -17,8 +17,8 @@ use crate::problem::shown_names;
 use crate::problem::{Field, Place, Problem};
 use crate::read::collector::Collector;
 use crate::read::options::Documents;
-use crate::table_reader::Value;
 use crate::table_reader::columnar::{self, Batches, Visit, Wanted};
+use crate::table_reader::{Value, ordered};
 
 /// Reads a Parquet or Arrow file.
 pub(crate) fn read(input: Input, format: Format, collector: &mut Collector<'_>) -> Result<(), Error> {
@@ -154,8 +154,8 @@ fn select(
     if let Some(name) = &documents.extra_field
         && let Some((extra, kind)) = columnar::find(schema, name)
     {
-        if !is_id(kind) {
-            return Err(wrong(name, "text, bytes or integers", kind));
+        if !is_id(kind) && !ordered::is_ordered(kind) {
+            return Err(wrong(name, "text, bytes, a number, a date or a time", kind));
         }
         wanted.push(extra);
     }

@@ -252,6 +252,13 @@ impl Documents {
         self
     }
 
+    /// Makes it possible to read the documents again: inputs that cannot be read twice, such as standard input, are kept
+    /// in a temporary file. A later reading fails if the inputs have changed.
+    #[must_use]
+    pub fn repeatable(self) -> Self {
+        self.drop_columns(true).copyable(Some(TableFormat::Jsonl))
+    }
+
     /// Calls `report` with the number of bytes read from the inputs since the last call, before they are
     /// decompressed. It may be called on any thread.
     #[must_use]

@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::format::{self, Format};
 use crate::input::Input;
 use crate::problem::Place;
-use crate::table_reader::Value;
+use crate::table_reader::{Value, ordered};
 
 /// Rows decoded at a time.
 const BATCH_ROWS: usize = 1024;
@@ -254,7 +254,11 @@ impl Column {
             let keys = if values.is_empty() { Vec::new() } else { dictionary.normalized_keys() };
             (Box::new(Self::new(values)), keys)
         });
-        let array = if is_list_of_texts(array.data_type()) { joined_lists(array) } else { Arc::clone(array) };
+        let array = match array.data_type() {
+            kind if is_list_of_texts(kind) => joined_lists(array),
+            kind if ordered::is_ordered(kind) => ordered::numbers(array),
+            _ => Arc::clone(array),
+        };
         Self { outer: Vec::new(), array, dictionary }
     }
 

@@ -3,10 +3,13 @@
 //! - [`rows`]: named columns of any such file, row by row
 //! - [`csv`]: comma- or tab-separated records
 //! - [`columnar`]: Parquet and Arrow files, read in batches of rows
+//! - [`ordered`]: fractions, dates and times as numbers
 
 #[cfg(feature = "parquet")]
 pub(crate) mod columnar;
 pub(crate) mod csv;
+#[cfg(feature = "parquet")]
+pub(crate) mod ordered;
 pub(crate) mod rows;
 
 use std::borrow::Cow;

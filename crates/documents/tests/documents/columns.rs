@@ -4,10 +4,13 @@ use std::sync::Arc;
 
 use arrow_array::builder::{ListBuilder, StringBuilder};
 use arrow_array::{
-    ArrayRef, BinaryArray, BinaryViewArray, Float64Array, Int64Array, RecordBatch, StringArray, StructArray,
+    ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, Date32Array, Decimal128Array, DurationSecondArray,
+    Float64Array, Int64Array, RecordBatch, StringArray, StructArray, Time64MicrosecondArray,
+    TimestampMillisecondArray,
 };
 use arrow_ipc::writer::{FileWriter, StreamWriter};
 use arrow_schema::{DataType, Field};
+use hamdex_documents::Error;
 use parquet::arrow::ArrowWriter;
 
 use crate::common::Scratch;
@@ -121,5 +124,50 @@ fn damaged_files_are_errors_and_never_panics() {
             // Most of these bytes have no checksum; what matters is that reading ends.
             let _ = scratch.try_read(scratch.documents(&[name]).text_field("title"));
         }
+    }
+}
+
+#[test]
+fn a_further_column_has_numbers_dates_and_times_in_their_order() {
+    let scratch = Scratch::new();
+    let columns: [(&str, ArrayRef); 8] = [
+        ("text", Arc::new(StringArray::from(vec!["a", "b", "c"]))),
+        ("fraction", Arc::new(Float64Array::from(vec![Some(-2.5), Some(f64::INFINITY), None]))),
+        ("flag", Arc::new(BooleanArray::from(vec![true, false, true]))),
+        ("day", Arc::new(Date32Array::from(vec![Some(-1), Some(20_000), None]))),
+        ("at", Arc::new(TimestampMillisecondArray::from(vec![Some(1), Some(-1), None]).with_timezone("UTC"))),
+        ("time", Arc::new(Time64MicrosecondArray::from(vec![Some(5), Some(0), None]))),
+        ("took", Arc::new(DurationSecondArray::from(vec![Some(5), Some(0), None]))),
+        (
+            "price",
+            Arc::new(
+                Decimal128Array::from(vec![Some(1050), Some(-7), None])
+                    .with_precision_and_scale(9, 2)
+                    .unwrap(),
+            ),
+        ),
+    ];
+    let batch =
+        RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true))).unwrap();
+    let mut parquet = ArrowWriter::try_new(Vec::new(), batch.schema(), None).unwrap();
+    parquet.write(&batch).unwrap();
+    scratch.write("a.parquet", parquet.into_inner().unwrap());
+    let expected = [
+        ("fraction", ["-2.5e0", "1e999", ""]),
+        ("flag", ["1", "0", "1"]),
+        ("day", ["-86400000000000", "1728000000000000000", ""]),
+        ("at", ["1000000", "-1000000", ""]),
+        ("time", ["5000", "0", ""]),
+        ("took", ["5000000000", "0", ""]),
+        ("price", ["10.50", "-0.07", ""]),
+    ];
+    for (column, values) in expected {
+        let mut found = Vec::new();
+        let read = scratch.documents(&["a.parquet"]).extra_field(column).read(|document| {
+            found.push(document.extra.unwrap_or_default());
+            Ok::<(), Error>(())
+        });
+        read.unwrap();
+        assert_eq!(found, values, "{column}");
     }
 }

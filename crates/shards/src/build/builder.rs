@@ -3,14 +3,14 @@
 use std::fmt;
 use std::path::Path;
 
-use hamdex::{BuildOptions, Builder, Fingerprint, RECIPE_KEY, SealedIndex};
+use hamdex::{BuildError, BuildOptions, Builder, Fingerprint, RECIPE_KEY, SealedIndex, shingles};
 
 use crate::build::spool::{Fields, Record, Spool};
 use crate::build::target::{Target, check_open_files, put};
 use crate::error::Error;
 use crate::manifest::{IdType, Layout, MAX_SHARDS, Manifest};
 use crate::partition::Partition;
-use crate::set::recipe_of_metadata;
+use crate::set::{recipe_of_metadata, text_of_metadata};
 
 /// The minimum memory of an index build.
 const MIN_MEMORY: u64 = 16 << 20;
@@ -95,11 +95,12 @@ impl<F: Fingerprint> ShardsBuilder<F> {
             Layout::Hash => Partition::whole(shards),
             Layout::Families => Partition::of(families, shards),
         };
-        let fields = Fields { ids: options.has_ids(), names: options.has_names() };
+        let fields =
+            Fields { ids: options.has_ids(), names: options.has_names(), shingles: options.has_shingles() };
         let room = usize::try_from(memory / 4).unwrap_or(usize::MAX);
-        let records = |room| Spool::new(fields, room, &temp_dir);
-        let parts = (0..shards).map(|_| records(room / shards)).collect();
-        let all = (families > 1).then(|| records(room));
+        let parts = (0..shards).map(|_| Spool::new(fields, room / shards, &temp_dir)).collect();
+        // Shingles are read one after the other, so one family has them.
+        let all = (families > 1).then(|| Spool::new(Fields { shingles: false, ..fields }, room, &temp_dir));
         Ok(Self { target, layout, partition, options, parts, all, pushed: 0 })
     }
 
@@ -108,8 +109,8 @@ impl<F: Fingerprint> ShardsBuilder<F> {
     /// # Errors
     /// When the options say that the set has ids, or temporary files cannot be written.
     pub fn push(&mut self, fingerprint: F) -> Result<(), Error> {
-        self.require(false, false)?;
-        self.add(Record { fingerprint, id: 0, name: &[] })
+        self.require([false, false, false])?;
+        self.add(Record { fingerprint, id: 0, name: &[], shingles: &[] })
     }
 
     /// Adds a fingerprint and one of its ids to a set with ids and without names.
@@ -117,8 +118,8 @@ impl<F: Fingerprint> ShardsBuilder<F> {
     /// # Errors
     /// When the options say that the set has no ids, or names; when temporary files cannot be written.
     pub fn push_with_id(&mut self, fingerprint: F, id: u64) -> Result<(), Error> {
-        self.require(true, false)?;
-        self.add(Record { fingerprint, id, name: &[] })
+        self.require([true, false, false])?;
+        self.add(Record { fingerprint, id, name: &[], shingles: &[] })
     }
 
     /// Adds a fingerprint, its id and the name of the id to a set with names. Ids must be ascending.
@@ -127,12 +128,34 @@ impl<F: Fingerprint> ShardsBuilder<F> {
     /// When the options say that the set has no names, or temporary files cannot be written. Ids that are not ascending
     /// fail in [`ShardsBuilder::finish`].
     pub fn push_named(&mut self, fingerprint: F, id: u64, name: impl AsRef<[u8]>) -> Result<(), Error> {
-        self.require(true, true)?;
-        self.add(Record { fingerprint, id, name: name.as_ref() })
+        self.require([true, true, false])?;
+        self.add(Record { fingerprint, id, name: name.as_ref(), shingles: &[] })
     }
 
-    fn require(&self, ids: bool, names: bool) -> Result<(), Error> {
-        if (self.options.has_ids(), self.options.has_names()) == (ids, names) {
+    /// Adds a fingerprint, its id, the name of the id to a set with names, and the shingles of its document, ascending
+    /// hashes of [`hamdex::shingles::BITS`] bits, to a set with shingles. Ids must be ascending. The shards of the first
+    /// family keep the shingles.
+    ///
+    /// # Errors
+    /// When the options say that the set has no shingles, or a name is given to one without names or lacks; when the
+    /// shingles are not a set, or temporary files cannot be written. Ids that are not ascending fail in
+    /// [`ShardsBuilder::finish`].
+    pub fn push_document(
+        &mut self,
+        fingerprint: F,
+        id: u64,
+        name: Option<&[u8]>,
+        shingles: &[u64],
+    ) -> Result<(), Error> {
+        self.require([true, name.is_some(), true])?;
+        let encoded = shingles::encode(shingles).ok_or(BuildError::InvalidShingles { id })?;
+        self.add(Record { fingerprint, id, name: name.unwrap_or_default(), shingles: &encoded })
+    }
+
+    /// Fails unless the set has ids, names and shingles as a record does.
+    fn require(&self, fields: [bool; 3]) -> Result<(), Error> {
+        let options = &self.options;
+        if [options.has_ids(), options.has_names(), options.has_shingles()] == fields {
             return Ok(());
         }
         Err(Error::UnexpectedRecord)
@@ -177,7 +200,7 @@ impl<F: Fingerprint> ShardsBuilder<F> {
                     Layout::Hash => format!("shard-{shard:05}.hamdex"),
                     Layout::Families => format!("family-{family}-shard-{shard:05}.hamdex"),
                 };
-                let sealed = self.build(&file, part)?;
+                let sealed = self.build(&file, part, family == 0)?;
                 files.push((file, sealed));
             }
         }
@@ -195,10 +218,16 @@ impl<F: Fingerprint> ShardsBuilder<F> {
         Ok(parts)
     }
 
-    fn build(&self, file: &str, mut part: Spool<F>) -> Result<SealedIndex, Error> {
-        let mut builder = Builder::with_options(self.target.shard(file), self.options.clone())?;
+    fn build(&self, file: &str, mut part: Spool<F>, is_first_family: bool) -> Result<SealedIndex, Error> {
+        let has_shingles = is_first_family && self.options.has_shingles();
+        let mut options = self.options.clone().shingles(has_shingles);
+        if !has_shingles {
+            options = options.without_metadata(shingles::KEY);
+        }
+        let mut builder = Builder::with_options(self.target.shard(file), options)?;
         let (ids, names) = (self.options.has_ids(), self.options.has_names());
-        part.for_each(&mut |Record { fingerprint, id, name }| {
+        let mut set = Vec::new();
+        part.for_each(&mut |Record { fingerprint, id, name, shingles }| {
             if ids {
                 builder.push_with_id(fingerprint, id)?;
             } else {
@@ -207,10 +236,22 @@ impl<F: Fingerprint> ShardsBuilder<F> {
             if names {
                 builder.push_name(id, name)?;
             }
+            if has_shingles {
+                let is_set = shingles::decode(shingles, &mut set);
+                debug_assert!(is_set, "it was encoded");
+                builder.push_shingles(id, &set)?;
+            }
             Ok(())
         })?;
         drop(part);
         Ok(builder.seal()?)
+    }
+
+    /// Returns the definition of the shingles, if there are any.
+    fn shingles(&self) -> Result<Option<String>, Error> {
+        let definition = self.options.metadata_value(shingles::KEY).unwrap_or_default();
+        let definition = self.options.has_shingles().then_some(definition);
+        text_of_metadata(definition, "its definition of shingles", self.target.path())
     }
 
     /// Returns the manifest without its shards.
@@ -226,6 +267,7 @@ impl<F: Fingerprint> ShardsBuilder<F> {
             distance: self.options.design_distance(),
             recipe: recipe_of_metadata(self.options.metadata_value(RECIPE_KEY), self.target.path())?,
             id_type,
+            shingles: self.shingles()?,
             shards: Vec::new(),
         })
     }

@@ -11,10 +11,10 @@ use hamdex_atomic_file::{link_or_copy, sync_directory};
 use crate::build::target::Target;
 use crate::error::Error;
 use crate::manifest::{self, Layout, MANIFEST, MAX_SHARDS, Manifest, ShardEntry};
-use crate::set::{id_type, ids_of, recipe};
+use crate::set::{id_type, ids_of, recipe, shingles_of};
 
-/// Creates a set of layout [`Layout::Hash`] from index files, which must have the same width, distance, recipe and kind
-/// of ids. Each file is read and verified first. Files are not rebuilt: the directory has hard links to them, or copies
+/// Creates a set of layout [`Layout::Hash`] from index files, which must have the same width, distance, recipe, kind of
+/// ids and shingles. Each file is read and verified first. Files are not rebuilt: the directory has hard links to them, or copies
 /// if they are on another file system. The directory appears when it is complete; with `overwrite` it replaces a set of
 /// that name.
 ///
@@ -164,6 +164,7 @@ impl Candidate {
             distance: index.design().distance(),
             recipe: recipe(&index, path)?,
             id_type: id_type(&index),
+            shingles: shingles_of(&index, path)?,
             shards: Vec::new(),
         };
         let entry = ShardEntry {
@@ -211,9 +212,13 @@ fn check_alike(path: &Path, kind: &Manifest, set: &Manifest) -> Result<(), Error
         Some(recipe) => format!("the recipe {recipe:?}"),
         None => "no recipe".to_owned(),
     };
+    let shingles = |of: &Manifest| match &of.shingles {
+        Some(definition) => format!("the shingles {definition:?}"),
+        None => "no shingles".to_owned(),
+    };
     let width = |of: &Manifest| format!("fingerprints of {} bits", of.width);
     let distance = |of: &Manifest| format!("a design for distance {}", of.distance);
-    for of in [&width as &dyn Fn(&Manifest) -> String, &distance, &recipe, &ids] {
+    for of in [&width as &dyn Fn(&Manifest) -> String, &distance, &recipe, &ids, &shingles] {
         let (found, expected) = (of(kind), of(set));
         if found != expected {
             return Err(Error::Unlike { path: path.to_owned(), found, expected });

@@ -5,6 +5,8 @@
 //! W   the fingerprint, 8 or 16 bytes
 //! 4   the length of the name, where there are names
 //! …   the name
+//! 4   the length of the encoded shingles, where there are shingles
+//! …   the shingles
 //! ```
 //!
 //! All numbers are little-endian. The format is private to the process.
@@ -21,12 +23,14 @@ use crate::error::Error;
 /// Bytes read at once.
 const READ_BYTES: usize = 1 << 18;
 
-/// A record. Without ids, the id is 0; without names, the name is empty.
+/// A record. Without ids, the id is 0; without names, the name is empty, and so are the shingles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Record<'n, F> {
     pub(super) fingerprint: F,
     pub(super) id: u64,
     pub(super) name: &'n [u8],
+    /// As [`hamdex::shingles::encode`] returns them.
+    pub(super) shingles: &'n [u8],
 }
 
 /// The optional fields of records.
@@ -34,6 +38,7 @@ pub(super) struct Record<'n, F> {
 pub(super) struct Fields {
     pub(super) ids: bool,
     pub(super) names: bool,
+    pub(super) shingles: bool,
 }
 
 /// Records in the order in which they were pushed.
@@ -68,11 +73,13 @@ impl<F: Fingerprint> Spool<F> {
             self.recent.extend_from_slice(&record.id.to_le_bytes());
         }
         self.recent.extend_from_slice(&record.fingerprint.to_u128().to_le_bytes()[..F::BYTES]);
-        if self.fields.names {
-            let length =
-                u32::try_from(record.name.len()).map_err(|_| Error::NameTooLong { id: record.id })?;
+        for (_, bytes) in [(self.fields.names, record.name), (self.fields.shingles, record.shingles)]
+            .into_iter()
+            .filter(|(has_field, _)| *has_field)
+        {
+            let length = u32::try_from(bytes.len()).map_err(|_| Error::NameTooLong { id: record.id })?;
             self.recent.extend_from_slice(&length.to_le_bytes());
-            self.recent.extend_from_slice(record.name);
+            self.recent.extend_from_slice(bytes);
         }
         self.count += 1;
         if self.recent.len() > self.room { self.spill() } else { Ok(()) }
@@ -97,14 +104,15 @@ impl<F: Fingerprint> Spool<F> {
     ) -> Result<(), Error> {
         let failed = |error| Error::io("read a temporary file in it", &self.directory)(error);
         let mut left = self.count;
-        let mut name = Vec::new();
+        let (mut name, mut shingles) = (Vec::new(), Vec::new());
         if let Some(file) = &mut self.file {
             let written = file.stream_position().map_err(failed)?;
             file.seek(SeekFrom::Start(0)).map_err(failed)?;
             let mut reader = BufReader::with_capacity(READ_BYTES, &*file).take(written);
             while reader.limit() > 0 {
-                let (fingerprint, id) = read(&mut reader, self.fields, &mut name).map_err(failed)?;
-                take(Record { fingerprint, id, name: &name })?;
+                let (fingerprint, id) =
+                    read(&mut reader, self.fields, [&mut name, &mut shingles]).map_err(failed)?;
+                take(Record { fingerprint, id, name: &name, shingles: &shingles })?;
                 left -= 1;
             }
             // Later records are appended.
@@ -112,8 +120,9 @@ impl<F: Fingerprint> Spool<F> {
         }
         let mut rest = self.recent.as_slice();
         while !rest.is_empty() {
-            let (fingerprint, id) = read(&mut rest, self.fields, &mut name).map_err(failed)?;
-            take(Record { fingerprint, id, name: &name })?;
+            let (fingerprint, id) =
+                read(&mut rest, self.fields, [&mut name, &mut shingles]).map_err(failed)?;
+            take(Record { fingerprint, id, name: &name, shingles: &shingles })?;
             left -= 1;
         }
         debug_assert_eq!(left, 0);
@@ -121,20 +130,26 @@ impl<F: Fingerprint> Spool<F> {
     }
 }
 
-/// Reads a record, and its name into `name`.
-fn read<F: Fingerprint>(reader: &mut impl Read, fields: Fields, name: &mut Vec<u8>) -> io::Result<(F, u64)> {
+/// Reads a record; its name and shingles into these.
+fn read<F: Fingerprint>(
+    reader: &mut impl Read,
+    fields: Fields,
+    [name, shingles]: [&mut Vec<u8>; 2],
+) -> io::Result<(F, u64)> {
     let mut id = [0; 8];
     if fields.ids {
         reader.read_exact(&mut id)?;
     }
     let mut bits = [0; 16];
     reader.read_exact(&mut bits[..F::BYTES])?;
-    name.clear();
-    if fields.names {
-        let mut length = [0; 4];
-        reader.read_exact(&mut length)?;
-        name.resize(u32::from_le_bytes(length) as usize, 0);
-        reader.read_exact(name)?;
+    for (has_field, bytes) in [(fields.names, name), (fields.shingles, shingles)] {
+        bytes.clear();
+        if has_field {
+            let mut length = [0; 4];
+            reader.read_exact(&mut length)?;
+            bytes.resize(u32::from_le_bytes(length) as usize, 0);
+            reader.read_exact(bytes)?;
+        }
     }
     Ok((F::truncate(u128::from_le_bytes(bits)), u64::from_le_bytes(id)))
 }
@@ -150,17 +165,20 @@ mod tests {
             let mut records = Spool::<F>::new(fields, room, directory.path());
             let record = |number: u64| {
                 let id = if fields.ids { number * 7 } else { 0 };
-                let name = if fields.names { vec![b'x'; number as usize % 5] } else { Vec::new() };
-                (F::truncate(u128::MAX / u128::from(number + 1)), id, name)
+                let bytes = |has_field, length| vec![b'x'; if has_field { length } else { 0 }];
+                let name = bytes(fields.names, number as usize % 5);
+                let shingles = bytes(fields.shingles, number as usize % 7);
+                (F::truncate(u128::MAX / u128::from(number + 1)), id, name, shingles)
             };
             for round in 1..=3u64 {
                 for number in (round - 1) * 100..round * 100 {
-                    let (fingerprint, id, name) = record(number);
-                    records.push(Record { fingerprint, id, name: &name }).unwrap();
+                    let (fingerprint, id, name, shingles) = record(number);
+                    records.push(Record { fingerprint, id, name: &name, shingles: &shingles }).unwrap();
                 }
                 let mut number = 0;
                 let mut take = |found: Record<'_, F>| {
-                    assert_eq!((found.fingerprint, found.id, found.name.to_vec()), record(number));
+                    let Record { fingerprint, id, name, shingles } = found;
+                    assert_eq!((fingerprint, id, name.to_vec(), shingles.to_vec()), record(number));
                     number += 1;
                     Ok(())
                 };
@@ -170,9 +188,15 @@ mod tests {
             assert_eq!(directory.path().read_dir().unwrap().count(), 0, "it has no name");
         }
         for room in [0, 1, 100, 1 << 20] {
-            for (ids, names) in [(false, false), (true, false), (true, true)] {
-                check::<u64>(Fields { ids, names }, room);
-                check::<u128>(Fields { ids, names }, room);
+            for (ids, names, shingles) in [
+                (false, false, false),
+                (true, false, false),
+                (true, true, false),
+                (true, false, true),
+                (true, true, true),
+            ] {
+                check::<u64>(Fields { ids, names, shingles }, room);
+                check::<u128>(Fields { ids, names, shingles }, room);
             }
         }
     }

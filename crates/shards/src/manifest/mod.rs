@@ -97,6 +97,8 @@ pub struct Manifest {
     pub recipe: Option<String>,
     /// The kind of the ids; `None` without ids.
     pub id_type: Option<IdType>,
+    /// The definition of the shingles that the shards of the first family keep; `None` without shingles.
+    pub shingles: Option<String>,
     /// The shards; in a set of families, ordered by family and then by number within the family.
     pub shards: Vec<ShardEntry>,
 }
@@ -149,6 +151,9 @@ impl Manifest {
         }
         if !self.shards.len().is_multiple_of(self.families()) {
             return Err(format!("{} shards for {} families", self.shards.len(), self.families()));
+        }
+        if self.shingles.is_some() && self.id_type.is_none() {
+            return Err("shingles without ids".to_owned());
         }
         let mut names = HashSet::new();
         for shard in &self.shards {

@@ -18,6 +18,8 @@ struct SetLine {
     distance: u32,
     recipe: Option<String>,
     id_type: Option<IdType>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shingles: Option<String>,
 }
 
 /// Encodes a manifest.
@@ -29,6 +31,7 @@ pub(super) fn to_text(manifest: &Manifest) -> String {
         distance: manifest.distance,
         recipe: manifest.recipe.clone(),
         id_type: manifest.id_type,
+        shingles: manifest.shingles.clone(),
     });
     for entry in &manifest.shards {
         text += &line(entry);
@@ -39,8 +42,8 @@ pub(super) fn to_text(manifest: &Manifest) -> String {
 /// Decodes and checks a manifest.
 pub(super) fn parse(text: &[u8]) -> Result<Manifest, TextError> {
     let mut lines = FORM.check(text)?;
-    let SetLine { layout, width, distance, recipe, id_type, .. } = lines.require()?;
-    let mut manifest = Manifest { layout, width, distance, recipe, id_type, shards: Vec::new() };
+    let SetLine { layout, width, distance, recipe, id_type, shingles, .. } = lines.require()?;
+    let mut manifest = Manifest { layout, width, distance, recipe, id_type, shingles, shards: Vec::new() };
     while let Some(entry) = lines.read::<ShardEntry>()? {
         manifest.shards.push(entry);
     }
@@ -65,6 +68,7 @@ mod tests {
             distance: 1,
             recipe: Some("a = \"ä\"".to_owned()),
             id_type: Some(IdType::Names),
+            shingles: None,
             shards: vec![entry("a", 3), entry("b", 4), entry("c", 7), entry("d", 0)],
         }
     }
@@ -81,7 +85,10 @@ mod tests {
             if id_type.is_none() {
                 manifest.shards.iter_mut().for_each(|shard| shard.ids = 0);
             }
-            assert_eq!(parse(to_text(&manifest).as_bytes()), Ok(manifest));
+            assert_eq!(parse(to_text(&manifest).as_bytes()), Ok(manifest.clone()));
+            // Shingles belong to ids.
+            manifest.shingles = Some("runs of 5 words".to_owned());
+            assert_eq!(parse(to_text(&manifest).as_bytes()).is_ok(), id_type.is_some());
         }
     }
 

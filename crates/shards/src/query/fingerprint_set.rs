@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use hamdex::{
     BatchOptions, Description, EntryVisitor, Fingerprint, FingerprintSet, Match, MatchIds, MatchVisitor,
     PairVisitor, PairsOptions, ProgressCallback, RECIPE_KEY, SetError, SetSearcher, ShinglePart,
-    ShingleVisitor, StoredId, Verified, VerifyOptions,
+    ShingleVisitor, StoredId, Verified, VerifyOptions, shingles,
 };
 
 use crate::manifest::IdType;
@@ -22,7 +22,10 @@ impl<F: Fingerprint> FingerprintSet<F> for Shards<F> {
         description.has_ids = manifest.id_type.is_some();
         description.has_names = manifest.id_type == Some(IdType::Names);
         let recipe = manifest.recipe.iter().map(|recipe| (RECIPE_KEY.to_owned(), recipe.as_bytes().to_vec()));
-        description.metadata = recipe.collect();
+        let definition = manifest.shingles.iter();
+        let definition = definition.map(|text| (shingles::KEY.to_owned(), text.as_bytes().to_vec()));
+        description.metadata = recipe.chain(definition).collect();
+        description.has_shingles = manifest.shingles.is_some();
         description
     }
 
@@ -67,17 +70,28 @@ impl<F: Fingerprint> FingerprintSet<F> for Shards<F> {
         Ok(self.name(id)?.map(Cow::Borrowed))
     }
 
-    /// It has none.
+    /// Divides the documents of each shard of the first family.
     fn shingle_parts(&self) -> Result<Option<Vec<ShinglePart>>, SetError> {
-        Ok(None)
+        if self.manifest().shingles.is_none() {
+            return Ok(None);
+        }
+        let mut parts = Vec::new();
+        for file in self.first_family() {
+            let documents =
+                self.shard(file)?.shingles()?.map_or(Ok(Vec::new()), |shingles| shingles.parts())?;
+            parts.extend(documents.into_iter().map(|documents| ShinglePart { file, documents }));
+        }
+        Ok(Some(parts))
     }
 
     fn visit_shingles(
         &self,
-        _part: &ShinglePart,
-        _visit: &mut ShingleVisitor<'_>,
+        part: &ShinglePart,
+        visit: &mut ShingleVisitor<'_>,
     ) -> Result<ControlFlow<()>, SetError> {
-        Ok(ControlFlow::Continue(()))
+        let Some(shingles) = self.shard(part.file)?.shingles()? else { return Ok(ControlFlow::Continue(())) };
+        let visit = |id, set: &[u64]| visit(StoredId { part: part.file, id }, set);
+        Ok(shingles.for_each_in(part.documents.clone(), visit)?)
     }
 
     fn verify_all(&self, options: &VerifyOptions) -> Result<Verified, SetError> {

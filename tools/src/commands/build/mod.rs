@@ -126,7 +126,7 @@ pub(crate) struct Args {
     )]
     documents: Option<texts::Format>,
     /// With --documents: keep the shingles of every document as well, runs of N words (5), by which `hamdex dedup
-    /// --against` compares texts. They take about 5 bytes per word of text
+    /// --against` compares texts. They take about 5 bytes per word of text; of a set of shards, one family keeps them
     #[arg(
         long,
         value_name = "N",
@@ -134,7 +134,6 @@ pub(crate) struct Args {
         require_equals = true,
         default_missing_value = "5",
         requires = "documents",
-        conflicts_with = "shards",
         value_parser = option_values::shingle_words
     )]
     shingles: Option<NonZeroUsize>,

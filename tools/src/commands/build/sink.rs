@@ -40,9 +40,9 @@ impl<F: Fingerprint> Sink<F> {
         name: Option<&[u8]>,
         shingles: Option<&[u64]>,
     ) -> Result<(), Failure> {
-        match (self, id, name) {
-            (Self::File(builder), None, _) => builder.push(fingerprint)?,
-            (Self::File(builder), Some(id), name) => {
+        match (self, id, name, shingles) {
+            (Self::File(builder), None, ..) => builder.push(fingerprint)?,
+            (Self::File(builder), Some(id), name, shingles) => {
                 builder.push_with_id(fingerprint, id)?;
                 if let Some(name) = name {
                     builder.push_name(id, name)?;
@@ -51,9 +51,14 @@ impl<F: Fingerprint> Sink<F> {
                     builder.push_shingles(id, shingles)?;
                 }
             }
-            (Self::Shards(builder), None, _) => builder.push(fingerprint)?,
-            (Self::Shards(builder), Some(id), None) => builder.push_with_id(fingerprint, id)?,
-            (Self::Shards(builder), Some(id), Some(name)) => builder.push_named(fingerprint, id, name)?,
+            (Self::Shards(builder), None, ..) => builder.push(fingerprint)?,
+            (Self::Shards(builder), Some(id), name, Some(shingles)) => {
+                builder.push_document(fingerprint, id, name, shingles)?;
+            }
+            (Self::Shards(builder), Some(id), None, None) => builder.push_with_id(fingerprint, id)?,
+            (Self::Shards(builder), Some(id), Some(name), None) => {
+                builder.push_named(fingerprint, id, name)?
+            }
         }
         Ok(())
     }

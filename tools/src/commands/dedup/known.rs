@@ -76,7 +76,7 @@ impl<'s, F: Fingerprint> Against<'s, F> {
                     .to_owned(),
             )),
             (Source::Documents(paths), None) => {
-                let reading = args.inputs.reading_of(paths)?.temp_dir(directory);
+                let reading = args.inputs.reading_of(paths)?.temp_dir(directory).repeatable();
                 Ok(Self::Documents(Box::new(reading)))
             }
         }
@@ -107,6 +107,10 @@ impl<F: Fingerprint> KnownTexts for Against<'_, F> {
                 reading.read(|documents| Ok(documents.search(new, nearest)?)).map_err(of_failure)
             }
         }
+    }
+
+    fn is_repeatable(&self) -> bool {
+        true
     }
 }
 

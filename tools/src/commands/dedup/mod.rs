@@ -183,9 +183,7 @@ fn dedup<F: Fingerprint>(
         None
     } else {
         let reading = args.inputs.reading()?.temp_dir(&directory).extra_field(args.method.kept_field());
-        // Any input that can be read twice will do for a page.
-        let reading =
-            if args.html.is_some() { reading.copyable(Some(TableFormat::Jsonl), true) } else { reading };
+        let reading = if args.html.is_some() { reading.repeatable() } else { reading };
         Some(if args.unique { reading.copyable(format, args.drop_columns) } else { reading })
     };
     let bar = reading.as_ref().map_or_else(ProgressBar::hidden, |reading| reading.bar().clone());

@@ -87,6 +87,7 @@ impl<F: Fingerprint> Directory for ShardsDump<'_, F> {
             "distance": manifest.distance,
             "recipe": manifest.recipe,
             "id_type": manifest.id_type,
+            "shingles": manifest.shingles,
             "fingerprints": manifest.fingerprints(),
             "ids": manifest.ids(),
             "bytes": manifest.bytes(),

@@ -15,6 +15,10 @@ use crate::documents::inputs::Reading;
 use crate::documents::{prompt, recipe, report};
 use crate::failure::Failure;
 
+/// Texts that are compared at a time, in bytes; and shingles that are inserted at a time. One document may have more.
+const MAX_BATCH_BYTES: usize = 128 << 20;
+const MAX_BATCH_SHINGLES: usize = 16 << 20;
+
 /// Documents to insert.
 pub(super) struct Texts<F> {
     reading: Reading,
@@ -109,13 +113,15 @@ impl<F: Fingerprint> Texts<F> {
         similarity: Similarity,
     ) -> Result<(), Failure> {
         let started = Instant::now();
-        let mut batch = Vec::new();
+        let (mut batch, mut bytes) = (Vec::new(), 0);
         let outcome: Result<Counts, Failure> = self.reading.read(|documents| {
             documents.read(|document| {
+                bytes += document.text.len();
                 batch.push(document);
-                if batch.len() < inserter.batch() {
+                if batch.len() < inserter.batch() && bytes < MAX_BATCH_BYTES {
                     return Ok(());
                 }
+                bytes = 0;
                 insert_new(&self.fingerprinter, &std::mem::take(&mut batch), inserter, similarity)
             })
         });
@@ -180,12 +186,14 @@ fn insert_new<F: Fingerprint>(
 /// Documents that are inserted together.
 struct Batch<F> {
     documents: Vec<NamedDocument<F>>,
+    /// The number of their shingles.
+    shingles: usize,
     too_short: TooShort,
 }
 
 impl<F> Default for Batch<F> {
     fn default() -> Self {
-        Self { documents: Vec::new(), too_short: TooShort::default() }
+        Self { documents: Vec::new(), shingles: 0, too_short: TooShort::default() }
     }
 }
 
@@ -218,13 +226,16 @@ impl<F: Fingerprint> Batch<F> {
             return inserter.pass_over(&id, features);
         };
         let shingles = shingles.map(|shingles| shingles.hashes().to_vec());
+        self.shingles += shingles.as_ref().map_or(0, Vec::len);
         self.documents.push(NamedDocument { fingerprint, name: id.into_bytes(), shingles });
-        if self.documents.len() < inserter.batch() { Ok(()) } else { self.insert(inserter) }
+        let is_full = self.documents.len() >= inserter.batch() || self.shingles >= MAX_BATCH_SHINGLES;
+        if is_full { self.insert(inserter) } else { Ok(()) }
     }
 
     /// Inserts the batch, and empties it.
     fn insert(&mut self, inserter: &mut Inserter<'_, F>) -> Result<(), Failure> {
         let documents = std::mem::take(&mut self.documents);
+        self.shingles = 0;
         if documents.is_empty() { Ok(()) } else { inserter.insert_named(&documents) }
     }
 }

@@ -237,6 +237,13 @@ fn an_index_with_shingles_is_compared_as_its_documents_are() {
         let text = scratch.output(&["dedup", "new.jsonl", "--against", "old.hamdex"]);
         let name = if ids == "names" { "short\tshort Page not found\n" } else { "short\t40\n" };
         assert!(text.contains(name), "{text}");
+        // Shards of both layouts.
+        for layout in ["families", "hash"] {
+            let build = ["build", "-o", "old.shards", "--force", "--documents", "--shingles", "--ids", ids];
+            scratch.output(&[&build[..], &["--shards", "3", "--layout", layout, "old.jsonl"]].concat());
+            scratch.output(&["verify", "old.shards"]);
+            assert_eq!(scratch.output(&["dedup", "new.jsonl", "--against", "old.shards"]), text, "{layout}");
+        }
     }
     // Merged files have the shingles of both.
     scratch.write("more.jsonl", json_line("more", &story(59)));

@@ -35,8 +35,6 @@ impl Groups {
         clustering: Clustering,
         resources: &Resources,
     ) -> Result<Self, Error> {
-        let documents = corpus.states.len() as u64;
-        let resources = &resources.for_documents(documents, bytes_per_document::<F>(method))?;
         let classes = classes(corpus, method, resources)?;
         let first = match method.similarity {
             Some(similarity) => {
@@ -50,7 +48,7 @@ impl Groups {
 
 /// Returns the memory per document without shingles and id: the fingerprint and its copies, digests, positions and
 /// classes.
-fn bytes_per_document<F: Fingerprint>(method: Method) -> u64 {
+pub(crate) fn bytes_per_document<F: Fingerprint>(method: Method) -> u64 {
     let fingerprints = if method.similarity.is_some() { 2 } else { 6 };
     // Digests are sorted in a second list, and lists that grow have room to spare.
     112 + fingerprints * F::BYTES as u64

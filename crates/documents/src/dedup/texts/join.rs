@@ -1,5 +1,8 @@
 //! Classes with similar sets of shingles. All are found, by their prefixes; fingerprints are not needed.
 
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
 use crate::dedup::classes::Classes;
 use crate::dedup::grouping::stars::Neighbourhood;
 use crate::dedup::resources::Report;
@@ -22,6 +25,8 @@ pub(crate) struct SetJoin<'a> {
     counts: ShingleCounts,
     /// The size of the set of each class.
     sizes: Vec<u32>,
+    /// A bit for each class whose prefix is known to be empty, so that its set is not read again.
+    alone: Vec<AtomicU64>,
 }
 
 /// Memory reused between calls.
@@ -43,7 +48,8 @@ impl<'a> SetJoin<'a> {
     ) -> Result<Self, Error> {
         let counts = ShingleCounts::of(sets, classes.leaders(), max_bytes, report)?;
         let sizes = classes.leaders().iter().map(|&leader| sets.len(leader) as u32).collect();
-        Ok(Self { sets, classes, similarity, admits, counts, sizes })
+        let alone = (0..classes.len().div_ceil(u64::BITS as usize)).map(|_| AtomicU64::new(0)).collect();
+        Ok(Self { sets, classes, similarity, admits, counts, sizes, alone })
     }
 
     pub(crate) fn len(&self) -> u32 {
@@ -55,8 +61,16 @@ impl<'a> SetJoin<'a> {
     }
 
     pub(crate) fn prefix(&self, class: u32, scratch: &mut Scratch) -> Result<Prefix, Error> {
+        let (alone, bit) = (&self.alone[class as usize / u64::BITS as usize], 1 << (class % u64::BITS));
+        if alone.load(Relaxed) & bit != 0 {
+            return Ok(Prefix::default());
+        }
         let set = self.sets.get(self.classes.leader(class))?;
-        Ok(Prefix::of(&set, &self.counts, self.similarity, &mut scratch.order))
+        let prefix = Prefix::of(&set, &self.counts, self.similarity, &mut scratch.order);
+        if prefix.shingles.is_empty() {
+            alone.fetch_or(bit, Relaxed);
+        }
+        Ok(prefix)
     }
 
     /// Calls `visit` with the classes among the candidates that are similar, each once and in ascending order,

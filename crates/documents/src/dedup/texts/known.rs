@@ -8,6 +8,8 @@
 //! shingles is in a similar set, and since all shingles of a known set are looked up, the global order of other prefixes
 //! is not needed: the rarest are taken. Of these n − s + 1, a similar set that must share m ≥ s has at least m − s + 1,
 //! which leaves hardly a pair to compare that has only phrases in common.
+//!
+//! If the new sets exceed their share of the memory, the known ones pass by once for each part of them.
 
 use std::collections::HashMap;
 
@@ -24,12 +26,15 @@ use hamdex_simhash::resemblance;
 /// Bits of the mark table per indexed shingle: 1/16 of all other shingles have a mark.
 const MARKS_PER_SHINGLE: usize = 16;
 
-/// The new documents, indexed by their shingles: what a [`KnownTexts`](crate::KnownTexts) is compared with.
+/// New documents, indexed by their shingles: all, or as many as memory allows at a time. A
+/// [`KnownTexts`](crate::KnownTexts) is compared with them.
 pub struct NewTexts<'a> {
     similarity: Similarity,
     sets: &'a Spilled<u64>,
     /// A document of each distinct set.
-    leaders: Vec<u32>,
+    leaders: &'a [u32],
+    /// The number of the first of them among all distinct sets.
+    first: u32,
     /// Numbers of `leaders` by the shingles of their prefixes.
     lists: HashLists,
     /// A bit for some bits of every shingle in `lists`, so that most others are not looked up.
@@ -55,56 +60,80 @@ pub struct Similar {
 
 /// The most similar known document of each new one.
 #[derive(Default)]
-pub struct NearestTexts(HashMap<u32, (f64, KnownAs)>);
+pub struct NearestTexts(HashMap<u32, Nearest>);
+
+struct Nearest {
+    similarity: f64,
+    /// The place of the known document among all.
+    place: u64,
+    known: KnownAs,
+}
 
 impl NearestTexts {
     /// Returns the most similar known document of a new text, by its number, and their similarity.
-    pub(crate) fn get(&self, text: u32) -> Option<&(f64, KnownAs)> {
-        self.0.get(&text)
+    pub(crate) fn get(&self, text: u32) -> Option<(f64, &KnownAs)> {
+        self.0.get(&text).map(|nearest| (nearest.similarity, &nearest.known))
     }
 
-    /// Takes a similar pair; of equally similar known documents the first that is offered counts. `known` is called if
-    /// the pair is the best so far.
+    /// Takes a similar pair; of equally similar known documents the one with the least `place` counts, its number or id.
+    /// `known` is called if the pair is the best so far.
     ///
     /// # Errors
     /// The error that `known` returns.
     pub fn offer(
         &mut self,
         similar: Similar,
+        place: u64,
         known: impl FnOnce() -> Result<KnownAs, Error>,
     ) -> Result<(), Error> {
-        let is_better = |(best, _): &(f64, KnownAs)| similar.similarity > *best;
-        if self.0.get(&similar.text).is_none_or(is_better) {
-            self.0.insert(similar.text, (similar.similarity, known()?));
+        let Similar { text, similarity } = similar;
+        let is_better = |best: &Nearest| {
+            similarity > best.similarity || (similarity == best.similarity && place < best.place)
+        };
+        if self.0.get(&text).is_none_or(is_better) {
+            self.0.insert(text, Nearest { similarity, place, known: known()? });
         }
         Ok(())
     }
 }
 
+/// The number of shingles by which a set is found.
+fn prefix_len(set_len: usize, similarity: Similarity) -> usize {
+    set_len + 1 - similarity.least_shared_with_any(set_len)
+}
+
+/// Returns how many of these documents, whose sets are distinct, are indexed together in so many bytes: at least one.
+pub(crate) fn fitting(sets: &Spilled<u64>, leaders: &[u32], similarity: Similarity, max_bytes: u64) -> usize {
+    let mut shingles = 0;
+    let fits = |&&leader: &&u32| {
+        shingles += prefix_len(sets.len(leader), similarity) as u64;
+        HashLists::bytes_of(shingles) + shingles * MARKS_PER_SHINGLE as u64 / 8 <= max_bytes
+    };
+    leaders.iter().take_while(fits).count().max(1).min(leaders.len())
+}
+
 impl<'a> NewTexts<'a> {
-    /// Indexes the sets of these documents, whose sets are distinct.
+    /// Indexes the sets of some documents: distinct sets, of which `first` is the number of the first.
     pub(crate) fn new(
         sets: &'a Spilled<u64>,
-        leaders: Vec<u32>,
-        similarity: Similarity,
+        (leaders, first): (&'a [u32], u32),
+        (similarity, counts): (Similarity, &ShingleCounts),
         resources: &'a Resources,
     ) -> Result<Self, Error> {
-        let total = Some(leaders.len() as u64);
-        let report = |done| resources.report(Progress::new(Stage::Count, done, total));
-        let counts = ShingleCounts::of(sets, &leaders, resources.count_bytes(), &report)?;
-        let prefix_len = |set_len: usize| set_len + 1 - similarity.least_shared_with_any(set_len);
+        let prefix_len = |set_len| prefix_len(set_len, similarity);
         let indexed: usize = leaders.iter().map(|&leader| prefix_len(sets.len(leader))).sum();
         let mark_bits = (indexed * MARKS_PER_SHINGLE).next_power_of_two().max(u64::BITS as usize);
         let mut new = Self {
             similarity,
             sets,
-            leaders: Vec::new(),
+            leaders,
+            first,
             lists: HashLists::default(),
             marks: vec![0; mark_bits / u64::BITS as usize],
             resources,
         };
         let mut order: Vec<(u16, u64)> = Vec::new();
-        for (number, &leader) in (0u32..).zip(&leaders) {
+        for (number, &leader) in (0u32..).zip(leaders) {
             new.check_cancelled()?;
             let set = sets.get(leader)?;
             let len = prefix_len(set.len());
@@ -119,8 +148,18 @@ impl<'a> NewTexts<'a> {
                 new.marks[word] |= bit;
             }
         }
-        new.leaders = leaders;
         Ok(new)
+    }
+
+    /// Returns the bytes of known texts to read at a time.
+    pub(crate) fn batch_bytes(&self) -> usize {
+        self.resources.batch_bytes()
+    }
+
+    /// Returns whether these are the first of the new documents, so that the known ones have not been read yet.
+    #[must_use]
+    pub fn are_first(&self) -> bool {
+        self.first == 0
     }
 
     /// The similarity that is searched for, and the width of its shingles.
@@ -174,8 +213,7 @@ impl Matcher<'_> {
         }
         candidates.sort_unstable();
         for hits in candidates.chunk_by(|one, other| one == other) {
-            let text = hits[0];
-            let leader = new.leaders[text as usize];
+            let leader = new.leaders[hits[0] as usize];
             let size = new.sets.len(leader);
             let least = new.similarity.least_shared(size, known.len());
             let outside_prefix = new.similarity.least_shared_with_any(size) - 1;
@@ -184,7 +222,7 @@ impl Matcher<'_> {
             }
             let set = new.sets.get(leader)?;
             if share_at_least(&set, known, least) {
-                similar.push(Similar { text, similarity: resemblance(&set, known) });
+                similar.push(Similar { text: new.first + hits[0], similarity: resemblance(&set, known) });
             }
         }
         Ok(similar)

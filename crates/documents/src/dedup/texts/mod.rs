@@ -10,4 +10,4 @@ pub(super) mod chains;
 pub(super) mod join;
 pub(crate) mod known;
 mod prefix;
-mod shingle_counts;
+pub(crate) mod shingle_counts;

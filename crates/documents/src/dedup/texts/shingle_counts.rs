@@ -1,5 +1,7 @@
 //! The number of sets that contain a shingle: never too low, rarely too high.
 
+use std::borrow::Cow;
+
 use hamdex_simhash::SHINGLE_BITS;
 use rayon::prelude::*;
 
@@ -7,30 +9,39 @@ use crate::dedup::resources::Report;
 use crate::dedup::spill::Spilled;
 use crate::error::Error;
 
-/// Sets that a thread counts between two progress reports.
-const REPORT_EVERY: usize = 256;
+/// Sets that are counted between two progress reports, and at most their shingles.
+const SETS_AT_ONCE: usize = 1 << 12;
+const SHINGLES_AT_ONCE: usize = 1 << 20;
 
-/// The minimum number of counters.
-const MIN_COUNTERS: u64 = 1 << 10;
+/// The least number of small counters, and the number of them per shingle where memory allows: one shingle in eight has
+/// a counter that another one has, too.
+const MIN_CELLS: u64 = 1 << 12;
+const CELLS_PER_SHINGLE: u64 = 8;
 
-/// Bytes of a counter.
-pub(crate) const COUNTER_BYTES: u64 = 2;
+/// Small counters per byte, and their greatest count.
+const CELLS_PER_BYTE: u64 = 4;
+const MANY: u8 = 3;
 
-/// A table of counters, indexed by the leading bits of a shingle. Shingles with the same counter have the same count,
-/// the sum of theirs.
+/// Small counters per large one: three quarters of the memory are small ones.
+const CELLS_PER_COUNTER: u64 = 24;
+
+/// Counters, by the value of a shingle. Shingles with the same counter have the same count, the sum of theirs. Most
+/// shingles of a large corpus occur once, and what matters most is to know that. So counters of two bits tell apart once,
+/// twice and more often; there are many of them. How often "more often" is says one of fewer, larger counters.
 pub(crate) struct ShingleCounts {
-    counters: Vec<u16>,
-    /// Number of low bits of a shingle that are not part of the index.
-    shift: u32,
+    /// Counters of consecutive, equal ranges of shingles; a power of two, so that threads count side by side.
+    parts: Vec<Part>,
+    /// Bits of a shingle within its part.
+    bits: u32,
+}
+
+struct Part {
+    /// Small counters, [`CELLS_PER_BYTE`] in each.
+    few: Vec<u8>,
+    many: Vec<u16>,
 }
 
 impl ShingleCounts {
-    /// Returns the number of counters for that many shingles, as far as memory allows.
-    pub(crate) fn counters(shingles: u64, max_bytes: u64) -> u64 {
-        let most = (max_bytes / COUNTER_BYTES).max(MIN_COUNTERS);
-        shingles.next_power_of_two().clamp(MIN_COUNTERS, 1 << most.ilog2().min(SHINGLE_BITS))
-    }
-
     /// Counts the shingles of the sets of these documents, each once per set. Calls `report` with 0 now and then; its
     /// error ends the work.
     pub(crate) fn of(
@@ -39,37 +50,95 @@ impl ShingleCounts {
         max_bytes: u64,
         report: &Report<'_>,
     ) -> Result<Self, Error> {
-        let shingles = documents.iter().map(|&document| sets.len(document) as u64).sum();
-        let counters = Self::counters(shingles, max_bytes);
-        let shift = SHINGLE_BITS - counters.ilog2();
-        let mut table = vec![0u16; counters as usize];
-        // Each thread has its own range of counters; its shingles are a contiguous slice of a sorted set.
+        let shingles: u64 = documents.iter().map(|&document| sets.len(document) as u64).sum();
+        let most = (max_bytes / 4 * 3 * CELLS_PER_BYTE).max(MIN_CELLS);
+        let mut counts = Self::new((shingles * CELLS_PER_SHINGLE).clamp(MIN_CELLS, most));
+        let mut rest = documents;
+        while !rest.is_empty() {
+            report(0)?;
+            let mut left = SHINGLES_AT_ONCE;
+            let fit = rest.iter().take(SETS_AT_ONCE).take_while(|&&document| {
+                let fits = left > 0;
+                left = left.saturating_sub(sets.len(document));
+                fits
+            });
+            let (some, others) = rest.split_at(fit.count());
+            rest = others;
+            let some: Vec<Cow<'_, [u64]>> =
+                some.par_iter().map(|&document| sets.get(document)).collect::<Result<_, _>>()?;
+            counts.add(&some);
+        }
+        Ok(counts)
+    }
+
+    fn new(cells: u64) -> Self {
         let parts = rayon::current_num_threads().next_power_of_two();
-        let part_len = (table.len() / parts).max(1);
-        table.par_chunks_mut(part_len).enumerate().try_for_each(|(part, counters)| {
-            let first = part * part_len;
-            let cell = |shingle: u64| (shingle >> shift) as usize;
-            for (number, &document) in documents.iter().enumerate() {
-                if number.is_multiple_of(REPORT_EVERY) {
-                    report(0)?;
-                }
-                let set = sets.get(document)?;
-                let start = set.partition_point(|&shingle| cell(shingle) < first);
-                for &shingle in &set[start..] {
-                    let Some(counter) = counters.get_mut(cell(shingle) - first) else { break };
-                    *counter = counter.saturating_add(1);
+        let cells = cells.div_ceil(parts as u64);
+        let part = || Part {
+            few: vec![0; cells.div_ceil(CELLS_PER_BYTE) as usize],
+            many: vec![0; cells.div_ceil(CELLS_PER_COUNTER) as usize],
+        };
+        Self { parts: (0..parts).map(|_| part()).collect(), bits: SHINGLE_BITS - parts.ilog2() }
+    }
+
+    /// Adds ascending sets. Each part takes its stretch of each.
+    fn add(&mut self, sets: &[Cow<'_, [u64]>]) {
+        let bits = self.bits;
+        self.parts.par_iter_mut().enumerate().for_each(|(number, part)| {
+            let number = number as u64;
+            let start = number << bits;
+            for set in sets {
+                let first = set.partition_point(|&shingle| shingle < start);
+                for &shingle in &set[first..] {
+                    if shingle >> bits != number {
+                        break;
+                    }
+                    part.add(shingle - start, bits);
                 }
             }
-            Ok::<(), Error>(())
-        })?;
-        Ok(Self { counters: table, shift })
+        });
     }
 
     /// Returns an upper bound of the number of sets that contain a shingle, or `u16::MAX`.
     #[inline]
     pub(crate) fn count(&self, shingle: u64) -> u16 {
-        self.counters[(shingle >> self.shift) as usize]
+        self.parts[(shingle >> self.bits) as usize].count(shingle & ((1 << self.bits) - 1), self.bits)
     }
+}
+
+impl Part {
+    /// Counts a shingle, by its value within the part.
+    fn add(&mut self, value: u64, bits: u32) {
+        let (cell, shift) = self.cell(value, bits);
+        let few = self.few[cell] >> shift & MANY;
+        if few < MANY {
+            self.few[cell] += 1 << shift;
+        }
+        let counter = scaled(value, bits, self.many.len());
+        self.many[counter] = self.many[counter].saturating_add(1);
+    }
+
+    #[inline]
+    fn count(&self, value: u64, bits: u32) -> u16 {
+        let (cell, shift) = self.cell(value, bits);
+        let few = self.few[cell] >> shift & MANY;
+        // The large counter counts these shingles as well.
+        if few < MANY { few.into() } else { self.many[scaled(value, bits, self.many.len())] }
+    }
+
+    /// Returns the byte of a small counter, and its place in it.
+    #[inline]
+    fn cell(&self, value: u64, bits: u32) -> (usize, u32) {
+        let cells = self.few.len() * CELLS_PER_BYTE as usize;
+        let cell = scaled(value, bits, cells);
+        (cell / CELLS_PER_BYTE as usize, (cell % CELLS_PER_BYTE as usize * 2) as u32)
+    }
+}
+
+/// Scales a number of so many bits to one below `count`.
+#[inline]
+fn scaled(value: u64, bits: u32, count: usize) -> usize {
+    ((u128::from(value) * count as u128) >> bits) as usize
 }
 
 #[cfg(test)]
@@ -78,7 +147,7 @@ mod tests {
     use crate::dedup::spill::SpillWriter;
 
     #[test]
-    fn no_count_is_too_low() {
+    fn no_count_is_too_low_and_few_are_too_high() {
         let directory = tempfile::tempdir().unwrap();
         let mut shelf = SpillWriter::new(directory.path(), 4096);
         let shingle = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - SHINGLE_BITS);
@@ -91,11 +160,15 @@ mod tests {
         let documents: Vec<u32> = (0..300).collect();
         for max_bytes in [0, 1 << 30] {
             let counts = ShingleCounts::of(&sets, &documents, max_bytes, &|_| Ok(())).unwrap();
+            let mut exact = 0;
             for number in 0..120 {
                 let holders =
                     (0..300u64).filter(|document| (document / 3..document / 3 + 20).contains(&number));
-                assert!(u64::from(counts.count(shingle(number))) >= holders.count() as u64);
+                let (count, holders) = (counts.count(shingle(number)), holders.count());
+                assert!(usize::from(count) >= holders);
+                exact += usize::from(usize::from(count) == holders);
             }
+            assert!(exact > 60, "{exact} counts of 120");
         }
     }
 }

@@ -1,7 +1,13 @@
 //! Clusters equal those of brute force.
 
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+
 use hamdex::{BuildOptions, Builder, Fingerprint, Index};
-use hamdex_documents::{Clustering, Clusters, Dedup, Documents, Error, KnownAs, Preference, Similarity};
+use hamdex_documents::{
+    Clustering, Clusters, Dedup, Documents, Error, KnownAs, KnownTexts, NearestTexts, NewTexts, Preference,
+    Similarity,
+};
 use hamdex_simhash::{Fingerprinter, Recipe, Scratch, Shingler, Shingles};
 use proptest::prelude::*;
 
@@ -13,6 +19,53 @@ fn preference() -> impl Strategy<Value = Preference> {
 
 fn clustering() -> impl Strategy<Value = Clustering> {
     prop_oneof![Just(Clustering::Stars), Just(Clustering::Linked)]
+}
+
+/// Little memory, in which one text at a time is compared with known ones.
+const LEAST_MEMORY: u64 = 24_000;
+
+/// Known documents that count how often they are read.
+struct Counted {
+    documents: Documents,
+    is_repeatable: bool,
+    reads: AtomicUsize,
+}
+
+impl KnownTexts for Counted {
+    fn search(&self, new: &NewTexts<'_>, nearest: &mut NearestTexts) -> Result<(), Error> {
+        assert_eq!(new.are_first(), self.reads.fetch_add(1, Relaxed) == 0);
+        self.documents.search(new, nearest)
+    }
+
+    fn is_repeatable(&self) -> bool {
+        self.is_repeatable
+    }
+}
+
+#[test]
+fn new_texts_beyond_the_memory_are_compared_part_by_part() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("known.jsonl");
+    let lines: String = (5..15)
+        .map(|story| format!("{{\"id\": \"k{story}\", \"text\": \"{}\"}}\n", text(story, 0)))
+        .collect();
+    std::fs::write(&path, lines).unwrap();
+    let texts: Vec<String> = (0..20).map(|story| text(story, 0)).collect();
+    for (memory, is_repeatable, reads) in
+        [(LEAST_MEMORY, true, 20), (LEAST_MEMORY, false, 1), (1 << 30, true, 1)]
+    {
+        let documents = Documents::from_paths([&path]);
+        assert!(KnownTexts::is_repeatable(&documents));
+        let known = Counted { documents, is_repeatable, reads: AtomicUsize::new(0) };
+        let dedup = Rule::of_similarity(0.7, 5).dedup::<u64>().memory(memory);
+        let clusters = dedup.against_texts(&known).run_on(corpus(&texts)).unwrap();
+        assert_eq!(clusters.unique().collect::<Vec<_>>(), (0..5).chain(15..20).collect::<Vec<_>>());
+        assert_eq!(known.reads.into_inner(), reads);
+    }
+    // Standard input is read once, unless it is kept.
+    let standard_input = Documents::from_paths(["-"]);
+    assert!(!KnownTexts::is_repeatable(&standard_input));
+    assert!(KnownTexts::is_repeatable(&standard_input.repeatable()));
 }
 
 proptest! {
@@ -84,6 +137,7 @@ proptest! {
         words in 1usize..7,
         prefer in preference(),
         clustering in clustering(),
+        memory in prop::sample::select(&[LEAST_MEMORY, 1 << 30][..]),
     ) {
         let similarity = Similarity::new(f64::from(percent) / 100.0, words.try_into().unwrap()).unwrap();
         let rule = Rule { prefer, clustering, similarity: Some(similarity), ..Rule::default() };
@@ -95,7 +149,8 @@ proptest! {
         }
         std::fs::write(&path, lines).unwrap();
         let reference = Documents::from_paths([&path]);
-        let clusters = rule.dedup::<u64>().against_texts(&reference).run_on(corpus(&texts)).unwrap();
+        let dedup = rule.dedup::<u64>().memory(memory);
+        let clusters = dedup.against_texts(&reference).run_on(corpus(&texts)).unwrap();
 
         let mut shingler = Shingler::new(similarity.words());
         let known: Vec<Shingles> = known.iter().map(|text| shingler.shingles(text)).collect();

@@ -177,7 +177,7 @@ impl<'c> Shown<'c> {
     /// Returns how like the kept document the others are.
     fn range(&self) -> String {
         match self.extent.least_similarity {
-            Some(least) => format!("similarity from {least:.2} on"),
+            Some(least) => format!("similarity at least {least:.2}"),
             None => format!("up to {}", counted(self.extent.greatest_distance.into(), "bit", "bits")),
         }
     }

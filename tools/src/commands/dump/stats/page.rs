@@ -10,8 +10,10 @@ use crate::escape::escape;
 use crate::html;
 use crate::messages::counted;
 
-/// The number of distances at the near end that have a chart of their own.
+/// The number of distances at the near end that have a chart of their own, and of those whose pairs are counted in a
+/// table: there may be few, of which nothing would be seen.
 const NEAR_DISTANCES: usize = 17;
+const COUNTED_DISTANCES: usize = 8;
 
 /// The styles of charts and tables.
 const STYLE: &str = "\
@@ -129,7 +131,9 @@ fn near_distances(spread: &Spread, expected: &[f64]) -> String {
         name: &|distance| distance.to_string(),
         axis: "distance in bits, the near end at a scale of its own",
     };
-    chart.html()
+    let counted = spread.distances[..nearest].iter().enumerate().take(COUNTED_DISTANCES);
+    let rows = counted.map(|(distance, &count)| [distance.to_string(), HumanCount(count).to_string()]);
+    chart.html() + &table(["distance", "pairs"], rows)
 }
 
 fn first_differences(spread: &Spread) -> String {

@@ -129,3 +129,21 @@ def test_threads_share_a_connection(url: str) -> None:
         thread.join()
     assert len(wins) == len(list(store.entries()))
     assert sorted(wins) == sorted({fingerprint >> 8 for fingerprint, _ in store.entries()})
+
+
+def test_similar_texts_are_told(url: str) -> None:
+    words = [f"word{number}" for number in range(60)]
+    copied = [*words[:30], "changed", *words[31:]]
+    store = hamdex.connect(url, "s", create={"shingles": True})
+    assert store.has_names and store.recipe is not None
+    assert store.insert_unless_similar(" ".join(words), "one") is None
+    name, similarity = store.insert_unless_similar(" ".join(copied), "two")
+    assert name == "one" and similarity == pytest.approx(51 / 61)
+    assert store.insert_unless_similar([" ".join(copied), "short"], ["three", "four"], 0.9) == [None, None]
+    assert len(store) == 3
+    with pytest.raises(ValueError, match="unless_similar"):
+        store.insert_unless_similar("short", "five", 2.0)
+    plain = hamdex.connect(url, "plain", create={"recipe": "default"})
+    with pytest.raises(hamdex.RemoteError) as refused:
+        plain.insert_unless_similar(" ".join(words), "one")
+    assert refused.value.code == "no_shingles"

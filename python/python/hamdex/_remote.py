@@ -358,6 +358,16 @@ class Remote:
             outcomes[near["index"]] = self._match(near)
         return outcomes[0] if is_one else outcomes
 
+    def insert_unless_similar(self, texts: Any, ids: Any, similarity: float = 0.7) -> Any:
+        """Insert each text unless a stored one shares this part of its shingles, in a set with shingles; return the name of
+        that one and the similarity instead of None, for each."""
+        records = self._records(texts, ids)
+        outcomes: list[tuple[str, float] | None] = [None] * len(records)
+        answer = self._service.ask("POST", self._path + "/insert", {"records": records, "unless_similar": similarity})
+        for similar in answer["similar"]:
+            outcomes[similar["index"]] = similar["id"], similar["similarity"]
+        return outcomes[0] if isinstance(texts, str) else outcomes
+
     def remove(self, fingerprints: Any, ids: Any = None) -> int:
         """Remove these pairs, or without ids every pair of the fingerprints; return how many were stored."""
         body = {"records": self._records(fingerprints, ids)}

@@ -202,7 +202,6 @@ pub(crate) async fn verify(
     Named(set): Named,
     Optional(Nothing {}): Optional<Nothing>,
 ) -> Result<Response, Problem> {
-    set.extent()?;
     let run = {
         let set = Arc::clone(&set);
         move |reporter: Reporter| {

@@ -204,7 +204,9 @@ pub(crate) async fn query(
         return app.lanes.heavy.run(deadline, run).await;
     }
     let (body, wanted) = asked(parameters, &payload)?;
-    let lane = if are_small(&body, wanted, set.extent()?) { &app.lanes.queries } else { &app.lanes.heavy };
+    // One that cannot be opened may have been replaced by one that can.
+    let is_small = set.extent().is_ok_and(|extent| are_small(&body, wanted, extent));
+    let lane = if is_small { &app.lanes.queries } else { &app.lanes.heavy };
     lane.run(deadline, move |stop| answer(&work, &set, body, wanted, payload.wants_arrow, stop)).await
 }
 

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hamdex import spark as hs
-from hamdex.spark import _bit_words, _build
+from hamdex.spark import _bit_words, _build, _shards
 
 from .test_spark_pairs import signed, skewed
 

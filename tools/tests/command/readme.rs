@@ -15,7 +15,8 @@ fn with_files() -> Scratch {
             scratch.write(&format!("{folder}/{name}.txt"), text);
         }
     }
-    let pages = format!("id,date,text\n1,2024-01-01,{0}\n2,2024-02-01,{0}\n3,2024-03-01,{1}\n", story(1), story(2));
+    let pages =
+        format!("id,date,text\n1,2024-01-01,{0}\n2,2024-02-01,{0}\n3,2024-03-01,{1}\n", story(1), story(2));
     scratch.write("pages.csv", &pages);
     scratch.write("today.csv", pages);
     let articles = [json_line("first", &story(1)), json_line("second", &story(3))].concat();
@@ -28,8 +29,9 @@ fn with_files() -> Scratch {
     }
     scratch.write("web.u64", (0..64u64).flat_map(|number| (number << 50).to_le_bytes()).collect::<Vec<u8>>());
     scratch.write("new.txt", "00000000000000ff 1\n00000000000000fe 2\nff000000000000ff 3\n");
-    for name in ["monday.hamdex", "tuesday.hamdex"] {
-        scratch.output(&["build", "-o", name, "fingerprints.txt"]);
+    scratch.write("later.txt", "0000000000000abc\n");
+    for (name, input) in [("monday.hamdex", "fingerprints.txt"), ("tuesday.hamdex", "later.txt")] {
+        scratch.output(&["build", "-o", name, input]);
     }
     scratch
 }
@@ -45,7 +47,8 @@ fn the_commands_of_the_readme_run_in_their_order() {
         .collect();
     assert_eq!(blocks.len(), 1, "{blocks:?}");
     // What cargo does takes a compiler and minutes.
-    let commands: String = blocks[0].split_inclusive('\n').filter(|line| !line.starts_with("cargo ")).collect();
+    let commands: String =
+        blocks[0].split_inclusive('\n').filter(|line| !line.starts_with("cargo ")).collect();
     assert!(commands.lines().count() > 30, "{commands}");
     let scratch = with_files();
     scratch.write("commands", format!("set -e -o pipefail\n{commands}"));

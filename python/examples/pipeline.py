@@ -45,7 +45,7 @@ assert len(frame) == len(clusters) == 100 and frame["kept"].sum() == 50
 assert frame["similarity"].min() >= 0.7
 assert list(clusters[:2]) == frame.head(2).to_dict("records")
 copies = [row["id"] for row in clusters if not row["kept"]]
-unique = monday[~monday["url"].isin(copies)]
+unique: pd.DataFrame = monday.loc[~monday["url"].isin(copies)]
 print(f"{len(monday)} pages, {len(unique)} without copies")
 
 # %% The next day: what is known already? By the texts of the day before, as a frame, as files, or in an index.
@@ -65,10 +65,10 @@ for against in (directory / "monday.jsonl", directory / "monday.hamdex"):
 # %% An index of fingerprints: single questions, many at once, all against all.
 
 fingerprints = hamdex.fingerprint(unique["body"])
-names = unique["url"].tolist()
+names, texts = unique["url"].tolist(), unique["body"].tolist()
 hamdex.build(directory / "all.hamdex", fingerprints, ids=names, distance=3, recipe="default")
 with hamdex.open(directory / "all.hamdex") as index:
-    assert index.query(unique["body"].iloc[7], k=0)[0].ids == [names[7]]
+    assert index.query(texts[7], k=0)[0].ids == [names[7]]
     answers = pd.DataFrame(index.batch(fingerprints, k=3))
     assert (answers["distance"] == np.bitwise_count(fingerprints[answers["query"]] ^ answers["fingerprint"].to_numpy())).all()
     print(f"{len(index.pairs(k=10).read_all())} pairs within 10 bits")
@@ -93,7 +93,7 @@ with hamdex.Store(directory / "pages.store", names=True, recipe="default", shing
 # Whatever the path names is opened in the same way.
 with hamdex.open(directory / "pages.store") as pages:
     assert len(pages) == len(unique) + 180
-    assert pages.query(unique["body"].iloc[7], k=0)[0].ids == [names[7]]
+    assert pages.query(texts[7], k=0)[0].ids == [names[7]]
 
 # %% Shards: many files as one set, also made by the command or by Spark.
 

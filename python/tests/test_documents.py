@@ -113,7 +113,8 @@ def test_what_keeps_no_shingles_says_so(tmp_path: Path) -> None:
     assert not hamdex.Index(path).has_shingles
     with pytest.raises(ValueError, match="shingles=True"):
         hamdex.Index(path).shingles()
-    for options in ({}, {"names": True}, {"recipe": "default"}):
+    incomplete: list[dict[str, Any]] = [{}, {"names": True}, {"recipe": "default"}]
+    for options in incomplete:
         with pytest.raises(ValueError, match="names=True and recipe="):
             hamdex.Store(tmp_path / "s", shingles=True, **options)
     with hamdex.Store(tmp_path / "s", names=True, recipe="default") as store:
@@ -122,11 +123,12 @@ def test_what_keeps_no_shingles_says_so(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="shingles=none, not 5"):
         hamdex.Store(tmp_path / "s", shingles=True)
     with hamdex.Store(tmp_path / "t", names=True, recipe="default", shingles=3) as store:
-        for insert in (store.insert, store.insert_unless_near, store.insert_unless_similar):
+        inserts: list[Any] = [store.insert, store.insert_unless_near, store.insert_unless_similar]
+        for insert in inserts:
             with pytest.raises(TypeError, match="give the texts"):
-                insert(hamdex.fingerprint(texts), names)  # type: ignore[operator]
+                insert(hamdex.fingerprint(texts), names)
             with pytest.raises(ValueError, match="2 texts but 1 ids"):
-                insert(texts, ["a"])  # type: ignore[operator]
+                insert(texts, ["a"])
         with pytest.raises(ValueError, match="above 0"):
             store.insert_unless_similar(texts, names, similarity=7)
         store.insert(texts, names)
@@ -157,11 +159,11 @@ def test_inserts_unless_similar_are_those_of_comparing_all(tmp_path: Path, least
         for start in range(0, len(texts), 70):
             part = slice(start, start + 70)
             outcomes += store.insert_unless_similar(texts[part], names[part], similarity=least)
-        assert [one is not None for one in outcomes] == expected
-        for one, number in zip(outcomes, range(len(texts)), strict=True):
-            if one is not None:
-                other = names.index(one.id)
-                assert other in stored and one.similarity == similarity(sets[number], sets[other]) >= least
+        assert [outcome is not None for outcome in outcomes] == expected
+        for number, found in enumerate(outcomes):
+            if found is not None:
+                other = names.index(found.id)
+                assert other in stored and found.similarity == similarity(sets[number], sets[other]) >= least
         kept = {id for table in store.snapshot().shingles() for id, _ in rows(table)}
         assert kept == {names[number] for number in stored}
         single = store.insert_unless_similar(texts[stored[-1]], "again", similarity=least)

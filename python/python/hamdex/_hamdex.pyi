@@ -162,7 +162,7 @@ def shingles(
 def build(
     path: _Path,
     fingerprints: _Numbers | _Texts,
-    ids: _Numbers | Sequence[str] | None = None,
+    ids: _Numbers | Iterable[str] | None = None,
     *,
     distance: int = 3,
     design: str | None = None,
@@ -563,7 +563,7 @@ class Store:
         """
     @overload
     def insert_unless_near(
-        self, fingerprints: _Numbers | Sequence[str], ids: _Numbers | Sequence[str] | None = None, *, k: int | None = None
+        self, fingerprints: _Numbers | Sequence[str], ids: _Numbers | Iterable[str] | None = None, *, k: int | None = None
     ) -> list[Match | None]: ...
     @overload
     def insert_unless_similar(  # type: ignore[overload-overlap]
@@ -591,7 +591,7 @@ class Store:
     def insert_unless_similar(
         self,
         texts: _Texts,
-        ids: Sequence[str] | _Arrow,
+        ids: _Texts,
         *,
         similarity: float = 0.7,
         threads: int | None = None,

@@ -13,6 +13,7 @@ import hamdex
 import pyarrow as pa
 import pytest
 from hamdex import spark as hs
+from hamdex.spark import _known
 
 from .test_spark_dedup import Clusters, clusters
 
@@ -84,7 +85,7 @@ def test_known_numbers_and_a_large_index_are_the_same(
     expected = on_one(new, pa.table({"id": ids[::-1], "text": texts[::-1]}))
     df = spark.createDataFrame(list(zip(ids, texts, strict=True)), "id long, text string")
     # As if it were too large for every task.
-    monkeypatch.setattr(hs._known, "BROADCAST_ROWS", 0)
+    monkeypatch.setattr(_known, "BROADCAST_ROWS", 0)
     assert on_spark(spark, new, df) == expected
     hamdex.build(tmp_path / "known.hamdex", texts, ids=ids, recipe="default", shingles=True)
     assert on_spark(spark, new, tmp_path / "known.hamdex") == expected

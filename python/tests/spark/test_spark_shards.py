@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hamdex import spark as hs
-from hamdex.spark import _bit_words, _build
+from hamdex.spark import _bit_words, _build, _shards
 
 from .test_spark_pairs import signed, skewed
 
@@ -168,7 +168,7 @@ def test_no_rows_make_the_same_set_whatever_the_plan(spark: Any, tmp_path: Path)
         assert hs.query(one, tmp_path / kind).collect() == []
         wide = df.selectExpr("id", "named_struct('high', fingerprint, 'low', fingerprint) fingerprint")
         assert len(hs.build(wide, tmp_path / f"{kind} wide", shards=2, id=None).shards) == 2
-    sets = {tuple(shard.file_id for shard in hs._shards.read(tmp_path / kind).shards) for kind in empty}
+    sets = {tuple(shard.file_id for shard in _shards.read(tmp_path / kind).shards) for kind in empty}
     assert len(sets) == 1
     # And of a single row, all in one task or not.
     for kind, df in {"one": one, "first": one.limit(1), "both": one.unionByName(empty["never"])}.items():

@@ -29,8 +29,9 @@ fn with_files() -> Scratch {
     }
     scratch.write("web.u64", (0..64u64).flat_map(|number| (number << 50).to_le_bytes()).collect::<Vec<u8>>());
     scratch.write("new.txt", "00000000000000ff 1\n00000000000000fe 2\nff000000000000ff 3\n");
-    for name in ["monday.hamdex", "tuesday.hamdex"] {
-        scratch.output(&["build", "-o", name, "fingerprints.txt"]);
+    scratch.write("later.txt", "0000000000000abc\n");
+    for (name, input) in [("monday.hamdex", "fingerprints.txt"), ("tuesday.hamdex", "later.txt")] {
+        scratch.output(&["build", "-o", name, input]);
     }
     scratch
 }

@@ -139,7 +139,8 @@ def of_sets(session: Any, paths: list[Path]) -> DataFrame:
         kind = StringType() if _shards.id_type(first) == "names" else LongType()
     schema = StructType([StructField("known", kind, False), *SHINGLES])
     numbers = session.range(0, len(paths), 1, len(paths))
-    return numbers.mapInArrow(on_executors(__name__, "read", paths=[str(path) for path in paths]), schema)
+    found: DataFrame = numbers.mapInArrow(on_executors(__name__, "read", paths=[str(path) for path in paths]), schema)
+    return found
 
 
 def read(batches: Iterable[pa.RecordBatch], paths: list[str]) -> Iterator[pa.RecordBatch]:

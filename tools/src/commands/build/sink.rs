@@ -57,7 +57,7 @@ impl<F: Fingerprint> Sink<F> {
             }
             (Self::Shards(builder), Some(id), None, None) => builder.push_with_id(fingerprint, id)?,
             (Self::Shards(builder), Some(id), Some(name), None) => {
-                builder.push_named(fingerprint, id, name)?
+                builder.push_named(fingerprint, id, name)?;
             }
         }
         Ok(())

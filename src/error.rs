@@ -263,7 +263,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// What ids have, each once.
+/// A column of a file: data that every id has once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum IdColumn {
@@ -337,13 +337,13 @@ pub enum BuildError {
     /// A name, or a set of shingles, was given to an index that has none.
     #[error("{column} of ids: this index has none: they are an option of the build")]
     ColumnUnexpected {
-        /// What was given.
+        /// The column that was given.
         column: IdColumn,
     },
     /// The names, or the sets of shingles, of ids are out of order.
     #[error("{column} of ids: that of id {id} comes after that of id {last}: ids must ascend")]
     ColumnUnsorted {
-        /// What is out of order.
+        /// The column that is out of order.
         column: IdColumn,
         /// The id.
         id: u64,
@@ -353,7 +353,7 @@ pub enum BuildError {
     /// An id has no name, or no set of shingles, and the index has them.
     #[error("{column} of ids: id {id} has none: either every id of an index has {column} or none has")]
     ColumnMissing {
-        /// What is missing.
+        /// The column that is missing.
         column: IdColumn,
         /// The id.
         id: u64,
@@ -361,7 +361,7 @@ pub enum BuildError {
     /// Some of the indexes to merge have names, or shingles, and others have none.
     #[error("{column} of ids: some of the indexes to merge have them, and others have none")]
     ColumnInSome {
-        /// What some of them have.
+        /// The column that some of them have.
         column: IdColumn,
     },
     /// An id has different names in the indexes to merge.

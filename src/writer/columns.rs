@@ -1,4 +1,4 @@
-//! What ids have, each once: names, and the shingles of documents. They are gathered with the fingerprints of a file.
+//! Columns: names, and the shingles of documents, one per id. They are gathered with the fingerprints of a file.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};

@@ -107,7 +107,7 @@ impl Lane {
         self.admit_for(self.places, Some(deadline)).await
     }
 
-    /// Waits for a place among those that run.
+    /// Waits for a permit to run.
     ///
     /// # Errors
     /// When too many wait already, or the deadline passes.
@@ -139,7 +139,7 @@ impl Lane {
     }
 
     /// Runs work on a thread of its own, once there is a place. When the request is dropped or the deadline passes, the work
-    /// is told to stop.
+    /// is cancelled.
     ///
     /// # Errors
     /// That of the work; when it is not admitted.

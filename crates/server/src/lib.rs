@@ -3,7 +3,7 @@
 //! `hamdex serve` runs it. `docs/serve.md` is for its users; [`openapi`] describes every request.
 //!
 //! - [`Options`] come from the command line, the environment and a file; [`Options::check`] makes a [`Config`] of them
-//! - [`run`] serves until the process is told to end; [`Server`] is a part of another program
+//! - [`run`] serves until the process gets a signal to end; [`Server`] is a part of another program
 //!
 //! ```no_run
 //! use hamdex_server::Options;
@@ -50,7 +50,7 @@ const MAX_WORKERS: usize = 4096;
 /// Threads that poll sockets.
 const MAX_POLLERS: usize = 4;
 
-/// Serves until the process is told to end (SIGTERM, SIGINT). `announce` is called with the URL once requests are answered.
+/// Serves until the process gets SIGTERM or SIGINT. `announce` is called with the URL once requests are answered.
 /// The log of the process goes to standard error, only with errors if `is_quiet`.
 ///
 /// # Errors

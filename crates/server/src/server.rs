@@ -49,7 +49,7 @@ pub struct Server {
     max_connections: usize,
 }
 
-/// What connections share, and what is read again on request.
+/// State that connections share; certificates and tokens are read again on request.
 #[derive(Clone)]
 struct Shared {
     tls: Option<Arc<Tls>>,

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 /// The most bytes of a file of tokens.
 const MAX_BYTES: u64 = 1 << 16;
 
-/// What a request may do.
+/// The rights of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Access {
     /// Reading.

@@ -29,7 +29,7 @@ fn gzip(bytes: &str) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// What is said on standard error, of a run that succeeds.
+/// Returns the standard error of a run that succeeds.
 fn messages(scratch: &Scratch, args: &[&str]) -> String {
     let output = scratch.hamdex(args).assert().success();
     String::from_utf8(output.get_output().stderr.clone()).unwrap()

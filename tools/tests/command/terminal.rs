@@ -1,4 +1,4 @@
-//! What the command does on a terminal, tried on a pseudo-terminal.
+//! The command on a terminal, tried on a pseudo-terminal.
 #![cfg(target_os = "linux")]
 
 use std::fs::File;

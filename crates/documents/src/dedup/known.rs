@@ -14,7 +14,7 @@ pub struct Known {
     pub similarity: Option<f64>,
 }
 
-/// What a reference calls a known document.
+/// The name or id of a known document in its reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KnownAs {

@@ -1,4 +1,4 @@
-//! What happens to every request: its id, tokens, origin, log and metrics.
+//! Middleware of every request: its id, tokens, origin, log and metrics.
 
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;

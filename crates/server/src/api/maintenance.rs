@@ -259,7 +259,7 @@ pub(crate) async fn job(State(app): State<Arc<App>>, JobId(id): JobId) -> Result
     delete, path = "/v1/jobs/{job}", tag = "maintenance", operation_id = "cancel_job",
     params(("job" = String, Path, description = "The number of the job.")),
     responses(
-        (status = 202, description = "The job, which is told to stop.", body = Job),
+        (status = 202, description = "The job, which is being cancelled.", body = Job),
         (status = "4XX", description = "There is no such job.", body = Problem, content_type = "application/problem+json"),
     ),
 )]

@@ -33,7 +33,7 @@ pub(crate) struct SimilarDocument {
 /// their number, and the others. No other write may run.
 ///
 /// # Errors
-/// When a record is wrong or no text, something is damaged, or the work is told to stop. Nothing has changed then.
+/// When a record is wrong or no text, something is damaged, or the work is cancelled. Nothing has changed then.
 pub(crate) fn insert<F: Fingerprint>(
     store: &Store<F>,
     description: &Description,

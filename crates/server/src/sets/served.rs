@@ -16,7 +16,7 @@ use crate::problem::Problem;
 use crate::sets::fixed::Fixed;
 use crate::sets::for_store;
 
-/// Writes of a store that run at once, to share a sync, and those that may wait.
+/// Writes of a store that run at once, to share a sync, and writes that may wait.
 const WRITES_AT_ONCE: usize = 64;
 const WAITING_WRITES: usize = 4096;
 

@@ -6,7 +6,7 @@ use hamdex::{BuildError, BuildOptions, Builder, Fingerprint, ReadError};
 
 use crate::write::batch::Pair;
 
-/// What an id has beyond its fingerprints: its name, and the encoded shingles of its document if the index has shingles.
+/// The id of a document, its name, and its encoded shingles if the index has shingles.
 pub(crate) type IdColumns<'n> = (u64, &'n [u8], &'n [u8]);
 
 /// Writes an index of pairs in order, and of the names of their ids, ascending. If the index has no ids, those of the pairs

@@ -1,4 +1,4 @@
-//! What a store with names keeps of an id: its name and, in a store with shingles, the shingles of its document.
+//! The document of an id in a store with names: its name and, in a store with shingles, its shingles.
 
 use std::sync::Arc;
 

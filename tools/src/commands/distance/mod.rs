@@ -92,7 +92,7 @@ impl Numbers {
     }
 }
 
-/// What the command prints as JSON.
+/// The object that `--json` prints.
 #[derive(Serialize)]
 struct Report {
     a: Side,

@@ -1,4 +1,4 @@
-//! What makes near-duplicates, and what becomes of several.
+//! The options that define near-duplicates, and which of several are kept.
 
 use super::{clusters, corpus, messages};
 use crate::common::{Scratch, altered, json_line, story};

@@ -1,4 +1,4 @@
-//! What is damaged is named, and repaired as far as it can be read.
+//! Damaged files of a store are named, and repaired as far as they can be read.
 
 use std::fs;
 use std::path::PathBuf;

@@ -50,7 +50,7 @@ pub(super) fn lines(width: u32, pairs: impl IntoIterator<Item = (u128, u64)>) ->
     pairs.into_iter().map(|(fingerprint, id)| format!("{}\t{id}\n", hex(width, fingerprint))).collect()
 }
 
-/// What the store holds.
+/// The pairs of a store.
 pub(super) fn dumped(scratch: &Scratch, store: &str) -> String {
     scratch.output(&["dump", store, "--fingerprints", "--ids"])
 }

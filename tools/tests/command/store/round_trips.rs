@@ -1,4 +1,4 @@
-//! What is written is found, against brute force.
+//! Inserted records are found, compared with brute force.
 
 use std::collections::BTreeMap;
 

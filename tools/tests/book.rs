@@ -162,7 +162,9 @@ fn root() -> PathBuf {
 fn pages() -> Vec<PathBuf> {
     let summary = std::fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
     let links = summary.lines().filter_map(|line| line.split_once("](")?.1.strip_suffix(')'));
-    links.map(|link| root().join("docs").join(link).canonicalize().unwrap_or_else(|_| panic!("{link}"))).collect()
+    links
+        .map(|link| root().join("docs").join(link).canonicalize().unwrap_or_else(|_| panic!("{link}")))
+        .collect()
 }
 
 fn free_port() -> String {
@@ -216,9 +218,8 @@ fn check(page: &Path) -> usize {
         }
         for (command, expected) in session(&text) {
             let printed = match command.strip_suffix(" &") {
-                Some(command) => {
-                    shell.start(&format!("HAMDEX_LISTEN=127.0.0.1:{port} {command}"), expected.lines().count())
-                }
+                Some(command) => shell
+                    .start(&format!("HAMDEX_LISTEN=127.0.0.1:{port} {command}"), expected.lines().count()),
                 None => {
                     let (printed, ok) = shell.run(&command);
                     assert!(ok, "{place}: {command}\nfails: {printed}");

@@ -98,7 +98,7 @@ impl Shell {
         // Without a terminal, curl shows a meter.
         std::fs::write(directory.path().join(".curlrc"), "silent\nshow-error\n").unwrap();
         let mut bash = Command::new("bash")
-            .args(["--norc", "-c", "exec 2>&1; . /dev/stdin"])
+            .args(["--norc", "-s"])
             .current_dir(directory.path())
             .env("PATH", path)
             .env("HOME", directory.path())
@@ -110,6 +110,7 @@ impl Shell {
             .spawn()
             .expect("bash runs the pages");
         let output = BufReader::new(bash.stdout.take().unwrap());
+        bash.stdin.as_ref().unwrap().write_all(b"exec 2>&1\n").unwrap();
         Self { bash, output, directory }
     }
 

@@ -217,7 +217,9 @@ impl IntoException for hamdex_documents::Error {
             Self::Index(error) => error.into_exception(),
             Self::Build(error) => error.into_exception(),
             Self::Design(error) => error.into_exception(),
-            Self::Option { .. } => PyValueError::new_err(text),
+            Self::Option { .. } | Self::NoShingles | Self::OtherShingles { .. } => {
+                PyValueError::new_err(text)
+            }
             Self::Memory { .. } => PyMemoryError::new_err(format!("{text}; memory= allows more")),
             Self::Temporary { source, directory, .. } => of_io(&source, Some(&directory), text),
             Self::Thread { source } => of_io(&source, None, text),

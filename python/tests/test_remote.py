@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(not serves(), reason="no command with the servic
 @pytest.fixture
 def url(tmp_path: Path) -> Iterator[str]:
     """Serve an empty directory."""
-    arguments = [COMMAND, "serve", "--data", tmp_path, "--listen", "127.0.0.1:0", "--log-level", "error"]
+    arguments: list[str | Path] = [COMMAND, "serve", "--data", tmp_path, "--listen", "127.0.0.1:0", "--log-level", "error"]
     with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True) as service:
         assert service.stderr
         line = service.stderr.readline()

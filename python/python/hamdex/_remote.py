@@ -117,12 +117,14 @@ class _Service:
 
     def ask(self, method: str, path: str, body: object = None) -> Any:
         encoded = None if body is None else json.dumps(body).encode()
-        for attempt in range(_TRIES):
+        attempt = 0
+        while True:
+            attempt += 1
             response = self._send(method, path, encoded)
             answer = response.read()
             status = response.status
             # Refused before anything was done.
-            if status == 429 and attempt + 1 < _TRIES:
+            if status == 429 and attempt < _TRIES:
                 time.sleep(min(float(response.headers.get("Retry-After") or 1), 5.0))
                 continue
             break
@@ -186,6 +188,7 @@ class RemoteTable:
 
     @property
     def column_names(self) -> list[str]:
+        """The names of the columns."""
         return list(self._columns)
 
     def __getitem__(self, name: str) -> list[Any]:
@@ -195,6 +198,7 @@ class RemoteTable:
         return name in self._columns
 
     def to_dict(self) -> dict[str, list[Any]]:
+        """The columns as lists, by name."""
         return dict(self._columns)
 
 
@@ -222,35 +226,43 @@ class Remote:
 
     @property
     def name(self) -> str:
+        """The name of the set in the service."""
         return self._name
 
     @property
     def width(self) -> int:
+        """Bits of a fingerprint."""
         return int(self._set["width"])
 
     @property
     def distance(self) -> int:
+        """The distance, in bits, for which the set is made."""
         return int(self._set["distance"])
 
     @property
     def has_ids(self) -> bool:
+        """Whether fingerprints have ids."""
         return bool(self._set["ids"] != "none")
 
     @property
     def has_names(self) -> bool:
+        """Whether ids are names."""
         return bool(self._set["ids"] == "names")
 
     @property
     def recipe(self) -> str | None:
+        """The recipe of the fingerprints of texts, if the set has one."""
         recipe: str | None = self._set["recipe"]
         return recipe
 
     @property
     def writable(self) -> bool:
+        """Whether the set is a store."""
         return bool(self._set["writable"])
 
     @property
     def closed(self) -> bool:
+        """Whether the connections are closed."""
         return self._service.closed
 
     def __len__(self) -> int:

@@ -93,9 +93,13 @@ impl Client {
     }
 }
 
+fn bits_of(fingerprint: u64, part: u64) -> u64 {
+    fingerprint >> (16 * part) & 0xffff
+}
+
 /// The key of a part. Members are signed: small sets of such numbers take 8 bytes for each.
 fn key(fingerprint: u64, part: u64) -> String {
-    format!("{part}:{:x}", fingerprint >> (16 * part) & 0xffff)
+    format!("{part}:{:x}", bits_of(fingerprint, part))
 }
 
 /// Adds all fingerprints, those of a key together.
@@ -103,9 +107,9 @@ fn fill(client: &mut Client, count: u64) -> Outcome<()> {
     let mut chance = Chance(1);
     let mut all: Vec<u64> = (0..count).map(|_| chance.next()).collect();
     for part in 0..PARTS {
-        all.sort_unstable_by_key(|fingerprint| fingerprint >> (16 * part) & 0xffff);
+        all.sort_unstable_by_key(|fingerprint| bits_of(*fingerprint, part));
         let mut sent = 0;
-        for of_key in all.chunk_by(|one, other| key(*one, part) == key(*other, part)) {
+        for of_key in all.chunk_by(|one, other| bits_of(*one, part) == bits_of(*other, part)) {
             let key = key(of_key[0], part);
             let members: Vec<String> = of_key.iter().map(|member| member.cast_signed().to_string()).collect();
             let command: Vec<&str> =

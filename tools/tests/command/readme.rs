@@ -29,6 +29,7 @@ fn with_files() -> Scratch {
     }
     scratch.write("web.u64", (0..64u64).flat_map(|number| (number << 50).to_le_bytes()).collect::<Vec<u8>>());
     scratch.write("new.txt", "00000000000000ff 1\n00000000000000fe 2\nff000000000000ff 3\n");
+    scratch.write("crawled.tsv", "00000000000000ff\ta.html\nff000000000000ff\tb.html\n");
     scratch.write("later.txt", "0000000000000abc\n");
     for (name, input) in [("monday.hamdex", "fingerprints.txt"), ("tuesday.hamdex", "later.txt")] {
         scratch.output(&["build", "-o", name, input]);
@@ -43,7 +44,7 @@ fn the_commands_of_the_readme_run_in_their_order() {
         .split("```sh\n")
         .skip(1)
         .map(|rest| rest.split("```").next().expect("a block ends"))
-        .filter(|block| block.contains("hamdex "))
+        .filter(|block| block.contains("hamdex dedup "))
         .collect();
     assert_eq!(blocks.len(), 1, "{blocks:?}");
     // What cargo does takes a compiler and minutes.

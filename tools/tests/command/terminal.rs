@@ -118,7 +118,9 @@ fn maintenance_of_a_store_shows_its_progress_on_a_terminal_only() {
     scratch.output(&["store", "remove", "a.store", "gone.txt"]);
     let (output, screen) = shown(&scratch, &["store", "purge", "a.store"]);
     assert!(output.status.success(), "{screen}");
-    assert!(screen.contains("Writing table 1 of "), "{screen:?}");
+    // A bar is drawn some twenty times a second, so a phase may be over before.
+    let phases = ["Sorting table ", "Writing table "];
+    assert!(phases.iter().any(|phase| screen.contains(phase)), "{screen:?}");
     let piped = scratch.hamdex(&["store", "ingest", "a.store", "index.hamdex"]).assert().success();
     assert_eq!(text(&piped.get_output().stderr), "hamdex: a.store: 1 file added\n");
 }

@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
 
+use crate::api::gauges;
 use crate::app::App;
 use crate::lane::broken;
 use crate::problem::Problem;
@@ -42,7 +43,7 @@ pub(crate) async fn readyz(State(app): State<Arc<App>>) -> Result<&'static str, 
 )]
 pub(crate) async fn metrics(State(app): State<Arc<App>>) -> Result<impl IntoResponse, Problem> {
     // Logs are listed, which a full queue of queries must not delay.
-    let text = tokio::task::spawn_blocking(move || app.metrics.render(&app)).await;
+    let text = tokio::task::spawn_blocking(move || app.metrics.render(|| gauges::observe(&app))).await;
     let text = text.map_err(|error| broken(&error))?;
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text))
 }

@@ -6,7 +6,6 @@ use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
 
-use crate::api::query::too_many_records;
 use crate::problem::Problem;
 
 thread_local! {
@@ -20,6 +19,13 @@ pub(crate) fn at_most<T>(most: usize, read: impl FnOnce() -> T) -> T {
     let read = read();
     MOST.set(before);
     read
+}
+
+/// The problem of too many records.
+pub(crate) fn too_many_records(count: usize, most: usize) -> Problem {
+    let detail =
+        format!("{count} records are more than the {most} per request (--max-batch); send several requests");
+    Problem::unprocessable("too_many_records", detail)
 }
 
 /// A list of which the first items are kept.

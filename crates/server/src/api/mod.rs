@@ -10,6 +10,7 @@
 //! - [`guard`]: tokens, origins, logs and metrics of every request
 
 mod answer;
+mod gauges;
 mod guard;
 mod health;
 mod id;

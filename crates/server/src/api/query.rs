@@ -13,7 +13,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::api::answer::{Answer, MAX_MATCHES, too_many};
 use crate::api::id::Id;
-use crate::api::list::List;
+use crate::api::list::{List, too_many_records};
 use crate::api::payload::{Binary, Media, Named, Parameters, Payload};
 use crate::app::App;
 use crate::lane::Stop;
@@ -136,13 +136,6 @@ impl Queries {
             }
         }
     }
-}
-
-/// The problem of too many records.
-pub(crate) fn too_many_records(count: usize, most: usize) -> Problem {
-    let detail =
-        format!("{count} records are more than the {most} per request (--max-batch); send several requests");
-    Problem::unprocessable("too_many_records", detail)
 }
 
 /// The problem of a distance beyond `--max-distance`.

@@ -5,8 +5,8 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::api::id::Id;
-use crate::api::list::List;
-use crate::api::query::{fingerprint_from, from_bytes, parse_fingerprint, too_many_records};
+use crate::api::list::{List, too_many_records};
+use crate::api::query::{fingerprint_from, from_bytes, parse_fingerprint};
 use crate::problem::Problem;
 use crate::sets::{IdKind, Texts};
 

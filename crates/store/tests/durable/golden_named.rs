@@ -1,6 +1,8 @@
-//! The golden store with names. See tests/golden/README.md.
+//! The golden stores with names, and with shingles. See tests/golden/README.md.
 
-use hamdex::{Codec, FilterChoice};
+use std::ops::ControlFlow;
+
+use hamdex::{Codec, FilterChoice, FingerprintSet, shingles};
 use hamdex_store::disk::{Disk, RealDisk};
 use hamdex_store::internals::log::{LogWriter, replay};
 use hamdex_store::internals::manifest::{Manifest, ManifestFile, Written, read};
@@ -12,12 +14,29 @@ use crate::golden::{STORE, compare, golden, is_blessing};
 const NAMED: Identity =
     Identity { store: STORE, width: 64, has_ids: true, has_names: true, has_shingles: false };
 
+const SHINGLED: Identity = Identity { has_shingles: true, ..NAMED };
+
 /// The sequence number of a batch, its operations, and the names of the ids that it inserts.
 type NamedBatch = (u64, Vec<Operation<u64>>, Vec<Name>);
 
-/// The operations and names of the golden store.
-fn named_batches() -> Vec<NamedBatch> {
-    let name = |id: u64, name: &str| (id, Document::from(name.as_bytes()));
+/// The shingles of the documents of a store with shingles, by id: many, none, one.
+fn shingles_of(id: u64) -> Vec<u64> {
+    match id {
+        40 => (1..=40).map(|number| number * 0x0123_4567_89ab % (1 << shingles::BITS)).collect(),
+        41 => Vec::new(),
+        _ => vec![(1 << shingles::BITS) - 1],
+    }
+}
+
+/// The operations and names of the golden store, and shingles if it has them.
+fn named_batches(identity: Identity) -> Vec<NamedBatch> {
+    let name = |id: u64, name: &str| {
+        let mut set = shingles_of(id);
+        set.sort_unstable();
+        let encoded = shingles::encode(&set).unwrap();
+        let document = Document::with_shingles(name.as_bytes(), &encoded);
+        (id, if identity.has_shingles { document } else { Document::from(name.as_bytes()) })
+    };
     let long = "https://example.org/a/name/of/more/units/than/one?ü";
     vec![
         (
@@ -31,25 +50,25 @@ fn named_batches() -> Vec<NamedBatch> {
 }
 
 /// A store with names, whose last log is the first live one.
-fn named() -> (tempfile::TempDir, RealDisk) {
+fn named(identity: Identity) -> (tempfile::TempDir, RealDisk) {
     let directory = tempfile::tempdir().unwrap();
     let disk = RealDisk::new(directory.path());
     for name in ["segments", "deletes", "log"] {
         disk.create_directory(name).unwrap();
     }
-    let mut log = LogWriter::<u64>::create(&disk, NAMED, 5, 11).unwrap();
-    for (sequence, operations, names) in named_batches() {
+    let mut log = LogWriter::<u64>::create(&disk, identity, 5, 11).unwrap();
+    for (sequence, operations, names) in named_batches(identity) {
         log.push_named(sequence, &operations, &names);
         log.sync().unwrap();
     }
     let manifest = Manifest {
-        identity: NAMED,
+        identity,
         distance: 3,
         design: "halves".to_owned(),
         codec: Codec::Huffman,
         filter: FilterChoice::Auto,
         recipe: None,
-        shingles: None,
+        shingles: identity.has_shingles.then(|| "runs of 5 words".to_owned()),
         lookups: false,
         sequence: 11,
         first_log: log.number(),
@@ -65,8 +84,10 @@ fn named() -> (tempfile::TempDir, RealDisk) {
 
 #[test]
 fn a_golden_store_with_names_is_written_as_ever() {
-    let (_directory, disk) = named();
-    compare("named", &disk, &["manifest", "log/000005"]);
+    for (name, identity) in [("named", NAMED), ("shingled", SHINGLED)] {
+        let (_directory, disk) = named(identity);
+        compare(name, &disk, &["manifest", "log/000005"]);
+    }
 }
 
 #[test]
@@ -74,22 +95,39 @@ fn a_golden_store_with_names_is_read() {
     if is_blessing() {
         return;
     }
-    let disk = RealDisk::new(golden("named"));
-    let manifest = read(&disk).unwrap();
-    assert_eq!((manifest.identity, manifest.next_id), (NAMED, 40));
-    let mut batches = Vec::new();
-    let replayed =
-        replay(&disk, &NAMED, manifest.logs_start(), manifest.sealed, |sequence, batch: &Batch<u64>| {
-            batches.push((sequence, batch.operations.clone(), batch.names.clone()));
-            Ok(())
-        });
-    assert!(replayed.unwrap().is_clean);
-    assert_eq!(batches, named_batches());
-    // Through the public interface.
-    let reader = StoreReader::<u64>::open(golden("named")).unwrap();
-    let snapshot = reader.snapshot();
-    let pairs: Vec<(u64, u64)> = snapshot.pairs_in_order().map(Result::unwrap).collect();
-    assert_eq!(pairs, [(0xfe, 41), (0xff, 44)]);
-    assert_eq!(snapshot.name(41).unwrap(), Some(&b""[..]));
-    assert_eq!(snapshot.name(44).unwrap(), Some(&b"0123456789abcdef"[..]));
+    for (name, identity) in [("named", NAMED), ("shingled", SHINGLED)] {
+        let disk = RealDisk::new(golden(name));
+        let manifest = read(&disk).unwrap();
+        assert_eq!((manifest.identity, manifest.next_id), (identity, 40));
+        let mut batches = Vec::new();
+        let replayed = replay(
+            &disk,
+            &identity,
+            manifest.logs_start(),
+            manifest.sealed,
+            |sequence, batch: &Batch<u64>| {
+                batches.push((sequence, batch.operations.clone(), batch.names.clone()));
+                Ok(())
+            },
+        );
+        assert!(replayed.unwrap().is_clean);
+        assert_eq!(batches, named_batches(identity));
+        // Through the public interface.
+        let reader = StoreReader::<u64>::open(golden(name)).unwrap();
+        let snapshot = reader.snapshot();
+        let pairs: Vec<(u64, u64)> = snapshot.pairs_in_order().map(Result::unwrap).collect();
+        assert_eq!(pairs, [(0xfe, 41), (0xff, 44)]);
+        assert_eq!(snapshot.name(41).unwrap(), Some(&b""[..]));
+        assert_eq!(snapshot.name(44).unwrap(), Some(&b"0123456789abcdef"[..]));
+        let mut sets = Vec::new();
+        for part in snapshot.shingle_parts().unwrap().unwrap_or_default() {
+            let visited = snapshot.visit_shingles(&part, &mut |id, set| {
+                sets.push((id.id, set.to_vec()));
+                ControlFlow::Continue(())
+            });
+            assert!(visited.unwrap().is_continue());
+        }
+        let expected = [41, 44].map(|id| (id, shingles_of(id)));
+        assert_eq!(sets, if identity.has_shingles { &expected[..] } else { &[] });
+    }
 }

@@ -80,8 +80,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     fingerprints: fingerprints::Options,
     /// Leave out documents that are known already: near-duplicates, by the same rule, of these documents (files,
-    /// archives or folders, read as INPUT is; may be repeated), or of those of an index or a store that was made
-    /// with --shingles. They are printed after the clusters, each with the most similar known document. With -k K,
+    /// archives or folders, read as INPUT is; may be repeated), or of those of an index, a store or a set of shards
+    /// made with --shingles. They are printed after the clusters, each with the most similar known document. With -k K,
     /// those within K bits of a fingerprint of an index, a store or a set of shards; its recipe is used
     #[arg(long, value_name = "PATH")]
     against: Vec<PathBuf>,

@@ -19,7 +19,11 @@ type Pair<F> = (F, u64);
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let width = hamdex_any::width(&args.index)?;
-    for_width!(width, F => print::<F>(args, &find(args)?))
+    for_width!(width, F => {
+        let mut pairs = find::<F>(args)?;
+        pairs.sort_unstable_by_key(|&(fingerprint, id)| (id, fingerprint));
+        print(args, &pairs)
+    })
 }
 
 fn find<F: Fingerprint>(args: &Args) -> Result<Vec<Pair<F>>, Failure> {

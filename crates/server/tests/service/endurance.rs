@@ -83,7 +83,6 @@ fn idle_connections_take_little_memory_while_others_are_served() {
 
 #[test]
 fn a_service_under_mixed_load_for_long_keeps_its_memory_its_files_and_its_records() {
-    let until = Instant::now() + Duration::from_secs(setting(SOAK, USUAL_SOAK));
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     std::fs::create_dir(&data).unwrap();
@@ -91,6 +90,8 @@ fn a_service_under_mixed_load_for_long_keeps_its_memory_its_files_and_its_record
     let serving = Serving::start(directory.path(), &["--data", "data", "--log-level", "error"]);
     let client = serving.client();
     client.put("/v1/sets/s", &json!({})).ok();
+    // From here on: the command may have been built just now.
+    let until = Instant::now() + Duration::from_secs(setting(SOAK, USUAL_SOAK));
     let writers = 4_u64;
     // Each writer has fingerprints of its own, inserts some and removes some, and knows which are stored.
     let write = |writer: u64, client: Client| {
@@ -182,6 +183,7 @@ fn a_service_under_mixed_load_for_long_keeps_its_memory_its_files_and_its_record
         .map(|row| u64::from_str_radix(row["fingerprint"].as_str().unwrap(), 16).unwrap())
         .collect();
     assert_eq!(found, stored);
+    assert!(requests > 0 && seen.len() > 1, "nothing was asked");
     let most = |seen: &[(f64, f64)], of: fn(&(f64, f64)) -> f64| seen.iter().map(of).fold(0.0, f64::max);
     let (early, late) = seen.split_at(seen.len() / 2);
     let mib = f64::from(1 << 20);

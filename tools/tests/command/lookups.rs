@@ -46,7 +46,8 @@ fn fingerprints_are_found_by_id_and_by_name_in_files_and_stores() {
             assert_eq!(line["fingerprint"], "00000000000001ff");
         }
     }
-    scratch.output(&["build", "-o", "c.hamdex", "--ids", "none", "pairs.txt", "--format", "text"]);
+    scratch.write("bare.txt", "00000000000000ff\n");
+    scratch.output(&["build", "-o", "c.hamdex", "bare.txt"]);
     scratch
         .hamdex(&["dump", "c.hamdex", "--id", "1"])
         .assert()

@@ -186,6 +186,7 @@ text 1 61 >published.txt
 printf '0123456789abcdef\n0123456789abcdee\nffffffffffffffff\n' | tee fingerprints.txt queries.txt questions web.txt >/dev/null
 printf '0123456789abcdef 17\n' >new.txt
 printf '\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0' >web.u64
+printf '00000000000000ff\ta.html\nff000000000000ff\tb.html\n' >crawled.tsv
 hamdex build --quiet -o monday.hamdex --ids row web.txt
 hamdex build --quiet -o tuesday.hamdex --ids pairs new.txt
 "#;

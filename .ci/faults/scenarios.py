@@ -23,6 +23,7 @@ SCENARIOS = [
     Scenario("build-names", "build -o out.hamdex --ids names named.txt", "out.hamdex"),
     Scenario("build-force", "build --force -o a.hamdex other.txt", "a.hamdex"),
     Scenario("build-documents", "build -o out.hamdex --documents documents.jsonl", "out.hamdex"),
+    Scenario("build-shingles", "build -o out.hamdex --documents documents.jsonl --shingles", "out.hamdex"),
     Scenario("merge", "merge a.hamdex b.hamdex -o out.hamdex", "out.hamdex"),
     Scenario("query", "query a.hamdex --file fingerprints.txt --json"),
     Scenario("query-text", "query documents.hamdex --text TEXT"),
@@ -35,6 +36,7 @@ SCENARIOS = [
     Scenario("dedup-distance", "dedup -k 3 documents.jsonl --json"),
     Scenario("dedup-unique", "dedup documents.jsonl --unique --out out.jsonl", "out.jsonl"),
     Scenario("dedup-against", "dedup documents.jsonl --against documents.hamdex"),
+    Scenario("dedup-against-distance", "dedup documents.jsonl --against documents.hamdex -k 3"),
     Scenario("fingerprint", "fingerprint documents.jsonl"),
     Scenario("idf", "idf -o out.idf documents.jsonl", "out.idf"),
     Scenario("evaluate", "evaluate documents.jsonl --truth truth.txt --svg out.svg", "out.svg", varies=True),
@@ -114,7 +116,7 @@ def make_template(command, directory):
     command.done("build -o b.hamdex other.txt", directory)
     command.done("build -o pairs.hamdex --ids pairs pairs.txt", directory)
     command.done("build -o new.hamdex --ids pairs new.txt", directory)
-    command.done("build -o documents.hamdex --documents documents.jsonl", directory)
+    command.done("build -o documents.hamdex --documents documents.jsonl --shingles", directory)
     command.done("build --shards 2 --layout hash -o set.shards fingerprints.txt", directory)
     command.done("build --shards 2 -o replaced.shards fingerprints.txt", directory)
     command.done("store create s.store", directory)

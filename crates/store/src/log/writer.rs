@@ -51,7 +51,7 @@ const RESERVED_BYTES: u64 = 1 << 20;
 const MAX_KEPT_BUFFER_BYTES: usize = 1 << 20;
 
 impl<F: Fingerprint> LogWriter<F> {
-    /// Creates the first log of a store, or the first after a repair. It and its name are durable when this returns.
+    /// Creates the first log of a store. It and its name are durable when this returns.
     /// Sequence numbers start above `sequence`. A log of this name without records, which an interrupted creation has
     /// left, is replaced.
     ///
@@ -85,6 +85,45 @@ impl<F: Fingerprint> LogWriter<F> {
         };
         let file = create().map_err(Error::io("create it", disk.path(&name)))?;
         Ok(Self::at_end(disk, identity, number, file, HEADER_BYTES as u64, sequence))
+    }
+
+    /// Creates the first log after a repair. Until [`complete`](Self::complete) gives it its name it is not a log, and
+    /// the next writer of the store removes it.
+    ///
+    /// # Errors
+    /// When the width is not the one of the store, or the operating system refuses an operation.
+    pub(crate) fn create_incomplete(
+        disk: &dyn Disk,
+        identity: Identity,
+        number: u64,
+        sequence: u64,
+    ) -> Result<Self, Error> {
+        check_width::<F>(disk, &identity)?;
+        let name = layout::new_log(number);
+        let first_sequence = sequence.saturating_add(1);
+        let header = Header { identity, number, first_sequence, previous_bytes: 0 };
+        let create = || {
+            let mut file = create_replacing(disk, &name)?;
+            file.write_all(&header.to_bytes())?;
+            Ok(file)
+        };
+        let file = create().map_err(Error::io("create it", disk.path(&name)))?;
+        let log = Self::at_end(disk, identity, number, file, HEADER_BYTES as u64, sequence);
+        Ok(Self { synced: 0, ..log })
+    }
+
+    /// Gives an [incomplete](Self::create_incomplete) log its name. It and its name are durable when this returns.
+    ///
+    /// # Errors
+    /// When the operating system refuses an operation.
+    pub(crate) fn complete(&mut self) -> Result<(), Error> {
+        self.sync()?;
+        let (name, new_name) = (layout::log(self.number), layout::new_log(self.number));
+        let rename = || {
+            self.disk.rename(&new_name, &name)?;
+            self.disk.sync_directory(layout::LOGS)
+        };
+        rename().map_err(Error::io("rename it", self.disk.path(&new_name)))
     }
 
     fn at_end(

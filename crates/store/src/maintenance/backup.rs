@@ -169,6 +169,8 @@ impl<F: Fingerprint> Store<F> {
 /// Creates the directories of a copy and a note that it is incomplete. Replaces an interrupted copy.
 fn prepare(target: &dyn Disk) -> Result<(), Error> {
     let refused = |doing, name: &str| Error::io(doing, target.path(name));
+    // Until something is copied, a failure leaves no note behind.
+    let remove = |_: &_| drop(target.remove(BACKUP));
     target.create_directory("").map_err(refused("create it", ""))?;
     if target.exists(BACKUP).map_err(refused("read it", BACKUP))? {
         discard_interrupted(target)?;
@@ -182,10 +184,10 @@ fn prepare(target: &dyn Disk) -> Result<(), Error> {
             file.sync()?;
             target.sync_directory("")
         };
-        note().map_err(refused("write it", BACKUP))?;
+        note().inspect_err(remove).map_err(refused("write it", BACKUP))?;
     }
     for directory in [SEGMENTS, DELETES, LOGS] {
-        target.create_directory(directory).map_err(refused("create it", directory))?;
+        target.create_directory(directory).inspect_err(remove).map_err(refused("create it", directory))?;
     }
     Ok(())
 }

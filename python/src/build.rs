@@ -59,6 +59,7 @@ impl<'py> Ids<'py> {
 #[derive(Default)]
 pub(crate) struct Choices {
     pub(crate) distance: Option<u32>,
+    pub(crate) lookups: bool,
     pub(crate) design: Option<String>,
     pub(crate) codec: Option<String>,
     pub(crate) filter: FilterChoice,
@@ -92,7 +93,7 @@ impl Choices {
         for (name, value) in &self.metadata {
             options = options.metadata(name, value.clone());
         }
-        Ok(options.overwrite(self.overwrite).threads(self.threads))
+        Ok(options.lookups(self.lookups).overwrite(self.overwrite).threads(self.threads))
     }
 }
 
@@ -156,6 +157,9 @@ fn metadata(given: Option<BTreeMap<String, Bound<'_, PyAny>>>) -> PyResult<BTree
 /// ``dedup(against=...)`` compares with the texts of the index; blank texts, which are similar to nothing, are left
 /// out then. Shingles take about 5 bytes per word.
 ///
+/// ``lookups=True`` lets the ids be looked up: ``hamdex dump --id`` and ``--name`` find the fingerprints of one. It takes
+/// about 5 bytes per record, and as much per name.
+///
 /// The file appears only when it is complete; an existing file is replaced with ``overwrite=True`` only.
 ///
 /// >>> import hamdex, numpy, tempfile, os
@@ -166,7 +170,7 @@ fn metadata(given: Option<BTreeMap<String, Bound<'_, PyAny>>>) -> PyResult<BTree
 /// [Match(fingerprint=1, distance=0, ids=[10]), Match(fingerprint=3, distance=1, ids=[11])]
 #[pyfunction]
 #[pyo3(signature = (path, fingerprints, ids = None, *, distance = Distance(3), design = None, codec = "huffman", filter = None,
-    recipe = None, shingles = None, metadata = None, overwrite = false, memory = None, threads = None, temp_dir = None, progress = None))]
+    recipe = None, shingles = None, lookups = false, metadata = None, overwrite = false, memory = None, threads = None, temp_dir = None, progress = None))]
 #[expect(clippy::too_many_arguments, reason = "keywords, in Python")]
 pub(crate) fn build<'py>(
     py: Python<'py>,
@@ -179,6 +183,7 @@ pub(crate) fn build<'py>(
     filter: Option<&Bound<'py, PyAny>>,
     recipe: Option<&str>,
     shingles: Option<&Bound<'py, PyAny>>,
+    lookups: bool,
     metadata: Option<BTreeMap<String, Bound<'py, PyAny>>>,
     overwrite: bool,
     memory: Option<Memory>,
@@ -187,8 +192,12 @@ pub(crate) fn build<'py>(
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let words = documents::words(shingles)?;
+    if lookups && ids.is_none_or(|ids| ids.is_none()) {
+        return Err(PyValueError::new_err("look-ups are by id: pass ids="));
+    }
     let mut choices = Choices {
         distance: Some(distance.0),
+        lookups,
         design,
         codec: Some(codec.to_owned()),
         filter: filter.map_or(Ok(FilterChoice::Auto), self::filter)?,

@@ -90,7 +90,7 @@ pub(crate) fn dedup<'py>(
         NonZeroUsize::new(shingle.0).ok_or_else(|| PyValueError::new_err("shingle must be at least 1"))?;
     let against = against.filter(|against| !against.is_none());
     let k = k.map(|k| k.0);
-    let against = against.map(|known| KnownDocuments::of(known, (text, id), k)).transpose()?;
+    let against = against.map(|known| KnownDocuments::of(known, (text, id), k, shingle)).transpose()?;
     // With known documents, k says how they are compared, and nothing about the texts among themselves.
     let k = k.filter(|_| against.is_none());
     let similarity = match (similarity, k) {

@@ -1,5 +1,6 @@
 //! Compares texts with known documents: of an index, a set of shards or a store's snapshot, or texts as they are.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use rayon::prelude::*;
 
 use crate::arrow::speaks_arrow;
 use crate::dedup;
+use crate::documents::words_in;
 use crate::errors::OrRaise;
 use crate::index::Handle;
 use crate::query::text_of;
@@ -44,11 +46,13 @@ pub(crate) enum KnownDocuments {
 
 impl KnownDocuments {
     /// Takes an open index or store, the path of one, of a set of shards or of documents, or texts. `columns` are the
-    /// names of the columns of texts and ids of a table; `k` is the distance within which fingerprints are known.
+    /// names of the columns of texts and ids of a table; `k` is the distance within which fingerprints are known, and
+    /// `words` is the number of words of a shingle.
     pub(crate) fn of(
         object: &Bound<'_, PyAny>,
         (text, id): (&str, Option<&str>),
         k: Option<u32>,
+        words: NonZeroUsize,
     ) -> PyResult<Self> {
         let set = if let Ok(index) = object.cast::<Handle>() {
             Some(index.get().index()?)
@@ -60,12 +64,12 @@ impl KnownDocuments {
             None
         };
         if let Some(set) = set {
-            return Self::of_set(set, k);
+            return Self::of_set(set, k, words);
         }
         if let Ok(path) = object.extract::<PathBuf>() {
             let is_set = object.py().detach(|| Kind::recognise(&path)).or_raise()?.is_some();
             if is_set {
-                return Self::of_set(object.py().detach(|| hamdex_any::open(&path)).or_raise()?, k);
+                return Self::of_set(object.py().detach(|| hamdex_any::open(&path)).or_raise()?, k, words);
             }
             Self::refuse_distance(k)?;
             return Ok(Self::Files(Documents::from_paths([path])));
@@ -83,14 +87,20 @@ impl KnownDocuments {
         Ok(Self::Table(texts, ids))
     }
 
-    fn of_set(set: AnySet, k: Option<u32>) -> PyResult<Self> {
-        if k.is_none() && !set.description().has_shingles {
-            return Err(PyValueError::new_err(
+    fn of_set(set: AnySet, k: Option<u32>, words: NonZeroUsize) -> PyResult<Self> {
+        if k.is_some() {
+            return Ok(Self::Set(set, k));
+        }
+        match words_in(set.description())? {
+            None => Err(PyValueError::new_err(
                 "the known documents are fingerprints without shingles, so texts cannot be compared with them: pass the \
                  texts themselves, a set made with shingles, or k= to compare fingerprints, which misses copies",
-            ));
+            )),
+            Some(own) if own != words => Err(PyValueError::new_err(format!(
+                "the known documents have shingles of {own} words, not {words}: pass shingle={own}"
+            ))),
+            Some(_) => Ok(Self::Set(set, k)),
         }
-        Ok(Self::Set(set, k))
     }
 
     fn refuse_distance(k: Option<u32>) -> PyResult<()> {

@@ -45,6 +45,7 @@ pub(crate) fn merge<'py>(
     let threads = work::threads(threads)?;
     let mut choices = Choices {
         distance: distance.map(|distance| distance.0),
+        lookups: inputs.first().is_some_and(|first| first.description().has_lookups),
         design,
         codec,
         filter: filter.map_or(Ok(FilterChoice::Auto), self::filter)?,

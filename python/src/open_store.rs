@@ -24,6 +24,7 @@ pub(crate) struct StoreRequest {
     pub(crate) filter: Option<FilterChoice>,
     pub(crate) recipe: Option<String>,
     pub(crate) shingles: Option<NonZeroUsize>,
+    pub(crate) lookups: Option<bool>,
 }
 
 impl StoreRequest {
@@ -45,7 +46,13 @@ impl StoreRequest {
         if names && self.ids == Some(false) {
             return Err(PyValueError::new_err("names=True needs ids: ids cannot be False"));
         }
+        if self.lookups == Some(true) && self.ids == Some(false) {
+            return Err(PyValueError::new_err("lookups=True needs ids: ids cannot be False"));
+        }
         let mut create = CreateOptions::new().ids(self.ids.unwrap_or(true)).names(names);
+        if let Some(lookups) = self.lookups {
+            create = create.lookups(lookups);
+        }
         if let Some(distance) = self.distance {
             create = create.distance(distance);
         }
@@ -84,6 +91,7 @@ impl StoreRequest {
         refuse(path, "filter", self.filter.as_ref(), &manifest.filter)?;
         refuse(path, "ids", self.ids.as_ref(), &identity.has_ids)?;
         refuse(path, "names", self.names.as_ref(), &identity.has_names)?;
+        refuse(path, "lookups", self.lookups.as_ref(), &manifest.lookups)?;
         if let Some(words) = self.shingles {
             let own = manifest.shingles.as_deref().map(|definition| match Shingler::words_of(definition) {
                 Some(words) => words.to_string(),

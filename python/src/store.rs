@@ -1,6 +1,6 @@
 //! A live store.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::mem;
 use std::path::PathBuf;
 use std::process;
@@ -14,6 +14,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
+use crate::arrays;
 use crate::build::{codec, filter};
 use crate::documents::{self, Document, words_in};
 use crate::errors::{Error, OrRaise};
@@ -33,7 +34,8 @@ use crate::work;
 /// A missing store is created: for fingerprints of ``width`` bits, with ids unless ``ids=False``, which are
 /// names with ``names=True``, for queries at ``distance``. With a recipe it takes texts, and with names and
 /// ``shingles=True`` it keeps their shingles too, of five words each or of as many as it says, so that texts are compared
-/// as ``dedup`` compares them. One process at a time has a store open. After a fork, the child must open it again.
+/// as ``dedup`` compares them. With ``lookups=True`` it finds records by id or name without reading the whole set, for
+/// ``upsert``, ``remove_ids`` and ``remove_names``, which takes about 5 bytes per record, and as much per name. One process at a time has a store open. After a fork, the child must open it again.
 ///
 /// >>> import hamdex, tempfile, os
 /// >>> path = os.path.join(tempfile.mkdtemp(), "small.store")
@@ -110,7 +112,7 @@ impl Store {
 impl Store {
     #[new]
     #[pyo3(signature = (path, *, distance = None, ids = None, names = None, width = None, design = None, codec = None, filter = None, recipe = None,
-        shingles = None, durability = "sync", memory = None, threads = None, merges = true))]
+        shingles = None, lookups = None, durability = "sync", memory = None, threads = None, merges = true))]
     #[expect(clippy::too_many_arguments, reason = "keywords, in Python")]
     fn new(
         py: Python<'_>,
@@ -124,6 +126,7 @@ impl Store {
         filter: Option<&Bound<'_, PyAny>>,
         recipe: Option<String>,
         shingles: Option<&Bound<'_, PyAny>>,
+        lookups: Option<bool>,
         durability: &str,
         memory: Option<Memory>,
         threads: Option<Threads>,
@@ -142,7 +145,8 @@ impl Store {
         let filter = filter.map(self::filter).transpose()?;
         let distance = distance.map(|distance| distance.0);
         let shingles = documents::words(shingles)?;
-        let request = StoreRequest { distance, ids, names, width, design, codec, filter, recipe, shingles };
+        let request =
+            StoreRequest { distance, ids, names, width, design, codec, filter, recipe, shingles, lookups };
         let store = request.open(py, &path, options)?;
         let description = either!(&store, store => store.snapshot().describe());
         let (store, inserts) = (RwLock::new(Some(store)), RwLock::default());
@@ -177,6 +181,12 @@ impl Store {
     #[getter]
     fn has_shingles(&self) -> bool {
         self.description.has_shingles
+    }
+
+    /// Whether records are found by id without reading the whole set.
+    #[getter]
+    fn has_lookups(&self) -> bool {
+        self.description.has_lookups
     }
 
     /// The recipe of the fingerprints; ``None`` if the store has none.
@@ -221,6 +231,44 @@ impl Store {
                 work::run_here(py, |_| self.beside_inserts(|| store.insert_documents(&given).map(drop)))
             }
         })
+    }
+
+    /// Insert fingerprints or texts as ``insert`` does, each in place of everything with its id, or its name, in a store
+    /// with look-ups: all of them, or none. Of several with one id, the last counts. Returns the number of replaced
+    /// records.
+    ///
+    /// >>> import hamdex, tempfile, os
+    /// >>> path = os.path.join(tempfile.mkdtemp(), "small.store")
+    /// >>> with hamdex.Store(path, lookups=True) as store:
+    /// ...     store.insert([0b0001, 0b1111], ids=[1, 2])
+    /// ...     store.upsert([0b0011, 0b0111], ids=[2, 3])
+    /// ...     store.fingerprints_of(2)
+    /// 1
+    /// [3]
+    fn upsert(
+        &self,
+        py: Python<'_>,
+        fingerprints: &Bound<'_, PyAny>,
+        ids: &Bound<'_, PyAny>,
+    ) -> PyResult<u64> {
+        if !self.has_lookups() {
+            return Err(PyValueError::new_err(
+                "the store has no look-ups, by which records are replaced: make a store with lookups=True",
+            ));
+        }
+        let written = either!(self.store()?, store => match Records::of(fingerprints, Some(ids), &self.description)? {
+            Records::Pairs(pairs) => work::run_here(py, |_| self.beside_inserts(|| store.upsert(&pairs)))?,
+            Records::Named(named) => work::run_here(py, |_| self.beside_inserts(|| store.upsert_named(&named)))?,
+            Records::Documents(documents) => {
+                if let Some(place) = documents.iter().position(|(document, _)| document.is_none()) {
+                    let text = format!("the text at {place} is blank: nothing can replace what is stored; remove its name");
+                    return Err(PyValueError::new_err(text));
+                }
+                let given = given(&documents);
+                work::run_here(py, |_| self.beside_inserts(|| store.upsert_documents(&given)))?
+            }
+        });
+        Ok(written.removed)
     }
 
     /// Insert each fingerprint or text, one or many, unless something stored, or inserted before it, is
@@ -339,8 +387,50 @@ impl Store {
         Ok(written.removed)
     }
 
-    /// Remove everything with one of these names, which reads the whole store. Returns the number of removed
-    /// pairs.
+    /// Remove everything with one of these ids; without look-ups this reads the whole store. Returns the number of
+    /// removed pairs.
+    fn remove_ids(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<u64> {
+        if self.description.has_names || !self.description.has_ids {
+            return Err(PyValueError::new_err(
+                "the ids of this store are not numbers: use remove_names, or remove",
+            ));
+        }
+        let ids: HashSet<u64> = arrays::ids(ids)?.as_slice()?.iter().copied().collect();
+        either!(self.store()?, store => work::run(py, None, |_| store.remove_ids(&ids)))
+    }
+
+    /// The fingerprints of an id, or of a name, ascending; without look-ups this reads the whole store.
+    fn fingerprints_of<'py>(&self, py: Python<'py>, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+        let Description { has_ids, has_names, .. } = self.description;
+        if !has_ids {
+            return Err(PyValueError::new_err("the store has no ids"));
+        }
+        let name = has_names.then(|| Ok::<_, PyErr>(id.extract::<String>()?.into_bytes())).transpose()?;
+        let ids = match name {
+            Some(_) => HashSet::new(),
+            None => HashSet::from_iter(
+                arrays::ids(&PyList::new(py, [id])?.into_any())?.as_slice()?.iter().copied(),
+            ),
+        };
+        let found = either!(self.store()?, store => {
+            let snapshot = store.snapshot();
+            work::run(py, None, |_| {
+                let ids = match name {
+                    Some(name) => snapshot.ids_of_names(&HashSet::from([name]))?,
+                    None => ids,
+                };
+                let mut found = BTreeSet::new();
+                for id in ids {
+                    found.extend(snapshot.fingerprints_of(id)?.into_iter().map(Fingerprint::to_u128));
+                }
+                Ok::<_, hamdex_store::Error>(found)
+            })?
+        });
+        PyList::new(py, found)
+    }
+
+    /// Remove everything with one of these names; without look-ups this reads the whole store. Returns the number of
+    /// removed pairs.
     fn remove_names(&self, py: Python<'_>, names: HashSet<String>) -> PyResult<u64> {
         let names = names.into_iter().map(String::into_bytes).collect();
         either!(self.store()?, store => work::run(py, None, |_| store.remove_names(&names)))

@@ -147,3 +147,14 @@ def test_similar_texts_are_told(url: str) -> None:
     with pytest.raises(hamdex.RemoteError) as refused:
         plain.insert_unless_similar(" ".join(words), "one")
     assert refused.value.code == "no_shingles"
+
+
+def test_records_are_replaced_by_id(url: str) -> None:
+    store = hamdex.connect(url, "s", create={"lookups": True})
+    store.insert([1, 3], [7, 2**63])
+    assert store.upsert([5, 9, 17], [7, 8, 2**63]) == 2
+    assert sorted(store.entries()) == [(5, [7]), (9, [8]), (17, [2**63])]
+    plain = hamdex.connect(url, "plain", create={})
+    with pytest.raises(hamdex.RemoteError) as refused:
+        plain.upsert(1, 1)
+    assert refused.value.code == "no_lookups"

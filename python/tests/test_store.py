@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import hamdex
 import numpy as np
@@ -127,6 +128,55 @@ def test_texts_go_in_and_are_asked_for(tmp_path: Path) -> None:
         for use in (lambda: store.query(story(1)), lambda: store.insert(story(1), 1), lambda: store.batch([story(1)])):
             with pytest.raises(ValueError, match="make a store with recipe="):
                 use()
+
+
+@pytest.mark.parametrize("names", [False, True])
+def test_upsert_replaces_by_id(tmp_path: Path, names: bool) -> None:
+    chance = np.random.default_rng(3)
+    values = clustered(600)
+    expected: dict[Any, int] = {}
+    with hamdex.Store(tmp_path / "s", names=names, lookups=True, durability="none", memory=1 << 14) as store:
+        assert store.has_lookups
+        for start in range(0, 600, 60):
+            ids: Any = [f"n{id}" if names else int(id) for id in chance.integers(0, 200, 60)]
+            replaced = sum(id in expected for id in set(ids))
+            assert store.upsert(values[start : start + 60], ids) == replaced
+            expected.update(zip(ids, values[start : start + 60].tolist(), strict=True))
+        store.compact()
+        for id, value in expected.items():
+            assert store.fingerprints_of(id) == [value]
+            assert id in store.query(value, 0)[0].ids
+        gone = sorted(expected)[:30]
+        assert (store.remove_names(set(gone)) if names else store.remove_ids(gone)) == 30
+        assert store.fingerprints_of(gone[0]) == []
+        assert store.upsert(7, gone[0]) == 0 and store.fingerprints_of(gone[0]) == [7]
+    with hamdex.Store(tmp_path / "s") as store:
+        assert store.has_lookups and store.fingerprints_of(gone[0]) == [7]
+    with pytest.raises(ValueError, match="lookups"):
+        hamdex.Store(tmp_path / "s", lookups=False)
+
+
+def test_upsert_needs_lookups_and_ids(tmp_path: Path) -> None:
+    with hamdex.Store(tmp_path / "plain") as store, pytest.raises(ValueError, match="lookups=True"):
+        store.upsert(1, 1)
+    with hamdex.Store(tmp_path / "plain") as store:
+        store.insert([1, 3], [7, 7])
+        assert store.fingerprints_of(7) == [1, 3] and store.remove_ids([7, 8]) == 2
+    with pytest.raises(ValueError, match="lookups=True needs ids"):
+        hamdex.Store(tmp_path / "none", ids=False, lookups=True)
+    with pytest.raises(ValueError, match="by id"):
+        hamdex.build(tmp_path / "none.hamdex", [1], lookups=True)
+    hamdex.build(tmp_path / "ids.hamdex", [1, 3], ids=[7, 8], lookups=True)
+    words = " ".join(f"w{number}" for number in range(30))
+    options = {"names": True, "recipe": "default", "shingles": True, "lookups": True}
+    with hamdex.Store(tmp_path / "texts", **options) as store:  # type: ignore[arg-type]
+        assert store.upsert([words, "another text of a few words"], ["a", "b"]) == 0
+        with pytest.raises(ValueError, match="blank"):
+            store.upsert(["x y z", " "], ["a", "b"])
+        assert store.upsert("other words", "a") == 1
+        assert store.insert_unless_similar(words, "c") is None
+        with pytest.raises(ValueError, match="names"):
+            store.remove_ids([1])
 
 
 def test_snapshots_see_no_later_writes(tmp_path: Path) -> None:

@@ -170,6 +170,7 @@ def build(
     filter: _Filter | None = None,
     recipe: str | None = None,
     shingles: bool | int | None = None,
+    lookups: bool = False,
     metadata: Mapping[str, str | bytes] | None = None,
     overwrite: bool = False,
     memory: int | None = None,
@@ -190,6 +191,9 @@ def build(
     ``shingles=True`` keeps the shingles of the texts as well, of five words each or of as many as it says, so that
     ``dedup(against=...)`` compares with the texts of the index; blank texts, which are similar to nothing, are left
     out then. Shingles take about 5 bytes per word.
+
+    ``lookups=True`` lets the ids be looked up: ``hamdex dump --id`` and ``--name`` find the fingerprints of one. It takes
+    about 5 bytes per record, and as much per name.
 
     The file appears only when it is complete; an existing file is replaced with ``overwrite=True`` only.
 
@@ -494,7 +498,8 @@ class Store:
     A missing store is created: for fingerprints of ``width`` bits, with ids unless ``ids=False``, which are
     names with ``names=True``, for queries at ``distance``. With a recipe it takes texts, and with names and
     ``shingles=True`` it keeps their shingles too, of five words each or of as many as it says, so that texts are compared
-    as ``dedup`` compares them. One process at a time has a store open. After a fork, the child must open it again.
+    as ``dedup`` compares them. With ``lookups=True`` it finds records by id or name without reading the whole set, for
+    ``upsert``, ``remove_ids`` and ``remove_names``, which takes about 5 bytes per record, and as much per name. One process at a time has a store open. After a fork, the child must open it again.
 
     >>> import hamdex, tempfile, os
     >>> path = os.path.join(tempfile.mkdtemp(), "small.store")
@@ -518,6 +523,7 @@ class Store:
         filter: _Filter | None = None,
         recipe: str | None = None,
         shingles: bool | int | None = None,
+        lookups: bool | None = None,
         durability: str = "sync",
         memory: int | None = None,
         threads: int | None = None,
@@ -539,6 +545,9 @@ class Store:
     def has_shingles(self) -> bool:
         """Whether ids have the shingles of their documents."""
     @property
+    def has_lookups(self) -> bool:
+        """Whether records are found by id without reading the whole set."""
+    @property
     def recipe(self) -> str | None:
         """The recipe of the fingerprints; ``None`` if the store has none."""
     @property
@@ -553,6 +562,24 @@ class Store:
         """Insert fingerprints, one or many, with their ids: all of them, or none. A store with a recipe also
         takes texts, none of which may be too short for a reliable fingerprint. A store with shingles takes texts
         alone, of any length; blank ones, which are similar to nothing, are left out.
+        """
+    def upsert(
+        self,
+        fingerprints: _Numbers | Sequence[str] | SupportsIndex | str,
+        ids: _Numbers | Sequence[str] | SupportsIndex | str,
+    ) -> int:
+        """Insert fingerprints or texts as ``insert`` does, each in place of everything with its id, or its name, in a store
+        with look-ups: all of them, or none. Of several with one id, the last counts. Returns the number of replaced
+        records.
+
+        >>> import hamdex, tempfile, os
+        >>> path = os.path.join(tempfile.mkdtemp(), "small.store")
+        >>> with hamdex.Store(path, lookups=True) as store:
+        ...     store.insert([0b0001, 0b1111], ids=[1, 2])
+        ...     store.upsert([0b0011, 0b0111], ids=[2, 3])
+        ...     store.fingerprints_of(2)
+        1
+        [3]
         """
     @overload
     def insert_unless_near(  # type: ignore[overload-overlap]
@@ -605,9 +632,15 @@ class Store:
         """Remove fingerprints, one or many: with ids these pairs, without ids all pairs of the fingerprints.
         Returns the number of removed pairs.
         """
+    def remove_ids(self, ids: _Numbers) -> int:
+        """Remove everything with one of these ids; without look-ups this reads the whole store. Returns the number of
+        removed pairs.
+        """
+    def fingerprints_of(self, id: SupportsIndex | str) -> list[int]:
+        """The fingerprints of an id, or of a name, ascending; without look-ups this reads the whole store."""
     def remove_names(self, names: set[str]) -> int:
-        """Remove everything with one of these names, which reads the whole store. Returns the number of removed
-        pairs.
+        """Remove everything with one of these names; without look-ups this reads the whole store. Returns the number of
+        removed pairs.
         """
     def query(self, query: _One | str, k: int | None = None, *, limit: int | None = None) -> list[Match]:
         """All fingerprints within ``k`` bits, nearest first, with their ids. ``query`` is a fingerprint, or a

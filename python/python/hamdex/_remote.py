@@ -360,6 +360,12 @@ class Remote:
         """Insert fingerprints, or texts by the recipe, with their ids: all or none."""
         self._service.ask("POST", self._path + "/insert", {"records": self._records(fingerprints, ids)})
 
+    def upsert(self, fingerprints: Any, ids: Any) -> int:
+        """Insert as ``insert`` does, each in place of everything with its id, in a set with look-ups; return the number of
+        replaced records."""
+        body = {"records": self._records(fingerprints, ids), "replace": True}
+        return int(self._service.ask("POST", self._path + "/insert", body)["replaced"])
+
     def insert_unless_near(self, fingerprints: Any, ids: Any = None, *, k: int | None = None) -> Any:
         """Insert each unless something is within k bits; return that instead of None, for each."""
         is_one = isinstance(fingerprints, str) or _one(fingerprints) is not None

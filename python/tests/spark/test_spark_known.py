@@ -119,7 +119,7 @@ def test_known_documents_that_cannot_be_compared_are_refused(spark: Any, tmp_pat
         (tmp_path / "plain.hamdex", {}, "without shingles"),
         (tmp_path / "bare.hamdex", {"k": 3}, "recipe="),
         (tmp_path / "plain.hamdex", {"k": 3, "recipe": "default width=128"}, "64"),
-        (tmp_path / "three.hamdex", {}, "words:3"),
+        (tmp_path / "three.hamdex", {}, "shingle=3"),
     ]
     for against, options, text in wrong:
         with pytest.raises(ValueError, match=text):

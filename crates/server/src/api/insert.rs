@@ -9,7 +9,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use hamdex::{Description, Fingerprint, Match};
 use hamdex_documents::Similarity;
-use hamdex_store::{Inserted, Operation, Store};
+use hamdex_store::{Inserted, Operation, Store, Written};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -39,6 +39,9 @@ pub(crate) struct InsertRequest {
     /// is stored or was inserted before it. The shingles of the whole set are read: send many records at once.
     #[schema(example = 0.7)]
     unless_similar: Option<f64>,
+    /// In a set with look-ups: each record replaces the stored records of its id. Of several with one id, the last counts.
+    #[serde(default)]
+    replace: bool,
 }
 
 /// Parameters of binary insertions.
@@ -60,6 +63,9 @@ pub(crate) struct InsertResponse {
     /// With `unless_similar`: the records that were not inserted, and what each is similar to.
     #[serde(skip_serializing_if = "Option::is_none")]
     similar: Option<Vec<SimilarDocument>>,
+    /// With `replace`: the number of stored records that were replaced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replaced: Option<u64>,
 }
 
 /// A record that was not inserted, and the nearest stored fingerprint.
@@ -75,12 +81,13 @@ pub(crate) struct NearDocument {
     ids: Option<Vec<Id>>,
 }
 
-/// Insert records, each unless something is near
+/// Insert records, each unless something is near, or in place of others
 ///
 /// All are inserted, or with `unless_near` those near which nothing is stored, with `unless_similar` the texts to which
-/// nothing stored is similar; atomically, also between connections. The answer comes when the records are as durable as the store promises; requests that arrive together share a sync. The body
-/// can also be little-endian fingerprints, in a set with numbers as ids each followed by its id of 8 bytes; the answer is a
-/// stream of Arrow then.
+/// nothing stored is similar, with `replace` in place of the records of the same ids; atomically, also between
+/// connections. The answer comes when the records are as durable as the store promises; requests that arrive together
+/// share a sync. The body can also be little-endian fingerprints, in a set with numbers as ids each followed by its id of
+/// 8 bytes; the answer is a stream of Arrow then.
 #[utoipa::path(
     post, path = "/v1/sets/{set}/insert", tag = "changes", operation_id = "insert",
     params(("set" = String, Path, description = "The name of the set."), InsertParameters),
@@ -128,13 +135,14 @@ fn request_of(parameters: &InsertParameters, payload: &Payload) -> Result<Insert
         Media::Json => payload.json::<InsertRequest>()?,
         Media::Binary => InsertRequest { unless_near: parameters.unless_near, ..InsertRequest::default() },
     };
-    if request.unless_similar.is_some() {
-        if request.unless_near.is_some() {
-            let detail = "give either \"unless_near\" or \"unless_similar\"";
-            return Err(Problem::unprocessable("bad_request", detail));
-        }
+    let conditions = [request.unless_near.is_some(), request.unless_similar.is_some(), request.replace];
+    if conditions.into_iter().filter(|&is_given| is_given).count() > 1 {
+        let detail = "give one of \"unless_near\", \"unless_similar\" and \"replace\"";
+        return Err(Problem::unprocessable("bad_request", detail));
+    }
+    if request.unless_similar.is_some() || request.replace {
         if payload.wants_arrow {
-            let detail = "the answer to unless_similar is JSON; leave the header Accept out";
+            let detail = "the answer to unless_similar and replace is JSON; leave the header Accept out";
             return Err(Problem::new(StatusCode::NOT_ACCEPTABLE, "not_acceptable", detail));
         }
     }
@@ -151,7 +159,12 @@ fn run(
     let started = Instant::now();
     let written = set.writable()?;
     let description = set.description()?;
-    let InsertRequest { records, unless_near, unless_similar } = request;
+    let InsertRequest { records, unless_near, unless_similar, replace } = request;
+    if replace && !description.has_lookups {
+        let detail =
+            "the set has no look-ups, by which records are replaced; make one with \"lookups\": true";
+        return Err(Problem::unprocessable("no_lookups", detail));
+    }
     if unless_similar.is_some() {
         let detail = "the set keeps no shingles of texts, which unless_similar compares; make one with \"shingles\": true";
         return Err(Problem::unprocessable("no_shingles", detail));
@@ -164,6 +177,12 @@ fn run(
             Media::Json => Checked::of_json(&description, records, Need::AsTheSet)?,
             Media::Binary => Checked::of_bytes(&description, &payload.bytes, app.limits.batch)?,
         };
+        if replace {
+            let Written { inserted, removed, .. } = replace_records(store, records, deadline)?;
+            app.metrics.write(&set.name, inserted, removed, started.elapsed());
+            let response = InsertResponse { inserted, near: Vec::new(), similar: None, replaced: Some(removed) };
+            return Ok(Json(response).into_response());
+        }
         let (inserted, near) = store_records(store, &description, records, unless_near, deadline)?;
         app.metrics.write(&set.name, inserted, 0, started.elapsed());
         Ok(if payload.wants_arrow { near.arrow("index", Some(inserted)) } else { near.inserted_json(inserted) })
@@ -186,8 +205,34 @@ fn insert_unless_similar(
         let (inserted, similar) =
             similar::insert(store, &description, request.records, least, app.threads.div_ceil(2), stop, deadline)?;
         app.metrics.write(&set.name, inserted, 0, started.elapsed());
-        Ok(Json(InsertResponse { inserted, near: Vec::new(), similar: Some(similar) }).into_response())
+        Ok(Json(InsertResponse { inserted, near: Vec::new(), similar: Some(similar), replaced: None }).into_response())
     })
+}
+
+/// Inserts records in place of the ones that have their ids.
+fn replace_records<F: Fingerprint>(
+    store: &Store<F>,
+    records: Checked<F>,
+    deadline: Instant,
+) -> Result<Written, Problem> {
+    let Checked { fingerprints, labels, shingles } = records;
+    match (&labels, shingles) {
+        (Labels::Names(names), Some(sets)) => {
+            let documents = fingerprints.iter().zip(names).zip(&sets);
+            let documents: Vec<_> = documents.map(|((&f, name), set)| (f, name, &**set)).collect();
+            write(store, deadline, |store| store.upsert_documents(&documents))
+        }
+        (Labels::Names(names), None) => {
+            let named: Vec<_> = fingerprints.into_iter().zip(names).collect();
+            write(store, deadline, |store| store.upsert_named(&named))
+        }
+        (Labels::Numbers(ids), _) => {
+            let pairs: Vec<_> = fingerprints.into_iter().zip(ids.iter().copied()).collect();
+            write(store, deadline, |store| store.upsert(&pairs))
+        }
+        // Look-ups imply ids.
+        (Labels::None, _) => Ok(Written::default()),
+    }
 }
 
 /// Inserts records; returns their number, and what is near the others.

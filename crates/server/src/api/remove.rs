@@ -26,7 +26,7 @@ pub(crate) struct RemoveRequest {
     /// Records. Without `id`, in all of them, every record of these fingerprints is removed.
     #[schema(value_type = Option<Vec<Record>>)]
     records: Option<List<Record>>,
-    /// Ids of which every record is removed. The whole set is read for it.
+    /// Ids of which every record is removed. In a set without look-ups the whole set is read for it.
     #[schema(value_type = Option<Vec<Id>>)]
     ids: Option<List<Id>>,
 }
@@ -61,8 +61,9 @@ pub(crate) async fn remove(
     let written = set.writable()?;
     let work = Arc::clone(&app);
     let request: RemoveRequest = written.writes.run(deadline, move |_| payload.json()).await?;
-    // To find ids, the whole set is read.
-    let lane = if request.ids.is_some() { &app.lanes.heavy } else { &written.writes };
+    // To find ids without look-ups, the whole set is read.
+    let is_heavy = request.ids.is_some() && !written.has_lookups;
+    let lane = if is_heavy { &app.lanes.heavy } else { &written.writes };
     let removed = lane.run(deadline, move |_| run(&work, &served, request, deadline)).await?;
     Ok(Json(RemoveResponse { removed }))
 }

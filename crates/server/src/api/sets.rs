@@ -66,6 +66,8 @@ pub(crate) struct SetDocument {
     recipe: Option<String>,
     /// Whether it keeps the shingles of texts.
     shingles: bool,
+    /// Whether records are found by id without a pass over the set.
+    lookups: bool,
     /// Whether records can be inserted and removed.
     writable: bool,
     /// When a write is answered: `sync`, `interval=T` or `none`; only of stores.
@@ -165,6 +167,9 @@ pub(crate) struct CreateRequest {
     /// Whether the store keeps the shingles of texts, by which `unless_similar` compares them: runs of five words. It takes
     /// texts and names then; the recipe is `default` unless another is given.
     shingles: bool,
+    /// Whether records are found by id without a pass over the set: for `replace`, and removals by id. It takes about 5
+    /// bytes per record, and as much per name.
+    lookups: bool,
     /// When a write is answered: once it is durable (`sync`), synced within a time (`interval=100ms`), or at once (`none`).
     #[schema(default = "sync")]
     durability: String,
@@ -181,6 +186,7 @@ impl Default for CreateRequest {
             ids: None,
             recipe: None,
             shingles: false,
+            lookups: false,
             durability: Durability::Sync.to_string(),
         }
     }
@@ -204,6 +210,7 @@ impl SetDocument {
             ids: Some(IdKind::of(description)),
             recipe: recipe_of(description),
             shingles: description.has_shingles,
+            lookups: description.has_lookups,
             writable: set.written().is_some(),
             durability: set.written().map(|written| written.durability.to_string()),
             statistics: None,
@@ -225,6 +232,7 @@ impl SetDocument {
             ids: None,
             recipe: None,
             shingles: false,
+            lookups: false,
             writable: false,
             durability: None,
             statistics: None,
@@ -385,6 +393,9 @@ impl CreateRequest {
         if self.shingles && ids != IdKind::Names {
             return Err(wrong("ids", &"a store with shingles has names"));
         }
+        if self.lookups && ids == IdKind::None {
+            return Err(wrong("lookups", &"records without ids are not found by id"));
+        }
         let codec: Codec = self.codec.parse().map_err(|error| wrong("codec", &error))?;
         let filter: FilterChoice = self.filter.parse().map_err(|error| wrong("filter", &error))?;
         let durability: Durability = self.durability.parse().map_err(|error| wrong("durability", &error))?;
@@ -393,7 +404,8 @@ impl CreateRequest {
             .codec(codec)
             .filter(filter)
             .ids(ids != IdKind::None)
-            .names(ids == IdKind::Names);
+            .names(ids == IdKind::Names)
+            .lookups(self.lookups);
         if let Some(recipe) = recipe {
             // One that needs lists of words is refused now, and not with the first text.
             for_width!(width, F => Fingerprinter::<F>::new(&recipe).map(drop))

@@ -68,6 +68,7 @@ pub(crate) struct Written {
     pub(crate) store: AnyStore,
     pub(crate) durability: Durability,
     pub(crate) has_shingles: bool,
+    pub(crate) has_lookups: bool,
     pub(crate) extent: Extent,
     pub(crate) writes: Lane,
 }
@@ -89,10 +90,10 @@ impl Served {
         let (metrics, of) = (Arc::clone(metrics), name.clone());
         for_store!(&store, store => store.on_event(move |event| metrics.event(&of, event)));
         let writes = Lane::new("writes", WRITES_AT_ONCE, WAITING_WRITES);
-        let Description { has_shingles, width, distance, .. } =
+        let Description { has_shingles, has_lookups, width, distance, .. } =
             for_store!(&store, store => store.snapshot().describe());
         let extent = Extent { width, distance };
-        let written = Written { store, durability, has_shingles, extent, writes };
+        let written = Written { store, durability, has_shingles, has_lookups, extent, writes };
         Self { name, path, source: Source::Store(Box::new(written)) }
     }
 

@@ -55,6 +55,7 @@ fn wrong_properties_of_a_new_set_are_refused_and_nothing_is_left() {
         (json!({ "recipe": "unheard-of" }), "bad_property"),
         (json!({ "recipe": "default", "width": 128 }), "bad_property"),
         (json!({ "shingles": true, "ids": "numbers" }), "bad_property"),
+        (json!({ "lookups": true, "ids": "none" }), "bad_property"),
         (json!({ "shingles": "yes" }), "bad_request"),
         (json!({ "ids": "letters" }), "bad_request"),
         (json!({ "colour": "red" }), "bad_request"),

@@ -22,6 +22,7 @@ struct Twins<F: Fingerprint> {
     client: Client,
     path: String,
     ids: Ids,
+    lookups: bool,
     store: Store<F>,
     model: BTreeMap<F, BTreeSet<u64>>,
     chance: Chance,
@@ -34,6 +35,19 @@ fn id_json(ids: Ids, id: u64) -> Value {
         _ if id > 1 << 53 => json!(id.to_string()),
         _ => json!(id),
     }
+}
+
+/// Sorts lists of names, whose order is that of their numbers in the store: records that are replaced get new ones.
+fn in_order(mut value: Value) -> Value {
+    match &mut value {
+        Value::Array(all) => all.iter_mut().for_each(|one| *one = in_order(one.take())),
+        Value::Object(fields) => fields.iter_mut().for_each(|(name, one)| match (name.as_str(), &mut *one) {
+            ("ids", Value::Array(ids)) => ids.sort_by_key(Value::to_string),
+            _ => *one = in_order(one.take()),
+        }),
+        _ => {}
+    }
+    value
 }
 
 impl<F: Fingerprint> Twins<F> {
@@ -156,8 +170,46 @@ impl<F: Fingerprint> Twins<F> {
                 }
             }
         }
-        prop_assert_eq!(answer, json!({ "inserted": inserted, "near": near }));
+        prop_assert_eq!(in_order(answer), in_order(json!({ "inserted": inserted, "near": near })));
         Ok(())
+    }
+
+    fn replace(&mut self) -> Result<(), TestCaseError> {
+        let mut records = self.records();
+        // Of stored records, of an id twice.
+        let again: Vec<u64> = (0..2).filter_map(|_| Some(self.stored()?.1)).collect();
+        for id in again {
+            records.push((self.fingerprint(), id));
+        }
+        let json: Vec<Value> = records.iter().map(|&record| self.record_json(record)).collect();
+        let body = json!({ "records": json, "replace": true });
+        if !self.lookups {
+            let answer = self.client.post(&format!("{}/insert", self.path), &body);
+            prop_assert_eq!(answer.problem(), (422, "no_lookups".to_owned()));
+            return Ok(());
+        }
+        let answer = self.post("insert", &body);
+        let last: BTreeMap<u64, F> = records.iter().map(|&(fingerprint, id)| (id, fingerprint)).collect();
+        let before = self.count();
+        self.model.values_mut().for_each(|ids| ids.retain(|id| !last.contains_key(id)));
+        self.model.retain(|_, ids| !ids.is_empty());
+        let replaced = before - self.count();
+        last.iter().for_each(|(&id, &fingerprint)| self.remember(fingerprint, id));
+        let written = match self.ids {
+            Ids::Names => {
+                let named: Vec<_> = records.iter().map(|(f, id)| (*f, format!("n{id}"))).collect();
+                self.store.upsert_named(&named).unwrap()
+            }
+            _ => self.store.upsert(&records).unwrap(),
+        };
+        let expected = json!({ "inserted": written.inserted, "near": [], "replaced": written.removed });
+        prop_assert_eq!(answer, expected);
+        prop_assert_eq!((written.inserted, written.removed), (last.len() as u64, replaced));
+        Ok(())
+    }
+
+    fn count(&self) -> u64 {
+        self.model.values().map(|ids| ids.len() as u64).sum()
     }
 
     fn stored(&mut self) -> Option<(F, u64)> {
@@ -237,21 +289,22 @@ impl<F: Fingerprint> Twins<F> {
             let of_query = found.into_iter().take(limit).map(|stored| self.match_json(query, stored));
             expected.push(of_query.collect::<Value>());
         }
-        prop_assert_eq!(answer, json!({ "results": expected }));
+        prop_assert_eq!(in_order(answer), in_order(json!({ "results": expected })));
         Ok(())
     }
 
     fn stream(&mut self) -> Result<(), TestCaseError> {
-        let entries = |after: &str| self.client.get(&format!("{}/entries{after}", self.path)).rows();
+        let sorted = |rows: Vec<Value>| rows.into_iter().map(in_order).collect::<Vec<_>>();
+        let entries = |after: &str| sorted(self.client.get(&format!("{}/entries{after}", self.path)).rows());
         let entry = |f: &F| match self.ids {
             Ids::None => json!({ "fingerprint": hex(*f) }),
             _ => json!({ "fingerprint": hex(*f), "ids": self.ids_json(*f) }),
         };
-        let all: Vec<Value> = self.model.keys().map(entry).collect();
+        let all: Vec<Value> = self.model.keys().map(entry).map(in_order).collect();
         prop_assert_eq!(&entries(""), &all);
         if let Some((after, _)) = self.stored() {
             let entries = |rest: &str| {
-                self.client.get(&format!("{}/entries?after={}{rest}", self.path, hex(after))).rows()
+                sorted(self.client.get(&format!("{}/entries?after={}{rest}", self.path, hex(after))).rows())
             };
             let place = self.model.range(..=after).count();
             prop_assert_eq!(entries(""), &all[place..]);
@@ -286,34 +339,39 @@ impl<F: Fingerprint> Twins<F> {
 }
 
 fn check<F: Fingerprint>(ids: Ids, seed: u64, steps: usize) -> Result<(), TestCaseError> {
+    let lookups = ids != Ids::None && seed % 3 != 0;
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     std::fs::create_dir(&data).unwrap();
     let mut running = Running::of(&data);
     let name = ["none", "numbers", "names"][ids as usize];
-    let made = running
-        .client()
-        .put("/v1/sets/twin", &json!({ "width": F::BITS, "ids": name, "durability": "none" }));
+    let made = running.client().put(
+        "/v1/sets/twin",
+        &json!({ "width": F::BITS, "ids": name, "durability": "none", "lookups": lookups }),
+    );
     prop_assert_eq!(made.status, 201);
-    let create = CreateOptions::new().ids(ids != Ids::None).names(ids == Ids::Names);
+    prop_assert_eq!(made.json()["lookups"].as_bool(), Some(lookups));
+    let create = CreateOptions::new().ids(ids != Ids::None).names(ids == Ids::Names).lookups(lookups);
     let store = Store::create(directory.path().join("twin"), &create, StoreOptions::new()).unwrap();
     let mut twins = Twins::<F> {
         client: running.client(),
         path: "/v1/sets/twin".to_owned(),
         ids,
+        lookups,
         store,
         model: BTreeMap::new(),
         chance: Chance(seed),
         next: 0,
     };
     for _ in 0..steps {
-        match twins.chance.below(12) {
+        match twins.chance.below(14) {
             0..=2 => twins.insert()?,
             3..=4 => twins.insert_unless_near()?,
             5..=6 => twins.remove()?,
             7..=8 => twins.query()?,
             9 => twins.stream()?,
             10 => twins.maintain()?,
+            11..=12 if ids != Ids::None => twins.replace()?,
             _ => {
                 running.end();
                 running = Running::of(&data);

@@ -287,6 +287,29 @@ fn sets_with_shingles_take_texts_with_names_and_others_refuse_the_comparison() {
 }
 
 #[test]
+fn a_text_that_is_replaced_is_compared_no_more() {
+    let directory = tempfile::tempdir().unwrap();
+    let running = Running::of(directory.path());
+    let client = running.client();
+    client.put("/v1/sets/s", &json!({ "shingles": true, "lookups": true })).ok();
+    let insert = |body: &Value| client.post("/v1/sets/s/insert", body);
+    let of = |start: u32| (start..start + 30).map(|word| format!("w{word}")).collect::<Vec<_>>().join(" ");
+    let record = |start: u32, name: &str| json!({ "text": of(start), "id": name });
+    let new = insert(&json!({ "records": [record(0, "a"), record(100, "b")], "replace": true })).ok();
+    assert_eq!(new, json!({ "inserted": 2, "near": [], "replaced": 0 }));
+    let changed = insert(&json!({ "records": [record(200, "a")], "replace": true })).ok();
+    assert_eq!(changed, json!({ "inserted": 1, "near": [], "replaced": 1 }));
+    let asked = json!({ "records": [record(0, "c"), record(200, "d")], "unless_similar": 0.7 });
+    let answer = insert(&asked).ok();
+    assert_eq!((&answer["inserted"], &answer["similar"][0]["id"]), (&json!(1), &json!("a")), "{answer}");
+    for condition in ["unless_similar", "unless_near"] {
+        let both = insert(&json!({ "records": [record(0, "e")], "replace": true, condition: 1 }));
+        assert_eq!(both.problem(), (422, "bad_request".to_owned()));
+    }
+    assert_eq!(client.post("/v1/sets/s/remove", &json!({ "ids": ["a", "c", "x"] })).ok()["removed"], 2);
+}
+
+#[test]
 fn of_two_similar_texts_from_two_connections_one_wins() {
     let (_directory, running) = with_set();
     let (rounds, barrier) = (60, Barrier::new(2));

@@ -22,13 +22,14 @@ from pyspark.sql.types import ArrayType, LongType, StringType, StructField, Stru
 from . import _columns, _document_features, _query, _shards, _similarity_join
 from ._document_features import Method
 from ._executors import on_executors
-from ._persisted import kept
+from ._persisted import kept, large
 from ._prefix_filter import MARGIN
 
 Known = DataFrame | str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | _shards.Shards
 
-# Number of rows of an index of new sets up to which it is sent to all tasks, instead of sorting the known shingles.
-BROADCAST_ROWS = 1 << 22
+# Number of rows of an index of new sets up to which it is sent to all tasks, instead of sorting the known shingles. In the
+# memory of a driver and of an executor a row takes about 100 bytes; both have 1 GiB unless another size is set.
+BROADCAST_ROWS = 1 << 20
 
 
 def check(
@@ -164,16 +165,18 @@ def read(batches: Iterable[pa.RecordBatch], paths: list[str]) -> Iterator[pa.Rec
 
 def candidates(new: DataFrame, known: DataFrame, similarity: float, held: list[DataFrame]) -> DataFrame:
     """Return the ids ``id`` and ``known`` of the pairs that can be similar, each once."""
-    shingles = new.select("id", "size", F.explode("shingles").alias("shingle"))
+    shingles = large(new.select("id", "size", F.explode("shingles").alias("shingle")))
     census = shingles.groupBy("shingle").agg(F.count("*").alias("sets"))
     place = F.row_number().over(Window.partitionBy("id").orderBy("sets", "shingle"))
     least_with_any = F.ceil(F.col("size") * F.lit(similarity * MARGIN)).cast("int")
     indexed = shingles.join(census, "shingle").withColumn("place", place)
     indexed = indexed.withColumn("rest", least_with_any - 1).where(F.col("place") <= F.col("size") - F.col("rest"))
     index = kept(indexed.select("shingle", "id", "size", "rest"), held)
+    passing = known.select("known", "known_size", F.explode("known_shingles").alias("shingle"))
     if index.count() <= BROADCAST_ROWS:
         index = F.broadcast(index)
-    passing = known.select("known", "known_size", F.explode("known_shingles").alias("shingle"))
+    else:
+        passing = large(passing)
     sizes = F.col("size"), F.col("known_size")
     met = passing.join(index, "shingle").where(_similarity_join.share(F.least(*sizes), *sizes) >= similarity)
     hits = met.groupBy("id", "known", "size", "known_size", "rest").count()
@@ -183,7 +186,7 @@ def candidates(new: DataFrame, known: DataFrame, similarity: float, held: list[D
 
 def confirmed(pairs: DataFrame, new: DataFrame, known: DataFrame, similarity: float) -> DataFrame:
     """Return ``id``, ``known`` and ``similarity`` of the pairs that are similar."""
-    both = pairs.join(new.select("id", "shingles"), "id").join(known.select("known", "known_shingles"), "known")
+    both = pairs.join(new.select("id", "shingles"), "id").join(large(known.select("known", "known_shingles")), "known")
     shared = _similarity_join.shared(F.col("shingles"), F.col("known_shingles"))
     share = _similarity_join.share(shared, F.size("shingles"), F.size("known_shingles"))
     return both.select("id", "known", share.alias("similarity")).where(F.col("similarity") >= similarity)

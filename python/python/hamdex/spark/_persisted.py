@@ -1,10 +1,19 @@
-"""Persisted tables with short query plans."""
+"""Persisted tables with short query plans, and tables larger than Spark takes them for."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from pyspark.sql import DataFrame
+
+
+def large(df: DataFrame) -> DataFrame:
+    """Return a table that joins sort instead of broadcasting it.
+
+    Spark takes a table of exploded arrays, or of arrays that Python makes, for as small as the one it comes from: a
+    broadcast would fill the memory of the driver.
+    """
+    return df.hint("merge")
 
 
 def kept(df: DataFrame, held: list[DataFrame]) -> DataFrame:

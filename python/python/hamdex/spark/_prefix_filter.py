@@ -17,7 +17,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from ._persisted import kept
+from ._persisted import kept, large
 
 # Number of sets with a shingle above which its count is broadcast instead of joined.
 MAX_COMMON = 1 << 16
@@ -37,7 +37,7 @@ def prefixes(classes: DataFrame, similarity: float, held: list[DataFrame]) -> Da
     needs are added to ``held``.
     """
     size = F.size("shingles").alias("size")
-    shingles = classes.select(F.col("node.id").alias("id"), size, F.explode("shingles").alias("shingle"))
+    shingles = large(classes.select(F.col("node.id").alias("id"), size, F.explode("shingles").alias("shingle")))
     total = classes.agg(F.sum(F.size("shingles"))).head()
     common = limit(MAX_COMMON, 0 if total is None or total[0] is None else int(total[0]))
     set_of = Window.partitionBy("id")
@@ -61,7 +61,7 @@ def counted(shingles: DataFrame, common: int, held: list[DataFrame]) -> DataFram
     if most.isEmpty():
         return shingles.join(census, "shingle")
     most = F.broadcast(most)
-    others = shingles.join(most, "shingle", "left_anti").join(census.where(F.col("sets") <= common), "shingle")
+    others = large(shingles.join(most, "shingle", "left_anti")).join(census.where(F.col("sets") <= common), "shingle")
     return shingles.join(most, "shingle").unionByName(others)
 
 

@@ -58,6 +58,8 @@ class Shards:
     shards: tuple[Shard, ...]
     #: "hash": a fingerprint is in any shard; "families": it is in one shard of each of distance + 1 families.
     layout: str = "hash"
+    #: How the shingles are made that the shards keep; ``None`` if they keep none.
+    shingles: str | None = None
 
     @property
     def families(self) -> int:
@@ -123,6 +125,9 @@ def to_text(shards: Shards) -> str:
     content = asdict(shards)
     entries = content.pop("shards")
     head = {"hamdex_shards": VERSION} | {name: content[name] for name in FIELDS}
+    # The field is there only if there are shingles.
+    if shards.shingles is not None:
+        head["shingles"] = shards.shingles
     return seal("".join(to_line(fields) for fields in (head, *entries)))
 
 
@@ -170,7 +175,8 @@ def read(directory: Path) -> Shards:
     try:
         head, *entries = (json.loads(line) for line in text.decode().split("\n")[:-2])
         shards = tuple(Shard(**entry) for entry in entries)
-        found = Shards(directory=directory, shards=shards, **{name: head[name] for name in FIELDS})
+        values = {name: head[name] for name in FIELDS} | {"shingles": head.get("shingles")}
+        found = Shards(directory=directory, shards=shards, **values)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise hamdex.DamagedError(f"{path}: the manifest is damaged: {error!r}") from None
     check_values(found, path)
@@ -210,6 +216,7 @@ def check_values(shards: Shards, path: Path) -> None:
         and shards.layout in ("hash", "families")
         and shards.id_type in (None, "numbers", "names")
         and (shards.recipe is None or isinstance(shards.recipe, str))
+        and (shards.shingles is None or isinstance(shards.shingles, str) and shards.id_type is not None)
         and all(type(number) is int and 0 <= number <= MAX_COUNT for number in numbers)
         and all(isinstance(s.file, str) and isinstance(s.file_id, str) for s in shards.shards)
         and all(re.fullmatch("[0-9a-f]{32}", s.file_id) for s in shards.shards)

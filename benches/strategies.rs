@@ -1,8 +1,8 @@
 //! Large batches by each strategy, what `auto` makes of them, and self-joins: what the constants of their cost models
 //! are held against.
 //!
-//! `cargo bench --bench strategies [-- LOG2]`; 2^LOG2 fingerprints are stored, 2^24 unless given. Of each figure the least
-//! of [`ROUNDS`] is shown. `RAYON_NUM_THREADS=1` for the time of one thread.
+//! `cargo bench --bench strategies [-- LOG2]`; 2^LOG2 fingerprints are stored, 2^24 unless given. Of each figure the
+//! least of [`ROUNDS`] is shown. `RAYON_NUM_THREADS=1` for the time of one thread.
 
 mod common;
 
@@ -17,7 +17,8 @@ const QUERIES: [usize; 4] = [100, 10_000, 100_000, 1_000_000];
 const MEMORY_BYTES: u64 = 4 << 30;
 const ROUNDS: usize = 3;
 
-/// The tables and codecs that are compared. A probe of the first takes too long for more than [`MOST_OF_SINGLE`] queries.
+/// The tables and codecs that are compared. A probe of the first takes too long for more than [`MOST_OF_SINGLE`]
+/// queries.
 const FILES: [(&str, Codec); 4] = [
     ("single", Codec::EliasFano),
     ("halves", Codec::EliasFano),

@@ -1,7 +1,7 @@
 //! Shingles: hashes of the runs of words of a document, by which documents are compared as texts.
 //!
-//! An index has them if it was built with [`BuildOptions::shingles`](crate::BuildOptions::shingles): a set of numbers for
-//! each id, in two optional sections that queries do not read.
+//! An index has them if it was built with [`BuildOptions::shingles`](crate::BuildOptions::shingles): a set of numbers
+//! for each id, in two optional sections that queries do not read.
 //!
 //! The bytes of a set are an Elias-Fano code (Elias, "Efficient storage and retrieval by content and address of
 //! static files", J. ACM 21, 1974; Fano, MIT 1971).
@@ -31,7 +31,8 @@ fn low_bits(count: usize) -> u32 {
     BITS - (usize::BITS - (count - 1).leading_zeros())
 }
 
-/// Returns the bytes of a set of shingles; `None` if they do not ascend, exceed [`BITS`] or are more than [`MAX_COUNT`].
+/// Returns the bytes of a set of shingles; `None` if they do not ascend, exceed [`BITS`] or are more than
+/// [`MAX_COUNT`].
 #[must_use]
 pub fn encode(shingles: &[u64]) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();

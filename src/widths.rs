@@ -1,8 +1,8 @@
 //! Functions that are compiled once per width, in this crate.
 //!
 //! A generic method is compiled again in every crate that calls it, which takes a minute for all of the engine. So the
-//! methods that take long to compile are thin: each calls a function that [`per_width`] has instantiated here. Code that
-//! calls the generic function itself, inside the crate, keeps its inlining.
+//! methods that take long to compile are thin: each calls a function that [`per_width`] has instantiated here. Code
+//! that calls the generic function itself, inside the crate, keeps its inlining.
 
 use std::any::Any;
 

@@ -177,8 +177,8 @@ fn narrow(number: Number, what: &str) -> PyResult<u64> {
     bits.ok_or_else(|| PyOverflowError::new_err(format!("{what} of more than 64 bits; {text}")))
 }
 
-/// Returns packed hashes, an array of bytes with the most significant byte of each first, as numbers; `None` for anything
-/// else.
+/// Returns packed hashes, an array of bytes with the most significant byte of each first, as numbers; `None` for
+/// anything else.
 fn unpacked<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let Ok(array) = object.cast::<PyUntypedArray>() else { return Ok(None) };
     refuse_mask(object, "fingerprints")?;

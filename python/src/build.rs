@@ -157,8 +157,8 @@ fn metadata(given: Option<BTreeMap<String, Bound<'_, PyAny>>>) -> PyResult<BTree
 /// ``dedup(against=...)`` compares with the texts of the index; blank texts, which are similar to nothing, are left
 /// out then. Shingles take about 5 bytes per word.
 ///
-/// ``lookups=True`` lets the ids be looked up: ``hamdex dump --id`` and ``--name`` find the fingerprints of one. It takes
-/// about 5 bytes per record, and as much per name.
+/// ``lookups=True`` lets the ids be looked up: ``hamdex dump --id`` and ``--name`` find the fingerprints of one. It
+/// takes about 5 bytes per record, and as much per name.
 ///
 /// The file appears only when it is complete; an existing file is replaced with ``overwrite=True`` only.
 ///
@@ -192,7 +192,7 @@ pub(crate) fn build<'py>(
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let words = documents::words(shingles)?;
-    if lookups && ids.is_none_or(|ids| ids.is_none()) {
+    if lookups && ids.is_none_or(PyAnyMethods::is_none) {
         return Err(PyValueError::new_err("look-ups are by id: pass ids="));
     }
     let mut choices = Choices {

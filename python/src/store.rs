@@ -9,7 +9,7 @@ use std::sync::{PoisonError, RwLock};
 use hamdex::{Description, Fingerprint, FingerprintSet, RECIPE_KEY};
 use hamdex_any::Kind;
 use hamdex_documents::Similarity;
-use hamdex_store::{AnyStore, Inserted, Operation, StoreOptions, UnknownDurability};
+use hamdex_store::{AnyStore, Inserted, Operation, StoreOptions, UnknownDurability, for_any_store};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
@@ -31,11 +31,12 @@ use crate::work;
 /// A directory with a set of fingerprints that can be updated while it is queried. Writes are durable when
 /// they return, unless ``durability`` is lower.
 ///
-/// A missing store is created: for fingerprints of ``width`` bits, with ids unless ``ids=False``, which are
-/// names with ``names=True``, for queries at ``distance``. With a recipe it takes texts, and with names and
-/// ``shingles=True`` it keeps their shingles too, of five words each or of as many as it says, so that texts are compared
-/// as ``dedup`` compares them. With ``lookups=True`` it finds records by id or name without reading the whole set, for
-/// ``upsert``, ``remove_ids`` and ``remove_names``, which takes about 5 bytes per record, and as much per name. One process at a time has a store open. After a fork, the child must open it again.
+/// A missing store is created: for fingerprints of ``width`` bits, with ids unless ``ids=False``, which are names with
+/// ``names=True``, for queries at ``distance``. With a recipe it takes texts, and with names and ``shingles=True`` it
+/// keeps their shingles too, of five words each or of as many as it says, so that texts are compared as ``dedup``
+/// compares them. With ``lookups=True`` it finds records by id or name without reading the whole set, for ``upsert``,
+/// ``remove_ids`` and ``remove_names``, which takes about 5 bytes per record, and as much per name. One process at a
+/// time has a store open. After a fork, the child must open it again.
 ///
 /// >>> import hamdex, tempfile, os
 /// >>> path = os.path.join(tempfile.mkdtemp(), "small.store")
@@ -55,16 +56,6 @@ pub(crate) struct Store {
     inserts: RwLock<()>,
     /// The process that opened the store.
     process: u32,
-}
-
-/// Runs the same code with a store of either width.
-macro_rules! either {
-    ($any:expr, $store:ident => $result:expr) => {
-        match $any {
-            AnyStore::Bits64($store) => $result,
-            AnyStore::Bits128($store) => $result,
-        }
-    };
 }
 
 impl Drop for Store {
@@ -104,7 +95,7 @@ impl Store {
 
     /// Returns a snapshot of the store.
     pub(crate) fn take_snapshot(&self) -> PyResult<Snapshot> {
-        Ok(either!(self.store()?, store => Snapshot::new(self.path.clone(), store.snapshot())))
+        Ok(for_any_store!(self.store()?, store => Snapshot::new(self.path.clone(), store.snapshot())))
     }
 }
 
@@ -148,7 +139,7 @@ impl Store {
         let request =
             StoreRequest { distance, ids, names, width, design, codec, filter, recipe, shingles, lookups };
         let store = request.open(py, &path, options)?;
-        let description = either!(&store, store => store.snapshot().describe());
+        let description = for_any_store!(&store, store => store.snapshot().describe());
         let (store, inserts) = (RwLock::new(Some(store)), RwLock::default());
         Ok(Self { path, description, store, inserts, process: process::id() })
     }
@@ -220,7 +211,7 @@ impl Store {
         fingerprints: &Bound<'_, PyAny>,
         ids: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        either!(self.store()?, store => match Records::of(fingerprints, ids, &self.description)? {
+        for_any_store!(self.store()?, store => match Records::of(fingerprints, ids, &self.description)? {
             Records::Pairs(pairs) => {
                 let inserts = pairs.into_iter().map(|(fingerprint, id)| Operation::Insert(fingerprint, id)).collect();
                 work::run_here(py, |_| self.beside_inserts(|| store.write(inserts).map(drop)))
@@ -233,9 +224,9 @@ impl Store {
         })
     }
 
-    /// Insert fingerprints or texts as ``insert`` does, each in place of everything with its id, or its name, in a store
-    /// with look-ups: all of them, or none. Of several with one id, the last counts. Returns the number of replaced
-    /// records.
+    /// Insert fingerprints or texts as ``insert`` does, each in place of everything with its id, or its name, in a
+    /// store with look-ups: all of them, or none. Of several with one id, the last counts. Returns the number of
+    /// replaced records.
     ///
     /// >>> import hamdex, tempfile, os
     /// >>> path = os.path.join(tempfile.mkdtemp(), "small.store")
@@ -256,7 +247,7 @@ impl Store {
                 "the store has no look-ups, by which records are replaced: make a store with lookups=True",
             ));
         }
-        let written = either!(self.store()?, store => match Records::of(fingerprints, Some(ids), &self.description)? {
+        let written = for_any_store!(self.store()?, store => match Records::of(fingerprints, Some(ids), &self.description)? {
             Records::Pairs(pairs) => work::run_here(py, |_| self.beside_inserts(|| store.upsert(&pairs)))?,
             Records::Named(named) => work::run_here(py, |_| self.beside_inserts(|| store.upsert_named(&named)))?,
             Records::Documents(documents) => {
@@ -282,7 +273,7 @@ impl Store {
         k: Option<K>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let distance = numbers::distance(k, self.description.width, self.description.distance)?;
-        let outcomes = either!(self.store()?, store => {
+        let outcomes = for_any_store!(self.store()?, store => {
             let given = Records::of(fingerprints, ids, &self.description)?;
             work::run_here(py, |_| self.beside_inserts(|| {
                 let near = |outcome: &Inserted<_>| outcome.near().map(|near| found_near(&self.description, near));
@@ -340,7 +331,7 @@ impl Store {
         let (given, names) = documents_of(texts, Some(ids))?;
         let (given, names) = (given.as_strs()?, names.as_strs()?);
         let threads = work::threads(threads)?;
-        let outcomes = either!(self.store()?, store => {
+        let outcomes = for_any_store!(self.store()?, store => {
             let work = UnlessSimilar::new(&store, &recipe, similarity, threads)?;
             work::run(py, progress, |watch| {
                 // What a panic leaves is whole: the store writes a batch or not.
@@ -373,7 +364,7 @@ impl Store {
             let text = "in a store with names, remove fingerprints without ids, or names with remove_names()";
             return Err(PyValueError::new_err(text));
         }
-        let written = either!(self.store()?, store => match ids {
+        let written = for_any_store!(self.store()?, store => match ids {
             Some(_) => {
                 let Records::Pairs(pairs) = Records::of(fingerprints, ids, &self.description)? else { return Ok(0) };
                 let removals = pairs.into_iter().map(|(fingerprint, id)| Operation::Remove(fingerprint, id)).collect();
@@ -396,7 +387,7 @@ impl Store {
             ));
         }
         let ids: HashSet<u64> = arrays::ids(ids)?.as_slice()?.iter().copied().collect();
-        either!(self.store()?, store => work::run(py, None, |_| store.remove_ids(&ids)))
+        for_any_store!(self.store()?, store => work::run(py, None, |_| store.remove_ids(&ids)))
     }
 
     /// The fingerprints of an id, or of a name, ascending; without look-ups this reads the whole store.
@@ -412,7 +403,7 @@ impl Store {
                 arrays::ids(&PyList::new(py, [id])?.into_any())?.as_slice()?.iter().copied(),
             ),
         };
-        let found = either!(self.store()?, store => {
+        let found = for_any_store!(self.store()?, store => {
             let snapshot = store.snapshot();
             work::run(py, None, |_| {
                 let ids = match name {
@@ -433,7 +424,7 @@ impl Store {
     /// removed pairs.
     fn remove_names(&self, py: Python<'_>, names: HashSet<String>) -> PyResult<u64> {
         let names = names.into_iter().map(String::into_bytes).collect();
-        either!(self.store()?, store => work::run(py, None, |_| store.remove_names(&names)))
+        for_any_store!(self.store()?, store => work::run(py, None, |_| store.remove_names(&names)))
     }
 
     /// All fingerprints within ``k`` bits, nearest first, with their ids. ``query`` is a fingerprint, or a
@@ -493,22 +484,22 @@ impl Store {
 
     /// Make all writes durable, whatever ``durability`` is.
     fn sync(&self, py: Python<'_>) -> PyResult<()> {
-        either!(self.store()?, store => work::run(py, None, |_| store.sync()))
+        for_any_store!(self.store()?, store => work::run(py, None, |_| store.sync()))
     }
 
     /// Write everything in memory to a file.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
-        either!(self.store()?, store => work::run(py, None, |_| store.flush()))
+        for_any_store!(self.store()?, store => work::run(py, None, |_| store.flush()))
     }
 
     /// Merge everything into one file, without removed records. An interruption changes nothing.
     fn compact(&self, py: Python<'_>) -> PyResult<()> {
-        either!(self.store()?, store => work::run(py, None, |watch| store.compact_with(watch.callback())))
+        for_any_store!(self.store()?, store => work::run(py, None, |watch| store.compact_with(watch.callback())))
     }
 
     /// The counts of the store, and their costs.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let stats = either!(self.store()?, store => py.detach(|| store.stats()));
+        let stats = for_any_store!(self.store()?, store => py.detach(|| store.stats()));
         results::stats(py, &stats)
     }
 
@@ -520,7 +511,7 @@ impl Store {
         match store {
             None => Ok(()),
             Some(store) if process::id() == self.process => {
-                either!(store, store => work::run(py, None, |_| store.close()))
+                for_any_store!(store, store => work::run(py, None, |_| store.close()))
             }
             Some(store) => {
                 mem::forget(store);

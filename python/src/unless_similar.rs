@@ -36,8 +36,8 @@ impl<'a, F: Width> UnlessSimilar<'a, F> {
         Ok(Self { store, maker: Maker::new(recipe, similarity.words())?, similarity, threads })
     }
 
-    /// Inserts the texts that are similar to none stored, nor to an earlier one, and returns what each is similar to. No
-    /// other insert may come in between.
+    /// Inserts the texts that are similar to none stored, nor to an earlier one, and returns what each is similar to.
+    /// No other insert may come in between.
     pub(crate) fn insert(
         &self,
         texts: &[&str],

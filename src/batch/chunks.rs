@@ -23,8 +23,7 @@ use hamdex_fingerprint::Fingerprint;
 /// it saves.
 const FEW: usize = 32;
 
-/// So are queries that are answered within this time by the cost model: to hand them to other threads costs as much as
-/// these could save.
+/// Estimated time below which one thread answers a chunk: other threads would cost as much as they could save.
 const AT_ONCE_NS: f64 = 300_000.0;
 
 /// The share of the room for matches that the matches of a chunk are planned to take.
@@ -161,8 +160,8 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
         }
     }
 
-    /// Calls `visit` with the place and the matches of each query, nearest first, then by fingerprint, in order, until it
-    /// breaks.
+    /// Calls `visit` with the place and the matches of each query, nearest first, then by fingerprint, in order, until
+    /// it breaks.
     fn hand_on(
         &self,
         mut batch: Batch<F>,

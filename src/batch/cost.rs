@@ -23,8 +23,8 @@ pub(super) const LOCATE_NS: f64 = 15.0;
 /// To bring a query and its block in the order of blocks.
 pub(super) const ARRANGE_NS: f64 = 25.0;
 
-/// To wait for a block that storage has, rather than read it with the one before: random reads of 1 KiB, of a solid-state
-/// disk, by two threads with some tens each at once.
+/// To wait for a block that storage has, rather than read it with the one before: random reads of 1 KiB, of a
+/// solid-state disk, by two threads with some tens each at once.
 pub(super) const WAIT_NS: f64 = 8000.0;
 
 /// To search a decoded block for a query.

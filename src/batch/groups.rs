@@ -1,5 +1,4 @@
-//! A few queries at a time, by one thread: their look-ups and reads overlap, so that they overlap their memory
-//! accesses.
+//! Answers a few queries at a time on one thread, so that their memory accesses overlap.
 
 use std::ops::ControlFlow;
 
@@ -53,7 +52,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Groups<R> {
     /// it breaks; and `check` before each group.
     ///
     /// # Errors
-    /// When a block that matters is damaged, or `check` fails. Queries before it may have been visited.
+    /// When a block that is read is damaged, or `check` fails. Queries before it may have been visited.
     pub(super) fn answer(
         &mut self,
         queries: &[F],

@@ -10,7 +10,7 @@
 //! The third way is single queries, in groups that overlap their memory accesses, by all threads; it pays if
 //! few queries share a block. [`choice`] estimates the cheapest way from a sample of the queries.
 //!
-//! - [`entry`]: the methods of an index
+//! - [`methods`]: the methods of an index
 //! - [`options`]: the options of a batch
 //! - [`chunks`]: queries in chunks, answers in their order, within the memory limit
 //! - [`gather`]: matches, found in any order, on their way to their queries
@@ -25,9 +25,9 @@ mod choice;
 mod chunks;
 mod context;
 mod cost;
-mod entry;
 mod gather;
 mod groups;
+mod methods;
 mod options;
 mod probe;
 mod sample;

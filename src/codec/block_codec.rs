@@ -176,8 +176,8 @@ impl BlockCodec {
         }
     }
 
-    /// Returns whether a scan of a block for a prefix probably reads more than its front, if so many entries
-    /// share a prefix.
+    /// Returns whether a scan of a block for a prefix probably reads more than its front, if
+    /// `entries_per_prefix` entries share a prefix.
     #[inline(always)]
     pub(crate) fn reads_behind_front(&self, entries_per_prefix: u64) -> bool {
         match self {
@@ -186,9 +186,9 @@ impl BlockCodec {
         }
     }
 
-    /// Prefetches what a scan would read behind the front of a block if all entries of the table were evenly spread. The
-    /// block begins at `start` of `file`, the target lies so far on the `way` from its first entry to its last,
-    /// and it has about `entries` of them.
+    /// Prefetches what a scan would read behind the front of a block if all entries of the table were evenly spread.
+    /// The block begins at `start` of `file`, the target lies so far on the `way` from its first entry to its last, and
+    /// it has about `entries` of them.
     #[inline(always)]
     pub(crate) fn prefetch_likely<F: Fingerprint>(
         &self,

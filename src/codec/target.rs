@@ -22,7 +22,8 @@ impl<F: Fingerprint> Target<F> {
         self.radius.min(self.distance)
     }
 
-    /// Bounds of what has the prefix that `value` has, of which `errors` bits differ from the query.
+    /// Returns the least and the greatest value with the prefix of `value`, which differs from the query in `errors`
+    /// bits.
     #[inline(always)]
     pub(crate) fn run_of(&self, value: F, errors: u32) -> (F, F) {
         // If no further error is allowed, all bits must be the value's.
@@ -72,8 +73,8 @@ impl<F: Fingerprint> Target<F> {
         ((self.query ^ low) & shared).count_ones() >= self.prefix_errors()
     }
 
-    /// Bounds of what between the two, which are ascending, can be alive as far as the prefix is concerned;
-    /// the first above the second where nothing can.
+    /// Returns bounds of the values from `low` to `high` whose prefixes can match; the first is above the second if
+    /// none can.
     #[inline(always)]
     pub(crate) fn span(&self, low: F, high: F) -> (F, F) {
         let shared = low.first_difference(high).min(self.prefix_bits);

@@ -56,8 +56,9 @@ impl<F: Fingerprint> Design<F> {
         Self::custom(format!("paper-{}", tables.len()), distance, tables)
     }
 
-    /// Returns the design for `count` fingerprints by default: the smallest
-    /// file whose estimated query, with the filters of [`FilterChoice::Auto`], reads a few blocks; otherwise the one with the fastest. See docs/engine.md.
+    /// Returns the default design for `count` fingerprints: the smallest file whose queries, with the filters of
+    /// [`FilterChoice::Auto`], read few blocks by the cost model; if there is none, the one with the fastest queries.
+    /// See docs/engine.md.
     ///
     /// # Errors
     /// When the distance is beyond what the named designs serve.

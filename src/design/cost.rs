@@ -46,7 +46,7 @@ fn estimate<F: Fingerprint>(tables: &[TableDesign<F>], count: u64, codec: Codec,
     cost
 }
 
-/// Returns the ways to choose `chosen` of `bits`, of which there may be a part of one.
+/// Returns the number of ways to choose `chosen` of `bits`, which may be fractional.
 fn choose(bits: f64, chosen: u32) -> f64 {
     (0..chosen).map(|taken| (bits - f64::from(taken)).max(0.0) / f64::from(taken + 1)).product()
 }
@@ -54,7 +54,7 @@ fn choose(bits: f64, chosen: u32) -> f64 {
 /// To find out which block a value is in.
 const LOCATE_NS: f64 = 15.0;
 
-/// To look at a line of a filter, one of many on their way at once.
+/// To look at a line of a filter, one of many that are prefetched.
 const LINE_NS: f64 = 7.0;
 
 /// To make a prefix and look for it in a line that is there.
@@ -98,7 +98,7 @@ impl TableCost {
         ProbeCost { ns: blocks * (LOCATE_NS + self.block_ns), blocks }
     }
 
-    /// Returns the cost of a probe that asks a filter for each prefix with at most so many errors.
+    /// Returns the cost of a probe that asks a filter for each prefix with at most `errors` errors.
     pub(super) fn filtered(&self, filter: &Geometry, errors: u32, count: u64) -> ProbeCost {
         let prefixes = patterns::count(filter.prefix_bits, errors);
         let per_prefix = count as f64 / f64::from(filter.prefix_bits).exp2();
@@ -122,7 +122,7 @@ impl TableCost {
     }
 }
 
-/// Returns the nanoseconds to ask a filter for each prefix with at most so many errors.
+/// Returns the nanoseconds to ask a filter for each prefix with at most `errors` errors.
 pub(super) fn asking_ns(filter: &Geometry, errors: u32) -> f64 {
     let line_bits = filter.lines.ilog2().min(filter.prefix_bits);
     let lines = patterns::count(line_bits, errors);

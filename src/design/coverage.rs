@@ -178,7 +178,7 @@ mod tests {
     }
 
     proptest! {
-        /// Masks over the low 12 bits only, so that every pattern that matters can be enumerated.
+        /// Masks over the low 12 bits only, so that every relevant pattern can be enumerated.
         #[test]
         fn the_verdict_is_that_of_enumeration(
             tables in prop::collection::vec((1u64..1 << 12, 0u32..3), 1..7),

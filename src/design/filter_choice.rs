@@ -44,12 +44,12 @@ pub enum FilterChoice {
     Auto,
     /// No filter.
     None,
-    /// A filter of at most so many bits per fingerprint, 1 to 64, for each table whose prefix has at most 64 bits.
+    /// A filter of at most this many bits per fingerprint, 1 to 64, for each table whose prefix has at most 64 bits.
     Bits(u32),
 }
 
 impl FilterChoice {
-    /// Returns the filter of each table of an index of so many fingerprints.
+    /// Returns the filter of each table of an index of `count` fingerprints.
     pub(crate) fn filters<F: Fingerprint>(
         self,
         design: &Design<F>,

@@ -5,7 +5,6 @@
 //! with at most its radius of them inside its prefix** (the covering argument of §3.1 of Manku, Jain
 //! and Das Sarma, WWW 2007, with radii as in the general pigeonhole principle). The constructor
 //! decides that exactly, so a [`Design`] that does not cover cannot exist.
-
 //!
 //! - [`table`]: a mask and a radius
 //! - [`coverage`]: the decision

@@ -10,7 +10,7 @@ pub(crate) const LINE_BYTES: usize = 64;
 /// Bits of a line.
 const LINE_BITS: u64 = 512;
 
-/// Bits of which a prefix can be long.
+/// The greatest length of a prefix, in bits.
 pub(crate) const MAX_PREFIX_BITS: u32 = 64;
 
 /// Multiplier of the hash: 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming 3, §6.4).
@@ -39,8 +39,8 @@ pub(crate) struct Geometry {
 pub(crate) type Marks = (u64, u64);
 
 impl Geometry {
-    /// Returns the smallest filter without false positives that fits into so many bits; otherwise one with as many lines as
-    /// fit, and at least one.
+    /// Returns the smallest filter without false positives that fits into `bits` bits; otherwise one with as many lines
+    /// as fit, and at least one.
     pub(crate) fn within(bits: u128, prefix_bits: u32) -> Self {
         let all = 1u128 << prefix_bits;
         if let Some(lines) = Self::lines_of_bitmap(prefix_bits)
@@ -121,8 +121,8 @@ impl Geometry {
             .all(|(word, bits)| LittleEndian::read_u64(&line[8 * word as usize..]) & bits == bits)
     }
 
-    /// Returns a bit mask of the prefixes whose marks are all set; the first has the lowest bit. `starts` are the offsets of
-    /// their lines in `bytes`.
+    /// Returns a bit mask of the prefixes whose marks are all set; the first has the lowest bit. `starts` are the
+    /// offsets of their lines in `bytes`.
     #[inline(always)]
     pub(crate) fn are_marked(
         &self,

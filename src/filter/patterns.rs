@@ -2,7 +2,7 @@
 
 use crate::arch::LANES;
 
-/// Groups whose lines are on their way while one is tested.
+/// Groups whose lines are prefetched while one is tested.
 const AHEAD: usize = 8;
 
 /// A prefix, and the number of bits in which it differs from the query's.
@@ -51,7 +51,7 @@ impl Group {
     }
 }
 
-/// The prefixes that differ from one in at most so many bits, in groups, each once. The bits that are flipped descend, so
+/// The prefixes within a number of errors of one, in groups, each once. The bits that are flipped descend, so
 /// that prefixes of one line follow each other.
 pub(crate) struct Groups {
     bits: u32,
@@ -134,7 +134,7 @@ impl Delay {
     }
 }
 
-/// Returns the number of prefixes of so many bits with at most so many errors.
+/// Returns the number of prefixes of `bits` bits with at most `errors` errors.
 pub(crate) fn count(bits: u32, errors: u32) -> f64 {
     let mut ways = 1.0;
     let mut sum = 1.0;

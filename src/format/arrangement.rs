@@ -1,5 +1,5 @@
 //! The one order of sections that a file can have. The positions follow from the counts in the
-//! footer; the footer says it all the same, for readers that look for one section only, and a reader
+//! footer; the footer repeats it, for readers that look for one section only, and a reader
 //! refuses a file in which the two differ.
 //!
 //! ```text

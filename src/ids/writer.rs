@@ -25,7 +25,7 @@ pub(crate) struct Packed<W> {
     pub(crate) ranks: Vec<u64>,
 }
 
-/// Bytes on their way to a writer.
+/// Packs numbers for a writer.
 struct Stream<W> {
     packer: Packer,
     finished: Vec<u8>,

@@ -102,7 +102,7 @@ impl<F: Fingerprint> Entries<'_, F> {
         self
     }
 
-    /// Divides the unread entries into at most so many parts for several threads, about equally large and one
+    /// Divides the unread entries into at most `parts` parts for several threads, about equally large and one
     /// after the other.
     #[must_use]
     pub fn split(self, parts: usize) -> Vec<Self> {

@@ -17,15 +17,15 @@ use crate::index::read_ahead::ReadAhead;
 use crate::lookup::LookupTable;
 use crate::mapping::Mapping;
 use crate::names::Names;
-use crate::names::reader::NameTable;
+use crate::names::reader::ColumnTable;
 use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
 
 /// An index of fingerprints of type `F` (`u64` or `u128`): a mapped file ([`Index::open`]) or bytes in memory
 /// ([`Index::from_bytes`]).
 ///
-/// It is `Send + Sync`; every thread queries it through a [`Searcher`](crate::Searcher) of its own. Many queries at once are for
-/// [`Index::batch`].
+/// It is `Send + Sync`; every thread queries it through a [`Searcher`](crate::Searcher) of its own. Many queries at
+/// once are for [`Index::batch`].
 ///
 /// ```
 /// use hamdex::{Builder, Index};
@@ -54,8 +54,8 @@ pub struct Index<F> {
     pub(crate) design: Design<F>,
     pub(crate) tables: Vec<Table<F>>,
     pub(crate) ids: Option<IdTable>,
-    pub(crate) names: Option<NameTable>,
-    pub(crate) shingles: Option<NameTable>,
+    pub(crate) names: Option<ColumnTable>,
+    pub(crate) shingles: Option<ColumnTable>,
     /// The places of ids, and those of names.
     pub(crate) id_lookup: Option<LookupTable>,
     pub(crate) name_lookup: Option<LookupTable>,
@@ -120,7 +120,7 @@ impl<F: Fingerprint> Index<F> {
     /// names; each name is read, and its checksum verified, when it is looked up.
     ///
     /// # Errors
-    /// When these bytes are damaged. The rest of the index can be queried all the same.
+    /// When these bytes are damaged. The rest of the index can still be queried.
     pub fn names(&self) -> Result<Option<Names<'_>>, ReadError> {
         match &self.names {
             Some(names) => {
@@ -131,8 +131,8 @@ impl<F: Fingerprint> Index<F> {
         }
     }
 
-    /// Returns the id of the file, which its contents and the options of its build determine: files with the same id are the
-    /// same, byte for byte.
+    /// Returns the id of the file, which its contents and the options of its build determine: files with the same id
+    /// are the same, byte for byte.
     #[must_use]
     pub fn file_id(&self) -> FileId {
         self.header.file_id

@@ -50,7 +50,7 @@ impl<F: Fingerprint> Index<F> {
     /// ```
     ///
     /// # Errors
-    /// When a block or page that matters is damaged.
+    /// When a block or page that is read is damaged.
     pub fn ids_of(&self, matches: &[Match<F>]) -> Result<Vec<Ids<'_>>, ReadError> {
         self.ids_of_through(matches, &mut Scanner::default())
     }

@@ -47,7 +47,7 @@ impl<F: Fingerprint> Index<F> {
     /// ```
     ///
     /// # Errors
-    /// When a section has another length than its entries need. The rest of the index can be queried all the same.
+    /// When a section has another length than its entries need. The rest of the index can still be queried.
     pub fn lookups(&self) -> Result<Option<Lookups<'_, F>>, ReadError> {
         let (Some(ids), Some(by_id)) = (&self.ids, &self.id_lookup) else { return Ok(None) };
         let open = || {
@@ -67,7 +67,7 @@ impl<F: Fingerprint> Lookups<'_, F> {
     /// Returns the places of an id, ascending: see [`Index::places`]. Empty if it is not stored.
     ///
     /// # Errors
-    /// When a page that matters is damaged.
+    /// When a page that is read is damaged.
     pub fn places_of(&self, id: u64) -> Result<Vec<u64>, ReadError> {
         let (file, mut places) = (self.index.data.as_ref(), Vec::new());
         let outcome = self.by_id.places(hash_of_id(id), |place| {
@@ -83,17 +83,17 @@ impl<F: Fingerprint> Lookups<'_, F> {
     /// Returns the fingerprints of an id, ascending. Empty if it is not stored.
     ///
     /// # Errors
-    /// When a page or block that matters is damaged.
+    /// When a page or block that is read is damaged.
     pub fn fingerprints_of(&self, id: u64) -> Result<Vec<F>, ReadError> {
         let places = self.places_of(id)?;
         places.into_iter().map(|place| self.index.fingerprint_at(place)).collect()
     }
 
-    /// Returns the ids with a name, ascending, whether or not they are stored with a fingerprint. Empty if the ids have no
-    /// names.
+    /// Returns the ids with a name, ascending, whether or not they are stored with a fingerprint. Empty if the ids have
+    /// no names.
     ///
     /// # Errors
-    /// When a page that matters is damaged.
+    /// When a page that is read is damaged.
     pub fn ids_of_name(&self, name: &[u8]) -> Result<Vec<u64>, ReadError> {
         let Some((names, lookup)) = &self.by_name else { return Ok(Vec::new()) };
         let mut ids = Vec::new();

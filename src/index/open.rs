@@ -21,7 +21,7 @@ use crate::index::read_ahead::ReadAhead;
 use crate::lookup::LookupTable;
 use crate::mapping::Mapping;
 use crate::metadata;
-use crate::names::reader::NameTable;
+use crate::names::reader::ColumnTable;
 use crate::permutation::Permutation;
 use crate::table::filter::Filter;
 use crate::table::keys::Keys;
@@ -37,8 +37,8 @@ pub enum Checksums {
     /// The first time that a query touches the block: the default.
     #[default]
     FirstTouch,
-    /// Every time, that of a page of ids, too: for files on storage that changes under its readers. Keys are copied into
-    /// memory.
+    /// Every time, that of a page of ids, too: for files on storage that changes under its readers. Keys are copied
+    /// into memory.
     Always,
     /// All of them, when the index is opened, which reads the whole file.
     UpFront,
@@ -175,7 +175,7 @@ pub(super) fn read_with<F: Fingerprint>(
             }
         }
         for names in [&index.names, &index.shingles].into_iter().flatten() {
-            for section in [&names.directory, &names.names] {
+            for section in [&names.directory, &names.values] {
                 read_whole(&index, section)?;
             }
         }
@@ -310,14 +310,14 @@ fn read<F: Fingerprint>(
         directory: sections.open(Place::IdDirectory, UnitKind::IdDirectory, 0),
         blocks: tables[0].keys.len(),
     });
-    let names = footer.names.then(|| NameTable {
+    let names = footer.names.then(|| ColumnTable {
         directory: sections.open(Place::NameDirectory, UnitKind::NameDirectory, 0),
-        names: sections.open(Place::Names, UnitKind::Names, 0),
+        values: sections.open(Place::Names, UnitKind::Names, 0),
     });
     let has_shingles = footer.optional(UnitKind::Shingles, 0).is_some();
-    let shingles = has_shingles.then(|| NameTable {
+    let shingles = has_shingles.then(|| ColumnTable {
         directory: sections.open(Place::ShingleDirectory, UnitKind::ShingleDirectory, 0),
-        names: sections.open(Place::Shingles, UnitKind::Shingles, 0),
+        values: sections.open(Place::Shingles, UnitKind::Shingles, 0),
     });
     let lookup = |place, kind| {
         let is_listed = footer.optional(kind, 0).is_some();

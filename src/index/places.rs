@@ -47,7 +47,7 @@ impl<F: Fingerprint> Index<F> {
     /// ```
     ///
     /// # Errors
-    /// When a block or page that matters is damaged.
+    /// When a block or page that is read is damaged.
     pub fn places(&self, fingerprint: F) -> Result<Range<u64>, ReadError> {
         compiled_places()(self, fingerprint)
     }
@@ -60,7 +60,7 @@ impl<F: Fingerprint> Index<F> {
     /// When the place is not below [`Index::place_count`].
     ///
     /// # Errors
-    /// When a block or page that matters is damaged.
+    /// When a block or page that is read is damaged.
     pub fn fingerprint_at(&self, place: u64) -> Result<F, ReadError> {
         assert!(place < self.place_count(), "place {place} of {}", self.place_count());
         compiled_fingerprint_at()(self, place)
@@ -71,7 +71,7 @@ impl<F: Fingerprint> Index<F> {
     /// The first call reads all of table 0.
     ///
     /// # Errors
-    /// When a block that matters is damaged.
+    /// When a block that is read is damaged.
     pub fn rank(&self, fingerprint: F) -> Result<u64, ReadError> {
         compiled_rank()(self, fingerprint)
     }

@@ -45,8 +45,8 @@ impl ReadAhead {
         }
     }
 
-    /// Cuts a range of the file into parts that are read one after the other, and reads ahead each and the one after it.
-    /// The parts count from the start of the range.
+    /// Cuts a range of the file into parts that are read one after the other, and reads ahead each and the one after
+    /// it. The parts count from the start of the range.
     pub(crate) fn parts<'a>(
         &'a self,
         data: &'a Mapping,

@@ -103,8 +103,8 @@ impl<F: Fingerprint> Search<F> {
         index.read_ahead.query(&index.data, &index.tables, first);
     }
 
-    /// Calls `visit` with the place of a query and each stored fingerprint within the distance of it, each once, until it
-    /// breaks, after the blocks have been located and read ahead. Returns whether it did.
+    /// Calls `visit` with the place of a query and each stored fingerprint within the distance of it, each once, until
+    /// it breaks, after the blocks have been located and read ahead. Returns whether it did.
     #[inline]
     pub(crate) fn scan(
         &mut self,

@@ -115,7 +115,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
     /// number of matches, if there may be more than fit into memory.
     ///
     /// # Errors
-    /// When a block that matters is damaged.
+    /// When a block that is read is damaged.
     pub fn within(&mut self, query: F, distance: u32) -> Result<&[Match<F>], ReadError> {
         compiled_within()(&mut self.core, &self.index, query, distance, usize::MAX)?;
         Ok(&self.core.matches)
@@ -137,7 +137,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
     /// same file, not always the nearest.
     ///
     /// # Errors
-    /// When a block that matters is damaged.
+    /// When a block that is read is damaged.
     pub fn first(&mut self, query: F, distance: u32) -> Result<Option<Match<F>>, ReadError> {
         compiled_first()(&mut self.core, &self.index, query, distance)
     }
@@ -149,7 +149,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
     /// table 0: [`Searcher::nearest_within`] bounds that, and [`Searcher::progress`] can cancel it.
     ///
     /// # Errors
-    /// When a block that matters is damaged.
+    /// When a block that is read is damaged.
     pub fn nearest(&mut self, query: F, count: usize) -> Result<&[Match<F>], ReadError> {
         self.nearest_within(query, count, F::BITS)
     }
@@ -174,7 +174,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
     /// ```
     ///
     /// # Errors
-    /// When a block that matters is damaged.
+    /// When a block that is read is damaged.
     pub fn nearest_within(
         &mut self,
         query: F,
@@ -189,7 +189,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
     /// matches of one searcher, look up their ids with another, or with [`Index::ids_of`].
     ///
     /// # Errors
-    /// When a block or page that matters is damaged.
+    /// When a block or page that is read is damaged.
     pub fn ids(&mut self, fingerprint: F) -> Result<Ids<'_>, ReadError> {
         self.index.ids_through(fingerprint, &mut self.core.search.scanner)
     }
@@ -197,7 +197,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
     /// Returns the ids of each of these matches, in their order, as [`Index::ids_of`] gives them.
     ///
     /// # Errors
-    /// When a block or page that matters is damaged.
+    /// When a block or page that is read is damaged.
     pub fn ids_of(&mut self, matches: &[Match<F>]) -> Result<Vec<Ids<'_>>, ReadError> {
         self.index.ids_of_through(matches, &mut self.core.search.scanner)
     }
@@ -206,7 +206,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
     /// particular order, until it breaks. Returns whether it did.
     ///
     /// # Errors
-    /// When a block that matters is damaged.
+    /// When a block that is read is damaged.
     pub fn for_each(
         &mut self,
         query: F,
@@ -221,7 +221,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
     /// take less time than one after the other, since all wait for memory at once.
     ///
     /// # Errors
-    /// When a block that matters is damaged.
+    /// When a block that is read is damaged.
     #[inline]
     pub(crate) fn for_each_of(
         &mut self,
@@ -232,7 +232,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
         self.core.for_each_of(&self.index, queries, distance, visit)
     }
 
-    /// As [`Self::nearest_within`], as a part of other work, which may be cancelled.
+    /// As [`Self::for_each_of`], with the cancellation check of the caller.
     #[inline]
     pub(crate) fn for_each_of_while(
         &mut self,

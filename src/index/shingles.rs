@@ -10,7 +10,7 @@ use crate::index::handle::Index;
 use crate::index::read_ahead::ReadAhead;
 use crate::mapping::Mapping;
 use crate::names::Names;
-use crate::names::reader::NameTable;
+use crate::names::reader::ColumnTable;
 use crate::shingles;
 
 /// Bytes of shingles that one thread reads at a time.
@@ -23,7 +23,7 @@ const VERIFIED_AT_ONCE: u64 = 1 << 14;
 #[derive(Clone, Copy)]
 pub struct Shingles<'a> {
     encoded: Names<'a>,
-    table: &'a NameTable,
+    table: &'a ColumnTable,
     /// The file, and how it is read ahead.
     source: (&'a Mapping, &'a ReadAhead),
 }
@@ -38,7 +38,7 @@ impl<F> Index<F> {
     /// Returns the shingles of the documents; `None` if there are none.
     ///
     /// # Errors
-    /// When the head of their directory is damaged. The rest of the index can be queried all the same.
+    /// When the head of their directory is damaged. The rest of the index can still be queried.
     pub fn shingles(&self) -> Result<Option<Shingles<'_>>, ReadError> {
         let Some(table) = &self.shingles else { return Ok(None) };
         let (file, path) = (self.data.as_ref(), self.path.as_deref());
@@ -64,7 +64,7 @@ impl<'a> Shingles<'a> {
     /// such id.
     ///
     /// # Errors
-    /// When a page that matters is damaged.
+    /// When a page that is read is damaged.
     pub fn encoded_of(&self, id: u64) -> Result<Option<&'a [u8]>, ReadError> {
         self.encoded.get(id)
     }
@@ -110,7 +110,7 @@ impl<'a> Shingles<'a> {
     ) -> Result<ControlFlow<B>, ReadError> {
         let (data, read_ahead) = self.source;
         let bytes = self.start_of(part.start)?..self.start_of(part.end)?;
-        let contents = self.table.names.contents().start;
+        let contents = self.table.values.contents().start;
         read_ahead.bytes(data, contents + bytes.start as usize..contents + bytes.end as usize);
         let mut shingles = Vec::new();
         for place in part {
@@ -150,7 +150,7 @@ impl<'a> Shingles<'a> {
 
     #[cold]
     fn damaged(&self, id: u64) -> ReadError {
-        self.table.names.damaged(format_args!("those of id {id} are not a set"))
+        self.table.values.damaged(format_args!("those of id {id} are not a set"))
     }
 }
 

@@ -22,7 +22,7 @@ impl<F: Fingerprint> Index<F> {
     /// Returns whether a fingerprint is stored.
     ///
     /// # Errors
-    /// When a block that matters is damaged.
+    /// When a block that is read is damaged.
     pub fn contains(&self, fingerprint: F) -> Result<bool, ReadError> {
         Ok(compiled_find()(self, fingerprint, &mut Scanner::default())?.is_some())
     }
@@ -31,7 +31,7 @@ impl<F: Fingerprint> Index<F> {
     /// [`Searcher::ids`](crate::Searcher::ids) allocates nothing, for many look-ups in a row.
     ///
     /// # Errors
-    /// When a block or page that matters is damaged.
+    /// When a block or page that is read is damaged.
     pub fn ids(&self, fingerprint: F) -> Result<Ids<'_>, ReadError> {
         self.ids_through(fingerprint, &mut Scanner::default())
     }

@@ -26,7 +26,7 @@ impl<F: Fingerprint> Index<F> {
     /// always the same. `None` if there is no such table, it has no filter, or it has all of these prefixes.
     ///
     /// # Errors
-    /// When a block that matters, or the filter, is damaged.
+    /// When a block that is read, or the filter, is damaged.
     pub fn filter_false_positives(&self, table: usize, samples: u32) -> Result<Option<f64>, ReadError> {
         let file = self.data.as_ref();
         let Some((table, filter)) = self.tables.get(table).and_then(|t| Some((t, t.filter.as_ref()?))) else {

@@ -54,7 +54,7 @@ impl<F: Fingerprint> Order<F> {
 /// A lead, in the order of bits of the values that it brings together.
 #[derive(Debug, Clone)]
 pub(super) struct Lead<F> {
-    /// The table whose values are read; 0 if there is but the natural order.
+    /// The table whose values are read; 0 if only the natural order exists.
     pub(super) table: usize,
     /// The order of bits.
     pub(super) order: Order<F>,

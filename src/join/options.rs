@@ -21,8 +21,8 @@ use hamdex_fingerprint::Fingerprint;
 /// Below this number of fingerprints one thread is done before others have started.
 const ALONE: u64 = 1 << 14;
 
-/// All pairs of fingerprints within a distance; made by [`Index::pairs`], [`MultiIndex::pairs`](crate::MultiIndex::pairs) or
-/// [`pairs`].
+/// All pairs of fingerprints within a distance; made by [`Index::pairs`],
+/// [`MultiIndex::pairs`](crate::MultiIndex::pairs) or [`pairs`].
 ///
 /// Every pair comes once, in an order that depends on the file, the distance and the memory limit, and
 /// not on the number of threads. A fingerprint is stored once, however many ids it has, so equal
@@ -139,8 +139,8 @@ impl<F: Fingerprint> Index<F> {
     }
 }
 
-/// Returns the self-join of fingerprints in memory: all pairs of them within `distance`, without an index. Equal ones count
-/// as one, so they are no pairs.
+/// Returns the self-join of fingerprints in memory: all pairs of them within `distance`, without an index. Equal ones
+/// count as one, so they are no pairs.
 ///
 /// Nothing happens until one of the methods of [`Pairs`] is called; then the fingerprints are copied, sorted
 /// once, and joined as those of an index are. That takes memory for about three copies, regardless of

@@ -23,7 +23,8 @@ const COMPARISON_NS: f64 = 0.3;
 /// Comparisons of a value that are in the price of reading it.
 const FREE_COMPARISONS: f64 = 8.0;
 
-/// Of a value of a long run, which is divided by as many groups of its bits as may differ, and one: in each of them.
+/// Nanoseconds per value of a long run and per group of bits by which it is divided; there is one group more than bits
+/// that may differ.
 const DIVIDE_NS: f64 = 6.0;
 
 /// Values of a run that lie near the processor while it is divided.

@@ -28,7 +28,7 @@ pub(crate) struct Geometry {
 }
 
 impl Geometry {
-    /// For so many places.
+    /// Returns the geometry for `count` places.
     pub(crate) fn of(count: u64) -> Self {
         let bits = |number: u64| u64::BITS - number.leading_zeros();
         let place_bits = bits(count.saturating_sub(1));

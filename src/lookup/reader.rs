@@ -26,7 +26,7 @@ pub(crate) struct Lookup<'a> {
 }
 
 impl LookupTable {
-    /// Returns the table, which must have so many places.
+    /// Returns the table, which must have `count` places.
     pub(crate) fn open<'a>(&'a self, file: &'a [u8], count: u64) -> Result<Lookup<'a>, ReadError> {
         let geometry = Geometry::of(count);
         let fits = geometry.bytes() == Some(self.section.length() as u64);

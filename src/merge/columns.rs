@@ -20,7 +20,7 @@ pub(super) struct MergedColumn<'i> {
 /// The names of one index that have not been taken yet.
 struct Input<'i> {
     names: NamesIter<'i>,
-    /// By how much its ids are moved up.
+    /// The number that is added to its ids.
     offset: u64,
 }
 
@@ -31,7 +31,7 @@ impl<'i> Input<'i> {
 }
 
 impl<'i> MergedColumn<'i> {
-    /// Of these names, their ids moved up by so much.
+    /// Merges these names, a number added to the ids of each.
     pub(super) fn new(
         column: IdColumn,
         inputs: &[(Names<'i>, u64)],

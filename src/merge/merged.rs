@@ -12,10 +12,10 @@ use crate::merge::parts::{Part, Parts};
 use crate::merge::pipeline::for_each_part;
 use crate::merge::records::{Filter, Stored};
 use crate::progress::{Counter, Phase};
-use crate::writer::{Job, Select, Sorted, Sorter, Tables, Visit};
+use crate::writer::{Job, Select, Sorted, Sorter, TableSource, Visit};
 use hamdex_fingerprint::Fingerprint;
 
-/// Indexes on their way into one.
+/// The merge of several indexes, as the input of a build.
 pub(super) struct Merged<'m, F, R> {
     job: &'m Job<F>,
     inputs: &'m [&'m Index<F>],
@@ -77,7 +77,7 @@ impl<'m, F: Fingerprint, R: Stored<F>> Merged<'m, F, R> {
     }
 }
 
-impl<F: Fingerprint, R: Stored<F>> Tables<F> for Merged<'_, F, R> {
+impl<F: Fingerprint, R: Stored<F>> TableSource<F> for Merged<'_, F, R> {
     type Record = R;
 
     fn read(&self) -> u64 {

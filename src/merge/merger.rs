@@ -77,7 +77,8 @@ impl<'i, F: Fingerprint> Merger<'i, F> {
     /// metadata.
     ///
     /// # Errors
-    /// When there is no index, or more than [`MAX_MERGED`]; or when some have ids, names or shingles, and others have none.
+    /// When there is no index, or more than [`MAX_MERGED`]; or when some have ids, names or shingles, and others have
+    /// none.
     pub fn new(inputs: impl IntoIterator<Item = &'i Index<F>>) -> Result<Self, BuildError> {
         let inputs: Vec<&Index<F>> = inputs.into_iter().collect();
         let Some(first) = inputs.first().filter(|_| inputs.len() <= MAX_MERGED) else {
@@ -107,9 +108,9 @@ impl<'i, F: Fingerprint> Merger<'i, F> {
         self
     }
 
-    /// Keeps only the records for which `keep` returns `true`, given the number of the input, a fingerprint, and
-    /// one of its ids, as in the output, if there are ids. A record that several inputs have is kept if it is kept from one of them.
-    /// A fingerprint of which no record is kept is not in the output, nor is the name of such an id.
+    /// Keeps only the records for which `keep` returns `true`, given the number of the input, a fingerprint, and one of
+    /// its ids, as in the output, if there are ids. A record that several inputs have is kept if it is kept from one of
+    /// them. A fingerprint of which no record is kept is not in the output, nor is the name of such an id.
     ///
     /// It is called from any thread, in no particular order, and twice for each record: it must return the
     /// same both times.

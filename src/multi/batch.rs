@@ -30,7 +30,7 @@ impl<F: Fingerprint> MultiIndex<F> {
     /// each.
     ///
     /// # Errors
-    /// When a block that matters is damaged, or the filter fails.
+    /// When a block that is read is damaged, or the filter fails.
     pub fn batch(&self, queries: &[F], distance: u32) -> Result<Batch<F>, ReadError> {
         let mut batch = Batch::with_capacity(queries.len());
         let mut matches = Vec::new();
@@ -69,7 +69,7 @@ impl<F: Fingerprint> MultiIndex<F> {
     /// ```
     ///
     /// # Errors
-    /// When a block that matters is damaged, or the filter fails. Queries before it may have been visited.
+    /// When a block that is read is damaged, or the filter fails. Queries before it may have been visited.
     pub fn batch_with(
         &self,
         queries: &[F],

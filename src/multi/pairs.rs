@@ -27,8 +27,8 @@ fn pairs_of_all<F: Fingerprint>(indexes: &MultiIndex<F>, distance: u32) -> Pairs
 }
 
 impl<F: Fingerprint> MultiIndex<F> {
-    /// Returns the self-join: all pairs within `distance` of fingerprints that are stored in any of the indexes and count there;
-    /// each pair once, within and across indexes. Their ids: [`MultiSearcher::ids`].
+    /// Returns the self-join: all pairs within `distance` of fingerprints that are stored in any of the indexes and
+    /// count there; each pair once, within and across indexes. Their ids: [`MultiSearcher::ids`].
     ///
     /// No table holds them all side by side, so each lead is gathered in memory from table 0 of every index: see
     /// [`Pairs::memory`].

@@ -96,11 +96,11 @@ impl<F: Fingerprint> MultiSearcher<F> {
         self.report = Report::from(report);
     }
 
-    /// Returns all fingerprints stored within `distance` of `query` that count, nearest first, then by fingerprint; each
-    /// once, with the indexes that it is in.
+    /// Returns all fingerprints stored within `distance` of `query` that count, nearest first, then by fingerprint;
+    /// each once, with the indexes that it is in.
     ///
     /// # Errors
-    /// When a block that matters is damaged, or the filter fails.
+    /// When a block that is read is damaged, or the filter fails.
     pub fn within(&mut self, query: F, distance: u32) -> Result<MultiMatches<'_, F>, ReadError> {
         compiled_within()(self, query, distance, usize::MAX)?;
         Ok(self.united.matches())
@@ -121,7 +121,7 @@ impl<F: Fingerprint> MultiSearcher<F> {
     /// indexes that it is in.
     ///
     /// # Errors
-    /// When a block that matters is damaged, or the filter fails.
+    /// When a block that is read is damaged, or the filter fails.
     pub fn first(&mut self, query: F, distance: u32) -> Result<Option<FoundIn<F>>, ReadError> {
         let mut first = None;
         let _ = self.for_each(query, distance, |found| {
@@ -131,20 +131,20 @@ impl<F: Fingerprint> MultiSearcher<F> {
         Ok(first)
     }
 
-    /// Returns the `count` fingerprints nearest to `query` that count, nearest first, then by fingerprint; all of them if there
-    /// are no more. See [`MultiSearcher::nearest_within`], which bounds it.
+    /// Returns the `count` fingerprints nearest to `query` that count, nearest first, then by fingerprint; all of them
+    /// if there are no more. See [`MultiSearcher::nearest_within`], which bounds it.
     ///
     /// # Errors
-    /// When a block that matters is damaged, or the filter fails.
+    /// When a block that is read is damaged, or the filter fails.
     pub fn nearest(&mut self, query: F, count: usize) -> Result<MultiMatches<'_, F>, ReadError> {
         self.nearest_within(query, count, F::BITS)
     }
 
-    /// Returns the `count` nearest of the fingerprints stored within `distance` of `query` that count, nearest first, then by
-    /// fingerprint; all of these if there are no more.
+    /// Returns the `count` nearest of the fingerprints stored within `distance` of `query` that count, nearest first,
+    /// then by fingerprint; all of these if there are no more.
     ///
     /// # Errors
-    /// When a block that matters is damaged, or the filter fails.
+    /// When a block that is read is damaged, or the filter fails.
     pub fn nearest_within(
         &mut self,
         query: F,
@@ -175,7 +175,7 @@ impl<F: Fingerprint> MultiSearcher<F> {
     /// Returns whether a fingerprint is stored in any index in which it counts.
     ///
     /// # Errors
-    /// When a block that matters is damaged, or the filter fails.
+    /// When a block that is read is damaged, or the filter fails.
     pub fn contains(&mut self, fingerprint: F) -> Result<bool, ReadError> {
         Ok(self.first(fingerprint, 0)?.is_some())
     }
@@ -183,7 +183,7 @@ impl<F: Fingerprint> MultiSearcher<F> {
     /// Returns the ids of a fingerprint in all indexes in which it counts, ascending, each once.
     ///
     /// # Errors
-    /// When a block or page that matters is damaged, or the filter fails.
+    /// When a block or page that is read is damaged, or the filter fails.
     pub fn ids(&mut self, fingerprint: F) -> Result<Vec<u64>, ReadError> {
         let found = self.within(fingerprint, 0)?.get(0);
         let found = found.map_or_else(Vec::new, |found| found.found_in.to_vec());
@@ -194,7 +194,7 @@ impl<F: Fingerprint> MultiSearcher<F> {
     /// [`Index::ids_of`](crate::Index::ids_of).
     ///
     /// # Errors
-    /// When a block or page that matters is damaged.
+    /// When a block or page that is read is damaged.
     pub fn ids_of(&mut self, found_in: &[FoundIn<F>]) -> Result<Vec<u64>, ReadError> {
         let mut ids = Vec::new();
         for FoundIn { found, index } in found_in {
@@ -212,7 +212,7 @@ impl<F: Fingerprint> MultiSearcher<F> {
     /// fingerprint comes once for each index that it is in. Returns whether it did.
     ///
     /// # Errors
-    /// When a block that matters is damaged, or the filter fails.
+    /// When a block that is read is damaged, or the filter fails.
     pub fn for_each(
         &mut self,
         query: F,

@@ -28,7 +28,7 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    /// For names of ids between two, whose bytes are so many in all.
+    /// Returns the head for `count` names with ids from `first` to `last` and `bytes` bytes in total.
     pub(crate) fn new(count: u64, (first, last): (u64, u64), bytes: u64) -> Self {
         let bits = |number: u64| u64::BITS - number.leading_zeros();
         let is_consecutive = count == 0 || last - first == count - 1;

@@ -9,17 +9,17 @@ use crate::format::section::Section;
 use crate::names::layout::{HEAD_BYTES, Head};
 
 /// Two sections of an open file that have a byte string for each id: its name, or the shingles of its document.
-pub(crate) struct NameTable {
+pub(crate) struct ColumnTable {
     pub(crate) directory: Section,
     /// The byte strings, by id.
-    pub(crate) names: Section,
+    pub(crate) values: Section,
 }
 
 /// The names of an index's ids: made by [`Index::names`](crate::Index::names).
 #[derive(Clone, Copy)]
 pub struct Names<'a> {
     file: &'a [u8],
-    table: &'a NameTable,
+    table: &'a ColumnTable,
     /// Path of the index, for errors.
     path: Option<&'a Path>,
     pub(super) head: Head,
@@ -27,7 +27,7 @@ pub struct Names<'a> {
     ends_at: u64,
 }
 
-impl NameTable {
+impl ColumnTable {
     /// Reads what the directory begins with, and checks whether the rest fits it.
     pub(crate) fn open<'a>(&'a self, file: &'a [u8], path: Option<&'a Path>) -> Result<Names<'a>, ReadError> {
         let damaged = |what: &str| self.directory.damaged(what);
@@ -39,7 +39,7 @@ impl NameTable {
         let ends_at = ends_at.ok_or_else(|| damaged("it is shorter or longer than its entries need"))?;
         let names = Names { file, table: self, path, head, ends_at };
         let end = if head.count == 0 { 0 } else { names.end(head.count - 1)? };
-        if end != self.names.length() as u64 {
+        if end != self.values.length() as u64 {
             return Err(damaged("its last entry does not end with the section it describes"));
         }
         Ok(names)
@@ -62,7 +62,7 @@ impl<'a> Names<'a> {
     /// Returns the name of an id; `None` if it has none.
     ///
     /// # Errors
-    /// When a page that matters is damaged.
+    /// When a page that is read is damaged.
     pub fn get(&self, id: u64) -> Result<Option<&'a [u8]>, ReadError> {
         let name = || match self.place_of(id)? {
             Some(place) => Ok(Some(self.name(place)?)),
@@ -74,7 +74,7 @@ impl<'a> Names<'a> {
     /// Returns the name of an id of the index; a missing name is damage.
     ///
     /// # Errors
-    /// When the id has no name, or a page that matters is damaged.
+    /// When the id has no name, or a page that is read is damaged.
     pub fn name_of(&self, id: u64) -> Result<&'a [u8], ReadError> {
         let missing = || self.damaged(format_args!("id {id} has none")).of_file(self.path);
         self.get(id)?.ok_or_else(missing)
@@ -83,7 +83,7 @@ impl<'a> Names<'a> {
     /// Returns the greatest id that has a name; `None` if there are no names.
     ///
     /// # Errors
-    /// When a page that matters is damaged.
+    /// When a page that is read is damaged.
     pub fn last_id(&self) -> Result<Option<u64>, ReadError> {
         let last = self.head.count.checked_sub(1);
         last.map(|place| self.id(place)).transpose().map_err(|error| error.of_file(self.path))
@@ -135,10 +135,10 @@ impl<'a> Names<'a> {
     pub(crate) fn name(&self, place: u64) -> Result<&'a [u8], ReadError> {
         let start = if place == 0 { 0 } else { self.end(place - 1)? };
         let end = self.end(place)?;
-        if start > end || end > self.table.names.length() as u64 {
+        if start > end || end > self.table.values.length() as u64 {
             return Err(self.damaged(format_args!("the end of entry {place} is out of order")));
         }
-        self.table.names.read(self.file, start as usize..end as usize)
+        self.table.values.read(self.file, start as usize..end as usize)
     }
 
     /// Returns the end of the name of that number, from the start of name 0.

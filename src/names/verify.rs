@@ -5,12 +5,12 @@ use rayon::prelude::*;
 use crate::error::ReadError;
 use crate::ids::reader::IdTable;
 use crate::names::layout::HEAD_BYTES;
-use crate::names::reader::{NameTable, Names};
+use crate::names::reader::{ColumnTable, Names};
 
 /// Names, or ids, verified between cancellation checks.
 const AT_ONCE: u64 = 1 << 20;
 
-impl NameTable {
+impl ColumnTable {
     /// Checks both sections, that ids and ends ascend, and that every id of the file has a name. Returns the number
     /// of names. Ends early with an error of `check_cancelled`.
     pub(crate) fn verify(
@@ -19,7 +19,7 @@ impl NameTable {
         ids: &IdTable,
         check_cancelled: &dyn Fn() -> Result<(), ReadError>,
     ) -> Result<u64, ReadError> {
-        for section in [&self.directory, &self.names] {
+        for section in [&self.directory, &self.values] {
             section.verify_while(file, check_cancelled)?;
         }
         let names = self.open(file, None)?;

@@ -124,8 +124,8 @@ impl Counts {
         112 + u64::from(self.tables) * (32 + 9 * u64::from(F::BITS)) + 24 * u64::from(self.sections())
     }
 
-    /// Returns whether a footer of that length would begin with these counts, but for one changed byte: much cheaper than
-    /// a search for that byte, and there are thousands of possible counts.
+    /// Returns whether a footer of that length would begin with these counts, but for one changed byte: much cheaper
+    /// than a search for that byte, and there are thousands of possible counts.
     fn begin_a_footer<F: Fingerprint>(self, file: &[u8]) -> bool {
         let end = (file.len() - trailer::BYTES) as u64;
         let offset = extent(self.footer_length::<F>()).and_then(|extent| end.checked_sub(extent));
@@ -140,8 +140,8 @@ impl Counts {
     }
 }
 
-/// Returns the footer with contents of this length, if that is what there is, but for one byte of each page or its checksum on
-/// at most so many pages.
+/// Returns the footer with contents of this length, if at most `most_changes` of its pages differ, each in one byte of
+/// the page or in its checksum.
 fn footer_of<F: Fingerprint>(
     file: &[u8],
     file_id: FileId,

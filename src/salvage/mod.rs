@@ -31,8 +31,8 @@ pub fn mend<F: Fingerprint>(file: &mut [u8], file_id: impl Into<FileId>) {
     compiled_mend::<F>()(file, file_id.into(), std::marker::PhantomData);
 }
 
-/// Calls `visit` with every pair of a damaged file that can be read, in the order of places: its place if that is known,
-/// its fingerprint and its id, 0 if there are no ids.
+/// Calls `visit` with every pair of a damaged file that can be read, in the order of places: its place if that is
+/// known, its fingerprint and its id, 0 if there are no ids.
 ///
 /// Blocks of table 0 that cannot be read are put together from other tables, which have the same fingerprints. With ids
 /// they count only if they are complete, so that each fingerprint has its own ids.

@@ -1,7 +1,7 @@
 //! The single changed byte that a checksum reveals.
 
-/// Returns the place of the one byte of a unit, and what was added to it (exclusive or), that explain why its checksum differs
-/// from the stored one by `difference`; `None` if no single byte does.
+/// Returns the place of the one byte of a unit, and what was added to it (exclusive or), that explain why its checksum
+/// differs from the stored one by `difference`; `None` if no single byte does.
 ///
 /// CRC-32 is linear: the checksums of two units of one length differ by a number that depends only on the
 /// position and the bits of their difference. At most one change of a single byte explains a difference in

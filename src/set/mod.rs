@@ -36,8 +36,8 @@ pub type EntryVisitor<'v, F> = dyn FnMut(F, MatchIds<'_>) -> ControlFlow<()> + '
 /// A callback that long work calls with its progress; a break stops the work.
 pub type ProgressCallback = Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>;
 
-/// A set of fingerprints that can be queried: an [`Index`](crate::Index), a [`MultiIndex`](crate::MultiIndex), a snapshot
-/// of a store, or a set of shards.
+/// A set of fingerprints that can be queried: an [`Index`](crate::Index), a [`MultiIndex`](crate::MultiIndex), a
+/// snapshot of a store, or a set of shards.
 ///
 /// Programs that open any kind of set hold a `Box<dyn FingerprintSet<F>>`. Calls through it are made per
 /// query or per batch, never per block.
@@ -74,7 +74,7 @@ pub trait FingerprintSet<F: Fingerprint>: Send + Sync {
     /// Returns whether it did.
     ///
     /// # Errors
-    /// When a block that matters is damaged, the progress callback stops the work, or the system refuses something.
+    /// When a block that is read is damaged, the progress callback stops the work, or the system refuses something.
     fn visit_batch(
         &self,
         queries: &[F],
@@ -83,8 +83,8 @@ pub trait FingerprintSet<F: Fingerprint>: Send + Sync {
         visit: &mut MatchVisitor<'_, F>,
     ) -> Result<ControlFlow<()>, SetError>;
 
-    /// Calls `visit` with all pairs of fingerprints within `distance` of each other, each once, until it breaks. Returns
-    /// whether it did.
+    /// Calls `visit` with all pairs of fingerprints within `distance` of each other, each once, until it breaks.
+    /// Returns whether it did.
     ///
     /// # Errors
     /// As for [`FingerprintSet::visit_batch`].
@@ -111,14 +111,14 @@ pub trait FingerprintSet<F: Fingerprint>: Send + Sync {
     /// Returns the name of an id of this set; `None` if its ids have no names.
     ///
     /// # Errors
-    /// When a page that matters is damaged, or the id is not stored.
+    /// When a page that is read is damaged, or the id is not stored.
     fn name_of(&self, id: StoredId) -> Result<Option<Cow<'_, [u8]>>, SetError>;
 
     /// Divides the documents into parts of some MiB, in their order; `None` unless the set
     /// [has shingles](Description::has_shingles).
     ///
     /// # Errors
-    /// When a page that matters is damaged.
+    /// When a page that is read is damaged.
     fn shingle_parts(&self) -> Result<Option<Vec<ShinglePart>>, SetError>;
 
     /// Calls `visit` with every document of a part that is stored, until it breaks. Returns whether it did.
@@ -140,11 +140,11 @@ pub trait FingerprintSet<F: Fingerprint>: Send + Sync {
 
 /// Queries a [`FingerprintSet`], one query at a time.
 pub trait SetSearcher<F: Fingerprint> {
-    /// Returns the `count` nearest of the stored fingerprints within `distance` of `query`, nearest first, then by fingerprint;
-    /// all of these if there are no more.
+    /// Returns the `count` nearest of the stored fingerprints within `distance` of `query`, nearest first, then by
+    /// fingerprint; all of these if there are no more.
     ///
     /// # Errors
-    /// When a block that matters is damaged, or the progress callback stops the query.
+    /// When a block that is read is damaged, or the progress callback stops the query.
     fn nearest_within(&mut self, query: F, count: usize, distance: u32) -> Result<&[Match<F>], SetError>;
 
     /// Returns any stored fingerprint within `distance` of `query`; not always the nearest.
@@ -156,7 +156,7 @@ pub trait SetSearcher<F: Fingerprint> {
     /// Returns the ids of each of these matches, in their order: empty lists if the set has no ids.
     ///
     /// # Errors
-    /// When a block or page that matters is damaged.
+    /// When a block or page that is read is damaged.
     fn ids_of(&mut self, matches: &[Match<F>]) -> Result<Vec<MatchIds<'_>>, SetError>;
 
     /// Calls `report` while a query reads many blocks, from now on; it may stop the query.

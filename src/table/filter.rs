@@ -30,7 +30,7 @@ pub(crate) struct FilterInFile<'a> {
 }
 
 impl Filter {
-    /// Reads the head of a filter of prefixes of so many bits.
+    /// Reads the head of a filter.
     pub(crate) fn open(
         place: Place,
         section: Section,
@@ -114,7 +114,7 @@ impl Filter {
         Ok(set as f64 / (lines.len() * 8) as f64)
     }
 
-    /// Returns the filter itself, in the file that it is of.
+    /// Returns a reader of the filter; `file` is the file of the table.
     #[inline(always)]
     pub(crate) fn in_file<'a>(&'a self, file: &'a [u8]) -> FilterInFile<'a> {
         let Self { geometry, section, copy, is_verified } = self;
@@ -136,10 +136,10 @@ impl FilterInFile<'_> {
         }
     }
 
-    /// Calls `visit` with each prefix with at most so many errors that the table may have.
+    /// Calls `visit` with each prefix with at most `errors` errors that the table may have.
     ///
     /// # Errors
-    /// When a page that matters is damaged.
+    /// When a page that is read is damaged.
     #[inline(always)]
     pub(crate) fn for_each(
         &self,

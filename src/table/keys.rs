@@ -55,8 +55,8 @@ impl<F: Fingerprint> Keys<F> {
         KeysInFile { keys: self, bytes }
     }
 
-    /// Returns the first block whose key is not below either value, the number of blocks if there is none; `None` if that
-    /// is not the same for both, or needs a key lookup. The first value is not above the second.
+    /// Returns the first block whose key is not below either value, the number of blocks if there is none; `None` if
+    /// that is not the same for both, or needs a key lookup. The first value is not above the second.
     #[inline(always)]
     pub(crate) fn find_for_both(&self, least: F, greatest: F) -> Option<usize> {
         let (first, _) = self.directory.bounds(least);

@@ -182,7 +182,7 @@ fn locate_flips<F: Fingerprint>(keys: KeysInFile<'_, F>, target: &Target<F>, blo
             blocks.truncate(before);
             return false;
         }
-        // Without a branch: which way a flip leads, nothing foretells.
+        // Without a branch: the direction of a flip is unpredictable.
         let is_above = target.query & F::bit(position) == F::ZERO;
         let start = if is_above { flipped.start.max(right) } else { flipped.start };
         let end = if is_above { flipped.end } else { flipped.end.min(left) };

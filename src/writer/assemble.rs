@@ -21,8 +21,8 @@ use crate::writer::record::Record;
 use crate::writer::sections::Sections;
 use crate::writer::sort::{Sorted, Sorter};
 use crate::writer::summary::Summary;
-use crate::writer::table::TablesWriter;
-use crate::writer::tables::{Select, Tables};
+use crate::writer::table_source::{Select, TableSource};
+use crate::writer::tables_writer::TablesWriter;
 use crate::writer::temporary;
 use hamdex_fingerprint::Fingerprint;
 
@@ -31,7 +31,7 @@ use hamdex_fingerprint::Fingerprint;
 const ID_MEMORY_SHARE: usize = 8;
 
 /// Writes a whole file.
-pub(super) fn assemble<F: Fingerprint, T: Tables<F>>(
+pub(super) fn assemble<F: Fingerprint, T: TableSource<F>>(
     options: &BuildOptions<F>,
     temp_dir: &Path,
     output: Output<'_>,
@@ -111,7 +111,7 @@ pub(super) fn assemble<F: Fingerprint, T: Tables<F>>(
 }
 
 /// Counts the records. Gathers all ids if they are needed.
-fn take_census<F: Fingerprint, T: Tables<F>>(
+fn take_census<F: Fingerprint, T: TableSource<F>>(
     options: &BuildOptions<F>,
     tables: &mut T,
     mut ids: Option<&mut Sorter<u64>>,
@@ -141,8 +141,8 @@ fn take_column(
     Ok(column)
 }
 
-/// Does something with each table but the first.
-fn turn_to_others<F: Fingerprint, T: Tables<F>>(
+/// Selects each table after the first, and calls `with`.
+fn turn_to_others<F: Fingerprint, T: TableSource<F>>(
     design: &Design<F>,
     fingerprints: u64,
     tables: &mut T,

@@ -106,8 +106,8 @@ impl<F: Fingerprint> Builder<F> {
     /// Sorts, compresses and writes everything; publishes the file once it is durable.
     ///
     /// # Errors
-    /// When memory or disk run out, the design is refused, the file exists by then, or the
-    /// progress callback stops the build. The target is untouched then, unless the error is [`BuildError::is_in_place`].
+    /// When memory or disk run out, the design is refused, the file exists by then, or the progress callback stops the
+    /// build. The target is untouched then, unless the error is [`BuildError::is_in_place`].
     pub fn finish(self) -> Result<Summary, BuildError> {
         self.seal()?.publish()
     }

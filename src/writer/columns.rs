@@ -49,10 +49,10 @@ impl Columns<'_> {
     }
 }
 
-/// A column on its way to a file.
+/// A column, spooled to temporary files.
 pub(crate) struct ColumnSpool {
     column: IdColumn,
-    names: BufWriter<File>,
+    values: BufWriter<File>,
     places: BufWriter<File>,
     count: u64,
     /// The least and the greatest id.
@@ -68,7 +68,7 @@ impl ColumnSpool {
     pub(crate) fn new(column: IdColumn, temp_dir: &Path) -> Result<Self, BuildError> {
         Ok(Self {
             column,
-            names: spool(temp_dir)?,
+            values: spool(temp_dir)?,
             places: spool(temp_dir)?,
             count: 0,
             ids: (0, 0),
@@ -79,18 +79,18 @@ impl ColumnSpool {
     }
 
     /// Takes the bytes of the next id.
-    pub(crate) fn push(&mut self, id: u64, name: &[u8]) -> Result<(), BuildError> {
+    pub(crate) fn push(&mut self, id: u64, value: &[u8]) -> Result<(), BuildError> {
         if self.count > 0 && id <= self.ids.1 {
             return Err(BuildError::ColumnUnsorted { column: self.column, id, last: self.ids.1 });
         }
         self.ids = (if self.count == 0 { id } else { self.ids.0 }, id);
         self.count += 1;
-        self.bytes += name.len() as u64;
-        self.digest = digest::of_bytes(self.digest.wrapping_add(u128::from(id)), name);
+        self.bytes += value.len() as u64;
+        self.digest = digest::of_bytes(self.digest.wrapping_add(u128::from(id)), value);
         let mut place = [0; PLACE_BYTES];
         LittleEndian::write_u64(&mut place, id);
         LittleEndian::write_u64(&mut place[8..], self.bytes);
-        let written = self.names.write_all(name).and_then(|()| self.places.write_all(&place));
+        let written = self.values.write_all(value).and_then(|()| self.places.write_all(&place));
         written.map_err(|source| failed(&self.temp_dir, source))
     }
 
@@ -99,18 +99,18 @@ impl ColumnSpool {
         self.digest
     }
 
-    /// Refuses a file with ids that have none.
+    /// Fails if the first or the last id has no value.
     pub(super) fn check_bounds(&self, ids: Option<(u64, u64)>) -> Result<(), BuildError> {
         let Some((least, greatest)) = ids else { return Ok(()) };
-        let has_name = |id| self.count > 0 && (self.ids.0..=self.ids.1).contains(&id);
-        match [least, greatest].into_iter().find(|&id| !has_name(id)) {
+        let has_value = |id| self.count > 0 && (self.ids.0..=self.ids.1).contains(&id);
+        match [least, greatest].into_iter().find(|&id| !has_value(id)) {
             Some(id) => Err(BuildError::ColumnMissing { column: self.column, id }),
             None => Ok(()),
         }
     }
 
-    /// Writes the sections; gives the numbers of the entries, by the hash of their bytes, to the look-up, if there is to be
-    /// one.
+    /// Writes the sections; gives the numbers of the entries, by the hash of their bytes, to the look-up, if there is
+    /// to be one.
     pub(super) fn write<F: Fingerprint>(
         self,
         file: &mut Sections<'_>,
@@ -122,7 +122,7 @@ impl ColumnSpool {
         let head = self.head();
         let failed = |source| failed(&self.temp_dir, source);
         let mut places = watched(rewind(self.places).map_err(failed)?);
-        let mut names = watched(rewind(self.names).map_err(failed)?);
+        let mut values = watched(rewind(self.values).map_err(failed)?);
         let (directory, contents) = match self.column {
             IdColumn::Names => (UnitKind::NameDirectory, UnitKind::Names),
             IdColumn::Shingles => (UnitKind::ShingleDirectory, UnitKind::Shingles),
@@ -133,9 +133,9 @@ impl ColumnSpool {
             places.spool.rewind()?;
             pack(&mut places, &head, head.end_bits, |_, end| end, put)
         });
-        let outcome = directory.and_then(|()| file.copy(contents, &mut names));
+        let outcome = directory.and_then(|()| file.copy(contents, &mut values));
         let outcome = outcome.and_then(|()| match lookup {
-            Some(lookup) => look_up(&mut names, &mut places, head.count, lookup).map_err(failed)?,
+            Some(lookup) => look_up(&mut values, &mut places, head.count, lookup).map_err(failed)?,
             None => Ok(()),
         });
         // If the build was cancelled, that is why reading failed.
@@ -152,7 +152,7 @@ impl ColumnSpool {
         Head::new(self.count, self.ids, self.bytes)
     }
 
-    /// Refuses a file with an id that has none.
+    /// Fails if an id has no value.
     fn check_all(&mut self, ids: &Sorted<u64>) -> Result<(), BuildError> {
         let reading = |source| failed(&self.temp_dir, source);
         self.places.flush().map_err(reading)?;

@@ -8,8 +8,8 @@ use crate::metadata;
 use crate::writer::options::BuildOptions;
 use hamdex_fingerprint::Fingerprint;
 
-/// Returns the id that the contents, as digest and number of fingerprints and digests of names and of shingles, and all options that
-/// shape the file determine.
+/// Returns the id of a file: a digest of its contents, and of every option that shapes it. The contents are given by
+/// digest and number of the fingerprints, and by digests of names and shingles.
 pub(super) fn file_id<F: Fingerprint>(
     options: &BuildOptions<F>,
     design: &Design<F>,

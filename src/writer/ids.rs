@@ -17,7 +17,7 @@ use crate::writer::sections::Sections;
 use crate::writer::temporary::{Watched, failed, rewind, spool};
 use hamdex_fingerprint::Fingerprint;
 
-/// Ids on their way to a file.
+/// Ids, spooled to a temporary file.
 pub(super) struct SpooledIds<F> {
     writer: IdWriter<BufWriter<File>>,
     before: Option<F>,

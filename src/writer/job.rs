@@ -18,7 +18,7 @@ use crate::writer::columns::Columns;
 use crate::writer::options::BuildOptions;
 use crate::writer::output::Output;
 use crate::writer::summary::{SealedIndex, Summary};
-use crate::writer::tables::Tables;
+use crate::writer::table_source::TableSource;
 use crate::writer::temporary;
 use hamdex_fingerprint::Fingerprint;
 
@@ -45,7 +45,7 @@ impl<F: Fingerprint> Job<F> {
     }
 
     /// Writes an index to a file that has no name yet. `columns` are those of its ids.
-    pub(crate) fn seal<'j, T: Tables<F>>(
+    pub(crate) fn seal<'j, T: TableSource<F>>(
         &'j self,
         mut file: AtomicFile,
         tables: impl FnOnce(&'j Self) -> Result<T, BuildError> + Send,
@@ -86,7 +86,7 @@ impl<F: Fingerprint> Job<F> {
     }
 
     /// Writes an index to a writer.
-    pub(crate) fn write<'j, T: Tables<F>>(
+    pub(crate) fn write<'j, T: TableSource<F>>(
         &'j self,
         writer: &mut (dyn Write + Send),
         tables: impl FnOnce(&'j Self) -> Result<T, BuildError> + Send,
@@ -95,7 +95,7 @@ impl<F: Fingerprint> Job<F> {
         Ok(self.assemble(Output::new(writer, None), tables, columns)?.0)
     }
 
-    fn assemble<'j, T: Tables<F>>(
+    fn assemble<'j, T: TableSource<F>>(
         &'j self,
         output: Output<'_>,
         tables: impl FnOnce(&'j Self) -> Result<T, BuildError> + Send,

@@ -22,7 +22,7 @@ pub(super) struct LookupWriter {
 }
 
 impl LookupWriter {
-    /// For so many places. Keeps to `memory` bytes; spills to `temp_dir` beyond.
+    /// Creates a writer of `count` places. Keeps to `memory` bytes; spills to `temp_dir` beyond.
     pub(super) fn new(count: u64, memory: usize, temp_dir: &Path) -> Self {
         let sorter = Sorter::new(memory, temp_dir);
         Self { geometry: Geometry::of(count), sorter, temp_dir: temp_dir.to_owned() }
@@ -69,7 +69,7 @@ fn put_starts<W: Write>(
     (next..=geometry.buckets()).try_for_each(|_| output.put(before, geometry.start_bits))
 }
 
-/// Numbers packed on their way to a temporary file.
+/// Packs numbers for a temporary file.
 struct Packed<'t, W> {
     packer: Packer,
     packed: Vec<u8>,

@@ -4,12 +4,12 @@
 //! - [`builder`]: fingerprints are pushed, an index comes out
 //! - [`record`]: the sorted records
 //! - [`sort`], [`spill`], [`run_merge`]: sorting within a memory limit
-//! - [`tables`]: the source of a file's tables
+//! - [`table_source`]: the source of a file's tables
 //! - [`pushed`]: tables from records that have been pushed
 //! - [`job`]: options, threads and temporary files of a build
 //! - [`assemble`]: from tables to a file, front to back
 //! - [`census`]: counts over a table before its code is chosen
-//! - [`table`]: the code, the blocks and the keys of a table
+//! - [`tables_writer`]: the code, the blocks and the keys of a table
 //! - [`filter`]: the filter of a table
 //! - [`ids`]: the ids of table 0
 //! - [`columns`], [`named`]: the names of ids, and the shingles of their documents
@@ -38,8 +38,8 @@ mod sections;
 mod sort;
 mod spill;
 mod summary;
-mod table;
-mod tables;
+mod table_source;
+mod tables_writer;
 mod temporary;
 
 pub use builder::Builder;
@@ -49,4 +49,4 @@ pub use options::BuildOptions;
 pub(crate) use record::{Record, WithId};
 pub(crate) use sort::{OneByOne, Sorted, Sorter};
 pub use summary::{SealedIndex, Summary};
-pub(crate) use tables::{Select, Tables, Visit};
+pub(crate) use table_source::{Select, TableSource, Visit};

@@ -111,8 +111,8 @@ impl<F: Fingerprint> BuildOptions<F> {
         self
     }
 
-    /// Sets which tables have a filter of their prefixes, with which a query reads only blocks that probably have a match.
-    /// It takes some bits per fingerprint and table, in the file and in memory while the file is open.
+    /// Sets which tables have a filter of their prefixes, with which a query reads only blocks that probably have a
+    /// match. It takes some bits per fingerprint and table, in the file and in memory while the file is open.
     #[must_use]
     pub fn filter(mut self, filter: FilterChoice) -> Self {
         self.filter = filter;
@@ -128,7 +128,8 @@ impl<F: Fingerprint> BuildOptions<F> {
         self
     }
 
-    /// Sets the number of threads, at most 1,024; 0, the default, for all: see [the crate](crate#threads-memory-progress).
+    /// Sets the number of threads, at most 1,024; 0, the default, for all: see [the
+    /// crate](crate#threads-memory-progress).
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
@@ -181,8 +182,8 @@ impl<F: Fingerprint> BuildOptions<F> {
     }
 
     /// Sets whether fingerprints are found by id, and ids by name if they have names
-    /// ([`Index::lookups`](crate::Index::lookups)). It takes about 5 bytes per id, and as much per name. With look-ups there
-    /// are ids.
+    /// ([`Index::lookups`](crate::Index::lookups)). It takes about 5 bytes per id, and as much per name. With look-ups
+    /// there are ids.
     #[must_use]
     pub fn lookups(mut self, lookups: bool) -> Self {
         self.lookups = lookups;

@@ -11,7 +11,7 @@ use crate::sorting;
 use crate::writer::options::BuildOptions;
 use crate::writer::record::Record;
 use crate::writer::sort::{Sorted, Sorter};
-use crate::writer::tables::{Select, Tables, Visit};
+use crate::writer::table_source::{Select, TableSource, Visit};
 use hamdex_fingerprint::Fingerprint;
 
 /// Values that one thread permutes at a time.
@@ -67,7 +67,7 @@ impl<'o, R: Record> Pushed<'o, R> {
     }
 }
 
-impl<F: Fingerprint, R: Record<Fingerprint = F>> Tables<F> for Pushed<'_, R> {
+impl<F: Fingerprint, R: Record<Fingerprint = F>> TableSource<F> for Pushed<'_, R> {
     type Record = R;
 
     fn read(&self) -> u64 {

@@ -12,7 +12,7 @@ use crate::threads::Pool;
 use crate::writer::record::Record;
 use crate::writer::run_merge::Merge;
 use crate::writer::spill::{BATCH, SpilledRuns};
-use crate::writer::tables::Visit;
+use crate::writer::table_source::Visit;
 
 /// Records that one thread handles at a time.
 const CHUNK: usize = 1 << 16;

@@ -19,7 +19,7 @@ pub(super) fn file(directory: &Path) -> Result<File, BuildError> {
     })
 }
 
-/// Makes a temporary file for bytes on their way into a section that is not due yet.
+/// Creates a temporary file for the bytes of a section that is written later.
 pub(super) fn spool(directory: &Path) -> Result<io::BufWriter<File>, BuildError> {
     Ok(io::BufWriter::with_capacity(GATHER_BYTES, file(directory)?))
 }

@@ -24,7 +24,7 @@ pub(crate) enum Failure {
     },
     #[error(transparent)]
     Index(#[from] ReadError),
-    /// A damaged block that is shown all the same.
+    /// A damaged block that is shown nevertheless.
     #[error("{}: block {block} of table {table} is damaged; restore the file from a copy or build it again", path.display())]
     Block { path: PathBuf, table: usize, block: u64 },
     /// A set of another kind than those below.

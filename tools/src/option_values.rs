@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 
 use bytesize::ByteSize;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use hamdex::Fingerprint;
 
 use crate::failure::Failure;
@@ -21,6 +22,11 @@ pub(crate) fn distance<F: Fingerprint>(asked: u32) -> Result<u32, Failure> {
         "no two fingerprints of {0} bits are {asked} bits apart: at most {0}",
         F::BITS
     )))
+}
+
+/// Returns a parser of the width of fingerprints, in bits.
+pub(crate) fn width() -> impl TypedValueParser<Value = u32> {
+    PossibleValuesParser::new(["64", "128"]).map(|text| if text == "128" { 128 } else { 64 })
 }
 
 /// Parses a block size in bytes.

@@ -1,7 +1,7 @@
 //! Standard output, whose failures are all reported.
 //!
-//! The standard library takes a closed standard output for one that swallows everything: it opens `/dev/null` in its place
-//! before `main`, and ignores that a descriptor cannot be written. A result would be lost at exit code 0.
+//! The standard library takes a closed standard output for one that swallows everything: it opens `/dev/null` in its
+//! place before `main`, and ignores that a descriptor cannot be written. A result would be lost at exit code 0.
 
 use std::io::{self, BufWriter, LineWriter, StdoutLock, Write};
 

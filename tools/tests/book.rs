@@ -2,8 +2,8 @@
 //!
 //! In a block `console`, a line after `$ ` is a command, lines after `> ` or indented go on with it, and all others are
 //! what it prints, where `[...]` stands for anything. A block `sh` is run as a script, which succeeds. The comment
-//! `<!-- not run here: REASON -->` before a block says why it is not, and which other test runs it; a page of nothing but
-//! such blocks says `<!-- no command of this page is run here: REASON -->`.
+//! `<!-- not run here: REASON -->` before a block says why it is not, and which other test runs it; a page of nothing
+//! but such blocks says `<!-- no command of this page is run here: REASON -->`.
 
 #![cfg(unix)]
 

@@ -17,8 +17,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Looks at what a path names: the beginning of its manifest tells a set of shards from a store. A path that cannot be
-    /// looked at counts as a file, and opening it fails.
+    /// Looks at what a path names: the beginning of its manifest tells a set of shards from a store. A path that cannot
+    /// be looked at counts as a file, and opening it fails.
     ///
     /// # Errors
     /// When the system refuses to read a manifest.

@@ -1,10 +1,10 @@
 //! Opens whatever a path names: an index file, a store or a set of shards, of fingerprints of any width.
 //!
 //! - [`open`] looks at what is there and returns an [`AnySet`], which can be queried without knowing what it is.
-//! - [`AnySet::typed`] gives the set at its width, for work on whole arrays of fingerprints; [`for_width`] compiles such
-//!   work once per width.
+//! - [`AnySet::typed`] gives the set at its width, for work on whole arrays of fingerprints; [`for_width`] compiles
+//!   such work once per width.
 //!
-//! A width is matched in `set.rs` and in [`for_width`], a kind of container in `kind.rs` and `open.rs`, and nowhere else.
+//! A width is matched in `set.rs` and in [`for_width`], a kind of container in `kind.rs` and `open.rs`.
 //!
 //! ```
 //! use hamdex::{BuildOptions, Builder};
@@ -45,12 +45,16 @@ pub use set::AnySet;
 #[macro_export]
 macro_rules! for_width {
     ($bits:expr, $fingerprint:ident => $work:expr) => {
-        if $bits == 128 {
-            type $fingerprint = u128;
-            $work
-        } else {
-            type $fingerprint = u64;
-            $work
+        match $bits {
+            64 => {
+                type $fingerprint = u64;
+                $work
+            }
+            128 => {
+                type $fingerprint = u128;
+                $work
+            }
+            other => unreachable!("no fingerprints have {other} bits"),
         }
     };
 }

@@ -100,7 +100,7 @@ impl<'s> AnySearcher<'s> {
     /// all of these if there are no more.
     ///
     /// # Errors
-    /// When a block that matters is damaged, the query has more bits than the fingerprints of the set, or the progress
+    /// When a block that is read is damaged, the query has more bits than the fingerprints of the set, or the progress
     /// callback stops it.
     pub fn nearest_within(
         &mut self,
@@ -124,7 +124,7 @@ impl<'s> AnySearcher<'s> {
     /// The ids of each match of the last query, in the order of the matches: empty lists if the set has no ids.
     ///
     /// # Errors
-    /// When a block or page that matters is damaged.
+    /// When a block or page that is read is damaged.
     pub fn ids(&mut self) -> Result<Vec<MatchIds<'_>>, SetError> {
         self.of_width.ids()
     }

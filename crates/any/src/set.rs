@@ -1,4 +1,4 @@
-//! A set of either width: the one place that matches a width.
+//! A set whose width is erased.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -72,7 +72,7 @@ impl AnySet {
     /// Whether a fingerprint is stored.
     ///
     /// # Errors
-    /// When a block that matters is damaged, or the fingerprint has more bits than those of the set.
+    /// When a block that is read is damaged, or the fingerprint has more bits than those of the set.
     pub fn contains(&self, fingerprint: AnyFingerprint) -> Result<bool, SetError> {
         Ok(self.searcher().first(fingerprint, 0)?.is_some())
     }
@@ -80,7 +80,7 @@ impl AnySet {
     /// The name of an id of this set; `None` if its ids have no names.
     ///
     /// # Errors
-    /// When a page that matters is damaged, or the id is not stored.
+    /// When a page that is read is damaged, or the id is not stored.
     pub fn name_of(&self, id: StoredId) -> Result<Option<Cow<'_, [u8]>>, SetError> {
         either!(&self.set, set => set.name_of(id))
     }

@@ -102,8 +102,8 @@ impl AtomicDirectory {
     ///
     /// # Errors
     /// As for [`AtomicDirectory::publish`]. [`Error::Kept`] when the new directory is in place and not known to be
-    /// durable, so the old one is kept. [`Error::NotRemoved`] when the new directory is in place and the old one cannot be
-    /// removed because it has other files.
+    /// durable, so the old one is kept. [`Error::NotRemoved`] when the new directory is in place and the old one cannot
+    /// be removed because it has other files.
     pub fn replace(self, files: &[&str]) -> Result<(), Error> {
         let failed = || Error::io("give it its name", &self.path);
         sync_directory(self.temporary.path()).map_err(failed())?;

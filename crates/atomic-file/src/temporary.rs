@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use crate::target::{Target, directory_of};
 
 /// Returns the directory for temporary files that may become as large as an output: the directory of the output, with
-/// symbolic links followed. Without an output, or if it is a stream, it is the system's place for large files: `TMPDIR` if it is set, else `/var/tmp` on Unix, since `/tmp` often is memory.
+/// symbolic links followed. Without an output, or if it is a stream, it is the system's place for large files: `TMPDIR`
+/// if it is set, else `/var/tmp` on Unix, since `/tmp` often is memory.
 #[must_use]
 pub fn temporary_directory(output: Option<&Path>) -> PathBuf {
     match output.map(Target::of) {

@@ -13,8 +13,8 @@ use std::time::Instant;
 use hamdex::{BuildOptions, Builder, Codec, Design};
 use hamdex_any::AnyFingerprint;
 
-/// Rounds, in each of which both ways ask all queries. The best of each is compared, which other programs on the machine
-/// disturb least.
+/// Rounds, in each of which both ways ask all queries. The best of each is compared, which other programs on the
+/// machine disturb least.
 const ROUNDS: usize = 501;
 const QUERIES: usize = 2_000;
 

@@ -129,8 +129,8 @@ typedef struct hamdex_searcher hamdex_searcher;
 typedef struct hamdex_set hamdex_set;
 
 /**
- * A store that is open for writing: a durable set that grows and shrinks. Any number of threads may use it at once; one
- * process at a time has it open. After a fork, the child must open it again.
+ * A store that is open for writing: a durable set that grows and shrinks. Any number of threads may use it at once;
+ * one process at a time has it open. After a fork, the child must open it again.
  */
 typedef struct hamdex_store hamdex_store;
 
@@ -221,8 +221,8 @@ typedef struct hamdex_description {
 
 /**
  * Receives the progress of long work: units done, and how many there are, or 0 if that is unknown. Any thread may call
- * it, several at a time. It returns 0 to go on; anything else stops the work, which then fails with `HAMDEX_STOPPED`. It
- * must not throw, and must not close what the work uses.
+ * it, several at a time. It returns 0 to go on; anything else stops the work, which then fails with `HAMDEX_STOPPED`.
+ * It must not throw, and must not close what the work uses.
  */
 typedef int (*hamdex_progress)(void *context,
                                uint64_t done,
@@ -262,8 +262,8 @@ typedef struct hamdex_work {
  * The answers to one query or several, in columns. Everything in it belongs to the library and is read only.
  *
  * The matches of query q are those from `query_starts[q]` up to `query_starts[q + 1]`, nearest first, then by
- * fingerprint. If ids were asked for, those of match m are the ones from `id_starts[m]` up to `id_starts[m + 1]`; if names
- * were, that of id i are the bytes of `names` from `name_starts[i]` up to `name_starts[i + 1]`.
+ * fingerprint. If ids were asked for, those of match m are the ones from `id_starts[m]` up to `id_starts[m + 1]`; if
+ * names were, that of id i are the bytes of `names` from `name_starts[i]` up to `name_starts[i + 1]`.
  */
 typedef struct hamdex_matches {
     /**
@@ -291,8 +291,8 @@ typedef struct hamdex_matches {
      */
     const uint32_t *distances;
     /**
-     * Where the ids of each match begin, and where those of the last end: `count` + 1 numbers; null if no ids were asked
-     * for.
+     * Where the ids of each match begin, and where those of the last end: `count` + 1 numbers; null if no ids were
+     * asked for.
      */
     const uint64_t *id_starts;
     /**
@@ -300,8 +300,8 @@ typedef struct hamdex_matches {
      */
     const uint64_t *ids;
     /**
-     * The number of the part of the set that each id is stored in: of a shard; 0 in a set of one part. Parts of which ids
-     * have names number their ids independently.
+     * The number of the part of the set that each id is stored in: of a shard; 0 in a set of one part. Parts of which
+     * ids have names number their ids independently.
      */
     const uint32_t *parts;
     /**
@@ -324,9 +324,9 @@ typedef struct hamdex_matches {
 } hamdex_matches;
 
 /**
- * Receives `count` pairs of near fingerprints: fingerprint i of `left` and of `right` are `distances[i]` bits apart. The
- * arrays are the library's, and gone when it returns. It returns 0 to go on; anything else stops the work, which then
- * fails with `HAMDEX_STOPPED`. It is called by the thread that asked for the pairs. It must not throw.
+ * Receives `count` pairs of near fingerprints: fingerprint i of `left` and of `right` are `distances[i]` bits apart.
+ * The arrays are the library's, and gone when it returns. It returns 0 to go on; anything else stops the work, which
+ * then fails with `HAMDEX_STOPPED`. It is called by the thread that asked for the pairs. It must not throw.
  */
 typedef int (*hamdex_on_pairs)(void *context,
                                const uint8_t *left,
@@ -406,8 +406,8 @@ typedef struct hamdex_build_options {
      */
     size_t codec_length;
     /**
-     * The filters, which spare queries blocks: "auto", where they pay; "none"; or the most bits per fingerprint, "1" to
-     * "64"; null for the default, "auto".
+     * The filters, which spare queries blocks: "auto", where they pay; "none"; or the most bits per fingerprint, "1"
+     * to "64"; null for the default, "auto".
      */
     const char *filter;
     /**
@@ -458,8 +458,8 @@ typedef struct hamdex_create_options {
      */
     size_t codec_length;
     /**
-     * The filters, which spare queries blocks: "auto", where they pay; "none"; or the most bits per fingerprint, "1" to
-     * "64"; null for the default, "auto".
+     * The filters, which spare queries blocks: "auto", where they pay; "none"; or the most bits per fingerprint, "1"
+     * to "64"; null for the default, "auto".
      */
     const char *filter;
     /**
@@ -489,8 +489,8 @@ typedef struct hamdex_store_options {
      */
     uint32_t flags;
     /**
-     * When a write is durable: "sync", when it returns, which is the default; "interval=100ms", at the latest after that
-     * time; "none", when it is flushed. Null for the default.
+     * When a write is durable: "sync", when it returns, which is the default; "interval=100ms", at the latest after
+     * that time; "none", when it is flushed. Null for the default.
      */
     const char *durability;
     /**
@@ -733,8 +733,8 @@ hamdex_status hamdex_matches_free(const struct hamdex_matches *matches);
 /**
  * Opens a searcher of a set.
  *
- * Ownership: `*searcher` is the caller's, who closes it with `hamdex_searcher_close`. It keeps the set open even if that
- * is closed.
+ * Ownership: `*searcher` is the caller's, who closes it with `hamdex_searcher_close`. It keeps the set open even if
+ * that is closed.
  *
  * Threads: any.
  *
@@ -749,14 +749,14 @@ hamdex_status hamdex_searcher_open(const struct hamdex_set *set,
  *
  * Threads: any. No other call may use the searcher or its matches meanwhile.
  *
- * Errors: `HAMDEX_MISUSE` for what is no searcher, is closed already, or answers a query now, as in the callback of one:
- * it then stays open.
+ * Errors: `HAMDEX_MISUSE` for what is no searcher, is closed already, or answers a query now, as in the callback of
+ * one: it then stays open.
  */
 hamdex_status hamdex_searcher_close(struct hamdex_searcher *searcher);
 
 /**
- * Finds the fingerprints within `distance` bits of a query: the `limit` nearest, or all if `limit` is 0. `query` has as
- * many bytes as the fingerprints of the set. `flags` are 0, or of `HAMDEX_IDS` and `HAMDEX_NAMES`.
+ * Finds the fingerprints within `distance` bits of a query: the `limit` nearest, or all if `limit` is 0. `query` has
+ * as many bytes as the fingerprints of the set. `flags` are 0, or of `HAMDEX_IDS` and `HAMDEX_NAMES`.
  *
  * Ownership: `*matches` belong to the searcher, until its next call; they are not freed.
  *
@@ -802,8 +802,8 @@ hamdex_status hamdex_searcher_first(struct hamdex_searcher *searcher,
                                     struct hamdex_error **error);
 
 /**
- * Sets a callback for queries that read many blocks, such as those at a great distance, which may stop them. Null removes
- * it.
+ * Sets a callback for queries that read many blocks, such as those at a great distance, which may stop them. Null
+ * removes it.
  *
  * Threads: any, one at a time with a searcher. The callback is called by the thread that queries.
  *
@@ -815,9 +815,10 @@ hamdex_status hamdex_searcher_set_progress(struct hamdex_searcher *searcher,
                                            struct hamdex_error **error);
 
 /**
- * Answers many queries together, which is several times as fast as one after the other: for each of `count` queries the
- * fingerprints within `distance` bits, the `limit` nearest, or all if `limit` is 0. `queries` has `query_bytes` bytes per
- * query, as many as the fingerprints of the set. `flags` are 0, or of `HAMDEX_IDS` and `HAMDEX_NAMES`. `work` may be null.
+ * Answers many queries together, which is several times as fast as one after the other: for each of `count` queries
+ * the fingerprints within `distance` bits, the `limit` nearest, or all if `limit` is 0. `queries` has `query_bytes`
+ * bytes per query, as many as the fingerprints of the set. `flags` are 0, or of `HAMDEX_IDS` and `HAMDEX_NAMES`.
+ * `work` may be null.
  *
  * Ownership: `*matches` are the caller's, who frees them with `hamdex_matches_free`.
  *
@@ -838,16 +839,16 @@ hamdex_status hamdex_set_batch(const struct hamdex_set *set,
                                struct hamdex_error **error);
 
 /**
- * Calls `on_pairs` with all pairs of different fingerprints of a set within `distance` bits of each other, each pair once,
- * the lower fingerprint on the left, some thousands at a time. `work` may be null.
+ * Calls `on_pairs` with all pairs of different fingerprints of a set within `distance` bits of each other, each pair
+ * once, the lower fingerprint on the left, some thousands at a time. `work` may be null.
  *
- * Ownership: the arrays that `on_pairs` gets are the library's, until it returns. Within it, other calls with the set are
- * allowed.
+ * Ownership: the arrays that `on_pairs` gets are the library's, until it returns. Within it, other calls with the set
+ * are allowed.
  *
  * Threads: any; it uses several. `on_pairs` is called by this thread.
  *
- * Errors: `HAMDEX_STOPPED` if a callback stopped it, `HAMDEX_DAMAGED`, `HAMDEX_MEMORY`, `HAMDEX_SYSTEM`, `HAMDEX_USAGE`,
- * `HAMDEX_MISUSE`.
+ * Errors: `HAMDEX_STOPPED` if a callback stopped it, `HAMDEX_DAMAGED`, `HAMDEX_MEMORY`, `HAMDEX_SYSTEM`,
+ * `HAMDEX_USAGE`, `HAMDEX_MISUSE`.
  */
 hamdex_status hamdex_set_pairs(const struct hamdex_set *set,
                                uint32_t distance,
@@ -857,15 +858,15 @@ hamdex_status hamdex_set_pairs(const struct hamdex_set *set,
                                struct hamdex_error **error);
 
 /**
- * Builds an index file of fingerprints, in any order, with ids, with names, or without. `options` and `work` may be null.
- * The file appears under its name when it is complete and durable, or not at all.
+ * Builds an index file of fingerprints, in any order, with ids, with names, or without. `options` and `work` may be
+ * null. The file appears under its name when it is complete and durable, or not at all.
  *
  * Ownership: nothing is kept.
  *
  * Threads: any; it uses several.
  *
- * Errors: `HAMDEX_EXISTS` if there is a file and `HAMDEX_OVERWRITE` is not set, `HAMDEX_INPUT`, `HAMDEX_SYSTEM` as for a
- * full disk, `HAMDEX_NOT_DURABLE`, `HAMDEX_STOPPED`, `HAMDEX_MEMORY`, `HAMDEX_USAGE`, `HAMDEX_MISUSE`.
+ * Errors: `HAMDEX_EXISTS` if there is a file and `HAMDEX_OVERWRITE` is not set, `HAMDEX_INPUT`, `HAMDEX_SYSTEM` as for
+ * a full disk, `HAMDEX_NOT_DURABLE`, `HAMDEX_STOPPED`, `HAMDEX_MEMORY`, `HAMDEX_USAGE`, `HAMDEX_MISUSE`.
  */
 hamdex_status hamdex_build(const char *path,
                            size_t path_length,
@@ -915,8 +916,8 @@ hamdex_status hamdex_store_open(const char *path,
  * Threads: any. Writes of other threads that have begun are completed; later ones fail with `HAMDEX_UNAVAILABLE` or
  * `HAMDEX_MISUSE`.
  *
- * Errors: `HAMDEX_SYSTEM` if the disk refuses something; `HAMDEX_UNAVAILABLE` after a fork; `HAMDEX_MISUSE` for what is no
- * store, or is closed already.
+ * Errors: `HAMDEX_SYSTEM` if the disk refuses something; `HAMDEX_UNAVAILABLE` after a fork; `HAMDEX_MISUSE` for what
+ * is no store, or is closed already.
  */
 hamdex_status hamdex_store_close(struct hamdex_store *store,
                                  struct hamdex_error **error);
@@ -956,8 +957,8 @@ hamdex_status hamdex_store_flush(const struct hamdex_store *store,
                                  struct hamdex_error **error);
 
 /**
- * Merges everything that was written before this call into one file, without removed pairs. Of `work`, which may be null,
- * it knows the callback only: memory and threads are those of the store.
+ * Merges everything that was written before this call into one file, without removed pairs. Of `work`, which may be
+ * null, it knows the callback only: memory and threads are those of the store.
  *
  * Threads: any. Queries and writes go on meanwhile.
  *
@@ -980,15 +981,16 @@ hamdex_status hamdex_store_get_stats(const struct hamdex_store *store,
                                      struct hamdex_error **error);
 
 /**
- * Inserts records into a store: all of them, or none. They have ids in a store with ids, names in a store with names, and
- * neither otherwise. A store with names gives them ids, ascending: the first is written to `*first_id`, which may be null.
+ * Inserts records into a store: all of them, or none. They have ids in a store with ids, names in a store with names,
+ * and neither otherwise. A store with names gives them ids, ascending: the first is written to `*first_id`, which may
+ * be null.
  *
  * Ownership: nothing is kept.
  *
  * Threads: any. Writers that wait at the same time share a sync.
  *
- * Errors: `HAMDEX_INPUT` for records that do not fit the store, `HAMDEX_UNAVAILABLE`, `HAMDEX_SYSTEM`, `HAMDEX_MEMORY`,
- * `HAMDEX_USAGE`, `HAMDEX_MISUSE`; nothing was inserted then.
+ * Errors: `HAMDEX_INPUT` for records that do not fit the store, `HAMDEX_UNAVAILABLE`, `HAMDEX_SYSTEM`,
+ * `HAMDEX_MEMORY`, `HAMDEX_USAGE`, `HAMDEX_MISUSE`; nothing was inserted then.
  */
 hamdex_status hamdex_store_insert(const struct hamdex_store *store,
                                   const struct hamdex_records *records,
@@ -996,10 +998,10 @@ hamdex_status hamdex_store_insert(const struct hamdex_store *store,
                                   struct hamdex_error **error);
 
 /**
- * Inserts each record, in order, unless a fingerprint within `distance` bits is stored or was inserted before it. The call
- * is atomic, also between threads. `*inserted` is the number of records that were inserted. Record r was if query r of
- * `*near` has no match; otherwise the match is the nearest stored fingerprint, with its ids and names as far as the store
- * has them. `inserted` and `near` may be null.
+ * Inserts each record, in order, unless a fingerprint within `distance` bits is stored or was inserted before it. The
+ * call is atomic, also between threads. `*inserted` is the number of records that were inserted. Record r was if query
+ * r of `*near` has no match; otherwise the match is the nearest stored fingerprint, with its ids and names as far as
+ * the store has them. `inserted` and `near` may be null.
  *
  * Ownership: `*near` are the caller's, who frees them with `hamdex_matches_free`.
  *
@@ -1015,8 +1017,8 @@ hamdex_status hamdex_store_insert_unless_near(const struct hamdex_store *store,
                                               struct hamdex_error **error);
 
 /**
- * Removes records from a store: with ids these pairs, without ids all pairs of the fingerprints. `*removed` is the number
- * of pairs that were stored; it may be null.
+ * Removes records from a store: with ids these pairs, without ids all pairs of the fingerprints. `*removed` is the
+ * number of pairs that were stored; it may be null.
  *
  * Ownership: nothing is kept.
  *
@@ -1045,8 +1047,8 @@ hamdex_status hamdex_store_remove_ids(const struct hamdex_store *store,
                                       struct hamdex_error **error);
 
 /**
- * Removes all pairs whose ids have one of `count` names, which are given as in `hamdex_records`. It reads all names and
- * the whole store once. `*removed` is the number of pairs; it may be null.
+ * Removes all pairs whose ids have one of `count` names, which are given as in `hamdex_records`. It reads all names
+ * and the whole store once. `*removed` is the number of pairs; it may be null.
  *
  * Ownership: nothing is kept.
  *

@@ -61,9 +61,10 @@ fn answer<F: hamdex::Fingerprint>(
     Ok(columns)
 }
 
-/// Answers many queries together, which is several times as fast as one after the other: for each of `count` queries the
-/// fingerprints within `distance` bits, the `limit` nearest, or all if `limit` is 0. `queries` has `query_bytes` bytes per
-/// query, as many as the fingerprints of the set. `flags` are 0, or of `HAMDEX_IDS` and `HAMDEX_NAMES`. `work` may be null.
+/// Answers many queries together, which is several times as fast as one after the other: for each of `count` queries
+/// the fingerprints within `distance` bits, the `limit` nearest, or all if `limit` is 0. `queries` has `query_bytes`
+/// bytes per query, as many as the fingerprints of the set. `flags` are 0, or of `HAMDEX_IDS` and `HAMDEX_NAMES`.
+/// `work` may be null.
 ///
 /// Ownership: `*matches` are the caller's, who frees them with `hamdex_matches_free`.
 ///

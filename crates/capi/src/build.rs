@@ -36,8 +36,8 @@ pub struct hamdex_build_options {
     pub codec: *const c_char,
     /// Its length, in bytes.
     pub codec_length: usize,
-    /// The filters, which spare queries blocks: "auto", where they pay; "none"; or the most bits per fingerprint, "1" to
-    /// "64"; null for the default, "auto".
+    /// The filters, which spare queries blocks: "auto", where they pay; "none"; or the most bits per fingerprint, "1"
+    /// to "64"; null for the default, "auto".
     pub filter: *const c_char,
     /// Its length, in bytes.
     pub filter_length: usize,
@@ -159,15 +159,15 @@ fn build<F: Fingerprint>(
     Ok(())
 }
 
-/// Builds an index file of fingerprints, in any order, with ids, with names, or without. `options` and `work` may be null.
-/// The file appears under its name when it is complete and durable, or not at all.
+/// Builds an index file of fingerprints, in any order, with ids, with names, or without. `options` and `work` may be
+/// null. The file appears under its name when it is complete and durable, or not at all.
 ///
 /// Ownership: nothing is kept.
 ///
 /// Threads: any; it uses several.
 ///
-/// Errors: `HAMDEX_EXISTS` if there is a file and `HAMDEX_OVERWRITE` is not set, `HAMDEX_INPUT`, `HAMDEX_SYSTEM` as for a
-/// full disk, `HAMDEX_NOT_DURABLE`, `HAMDEX_STOPPED`, `HAMDEX_MEMORY`, `HAMDEX_USAGE`, `HAMDEX_MISUSE`.
+/// Errors: `HAMDEX_EXISTS` if there is a file and `HAMDEX_OVERWRITE` is not set, `HAMDEX_INPUT`, `HAMDEX_SYSTEM` as for
+/// a full disk, `HAMDEX_NOT_DURABLE`, `HAMDEX_STOPPED`, `HAMDEX_MEMORY`, `HAMDEX_USAGE`, `HAMDEX_MISUSE`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hamdex_build(
     path: *const c_char,

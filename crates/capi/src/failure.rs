@@ -1,4 +1,4 @@
-//! Failures on their way to C: a status and a message.
+//! The failures of calls: a status and a message.
 
 use std::any::Any;
 use std::collections::TryReserveError;

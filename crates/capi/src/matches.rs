@@ -16,8 +16,8 @@ use crate::status::hamdex_status;
 /// The answers to one query or several, in columns. Everything in it belongs to the library and is read only.
 ///
 /// The matches of query q are those from `query_starts[q]` up to `query_starts[q + 1]`, nearest first, then by
-/// fingerprint. If ids were asked for, those of match m are the ones from `id_starts[m]` up to `id_starts[m + 1]`; if names
-/// were, that of id i are the bytes of `names` from `name_starts[i]` up to `name_starts[i + 1]`.
+/// fingerprint. If ids were asked for, those of match m are the ones from `id_starts[m]` up to `id_starts[m + 1]`; if
+/// names were, that of id i are the bytes of `names` from `name_starts[i]` up to `name_starts[i + 1]`.
 #[repr(C)]
 pub struct hamdex_matches {
     /// The number of queries.
@@ -32,13 +32,13 @@ pub struct hamdex_matches {
     pub fingerprints: *const u8,
     /// The Hamming distance of each match to its query.
     pub distances: *const u32,
-    /// Where the ids of each match begin, and where those of the last end: `count` + 1 numbers; null if no ids were asked
-    /// for.
+    /// Where the ids of each match begin, and where those of the last end: `count` + 1 numbers; null if no ids were
+    /// asked for.
     pub id_starts: *const u64,
     /// The ids.
     pub ids: *const u64,
-    /// The number of the part of the set that each id is stored in: of a shard; 0 in a set of one part. Parts of which ids
-    /// have names number their ids independently.
+    /// The number of the part of the set that each id is stored in: of a shard; 0 in a set of one part. Parts of which
+    /// ids have names number their ids independently.
     pub parts: *const u32,
     /// Where the name of each id begins, and where the last ends: `ids_count` + 1 numbers; null if no names were asked
     /// for. Without names in the set, all are empty.

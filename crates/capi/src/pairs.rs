@@ -54,16 +54,16 @@ fn find<F: Fingerprint>(
     if outcome.is_break() { Err(Failure::stopped()) } else { Ok(()) }
 }
 
-/// Calls `on_pairs` with all pairs of different fingerprints of a set within `distance` bits of each other, each pair once,
-/// the lower fingerprint on the left, some thousands at a time. `work` may be null.
+/// Calls `on_pairs` with all pairs of different fingerprints of a set within `distance` bits of each other, each pair
+/// once, the lower fingerprint on the left, some thousands at a time. `work` may be null.
 ///
-/// Ownership: the arrays that `on_pairs` gets are the library's, until it returns. Within it, other calls with the set are
-/// allowed.
+/// Ownership: the arrays that `on_pairs` gets are the library's, until it returns. Within it, other calls with the set
+/// are allowed.
 ///
 /// Threads: any; it uses several. `on_pairs` is called by this thread.
 ///
-/// Errors: `HAMDEX_STOPPED` if a callback stopped it, `HAMDEX_DAMAGED`, `HAMDEX_MEMORY`, `HAMDEX_SYSTEM`, `HAMDEX_USAGE`,
-/// `HAMDEX_MISUSE`.
+/// Errors: `HAMDEX_STOPPED` if a callback stopped it, `HAMDEX_DAMAGED`, `HAMDEX_MEMORY`, `HAMDEX_SYSTEM`,
+/// `HAMDEX_USAGE`, `HAMDEX_MISUSE`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hamdex_set_pairs(
     set: *const hamdex_set,

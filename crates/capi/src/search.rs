@@ -126,8 +126,8 @@ fn ask(
 
 /// Opens a searcher of a set.
 ///
-/// Ownership: `*searcher` is the caller's, who closes it with `hamdex_searcher_close`. It keeps the set open even if that
-/// is closed.
+/// Ownership: `*searcher` is the caller's, who closes it with `hamdex_searcher_close`. It keeps the set open even if
+/// that is closed.
 ///
 /// Threads: any.
 ///
@@ -153,8 +153,8 @@ pub unsafe extern "C" fn hamdex_searcher_open(
 ///
 /// Threads: any. No other call may use the searcher or its matches meanwhile.
 ///
-/// Errors: `HAMDEX_MISUSE` for what is no searcher, is closed already, or answers a query now, as in the callback of one:
-/// it then stays open.
+/// Errors: `HAMDEX_MISUSE` for what is no searcher, is closed already, or answers a query now, as in the callback of
+/// one: it then stays open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hamdex_searcher_close(searcher: *mut hamdex_searcher) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
@@ -167,8 +167,8 @@ pub unsafe extern "C" fn hamdex_searcher_close(searcher: *mut hamdex_searcher) -
     })
 }
 
-/// Finds the fingerprints within `distance` bits of a query: the `limit` nearest, or all if `limit` is 0. `query` has as
-/// many bytes as the fingerprints of the set. `flags` are 0, or of `HAMDEX_IDS` and `HAMDEX_NAMES`.
+/// Finds the fingerprints within `distance` bits of a query: the `limit` nearest, or all if `limit` is 0. `query` has
+/// as many bytes as the fingerprints of the set. `flags` are 0, or of `HAMDEX_IDS` and `HAMDEX_NAMES`.
 ///
 /// Ownership: `*matches` belong to the searcher, until its next call; they are not freed.
 ///
@@ -238,8 +238,8 @@ pub unsafe extern "C" fn hamdex_searcher_first(
     })
 }
 
-/// Sets a callback for queries that read many blocks, such as those at a great distance, which may stop them. Null removes
-/// it.
+/// Sets a callback for queries that read many blocks, such as those at a great distance, which may stop them. Null
+/// removes it.
 ///
 /// Threads: any, one at a time with a searcher. The callback is called by the thread that queries.
 ///

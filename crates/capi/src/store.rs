@@ -1,6 +1,7 @@
 //! Stores that are open for writing.
 #![expect(unsafe_code, reason = "functions that are exported to C")]
 
+use ::hamdex_store::for_any_store;
 use std::ffi::c_char;
 use std::mem::offset_of;
 use std::ops::ControlFlow;
@@ -18,8 +19,8 @@ use crate::options::{HAMDEX_IN_MEMORY, Work, check_flags, check_zero, hamdex_wor
 use crate::set::{self, hamdex_set};
 use crate::status::hamdex_status;
 
-/// A store that is open for writing: a durable set that grows and shrinks. Any number of threads may use it at once; one
-/// process at a time has it open. After a fork, the child must open it again.
+/// A store that is open for writing: a durable set that grows and shrinks. Any number of threads may use it at once;
+/// one process at a time has it open. After a fork, the child must open it again.
 #[derive(Default)]
 pub struct hamdex_store {
     _opaque: u64,
@@ -45,8 +46,8 @@ pub struct hamdex_store_options {
     pub threads: u32,
     /// `HAMDEX_IN_MEMORY`, `HAMDEX_NO_MERGES`, both, or 0.
     pub flags: u32,
-    /// When a write is durable: "sync", when it returns, which is the default; "interval=100ms", at the latest after that
-    /// time; "none", when it is flushed. Null for the default.
+    /// When a write is durable: "sync", when it returns, which is the default; "interval=100ms", at the latest after
+    /// that time; "none", when it is flushed. Null for the default.
     pub durability: *const c_char,
     /// Its length, in bytes.
     pub durability_length: usize,
@@ -93,8 +94,8 @@ pub struct hamdex_create_options {
     pub codec: *const c_char,
     /// Its length, in bytes.
     pub codec_length: usize,
-    /// The filters, which spare queries blocks: "auto", where they pay; "none"; or the most bits per fingerprint, "1" to
-    /// "64"; null for the default, "auto".
+    /// The filters, which spare queries blocks: "auto", where they pay; "none"; or the most bits per fingerprint, "1"
+    /// to "64"; null for the default, "auto".
     pub filter: *const c_char,
     /// Its length, in bytes.
     pub filter_length: usize,
@@ -163,17 +164,6 @@ pub(crate) struct Open {
     pub(crate) store: AnyStore,
     pub(crate) description: Description,
 }
-
-/// Runs the same code with a store of either width.
-macro_rules! either {
-    ($open:expr, $store:ident => $work:expr) => {
-        match &$open.store {
-            ::hamdex_store::AnyStore::Bits64($store) => $work,
-            ::hamdex_store::AnyStore::Bits128($store) => $work,
-        }
-    };
-}
-pub(crate) use either;
 
 static STORES: Pool<Arc<Open>> = Pool::new();
 
@@ -247,7 +237,7 @@ fn create(
         .distance(distance_of(given.distance))
         .ids(given.flags & HAMDEX_WITH_IDS != 0)
         .names(given.flags & HAMDEX_WITH_NAMES != 0);
-    // Names imply ids, whatever was said of these before.
+    // Names imply ids, even if HAMDEX_WITH_IDS is not set.
     if let Some(name) = design_of(caller, given.design, given.design_length)? {
         create = create.design(name);
     }
@@ -323,8 +313,8 @@ pub unsafe extern "C" fn hamdex_store_open(
 /// Threads: any. Writes of other threads that have begun are completed; later ones fail with `HAMDEX_UNAVAILABLE` or
 /// `HAMDEX_MISUSE`.
 ///
-/// Errors: `HAMDEX_SYSTEM` if the disk refuses something; `HAMDEX_UNAVAILABLE` after a fork; `HAMDEX_MISUSE` for what is no
-/// store, or is closed already.
+/// Errors: `HAMDEX_SYSTEM` if the disk refuses something; `HAMDEX_UNAVAILABLE` after a fork; `HAMDEX_MISUSE` for what
+/// is no store, or is closed already.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hamdex_store_close(
     store: *mut hamdex_store,
@@ -334,7 +324,7 @@ pub unsafe extern "C" fn hamdex_store_close(
     let caller = unsafe { Caller::new(error) };
     caller.run(|caller| match caller.close::<Arc<Open>>(store)? {
         None => Ok(()),
-        Some(open) => Ok(either!(open, store => store.shutdown())?),
+        Some(open) => Ok(for_any_store!(&open.store, store => store.shutdown())?),
     })
 }
 
@@ -358,7 +348,8 @@ pub unsafe extern "C" fn hamdex_store_snapshot(
         let mut place = caller.out("the place for the set", set)?;
         place.write(ptr::null_mut());
         let open = get(caller, store)?;
-        let snapshot = either!(open, store => AnySet::new(Container::Store, Arc::new(store.snapshot())));
+        let snapshot =
+            for_any_store!(&open.store, store => AnySet::new(Container::Store, Arc::new(store.snapshot())));
         place.write(set::give(snapshot));
         Ok(())
     })
@@ -376,7 +367,7 @@ pub unsafe extern "C" fn hamdex_store_sync(
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
     let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| Ok(either!(get(caller, store)?, store => store.sync())?))
+    caller.run(|caller| Ok(for_any_store!(&get(caller, store)?.store, store => store.sync())?))
 }
 
 /// Writes everything in memory to a file. Nothing is lost if it fails.
@@ -391,11 +382,11 @@ pub unsafe extern "C" fn hamdex_store_flush(
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
     let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| Ok(either!(get(caller, store)?, store => store.flush())?))
+    caller.run(|caller| Ok(for_any_store!(&get(caller, store)?.store, store => store.flush())?))
 }
 
-/// Merges everything that was written before this call into one file, without removed pairs. Of `work`, which may be null,
-/// it knows the callback only: memory and threads are those of the store.
+/// Merges everything that was written before this call into one file, without removed pairs. Of `work`, which may be
+/// null, it knows the callback only: memory and threads are those of the store.
 ///
 /// Threads: any. Queries and writes go on meanwhile.
 ///
@@ -414,7 +405,7 @@ pub unsafe extern "C" fn hamdex_store_compact(
         let reporter = Work::of(caller, work)?.reporter();
         let report =
             move |progress| reporter.map_or(ControlFlow::Continue(()), |reporter| reporter.report(progress));
-        Ok(either!(open, store => store.compact_with(report))?)
+        Ok(for_any_store!(&open.store, store => store.compact_with(report))?)
     })
 }
 
@@ -449,7 +440,7 @@ pub unsafe extern "C" fn hamdex_store_get_stats(
     // SAFETY: the caller keeps the contract of the header.
     let caller = unsafe { Caller::new(error) };
     caller.run(|caller| {
-        let of_store = either!(get(caller, store)?, store => store.stats());
+        let of_store = for_any_store!(&get(caller, store)?.store, store => store.stats());
         caller.fill("the structure of statistics", stats, &stats_of(&of_store))
     })
 }

@@ -1,6 +1,7 @@
 //! Changes of a store.
 #![expect(unsafe_code, reason = "functions that are exported to C")]
 
+use ::hamdex_store::for_any_store;
 use std::collections::HashSet;
 use std::ffi::c_char;
 use std::ptr;
@@ -14,7 +15,7 @@ use crate::failure::Failure;
 use crate::matches::{Columns, Wanted, give, hamdex_matches};
 use crate::records::{Labels, Records, hamdex_records, names as names_of};
 use crate::status::hamdex_status;
-use crate::store::{either, get, hamdex_store};
+use crate::store::{get, hamdex_store};
 
 /// Pairs for a store that may have ids.
 fn pairs<F: Fingerprint>(records: &Records<'_>, has_ids: bool) -> Result<Vec<(F, u64)>, Failure> {
@@ -105,15 +106,16 @@ fn remove<F: Fingerprint>(
     Ok(written.removed)
 }
 
-/// Inserts records into a store: all of them, or none. They have ids in a store with ids, names in a store with names, and
-/// neither otherwise. A store with names gives them ids, ascending: the first is written to `*first_id`, which may be null.
+/// Inserts records into a store: all of them, or none. They have ids in a store with ids, names in a store with names,
+/// and neither otherwise. A store with names gives them ids, ascending: the first is written to `*first_id`, which may
+/// be null.
 ///
 /// Ownership: nothing is kept.
 ///
 /// Threads: any. Writers that wait at the same time share a sync.
 ///
-/// Errors: `HAMDEX_INPUT` for records that do not fit the store, `HAMDEX_UNAVAILABLE`, `HAMDEX_SYSTEM`, `HAMDEX_MEMORY`,
-/// `HAMDEX_USAGE`, `HAMDEX_MISUSE`; nothing was inserted then.
+/// Errors: `HAMDEX_INPUT` for records that do not fit the store, `HAMDEX_UNAVAILABLE`, `HAMDEX_SYSTEM`,
+/// `HAMDEX_MEMORY`, `HAMDEX_USAGE`, `HAMDEX_MISUSE`; nothing was inserted then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hamdex_store_insert(
     store: *const hamdex_store,
@@ -126,15 +128,15 @@ pub unsafe extern "C" fn hamdex_store_insert(
     caller.run(|caller| {
         let mut place = caller.maybe_out("the place for the id", first_id)?;
         let (open, records) = (get(caller, store)?, Records::of(caller, records)?);
-        place.write(either!(open, store => insert(store, &open.description, &records))?);
+        place.write(for_any_store!(&open.store, store => insert(store, &open.description, &records))?);
         Ok(())
     })
 }
 
-/// Inserts each record, in order, unless a fingerprint within `distance` bits is stored or was inserted before it. The call
-/// is atomic, also between threads. `*inserted` is the number of records that were inserted. Record r was if query r of
-/// `*near` has no match; otherwise the match is the nearest stored fingerprint, with its ids and names as far as the store
-/// has them. `inserted` and `near` may be null.
+/// Inserts each record, in order, unless a fingerprint within `distance` bits is stored or was inserted before it. The
+/// call is atomic, also between threads. `*inserted` is the number of records that were inserted. Record r was if query
+/// r of `*near` has no match; otherwise the match is the nearest stored fingerprint, with its ids and names as far as
+/// the store has them. `inserted` and `near` may be null.
 ///
 /// Ownership: `*near` are the caller's, who frees them with `hamdex_matches_free`.
 ///
@@ -158,7 +160,7 @@ pub unsafe extern "C" fn hamdex_store_insert_unless_near(
         place.write(ptr::null());
         let (open, records) = (get(caller, store)?, Records::of(caller, records)?);
         let (inserted, columns) =
-            either!(open, store => insert_unless_near(store, &open.description, &records, distance))?;
+            for_any_store!(&open.store, store => insert_unless_near(store, &open.description, &records, distance))?;
         count.write(inserted);
         if place.is_wanted() {
             place.write(give(columns));
@@ -167,8 +169,8 @@ pub unsafe extern "C" fn hamdex_store_insert_unless_near(
     })
 }
 
-/// Removes records from a store: with ids these pairs, without ids all pairs of the fingerprints. `*removed` is the number
-/// of pairs that were stored; it may be null.
+/// Removes records from a store: with ids these pairs, without ids all pairs of the fingerprints. `*removed` is the
+/// number of pairs that were stored; it may be null.
 ///
 /// Ownership: nothing is kept.
 ///
@@ -187,7 +189,7 @@ pub unsafe extern "C" fn hamdex_store_remove(
     caller.run(|caller| {
         let mut count = caller.maybe_out("the place for the number", removed)?;
         let (open, records) = (get(caller, store)?, Records::of(caller, records)?);
-        count.write(either!(open, store => remove(store, &open.description, &records))?);
+        count.write(for_any_store!(&open.store, store => remove(store, &open.description, &records))?);
         Ok(())
     })
 }
@@ -216,13 +218,13 @@ pub unsafe extern "C" fn hamdex_store_remove_ids(
             return Err(Failure::input("the store has no ids"));
         }
         let ids: HashSet<u64> = caller.array("the array of ids", ids, count)?.iter().copied().collect();
-        place.write(either!(open, store => store.remove_ids(&ids))?);
+        place.write(for_any_store!(&open.store, store => store.remove_ids(&ids))?);
         Ok(())
     })
 }
 
-/// Removes all pairs whose ids have one of `count` names, which are given as in `hamdex_records`. It reads all names and
-/// the whole store once. `*removed` is the number of pairs; it may be null.
+/// Removes all pairs whose ids have one of `count` names, which are given as in `hamdex_records`. It reads all names
+/// and the whole store once. `*removed` is the number of pairs; it may be null.
 ///
 /// Ownership: nothing is kept.
 ///
@@ -245,7 +247,7 @@ pub unsafe extern "C" fn hamdex_store_remove_names(
         let open = get(caller, store)?;
         let names = names_of(caller, names, name_starts, count)?;
         let names: HashSet<Vec<u8>> = names.into_iter().map(<[u8]>::to_vec).collect();
-        place.write(either!(open, store => store.remove_names(&names))?);
+        place.write(for_any_store!(&open.store, store => store.remove_names(&names))?);
         Ok(())
     })
 }

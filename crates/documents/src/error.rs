@@ -97,7 +97,8 @@ pub enum Error {
         /// The name of an earlier input.
         first: String,
     },
-    /// The output has no room for all columns of an input ([`Documents::drop_columns`](crate::Documents::drop_columns)).
+    /// The output has no room for all columns of an input
+    /// ([`Documents::drop_columns`](crate::Documents::drop_columns)).
     #[error("{input}: {ending} takes ids and texts alone, and loses: {}", columns.join(", "))]
     LostColumns {
         /// The name of the input.

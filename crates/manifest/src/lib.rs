@@ -69,13 +69,13 @@ impl Form {
         rest.strip_prefix(b"\":")
     }
 
-    /// Checks a text except for the contents of its lines, and returns the lines before the last one. The caller decodes
-    /// them, encodes the result again, and compares it by [`check_same`].
+    /// Checks a text except for the contents of its lines, and returns the lines before the last one. The caller
+    /// decodes them, encodes the result again, and compares it by [`check_same`].
     ///
     /// # Errors
     /// The first of these that applies: the text does not begin like this kind; it is too long; the last line has no
-    /// checksums, or a wrong one for the first line; the version is newer; the checksum of another line differs; the text
-    /// is not UTF-8.
+    /// checksums, or a wrong one for the first line; the version is newer; the checksum of another line differs; the
+    /// text is not UTF-8.
     pub fn check<'t>(&self, text: &'t [u8]) -> Result<Lines<'t>, TextError> {
         if !self.begins(text) {
             return Err(TextError::NotAManifest);

@@ -198,7 +198,7 @@ impl Jobs {
         Ok(self.find(id)?.now())
     }
 
-    /// Tells a job to stop.
+    /// Cancels a job.
     ///
     /// # Errors
     /// When there is no such job.

@@ -1,7 +1,7 @@
-//! Lanes: the work of one kind, of which so much runs and so much waits at once.
+//! Admission control: a lane limits the requests of one kind that run, and the ones that wait.
 //!
-//! Work never runs on the threads that poll sockets, and lanes do not wait for each other: a pair stream or a compaction does
-//! not delay small queries. What neither runs nor may wait is refused.
+//! Work never runs on the threads that poll sockets, and lanes do not wait for each other: a pair stream or a
+//! compaction does not delay small queries. A request that may neither run nor wait is refused.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -70,7 +70,7 @@ impl Drop for StopOnDrop {
     }
 }
 
-/// One that waits in a lane.
+/// Counts a waiting request until it is dropped.
 struct Waiting<'l>(&'l AtomicUsize);
 
 impl Drop for Waiting<'_> {
@@ -138,8 +138,8 @@ impl Lane {
         permit.map_err(|_| Problem::shutting_down())
     }
 
-    /// Runs work on a thread of its own, once there is a place. When the request is dropped or the deadline passes, the work
-    /// is cancelled.
+    /// Runs work on a thread of its own, once there is a place. When the request is dropped or the deadline passes, the
+    /// work is cancelled.
     ///
     /// # Errors
     /// That of the work; when it is not admitted.

@@ -68,7 +68,7 @@ impl Metrics {
         });
     }
 
-    /// Records and logs an event of a store: failures of background work as often as their number doubles.
+    /// Records and logs an event of a store; failures of background work when their number reaches a power of two.
     pub(crate) fn event(&self, set: &str, event: &Event) {
         match event {
             Event::Done(work, took) => self.record(|| {

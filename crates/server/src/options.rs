@@ -94,8 +94,8 @@ fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err = String>>(
     text.parse().map(Some).map_err(D::Error::custom)
 }
 
-/// The options of the service. Each can stand on the command line, in the environment (`HAMDEX_LISTEN` for `--listen`) or
-/// in a TOML file (`listen = "…"`); the first of these that has it counts.
+/// The options of the service. Each can stand on the command line, in the environment (`HAMDEX_LISTEN` for `--listen`)
+/// or in a TOML file (`listen = "…"`); the first of these that has it counts.
 #[derive(Debug, Clone, Default, clap::Args, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Options {
@@ -348,7 +348,8 @@ pub(crate) fn is_loopback(address: IpAddr) -> bool {
     }
 }
 
-/// Allows as many open files as the system lets a process allow itself, and returns the connections for which they suffice.
+/// Allows as many open files as the system lets a process allow itself, and returns the connections for which they
+/// suffice.
 fn affordable_connections() -> usize {
     usize::try_from(open_files().saturating_sub(OTHER_FILES).clamp(64, MAX_CONNECTIONS)).unwrap_or(64)
 }

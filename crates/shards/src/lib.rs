@@ -3,9 +3,9 @@
 //! A set is a directory of index files, its *shards*, and a manifest, as specified in `shards-spec.md`. It is for
 //! fingerprints that are too many for one file or one machine, and for files from several machines.
 //!
-//! - [`Layout::Families`]: k + 1 families of shards, each with every fingerprint, split by a hash of one of k + 1 groups of
-//!   bits. Two fingerprints within k bits agree in a group, so a query searches one shard of each family, however many
-//!   shards there are.
+//! - [`Layout::Families`]: k + 1 families of shards, each with every fingerprint, split by a hash of one of k + 1
+//!   groups of bits. Two fingerprints within k bits agree in a group, so a query searches one shard of each family,
+//!   however many shards there are.
 //! - [`Layout::Hash`]: every fingerprint once, in any shard; a query searches all shards.
 //!
 //! [`ShardsBuilder`] writes either; [`Shards`] is an open set, with queries ([`ShardsSearcher`]), batches and

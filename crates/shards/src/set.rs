@@ -11,8 +11,8 @@ use crate::error::Error;
 use crate::manifest::{self, IdType, Layout, Manifest, ShardEntry};
 use crate::partition::Partition;
 
-/// An open set of shards: fingerprints in many files, queried as one. The [`Layout`] in its manifest is the distribution
-/// of fingerprints over the files.
+/// An open set of shards: fingerprints in many files, queried as one. The [`Layout`] in its manifest is the
+/// distribution of fingerprints over the files.
 ///
 /// A shard is opened when it is first needed, since opening reads its keys: a query of a set of families opens only the
 /// shards that it searches. Shards stay open. They are mapped, so they take address space but no file descriptors.
@@ -60,8 +60,8 @@ impl<F: Fingerprint> Shards<F> {
     /// `options` when it is first needed.
     ///
     /// # Errors
-    /// When the directory is not a set, its manifest is damaged or has a later version, a shard is missing or has another
-    /// length, or the set has another width.
+    /// When the directory is not a set, its manifest is damaged or has a later version, a shard is missing or has
+    /// another length, or the set has another width.
     pub fn open(directory: impl AsRef<Path>, options: &OpenOptions) -> Result<Self, Error> {
         let directory = directory.as_ref().to_owned();
         let manifest = manifest::read(&directory)?;

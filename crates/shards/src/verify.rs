@@ -23,8 +23,8 @@ impl Contents {
 }
 
 impl<F: Fingerprint> Shards<F> {
-    /// Reads and verifies every shard: [`hamdex::Index::verify_with`] for each, its identity with the manifest entry, and,
-    /// in a set of families, that every fingerprint is in its shard and that all families have the same contents.
+    /// Reads and verifies every shard: [`hamdex::Index::verify_with`] for each, its identity with the manifest entry,
+    /// and, in a set of families, that every fingerprint is in its shard and that all families have the same contents.
     ///
     /// # Errors
     /// At the first damage; when no thread can be started; or when the progress callback stops the work.

@@ -6,7 +6,8 @@ use std::str::FromStr;
 use crate::caseless;
 use crate::error::RecipeError;
 
-/// The folding of upper-case letters and of other differences in writing, before a text is cut into tokens or after it was cut into shingles.
+/// The folding of upper-case letters and of other differences in writing, before a text is cut into tokens or after it
+/// was cut into shingles.
 ///
 /// The mappings to lower case come from the standard library. Unicode does not change them for existing characters,
 /// but a new version may add a lower-case partner to a letter that had none.

@@ -1,4 +1,4 @@
-//! Texts in a form in which what people take for equal is equal.
+//! Normalisation of texts for caseless, compatible matching.
 //!
 //! Two texts have the same form if they match caselessly and compatibly (The Unicode Standard, section 3.13, D146) once
 //! characters that cannot be seen are left out and apostrophes are one: the steps are
@@ -125,8 +125,8 @@ fn apostrophe(c: char) -> char {
     }
 }
 
-/// The property Default_Ignorable_Code_Point of Unicode: characters without a shape, such as soft hyphens, joiners, marks
-/// of direction and selectors of variants. It covers unassigned ranges too, so that it rarely changes.
+/// The property Default_Ignorable_Code_Point of Unicode: characters without a shape, such as soft hyphens, joiners,
+/// marks of direction and selectors of variants. It covers unassigned ranges too, so that it rarely changes.
 fn is_ignorable(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'

@@ -23,10 +23,10 @@
 //!
 //! # Recipes
 //!
-//! Everything that decides a fingerprint's bits is one value, a [`Recipe`]. Its text form pins all of it:
-//! store it with the fingerprints. Named recipes compute the same bits as other libraries
-//! ([`Recipe::named`]); [`FeatureFingerprinter`] takes features made elsewhere. A text of too few features
-//! is reported as [`Outcome::TooShort`]. A recipe names word lists by their digests ([`IdfDictionary`](word_lists::IdfDictionary),
+//! Everything that decides a fingerprint's bits is one value, a [`Recipe`]. Its text form pins all of it: store it with
+//! the fingerprints. Named recipes compute the same bits as other libraries ([`Recipe::named`]);
+//! [`FeatureFingerprinter`] takes features made elsewhere. A text of too few features is reported as
+//! [`Outcome::TooShort`]. A recipe names word lists by their digests ([`IdfDictionary`](word_lists::IdfDictionary),
 //! [`StopWords`](word_lists::StopWords)); [`IdfBuilder`](word_lists::IdfBuilder) builds a dictionary from a corpus.
 //!
 //! # The default recipe
@@ -34,7 +34,8 @@
 //! The features are the words of any language; in scripts without spaces, overlapping pairs of characters. Case,
 //! composed or decomposed accents, full-width letters, invisible characters and the form of apostrophes do not matter
 //! ([`Case::Caseless`]). The weight is the logarithm of the number of occurrences, and the hash is XXH3. It needs no
-//! dictionary and no corpus. Files of `default-1`, the first version, which folds case alone, keep their recipe and answer by it.
+//! dictionary and no corpus. Files of `default-1`, the first version, which folds case alone, keep their recipe and
+//! answer by it.
 //!
 //! It was chosen by precision and recall at k = 3 on 1,000 English news articles with 10 altered copies, and
 //! an installation manual in English and Chinese, 166 pages each (a group is one page for two machines; in a
@@ -61,7 +62,8 @@
 //! - Jieba gains little here and costs half the speed on Chinese and 25 MB of memory; pairs of characters
 //!   are as good.
 //!
-//! Results of the default recipe, with its own seed, on the articles (`hamdex evaluate --format lines articles_1000.train --truth articles_1000.truth`):
+//! Results of the default recipe, with its own seed, on the articles (`hamdex evaluate --format lines
+//! articles_1000.train --truth articles_1000.truth`):
 //!
 //! | k | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 |
 //! |---|---|---|---|---|---|---|---|---|---|---|---|

@@ -8,8 +8,8 @@ use rust_stemmers::{Algorithm, Stemmer};
 
 use crate::error::RecipeError;
 
-/// The language by whose rules tokens are cut to their stems, so that `page`, `pages` and `paged` are one (the algorithms
-/// of the Snowball project). They expect words in lower case.
+/// The language by whose rules tokens are cut to their stems, so that `page`, `pages` and `paged` are one (the
+/// algorithms of the Snowball project). They expect words in lower case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stem(Algorithm);
 

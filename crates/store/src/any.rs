@@ -38,6 +38,27 @@ pub enum AnyStore {
     Bits128(Store<u128>),
 }
 
+/// Runs the same code with an [`AnyStore`] of either width.
+///
+/// ```
+/// use hamdex_store::{AnyStore, CreateOptions, StoreOptions, for_any_store};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("news.store");
+/// let any = AnyStore::create(&path, 64, &CreateOptions::new(), StoreOptions::new())?;
+/// assert_eq!(for_any_store!(&any, store => store.snapshot().stats().recent), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[macro_export]
+macro_rules! for_any_store {
+    ($any:expr, $store:ident => $work:expr) => {
+        match $any {
+            $crate::AnyStore::Bits64($store) => $work,
+            $crate::AnyStore::Bits128($store) => $work,
+        }
+    };
+}
+
 impl AnyStore {
     /// Creates a store for fingerprints of `width` bits: see [`Store::create`].
     ///
@@ -63,8 +84,9 @@ impl AnyStore {
     pub fn open(path: impl AsRef<Path>, options: StoreOptions) -> Result<Self, Error> {
         let path = path.as_ref();
         match width(path)? {
+            64 => Store::open(path, options).map(Self::Bits64),
             128 => Store::open(path, options).map(Self::Bits128),
-            _ => Store::open(path, options).map(Self::Bits64),
+            width => Err(Error::NoWidth { width }),
         }
     }
 }

@@ -300,13 +300,13 @@ impl Error {
     }
 
     /// Returns the same error for another writer of a group.
-    pub(crate) fn duplicate(&self) -> Self {
+    pub(crate) fn clone_for_group(&self) -> Self {
         match self {
             Self::Io { doing, path, source } => {
-                Self::Io { doing, path: path.clone(), source: duplicate(source) }
+                Self::Io { doing, path: path.clone(), source: clone_io_error(source) }
             }
             Self::Poisoned { path, source } => {
-                Self::Poisoned { path: path.clone(), source: duplicate(source) }
+                Self::Poisoned { path: path.clone(), source: clone_io_error(source) }
             }
             Self::Full { path, source } => Self::Full { path: path.clone(), source: Arc::clone(source) },
             Self::Closed { path } => Self::Closed { path: path.clone() },
@@ -336,7 +336,7 @@ impl Error {
 }
 
 /// Returns a copy of an error of the operating system.
-pub(crate) fn duplicate(error: &io::Error) -> io::Error {
+pub(crate) fn clone_io_error(error: &io::Error) -> io::Error {
     match error.raw_os_error() {
         Some(number) => io::Error::from_raw_os_error(number),
         None => io::Error::new(error.kind(), error.to_string()),

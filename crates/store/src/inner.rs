@@ -46,7 +46,7 @@ pub(crate) struct StoreInner<F: Fingerprint> {
     pub(crate) run_throttle: Throttle,
     pub(crate) searchers: SearcherPool<F>,
     pub(crate) claims: Claims,
-    pub(crate) pins: StaleFiles,
+    pub(crate) stale_files: StaleFiles,
     unsynced_since: ArcSwapOption<Instant>,
     writer: Mutex<Writer<F>>,
     current: Mutex<CurrentManifest>,
@@ -80,7 +80,7 @@ impl<F: Fingerprint> StoreInner<F> {
             run_throttle: Throttle::default(),
             searchers: SearcherPool::new(),
             claims: Claims::default(),
-            pins: StaleFiles::default(),
+            stale_files: StaleFiles::default(),
             unsynced_since: ArcSwapOption::empty(),
             writer: Mutex::new(writer),
             current: Mutex::new(current),
@@ -238,7 +238,7 @@ impl<F: Fingerprint> StoreInner<F> {
     /// it is detected, and releases the lock.
     ///
     /// # Errors
-    /// When the disk refuses an operation. The lock is released all the same.
+    /// When the disk refuses an operation. The lock is released nevertheless.
     pub(crate) fn end_close(&self) -> Result<(), Error> {
         let _activity = self.activity.write().unwrap_or_else(PoisonError::into_inner);
         let sealed = self.seal();

@@ -95,7 +95,7 @@ pub use write::unless_near::inserted::{Inserted, Near};
 pub mod inspect {
     pub use crate::log::Sealed;
     pub use crate::maintenance::inspect::{Inspected, LogFile};
-    pub use crate::manifest::{Manifest, RemovalsEntry, SegmentEntry, Written};
+    pub use crate::manifest::{Manifest, RemovalsEntry, SegmentEntry, WrittenBytes};
 }
 
 /// The file formats of a store, for tests and benches.

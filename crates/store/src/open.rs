@@ -59,7 +59,7 @@ impl<F: Fingerprint> StoreInner<F> {
             sealed: None,
             next_segment: 1,
             next_id: 0,
-            written: manifest::Written::default(),
+            written: manifest::WrittenBytes::default(),
             segments: Vec::new(),
         };
         let mut current = CurrentManifest::new(&*disk, manifest.clone());

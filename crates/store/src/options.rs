@@ -177,8 +177,9 @@ impl CreateOptions {
         self.names(true)
     }
 
-    /// Sets whether pairs are found by id, and ids by name, without a pass over the set: for [`Store::upsert`](crate::Store::upsert), and
-    /// removal by id and name. It takes about 5 bytes per pair, and as much per name. Look-ups imply ids.
+    /// Sets whether pairs are found by id, and ids by name, without a pass over the set: for
+    /// [`Store::upsert`](crate::Store::upsert), and removal by id and name. It takes about 5 bytes per pair, and as
+    /// much per name. Look-ups imply ids.
     #[must_use]
     pub fn lookups(mut self, lookups: bool) -> Self {
         self.lookups = lookups;

@@ -115,8 +115,9 @@ impl<F: Fingerprint> Store<F> {
     }
 
     /// Sets a callback for changes in the health of the store: background work that fails, for the first time or again,
-    /// or recovers, and the pressure on writers; and for each sync, flush and merge. Any thread may call it, including writers: it must return soon, and
-    /// may call only [`Store::health`] and [`Store::stats`]. It replaces an earlier callback.
+    /// or recovers, and the pressure on writers; and for each sync, flush and merge. Any thread may call it, including
+    /// writers: it must return soon, and may call only [`Store::health`] and [`Store::stats`]. It replaces an earlier
+    /// callback.
     ///
     /// ```
     /// use hamdex_store::health::Event;
@@ -212,7 +213,7 @@ impl<F: Fingerprint> Store<F> {
     /// ```
     ///
     /// # Errors
-    /// When the disk refuses an operation. The store is closed all the same.
+    /// When the disk refuses an operation. The store is closed nevertheless.
     pub fn close(self) -> Result<(), Error> {
         let synced = self.sync();
         match Arc::into_inner(self.open) {
@@ -222,11 +223,11 @@ impl<F: Fingerprint> Store<F> {
     }
 
     /// Makes all earlier writes durable, and closes the store for all handles, whose writes then fail with
-    /// [`Error::Closed`]. It waits for writes that have begun, and cancels flushes, merges and other long work. Snapshots
-    /// can still be queried. Another process may open the store when this returns.
+    /// [`Error::Closed`]. It waits for writes that have begun, and cancels flushes, merges and other long work.
+    /// Snapshots can still be queried. Another process may open the store when this returns.
     ///
     /// # Errors
-    /// When the disk refuses an operation. The store is closed all the same.
+    /// When the disk refuses an operation. The store is closed nevertheless.
     pub fn shutdown(&self) -> Result<(), Error> {
         self.open.close()
     }

@@ -1,4 +1,5 @@
-//! Any small set, built with any options: what is found is what brute force finds, and the bytes depend on the set alone.
+//! Any small set, built with any options: what is found is what brute force finds, and the bytes depend on the set
+//! alone.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Files of fingerprints, as the command reads them: files of any bytes are refused or read, and the ones that the target
-//! writes are read as what was written.
+//! Files of fingerprints, as the command reads them: files of any bytes are refused or read, and the ones that the
+//! target writes are read as what was written.
 
 use std::path::Path;
 use std::sync::Arc;

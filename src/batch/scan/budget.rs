@@ -9,7 +9,7 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// `None` for as much as it takes.
+    /// Creates a budget; `None` means no limit.
     pub(super) fn new(most_ns: Option<u64>) -> Self {
         Self { left_ns: most_ns.map(AtomicU64::new) }
     }

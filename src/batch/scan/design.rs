@@ -2,7 +2,7 @@
 
 use crate::batch::context::BatchContext;
 use crate::batch::sample::spread;
-use crate::batch::scan::lookup::mark_bits;
+use crate::batch::scan::query_table::mark_bits;
 use crate::batch::scan::sieve::cost::{KEPT, sift_ns};
 use crate::batch::scan::sieve::halves::{Halves, ways};
 use crate::design::{Design, TableDesign};
@@ -124,8 +124,8 @@ impl<F: Fingerprint> Crowding<F> {
         Self { queries: spread(queries, count).collect(), stored }
     }
 
-    /// Returns the share of the stored fingerprints that are near a query of the sample in the upper or the lower half of their
-    /// bits: spread evenly, none would be.
+    /// Returns the share of the stored fingerprints that are near a query of the sample in the upper or the lower half
+    /// of their bits: spread evenly, none would be.
     fn share(&self, distance: u32) -> f64 {
         let halves = Halves::behind::<F>(0);
         let is_crowded =

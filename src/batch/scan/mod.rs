@@ -2,12 +2,12 @@
 //!
 //! The tables are those of a design for the distance, chosen for the number of queries: [`design`]. Each block
 //! is decoded once, by any thread. Fingerprints that are near no query are dropped many at a time, if that
-//! pays: [`sieve`]. Each of the others is looked up in each table of the queries: [`lookup`]. A scan that
+//! pays: [`sieve`]. Each of the others is looked up in each table of the queries: [`query_table`]. A scan that
 //! exceeds its estimated cost by too much is given up: [`budget`].
 
 mod budget;
 pub(super) mod design;
-mod lookup;
+mod query_table;
 pub(super) mod sieve;
 
 use std::ops::{ControlFlow, Range};
@@ -25,7 +25,7 @@ use crate::table::reader::runs_of;
 use budget::Budget;
 use design::{CANDIDATE_NS, MET_NS};
 use hamdex_fingerprint::Fingerprint;
-use lookup::{Lookup, Spent};
+use query_table::{QueryTable, Spent};
 use sieve::Sieve;
 
 /// Blocks that a task streams.
@@ -35,10 +35,10 @@ const BLOCKS_PER_TASK: usize = 256;
 /// stays in cache meanwhile.
 const LOOKUP_BATCH: usize = 1 << 18;
 
-/// Fingerprints decoded before they are sifted: so many that the queries that matter to them are found seldom.
+/// Fingerprints that are decoded before they are sifted. With many of them, their queries are seldom looked up.
 const SIFT_BATCH: usize = 1 << 16;
 
-/// TableProbe-ups, meetings and comparisons between cancellation checks.
+/// Look-ups, hits and comparisons between cancellation checks.
 const LOOKED_UP_AT_ONCE: usize = 1 << 20;
 
 /// A scan, as planned.
@@ -87,10 +87,10 @@ pub(super) fn scan<F: Fingerprint>(
 
 /// Returns the number of queries that the tables and the sieve may hold.
 pub(super) fn max_queries<F: Fingerprint>(bytes: usize, tables: usize) -> usize {
-    (bytes / (tables * Lookup::<F>::bytes_per_query() + Sieve::<F>::bytes_per_query())).max(1)
+    (bytes / (tables * QueryTable::<F>::bytes_per_query() + Sieve::<F>::bytes_per_query())).max(1)
 }
 
-/// Fingerprints of table 0 on their way to the tables of queries.
+/// Fingerprints of table 0, buffered for the tables of queries.
 #[derive(Default)]
 struct Candidates<F> {
     decoded: Vec<F>,
@@ -126,8 +126,8 @@ struct Pass<'a, F> {
 
 impl<F: Fingerprint> Pass<'_, F> {
     fn run(&self, room: &Room) -> Result<Vec<Vec<Found<F>>>, Stop> {
-        let lookups = self.reaches.par_iter().map(|reach| Lookup::new(self.queries, reach, self.done));
-        let lookups: Vec<Lookup<F>> = lookups.collect::<Result<_, _>>()?;
+        let lookups = self.reaches.par_iter().map(|reach| QueryTable::new(self.queries, reach, self.done));
+        let lookups: Vec<QueryTable<F>> = lookups.collect::<Result<_, _>>()?;
         let blocks = self.index.tables[0].keys.len();
         let tasks: Vec<Range<usize>> = (0..blocks)
             .step_by(BLOCKS_PER_TASK)
@@ -178,7 +178,7 @@ impl<F: Fingerprint> Pass<'_, F> {
     /// Looks up all candidates, and forgets them.
     fn look_up(
         &self,
-        lookups: &[Lookup<F>],
+        lookups: &[QueryTable<F>],
         candidates: &mut Candidates<F>,
         finds: &mut Finds<'_, F>,
     ) -> Result<(), Stop> {

@@ -102,8 +102,8 @@ impl<'a> Uppers<'a> {
         (place - zero as usize).min(self.coded)
     }
 
-    /// Returns the ones before the zero of that rank, which lies behind the first chunk, in which `before` do; all where there
-    /// are fewer zeros.
+    /// Returns the ones before the zero of that rank, which lies behind the first chunk, in which `before` do; all
+    /// where there are fewer zeros.
     #[inline(always)]
     fn ones_behind(&self, instructions: impl Instructions, zero: u32, before: u32) -> usize {
         let mut rank = zero - before;

@@ -13,7 +13,7 @@ use hamdex_fingerprint::Fingerprint;
 const MARGIN: usize = 8;
 const MARGIN_SHARE: usize = 32;
 
-/// A block that may hold something alive.
+/// A block that may contain a match.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Candidate<F> {
     /// Its first entry.
@@ -31,8 +31,8 @@ pub(crate) struct Candidate<F> {
 }
 
 impl<F: Fingerprint> Candidate<F> {
-    /// Returns the block of these bytes, if it may hold something alive; `last` is its last entry. Reads nothing but the
-    /// front of the block.
+    /// Returns the block of these bytes, if it may hold something alive; `last` is its last entry. Reads nothing but
+    /// the front of the block.
     #[inline(always)]
     pub(super) fn find(bytes: &[u8], last: F, target: &Target<F>) -> Result<Option<Self>, BlockError> {
         let block = Block::new(bytes)?;

@@ -20,9 +20,9 @@ const _: () = assert!(WINDOW_LOOKUPS * LOOKUP_SYMBOLS <= u8::MAX as usize);
 
 /// One answer of the table: up to six symbols, how many, and how many bits they take.
 #[derive(Clone, Copy)]
-struct Lookup(u64);
+struct DecodeEntry(u64);
 
-impl Lookup {
+impl DecodeEntry {
     fn new(symbols: &[u8], bits: u32) -> Self {
         let mut word = [0; 8];
         word[..symbols.len()].copy_from_slice(symbols);
@@ -43,7 +43,7 @@ impl Lookup {
 pub(crate) struct Codebook {
     lengths: Box<[u8]>,
     codes: Box<[u16]>,
-    lookups: Box<[Lookup; 1 << LOOKUP_BITS]>,
+    lookups: Box<[DecodeEntry; 1 << LOOKUP_BITS]>,
     /// The symbols by code, and for each length where its codes end (left-justified, 16 bits) and
     /// how to get from a code to its place in `by_code`.
     by_code: Box<[u8]>,
@@ -80,7 +80,7 @@ impl Codebook {
         let mut book = Self {
             lengths: lengths.into(),
             codes: codes.into(),
-            lookups: Box::new([Lookup(0); 1 << LOOKUP_BITS]),
+            lookups: Box::new([DecodeEntry(0); 1 << LOOKUP_BITS]),
             by_code: by_code.into(),
             ends,
             places,
@@ -92,7 +92,7 @@ impl Codebook {
     }
 
     /// Returns all symbols that the bits of a look-up contain completely.
-    fn lookup_of(&self, index: u64) -> Lookup {
+    fn lookup_of(&self, index: u64) -> DecodeEntry {
         let mut symbols = Vec::with_capacity(LOOKUP_SYMBOLS);
         let mut bits = 0;
         while symbols.len() < LOOKUP_SYMBOLS {
@@ -103,7 +103,7 @@ impl Codebook {
             symbols.push(symbol);
             bits += length;
         }
-        Lookup::new(&symbols, bits)
+        DecodeEntry::new(&symbols, bits)
     }
 
     /// Returns the symbol whose code leads `window`, and its length in bits.
@@ -141,7 +141,7 @@ impl Codebook {
 /// Decodes consecutive codes.
 pub(crate) struct CodeReader<'a> {
     codebook: &'a Codebook,
-    lookups: &'a [Lookup; 1 << LOOKUP_BITS],
+    lookups: &'a [DecodeEntry; 1 << LOOKUP_BITS],
     bytes: &'a [u8],
     /// Start of the next code, in bits; it may lie beyond the end of damaged bytes.
     position: usize,

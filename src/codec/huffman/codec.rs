@@ -67,7 +67,8 @@ impl HuffmanCodec {
         self.codebook.memory_bytes() / Arc::strong_count(&self.codebook)
     }
 
-    /// Appends the entries of some blocks, and calls `each` after each block: see [`BlockCodec::decode`](crate::codec::BlockCodec::decode).
+    /// Appends the entries of some blocks, and calls `each` after each block: see
+    /// [`BlockCodec::decode`](crate::codec::BlockCodec::decode).
     pub(crate) fn decode<F: Fingerprint>(
         &self,
         blocks: &[&[u8]],

@@ -19,7 +19,7 @@
 //! - [`candidate`]: a candidate block of a query
 //! - [`scan`]: reading as little of a block as a query needs
 //! - [`scan_blocks`]: the same for many blocks
-//! - [`search`]: finding the entries that may have a prefix without reading any suffix
+//! - [`prefix_run`]: finding the entries that may have a prefix without reading any suffix
 
 mod block;
 mod candidate;
@@ -29,10 +29,10 @@ mod decode;
 mod differences;
 mod encode;
 mod lengths;
+mod prefix_run;
 mod scan;
 mod scan_blocks;
 mod scratch;
-mod search;
 
 pub(crate) use block::codes_at;
 pub use codec::HuffmanCodec;

@@ -9,9 +9,9 @@ use crate::codec::huffman::block::codes_at;
 use crate::codec::huffman::candidate::Candidate;
 use crate::codec::huffman::codec::HuffmanCodec;
 use crate::codec::huffman::differences::{Codes, Differences};
+use crate::codec::huffman::prefix_run::PrefixRun;
 use crate::codec::huffman::scan;
 use crate::codec::huffman::scratch::Scratch;
-use crate::codec::huffman::search::PrefixRun;
 use crate::codec::target::Target;
 use hamdex_fingerprint::Fingerprint;
 

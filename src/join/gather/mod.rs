@@ -27,8 +27,7 @@ use hamdex_fingerprint::Fingerprint;
 /// are sorted in the nearest cache.
 const BUCKET_LOG2: u32 = 12;
 
-/// Values of a slice, about: so many that the parts that a slice begins and ends in matter little, and few enough that
-/// memory is near.
+/// Values of a slice, about: enough that its first and last part matter little, and few enough to stay in the cache.
 const SLICE: u64 = 1 << 24;
 
 /// Bits of the digits that slices are made of: sixteen digits in a slice of a billion values.

@@ -48,8 +48,8 @@ pub(crate) trait Population<F: Fingerprint>: Send + Sync {
     /// Reads ahead blocks of one of these tables.
     fn read_ahead(&self, table: &Table<F>, blocks: Range<usize>);
 
-    /// Returns all of it in parts of about that many fingerprints, in the order of a table: of table 0, which is the natural one,
-    /// where there are no tables.
+    /// Returns all of it in parts of about that many fingerprints, in the order of a table: of table 0, which is the
+    /// natural one, where there are no tables.
     fn parts(&self, table: usize, size: u64) -> Vec<Part>;
 
     /// Returns a lower and an upper bound of the fingerprints of a non-empty part, in the order of the part's

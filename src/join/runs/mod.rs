@@ -34,7 +34,7 @@ const LONG_ON_AVERAGE: usize = 4;
 /// Finds the pairs of a lead.
 pub(super) struct RunPairs<'a, 'c, F> {
     lead: &'a Lead<F>,
-    /// [`Lead::earlier`], and while a long run is being split, what it was split by before.
+    /// [`Lead::earlier`], and while a long run is split, the groups by which it has been split so far.
     earlier: Vec<Agreement<F>>,
     distance: u32,
     longest: usize,

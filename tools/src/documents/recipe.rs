@@ -60,7 +60,7 @@ impl Options {
     }
 
     /// Returns the recipe and its lists.
-    pub(crate) fn load(&self, width: Option<&str>) -> Result<(Recipe, Lists), Failure> {
+    pub(crate) fn load(&self, width: Option<u32>) -> Result<(Recipe, Lists), Failure> {
         let lists = self.lists()?;
         let mut recipe = match &self.recipe {
             Some(text) => text.parse().map_err(usage)?,
@@ -83,7 +83,7 @@ impl Options {
             recipe = recipe.with_stop_words(stop);
         }
         if let Some(width) = width {
-            recipe.width = if width == "128" { Width::Bits128 } else { Width::Bits64 };
+            recipe.width = if width == 128 { Width::Bits128 } else { Width::Bits64 };
         }
         recipe.check().map_err(usage)?;
         Ok((recipe, lists))
@@ -105,8 +105,7 @@ impl Options {
         };
         if let Some(text) = &self.recipe {
             // Without a width, it has that of the index.
-            let width = stored.width.bits().to_string();
-            let (chosen, _) = self.load((!text.contains("width=")).then_some(&*width))?;
+            let (chosen, _) = self.load((!text.contains("width=")).then_some(stored.width.bits()))?;
             if chosen != stored {
                 return Err(complaint(format!(
                     "was built by the recipe \"{stored}\", not by \"{chosen}\"; leave --recipe out"

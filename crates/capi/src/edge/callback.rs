@@ -6,13 +6,13 @@ use std::ops::ControlFlow;
 use hamdex::Progress;
 
 /// Receives the progress of long work: units done, and how many there are, or 0 if that is unknown. Any thread may call
-/// it, several at a time. It returns 0 to go on; anything else stops the work, which then fails with `HAMDEX_STOPPED`. It
-/// must not throw, and must not close what the work uses.
+/// it, several at a time. It returns 0 to go on; anything else stops the work, which then fails with `HAMDEX_STOPPED`.
+/// It must not throw, and must not close what the work uses.
 pub type hamdex_progress = Option<unsafe extern "C" fn(context: *mut c_void, done: u64, total: u64) -> c_int>;
 
-/// Receives `count` pairs of near fingerprints: fingerprint i of `left` and of `right` are `distances[i]` bits apart. The
-/// arrays are the library's, and gone when it returns. It returns 0 to go on; anything else stops the work, which then
-/// fails with `HAMDEX_STOPPED`. It is called by the thread that asked for the pairs. It must not throw.
+/// Receives `count` pairs of near fingerprints: fingerprint i of `left` and of `right` are `distances[i]` bits apart.
+/// The arrays are the library's, and gone when it returns. It returns 0 to go on; anything else stops the work, which
+/// then fails with `HAMDEX_STOPPED`. It is called by the thread that asked for the pairs. It must not throw.
 pub type hamdex_on_pairs = Option<
     unsafe extern "C" fn(
         context: *mut c_void,

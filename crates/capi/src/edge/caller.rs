@@ -20,8 +20,8 @@ use crate::status::{HAMDEX_MISUSE, HAMDEX_OK, hamdex_status};
 /// The greatest size that a structure may say it has.
 const MAX_STRUCTURE_BYTES: usize = 4096;
 
-/// A call from C. Only an unsafe function makes one, which says that the caller keeps the contract of the header: pointers
-/// are null or valid for what the call does with them. What can be known of them is checked all the same.
+/// A call from C. Only an unsafe function makes one, which says that the caller keeps the contract of the header:
+/// pointers are null or valid for what the call does with them. What can be known of them is checked nevertheless.
 pub(crate) struct Caller {
     error: *mut *mut hamdex_error,
 }

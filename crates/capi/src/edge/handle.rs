@@ -1,9 +1,9 @@
 //! Objects that C holds, as shells that outlive them.
 //!
 //! A shell is never given back to the allocator: closing empties it, and a later object takes it. A pointer that C uses
-//! after it was closed therefore points to a shell that says so, and nothing is read that was freed. A shell waits behind
-//! [`QUARANTINE`] others before it is taken again: only then is a stale pointer one to another object of the same type,
-//! which cannot be known.
+//! after it was closed therefore points to a shell that says so, and nothing is read that was freed. A shell waits
+//! behind [`QUARANTINE`] others before it is taken again: only then is a stale pointer one to another object of the
+//! same type, which cannot be known.
 
 use std::cell::UnsafeCell;
 use std::collections::VecDeque;
@@ -146,8 +146,8 @@ impl<T: Kind> Shell<T> {
         self.close_locked(self.content(), may_close)
     }
 
-    /// As [`Shell::close`], of an object that calls keep locked while they work with it. A callback of such a call would
-    /// otherwise wait for its own call.
+    /// As [`Shell::close`], of an object that calls keep locked while they work with it. A callback of such a call
+    /// would otherwise wait for its own call.
     ///
     /// # Errors
     /// If it is closed already, or a call uses it.

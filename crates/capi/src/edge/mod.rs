@@ -1,8 +1,9 @@
-//! The edge to C: the only unsafe code, but for the declarations of exported functions, each of which makes a [`Caller`].
+//! The edge to C: the only unsafe code, but for the declarations of exported functions, each of which makes a
+//! [`Caller`].
 //!
 //! - [`caller`]: the arguments of a call, and the panics of its work
 //! - [`handle`]: objects that C holds
-//! - [`error_object`]: one of these, made when a call fails
+//! - [`error_object`]: the error object of a failed call
 //! - [`callback`]: functions that C gave
 #![expect(unsafe_code, reason = "pointers from C, whose validity only the caller can promise")]
 

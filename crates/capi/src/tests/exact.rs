@@ -1,4 +1,5 @@
-//! Answers equal brute force: files, stores and shards, both widths, data that is uniform, clustered, repeated, extreme.
+//! Answers equal brute force: files, stores and shards, both widths, data that is uniform, clustered, repeated,
+//! extreme.
 
 use std::path::Path;
 

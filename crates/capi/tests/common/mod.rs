@@ -23,8 +23,8 @@ pub(crate) fn both(output: &Output) -> String {
     text(&output.stdout) + &text(&output.stderr)
 }
 
-/// Whether a program is there. The gate leaves out what it lacks; with `HAMDEX_CALLERS=all`, as before a release, all have
-/// to be there.
+/// Whether a program is there. The gate leaves out what it lacks; with `HAMDEX_CALLERS=all`, as before a release, all
+/// have to be there.
 pub(crate) fn has(program: &str, arguments: &[&str]) -> bool {
     let is_there = Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success());
     if !is_there {

@@ -25,8 +25,8 @@ impl Classes {
     }
 
     /// Adds a class for each distinct key, which `parts` turns into two numbers that have its order. With weights, the
-    /// heaviest document of a class leads it, of several the first; otherwise the first. Calls `check` now and then, until
-    /// it fails.
+    /// heaviest document of a class leads it, of several the first; otherwise the first. Calls `check` now and then,
+    /// until it fails.
     pub(crate) fn add<K: Ord + Copy + Send + Sync>(
         &mut self,
         mut keys: Vec<(K, u32)>,

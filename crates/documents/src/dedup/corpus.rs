@@ -13,7 +13,7 @@ use crate::dedup::resources::{Progress, Resources, Stage};
 use crate::dedup::similarity::Similarity;
 use crate::dedup::spill::{SpillWriter, Spilled};
 use crate::dedup::spill::{Strings, StringsWriter};
-use crate::dedup::texts::known::{self, NearestTexts, NewTexts};
+use crate::dedup::texts::new_texts::{self, NearestTexts, NewTexts};
 use crate::dedup::texts::shingle_counts::ShingleCounts;
 use crate::dedup::weights::WeightsWriter;
 use crate::document::Counts;
@@ -220,7 +220,7 @@ impl<F: Fingerprint> Corpus<F> {
         while done < leaders.len() {
             let rest = &leaders[done..];
             let count = if reference.is_repeatable() {
-                known::fitting(sets, rest, similarity, resources.index_bytes())
+                new_texts::fitting(sets, rest, similarity, resources.index_bytes())
             } else {
                 rest.len()
             };

@@ -5,7 +5,7 @@
 //! - [`similarity`]: the least similarity of near-duplicates
 //! - [`reference`](mod@reference): known documents, whose near-duplicates are dropped first
 //! - [`known`]: documents that are known already
-//! - [`known_set`]: the documents of a set that has their shingles
+//! - [`known_shingles`]: the documents of a set that has their shingles
 //! - [`resources`]: memory, temporary files and progress
 //!
 //! Its steps:
@@ -25,7 +25,7 @@ mod corpus;
 mod fingerprints;
 mod grouping;
 pub(crate) mod known;
-pub(crate) mod known_set;
+pub(crate) mod known_shingles;
 pub(crate) mod members;
 pub(crate) mod options;
 pub(crate) mod reference;

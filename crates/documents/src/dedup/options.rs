@@ -25,9 +25,9 @@ pub enum Preference {
     First,
     /// The longest text; among equal lengths the first.
     Longest,
-    /// The greatest value of a field ([`Documents::extra_field`](crate::Documents::extra_field)); among equal values the
-    /// first. Values are compared as numbers if all are numbers, and otherwise as texts, byte by byte. A document without
-    /// a value is kept only if no document of its cluster has one.
+    /// The greatest value of a field ([`Documents::extra_field`](crate::Documents::extra_field)); among equal values
+    /// the first. Values are compared as numbers if all are numbers, and otherwise as texts, byte by byte. A document
+    /// without a value is kept only if no document of its cluster has one.
     Greatest,
     /// The least value of a field, as with [`Preference::Greatest`].
     Least,
@@ -85,10 +85,10 @@ impl Method {
 /// way the search is exact: comparing every document with every other gives the same clusters.
 ///
 /// Memory: some 130 bytes per document, its id, and its shingles, 8 bytes per word, where texts are compared. What
-/// exceeds the limit ([`Dedup::memory`]) of ids and shingles is kept in temporary files; lists of shingles that documents
-/// have in common are made anew as often as they fill their share, and take more time then. A single text takes ten times
-/// its length on top while it is read. Chains ([`Clustering::Linked`]) list the shingles of all documents at once, at most
-/// about as much as all shingles.
+/// exceeds the limit ([`Dedup::memory`]) of ids and shingles is kept in temporary files; lists of shingles that
+/// documents have in common are made anew as often as they fill their share, and take more time then. A single text
+/// takes ten times its length on top while it is read. Chains ([`Clustering::Linked`]) list the shingles of all
+/// documents at once, at most about as much as all shingles.
 ///
 /// Time: that of reading, and a comparison for each duplicate. Texts that have most of their shingles in common with
 /// many others and are yet similar to none take longer, in the worst case the square of their number.

@@ -6,7 +6,7 @@ use hamdex::{BatchOptions, Fingerprint, FingerprintSet, Index, Match, ReadError,
 use hamdex_simhash::Shingler;
 
 use crate::dedup::known::KnownAs;
-use crate::dedup::texts::known::{Matcher, NearestTexts, NewTexts, Similar};
+use crate::dedup::texts::new_texts::{Matcher, NearestTexts, NewTexts, Similar};
 use crate::error::Error;
 use crate::read::fingerprint::map_texts_in;
 use crate::read::options::Documents;
@@ -27,8 +27,8 @@ impl<F: Fingerprint> Reference<F> for Index<F> {
     }
 }
 
-/// Returns for each query the nearest fingerprint of a set, as [`Reference::nearest`] does, with one batch: at a distance
-/// for which the set is not made, that is many times as fast as one query after the other.
+/// Returns for each query the nearest fingerprint of a set, as [`Reference::nearest`] does, with one batch: at a
+/// distance for which the set is not made, that is many times as fast as one query after the other.
 ///
 /// # Errors
 /// When the set cannot be read, or the progress callback of the options stops the work.
@@ -63,8 +63,9 @@ pub(crate) fn of_set(error: SetError) -> Error {
 
 /// Known documents by their shingles, for [`Dedup::against_texts`](crate::Dedup::against_texts).
 pub trait KnownTexts: Sync {
-    /// Compares every known document with the new ones, and offers the similar pairs to `nearest`. Memory does not depend on their number. It is called once, or again and again if the new
-    /// documents exceed the memory and the known ones are repeatable.
+    /// Compares every known document with the new ones, and offers the similar pairs to `nearest`. Memory does not
+    /// depend on their number. It is called once, or again and again if the new documents exceed the memory and the
+    /// known ones are repeatable.
     ///
     /// # Errors
     /// When the known documents cannot be read, or their shingles are not those of the new ones.

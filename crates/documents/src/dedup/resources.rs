@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use crate::error::Error;
 
-/// Shares of the memory: for sets of shingles, ids, counts of shingles, lists of what is compared with, and texts, which
-/// are gone when these lists are made. Every document needs some of the rest, and as much of counts and lists as leaves
-/// the least share.
+/// Shares of the memory: for sets of shingles, ids, counts of shingles, lists of what is compared with, and texts,
+/// which are gone when these lists are made. Every document needs some of the rest, and as much of counts and lists as
+/// leaves the least share.
 const SETS_SHARE: u64 = 4;
 const IDS_SHARE: u64 = 16;
 const COUNTS_SHARE: u64 = 8;

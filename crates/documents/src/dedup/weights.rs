@@ -7,7 +7,7 @@ use crate::dedup::options::Preference;
 use crate::dedup::spill::{Strings, StringsWriter};
 use crate::error::Error;
 
-/// Collects what says which document of a cluster is kept: the greatest weight.
+/// Collects the weights of documents; a cluster keeps the document with the greatest.
 pub(crate) enum WeightsWriter {
     /// All are equal.
     None,

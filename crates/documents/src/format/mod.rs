@@ -62,8 +62,8 @@ impl Format {
     ///
     /// The extension of a table, of JSON or of mail says that a file has a document in each row. Any other file is one
     /// document ([`Format::Text`], [`Format::Html`], [`Format::Eml`]), unless it starts like a Parquet, Arrow or WARC
-    /// file or, without an extension, like a mailbox. Standard input (`-`) has no name: it is JSON too if it starts with
-    /// an object or an array of objects, and without any known start it is [`Format::Lines`].
+    /// file or, without an extension, like a mailbox. Standard input (`-`) has no name: it is JSON too if it starts
+    /// with an object or an array of objects, and without any known start it is [`Format::Lines`].
     #[must_use]
     pub fn detect(name: &Path, start: &[u8]) -> Self {
         match Self::of_name(name) {

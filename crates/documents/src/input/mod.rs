@@ -146,9 +146,9 @@ impl Input {
         self
     }
 
-    /// Decodes text in another encoding: by a byte order mark, by the declaration of an HTML page, else from `encoding`.
-    /// `format` is the given format. Without one it is detected, by the start of the input, which is waited for however
-    /// slowly it comes; a program that sends documents and waits for answers has to give the format.
+    /// Decodes text in another encoding: by a byte order mark, by the declaration of an HTML page, else from
+    /// `encoding`. `format` is the given format. Without one it is detected, by the start of the input, which is waited
+    /// for however slowly it comes; a program that sends documents and waits for answers has to give the format.
     pub(crate) fn decoded(
         self,
         format: Option<Format>,
@@ -297,9 +297,9 @@ impl Input {
     }
 }
 
-/// Returns the name of an input, in messages and as the id of a file that is one document: its path, or `standard input`
-/// for `-`. Bytes that are not UTF-8 are written as `\xff`, so that different paths have different names: a list of
-/// duplicates to be removed names no other file, unless one has that very text as its name.
+/// Returns the name of an input, in messages and as the id of a file that is one document: its path, or `standard
+/// input` for `-`. Bytes that are not UTF-8 are written as `\xff`, so that different paths have different names: a list
+/// of duplicates to be removed names no other file, unless one has that very text as its name.
 pub(crate) fn input_name(path: &Path) -> String {
     if path.as_os_str() == "-" {
         return STANDARD_INPUT.to_owned();

@@ -83,10 +83,10 @@ impl Documents {
     ///
     /// A file is one document, whatever its ending, unless it has a document in each row: by its extension (`.jsonl`,
     /// `.json`, `.csv`, `.tsv`, `.parquet`, `.arrow`, `.mbox`, `.warc` and the like, also compressed) or by its first
-    /// bytes ([`Format::detect`]). Files of a directory or archive follow the same rule. Standard input is recognised by
-    /// its start, as these formats and as a table of CSV or TSV; without any structure it is lines of an id and a text.
-    /// Files of a directory and of a zip archive are read in the order of their paths, those of a tar archive as they
-    /// lie there.
+    /// bytes ([`Format::detect`]). Files of a directory or archive follow the same rule. Standard input is recognised
+    /// by its start, as these formats and as a table of CSV or TSV; without any structure it is lines of an id and a
+    /// text. Files of a directory and of a zip archive are read in the order of their paths, those of a tar archive as
+    /// they lie there.
     pub fn from_paths<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Self {
         Self {
             paths: paths.into_iter().map(|path| path.as_ref().to_owned()).collect(),
@@ -234,8 +234,9 @@ impl Documents {
     }
 
     /// Prepares for [`Documents::copy`] to a file of this format, by default the format of the first input (which must
-    /// be text then). Reading then fails if the rows of inputs do not fit together, and keeps inputs that cannot be read
-    /// twice, such as standard input, in a temporary file. Use the same value, or a clone of it, to read and to copy.
+    /// be text then). Reading then fails if the rows of inputs do not fit together, and keeps inputs that cannot be
+    /// read twice, such as standard input, in a temporary file. Use the same value, or a clone of it, to read and to
+    /// copy.
     #[must_use]
     pub fn copyable(mut self, format: Option<TableFormat>) -> Self {
         let fields = iter::once(self.id_name()).chain(self.text_fields.iter().map(String::as_str));
@@ -252,8 +253,8 @@ impl Documents {
         self
     }
 
-    /// Makes it possible to read the documents again: inputs that cannot be read twice, such as standard input, are kept
-    /// in a temporary file. A later reading fails if the inputs have changed.
+    /// Makes it possible to read the documents again: inputs that cannot be read twice, such as standard input, are
+    /// kept in a temporary file. A later reading fails if the inputs have changed.
     #[must_use]
     pub fn repeatable(self) -> Self {
         self.drop_columns(true).copyable(Some(TableFormat::Jsonl))

@@ -10,8 +10,8 @@ use crate::problem::{Place, Problem};
 use crate::read::collector::Collector;
 use crate::walk::{archive, file_set};
 
-/// Reads all files below a directory. Symbolic links are not followed, since their targets are in the tree under another
-/// name, or outside it. They are counted as ignored, as are pipes, sockets and devices.
+/// Reads all files below a directory. Symbolic links are not followed, since their targets are in the tree under
+/// another name, or outside it. They are counted as ignored, as are pipes, sockets and devices.
 pub(crate) fn read(directory: &Path, collector: &mut Collector<'_>) -> Result<(), Error> {
     collector.expect_several();
     let selection = &collector.documents.selection;

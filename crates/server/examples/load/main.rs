@@ -4,8 +4,8 @@
 //!     cargo run --release -p hamdex-server --example load -- target/release/hamdex [FINGERPRINTS] [SECONDS]
 //!
 //! It makes an index of uniform fingerprints and a store in a temporary directory, and prints for each kind of work the
-//! requests, queries or records per second, the median and 99th percentile of their time, and the processor time that the
-//! service takes for each. Redis, where it is installed, has a set per 16-bit part of the fingerprints.
+//! requests, queries or records per second, the median and 99th percentile of their time, and the processor time that
+//! the service takes for each. Redis, where it is installed, has a set per 16-bit part of the fingerprints.
 
 mod peer;
 
@@ -152,15 +152,17 @@ impl Times {
         Ok(Self { sorted, errors, seconds: started.elapsed().as_secs_f64() })
     }
 
-    fn at(&self, share: f64) -> u128 {
-        self.sorted.get((self.sorted.len() as f64 * share) as usize).map_or(0, Duration::as_micros)
+    /// Returns the time in microseconds that this share of all requests does not exceed.
+    fn at(&self, share: f64) -> f64 {
+        let time = self.sorted.get((self.sorted.len() as f64 * share) as usize);
+        time.map_or(0.0, |time| time.as_secs_f64() * 1e6)
     }
 
     /// Prints a row: `batch` items per request, and the processor time of the process that served them.
     fn print(&self, name: &str, batch: usize, processor: Duration) {
         let items = (self.sorted.len() * batch).max(1) as f64;
         println!(
-            "{name:44} {:9.0} per second  p50 {:7} µs  p99 {:7} µs  processor {:7.1} µs each  {} errors",
+            "{name:44} {:9.0} per second  p50 {:8.1} µs  p99 {:8.1} µs  processor {:7.1} µs each  {} errors",
             items / self.seconds,
             self.at(0.5),
             self.at(0.99),
@@ -176,6 +178,15 @@ fn processor_time(process: u32) -> Duration {
     let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
     let ticks = |field: usize| fields.get(field).and_then(|ticks| ticks.parse::<u64>().ok()).unwrap_or(0);
     Duration::from_millis(10 * (ticks(11) + ticks(12)))
+}
+
+/// Prints the resident memory of a process; of a mapped file, the pages that were read are in it.
+fn print_memory(name: &str, process: u32) {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kibibytes =
+        resident.and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0);
+    println!("{name:44} {} MiB of memory", kibibytes >> 10);
 }
 
 /// Does work on all connections for a time, and prints the times.
@@ -242,12 +253,22 @@ fn measure_overhead(service: &Service, index: &Path, seconds: u64) -> Outcome<()
             Ok(())
         })
     })?;
-    println!("{:44} p50 {} µs  p99 {} µs", "single queries in this process", alone.at(0.5), alone.at(0.99));
+    println!(
+        "{:44} p50 {:.1} µs  p99 {:.1} µs",
+        "single queries in this process",
+        alone.at(0.5),
+        alone.at(0.99)
+    );
     let nothing = Times::of(1, seconds, |_| {
         let mut connection = Connection::open(service.address)?;
         Ok(move || connection.send("GET", "/healthz", JSON, b"").map(drop))
     })?;
-    println!("{:44} p50 {} µs  p99 {} µs", "GET /healthz, 1 connection", nothing.at(0.5), nothing.at(0.99));
+    println!(
+        "{:44} p50 {:.1} µs  p99 {:.1} µs",
+        "GET /healthz, 1 connection",
+        nothing.at(0.5),
+        nothing.at(0.99)
+    );
     Ok(())
 }
 
@@ -303,6 +324,7 @@ fn main() -> Outcome<()> {
     for work in &all {
         measure(&service, work, seconds)?;
     }
+    print_memory("the service", service.process.id());
     let writing = Work { name: "single queries, 64, while writing", ..small };
     measure_beside(&service, &writing, seconds, |connection, chance| {
         for _ in 0..20 {

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use crate::{Chance, Outcome, Times, processor_time};
+use crate::{Chance, Outcome, Times, print_memory, processor_time};
 
 const PARTS: u64 = 4;
 
@@ -164,6 +164,7 @@ pub(crate) fn measure(directory: &Path, count: u64, seconds: u64) -> Outcome<()>
         let name = format!("Redis: single queries, {connections} connections");
         times.print(&name, 1, redis.processor_time() - before);
     }
+    print_memory("Redis", redis.process.id());
     drop(redis);
     let Some(redis) = Redis::start(directory, true)? else { return Ok(()) };
     for connections in [1, 64] {

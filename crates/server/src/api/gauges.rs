@@ -2,9 +2,10 @@
 
 use ::metrics::{counter, gauge};
 use hamdex::inspect::blocks_read;
+use hamdex_store::for_any_store;
 
 use crate::app::App;
-use crate::sets::{Served, for_store};
+use crate::sets::Served;
 
 /// Sets all gauges.
 pub(super) fn observe(app: &App) {
@@ -25,7 +26,7 @@ fn of_set(set: &Served) {
     let Ok(description) = description else { return };
     of("hamdex_set_fingerprints").set(description.fingerprints as f64);
     let Some(written) = set.written() else { return };
-    let stats = for_store!(&written.store, store => store.stats());
+    let stats = for_any_store!(&written.store, store => store.stats());
     of("hamdex_store_segments").set(stats.segments.len() as f64);
     of("hamdex_store_bytes").set(stats.bytes as f64);
     of("hamdex_store_memtable_records").set(stats.recent as f64);

@@ -128,8 +128,8 @@ fn needed(method: &Method, path: &str) -> Access {
     if reads { Access::Read } else { Access::Full }
 }
 
-/// Refuses requests that a page of another site makes a browser send. Without tokens, nothing else would keep such a page from
-/// this machine: a name that it has made to mean this machine, for one.
+/// Refuses requests from pages of other sites, and unknown names of the host. Without tokens this is the only defence
+/// against DNS rebinding.
 fn check_origin(headers: &HeaderMap, any_host: bool) -> Result<(), Problem> {
     let foreign = || {
         let detail = "a page of another site sent this request, or it names this service by a name that is not its own; use \

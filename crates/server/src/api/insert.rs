@@ -9,7 +9,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use hamdex::{Description, Fingerprint, Match};
 use hamdex_documents::Similarity;
-use hamdex_store::{Inserted, Operation, Store, Written};
+use hamdex_store::{Inserted, Operation, Store, Written, for_any_store};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -23,7 +23,7 @@ use crate::api::similar::{self, SimilarDocument};
 use crate::app::App;
 use crate::lane::Stop;
 use crate::problem::Problem;
-use crate::sets::{Served, for_store, write};
+use crate::sets::{Served, write};
 
 /// Records to insert.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -35,11 +35,12 @@ pub(crate) struct InsertRequest {
     records: List<Record>,
     /// Leaves a record out if a fingerprint within this distance, in bits, is stored or was inserted before it.
     unless_near: Option<u32>,
-    /// In a set with shingles: leaves a text out if it shares this part of its shingles, above 0 and at most 1, with one that
-    /// is stored or was inserted before it. The shingles of the whole set are read: send many records at once.
+    /// In a set with shingles: leaves a text out if it shares this part of its shingles, above 0 and at most 1, with
+    /// one that is stored or was inserted before it. The shingles of the whole set are read: send many records at once.
     #[schema(example = 0.7)]
     unless_similar: Option<f64>,
-    /// In a set with look-ups: each record replaces the stored records of its id. Of several with one id, the last counts.
+    /// In a set with look-ups: each record replaces the stored records of its id. Of several with one id, the last
+    /// counts.
     #[serde(default)]
     replace: bool,
 }
@@ -49,7 +50,8 @@ pub(crate) struct InsertRequest {
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct InsertParameters {
-    /// Of binary records: leaves a record out if a fingerprint within this distance is stored or was inserted before it.
+    /// Of binary records: leaves a record out if a fingerprint within this distance is stored or was inserted before
+    /// it.
     unless_near: Option<u32>,
 }
 
@@ -86,8 +88,8 @@ pub(crate) struct NearDocument {
 /// All are inserted, or with `unless_near` those near which nothing is stored, with `unless_similar` the texts to which
 /// nothing stored is similar, with `replace` in place of the records of the same ids; atomically, also between
 /// connections. The answer comes when the records are as durable as the store promises; requests that arrive together
-/// share a sync. The body can also be little-endian fingerprints, in a set with numbers as ids each followed by its id of
-/// 8 bytes; the answer is a stream of Arrow then.
+/// share a sync. The body can also be little-endian fingerprints, in a set with numbers as ids each followed by its id
+/// of 8 bytes; the answer is a stream of Arrow then.
 #[utoipa::path(
     post, path = "/v1/sets/{set}/insert", tag = "changes", operation_id = "insert",
     params(("set" = String, Path, description = "The name of the set."), InsertParameters),
@@ -140,11 +142,9 @@ fn request_of(parameters: &InsertParameters, payload: &Payload) -> Result<Insert
         let detail = "give one of \"unless_near\", \"unless_similar\" and \"replace\"";
         return Err(Problem::unprocessable("bad_request", detail));
     }
-    if request.unless_similar.is_some() || request.replace {
-        if payload.wants_arrow {
-            let detail = "the answer to unless_similar and replace is JSON; leave the header Accept out";
-            return Err(Problem::new(StatusCode::NOT_ACCEPTABLE, "not_acceptable", detail));
-        }
+    if payload.wants_arrow && (request.unless_similar.is_some() || request.replace) {
+        let detail = "the answer to unless_similar and replace is JSON; leave the header Accept out";
+        return Err(Problem::new(StatusCode::NOT_ACCEPTABLE, "not_acceptable", detail));
     }
     Ok(request)
 }
@@ -172,7 +172,7 @@ fn run(
     if let Some(distance) = unless_near.filter(|&distance| distance > app.limits.distance) {
         return Err(distance_too_great(distance, app.limits.distance));
     }
-    for_store!(&written.store, store => {
+    for_any_store!(&written.store, store => {
         let records = match payload.media {
             Media::Json => Checked::of_json(&description, records, Need::AsTheSet)?,
             Media::Binary => Checked::of_bytes(&description, &payload.bytes, app.limits.batch)?,
@@ -201,7 +201,7 @@ fn insert_unless_similar(
     let written = set.writable()?;
     let description = set.description()?;
     let least = request.unless_similar.unwrap_or(Similarity::DEFAULT_LEAST);
-    for_store!(&written.store, store => {
+    for_any_store!(&written.store, store => {
         let (inserted, similar) =
             similar::insert(store, &description, request.records, least, app.threads.div_ceil(2), stop, deadline)?;
         app.metrics.write(&set.name, inserted, 0, started.elapsed());

@@ -1,4 +1,5 @@
-//! Lists of JSON, of which no more is kept than a request may have: a body of `{},{},{}` would take thirty times its length.
+//! Lists of JSON, of which no more is kept than a request may have: a body of `{},{},{}` would take thirty times its
+//! length.
 
 use std::cell::Cell;
 use std::fmt;

@@ -1,5 +1,6 @@
 //! `/v1/sets/{set}/flush`, `compact`, `backup` and `verify`, and the jobs that do it.
 
+use hamdex_store::for_any_store;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use crate::api::payload::{JobId, Named, Optional};
 use crate::app::App;
 use crate::jobs::{Job, Reporter, State as JobState};
 use crate::problem::Problem;
-use crate::sets::{Served, check_name, for_store};
+use crate::sets::{Served, check_name};
 
 /// A body without fields.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -87,7 +88,7 @@ pub(crate) async fn flush(
     let run = {
         let set = Arc::clone(&set);
         move |_| {
-            for_store!(&set.writable()?.store, store => store.flush())?;
+            for_any_store!(&set.writable()?.store, store => store.flush())?;
             Ok(json!({}))
         }
     };
@@ -127,7 +128,7 @@ pub(crate) async fn compact(
         let set = Arc::clone(&set);
         move |reporter: Reporter| {
             let store = &set.writable()?.store;
-            for_store!(store, store => {
+            for_any_store!(store, store => {
                 store.compact_with(move |progress| reporter.report(progress))?;
                 Ok(json!({ "segments": store.stats().segments.len() }))
             })
@@ -139,7 +140,8 @@ pub(crate) async fn compact(
 /// Copy a store
 ///
 /// The copy is a store of the moment of the request or later, in the directory of backups of the service. Segments are
-/// linked if the file system can, so that a copy on the same one takes little space. Queries and writes go on meanwhile.
+/// linked if the file system can, so that a copy on the same one takes little space. Queries and writes go on
+/// meanwhile.
 #[utoipa::path(
     post, path = "/v1/sets/{set}/backup", tag = "maintenance", operation_id = "backup",
     params(("set" = String, Path, description = "The name of the set.")),
@@ -179,7 +181,7 @@ pub(crate) async fn backup(
                 Problem::from(hamdex_store::Error::Io { doing: "create it", path: directory.clone(), source })
             })?;
             let store = &set.writable()?.store;
-            for_store!(store, store => store.backup_with(&target, move |progress| reporter.report(progress)))?;
+            for_any_store!(store, store => store.backup_with(&target, move |progress| reporter.report(progress)))?;
             Ok(json!({ "name": name, "path": target.display().to_string() }))
         }
     };
@@ -207,7 +209,7 @@ pub(crate) async fn verify(
         move |reporter: Reporter| {
             let options = VerifyOptions::new().threads(1).progress(move |progress| reporter.report(progress));
             let verified = match set.written() {
-                Some(written) => for_store!(&written.store, store => store.verify(&options))?,
+                Some(written) => for_any_store!(&written.store, store => store.verify(&options))?,
                 None => set.current()?.verify(&options)?,
             };
             Ok(report(&verified))

@@ -54,7 +54,8 @@ pub(crate) struct QueryRequest {
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Wanted {
-    /// Of binary queries: the greatest distance, in bits. Without it, that of the set; with `nearest`, that of the service.
+    /// Of binary queries: the greatest distance, in bits. Without it, that of the set; with `nearest`, that of the
+    /// service.
     distance: Option<u32>,
     /// Of binary queries: the most matches per query, the nearest first.
     limit: Option<usize>,
@@ -169,8 +170,8 @@ pub(crate) fn fingerprint_from<F: Fingerprint>(bytes: &[u8]) -> F {
 
 /// Find the stored fingerprints near given ones
 ///
-/// One list per query, in their order; the nearest first, then by fingerprint. Every match is found. The body can also be
-/// little-endian fingerprints, with the other fields as parameters; the answer is a stream of Arrow then.
+/// One list per query, in their order; the nearest first, then by fingerprint. Every match is found. The body can also
+/// be little-endian fingerprints, with the other fields as parameters; the answer is a stream of Arrow then.
 #[utoipa::path(
     post, path = "/v1/sets/{set}/query", tag = "queries", operation_id = "query",
     params(("set" = String, Path, description = "The name of the set."), Wanted),

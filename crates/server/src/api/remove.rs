@@ -7,7 +7,7 @@ use std::time::Instant;
 use axum::Json;
 use axum::extract::State;
 use hamdex::{Description, Fingerprint};
-use hamdex_store::{Operation, Store};
+use hamdex_store::{Operation, Store, for_any_store};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -17,7 +17,7 @@ use crate::api::payload::{Named, Payload};
 use crate::api::records::{Checked, Labels, Need, Record};
 use crate::app::App;
 use crate::problem::Problem;
-use crate::sets::{IdKind, Served, for_store, write};
+use crate::sets::{IdKind, Served, write};
 
 /// Records to remove, or ids of which all records are removed.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -71,7 +71,7 @@ pub(crate) async fn remove(
 fn run(app: &App, set: &Served, request: RemoveRequest, deadline: Instant) -> Result<u64, Problem> {
     let started = Instant::now();
     let (written, description) = (set.writable()?, set.description()?);
-    let removed = for_store!(&written.store, store => match (request.records, request.ids) {
+    let removed = for_any_store!(&written.store, store => match (request.records, request.ids) {
         (Some(records), None) => {
             let records = Checked::of_json(&description, records, Need::OrNone)?;
             remove_records(store, records, deadline)

@@ -11,7 +11,7 @@ use hamdex::{AUTO, Codec, Description, FilterChoice};
 use hamdex_any::{Kind, for_width};
 use hamdex_documents::Similarity;
 use hamdex_simhash::{Fingerprinter, Recipe, Shingler};
-use hamdex_store::{CreateOptions, Durability, StoreStats, health::Health};
+use hamdex_store::{CreateOptions, Durability, StoreStats, for_any_store, health::Health};
 use serde::{Deserialize, Serialize};
 use tokio::task;
 use utoipa::ToSchema;
@@ -20,7 +20,7 @@ use crate::api::payload::{Name, Named, Optional};
 use crate::app::App;
 use crate::lane::broken;
 use crate::problem::Problem;
-use crate::sets::{IdKind, Served, for_store, recipe_of};
+use crate::sets::{IdKind, Served, recipe_of};
 
 /// The recipe of a store with shingles, unless another is given.
 const DEFAULT_RECIPE: &str = "default";
@@ -164,13 +164,14 @@ pub(crate) struct CreateRequest {
     ids: Option<IdKind>,
     /// The recipe of texts, such as `default`.
     recipe: Option<String>,
-    /// Whether the store keeps the shingles of texts, by which `unless_similar` compares them: runs of five words. It takes
-    /// texts and names then; the recipe is `default` unless another is given.
+    /// Whether the store keeps the shingles of texts, by which `unless_similar` compares them: runs of five words. It
+    /// takes texts and names then; the recipe is `default` unless another is given.
     shingles: bool,
     /// Whether records are found by id without a pass over the set: for `replace`, and removals by id. It takes about 5
     /// bytes per record, and as much per name.
     lookups: bool,
-    /// When a write is answered: once it is durable (`sync`), synced within a time (`interval=100ms`), or at once (`none`).
+    /// When a write is answered: once it is durable (`sync`), synced within a time (`interval=100ms`), or at once
+    /// (`none`).
     #[schema(default = "sync")]
     durability: String,
 }
@@ -253,7 +254,7 @@ impl Statistics {
         let store = match set.written() {
             None => None,
             Some(written) => {
-                let stats = for_store!(&written.store, store => store.stats());
+                let stats = for_any_store!(&written.store, store => store.stats());
                 Some(StoreStatistics::of(set, stats)?)
             }
         };

@@ -29,8 +29,8 @@ pub(crate) struct SimilarDocument {
     similarity: f64,
 }
 
-/// Inserts texts that share less than `least` of their shingles with any in the store, and with those before them; returns
-/// their number, and the others. No other write may run.
+/// Inserts texts that share less than `least` of their shingles with any in the store, and with those before them;
+/// returns their number, and the others. No other write may run.
 ///
 /// # Errors
 /// When a record is wrong or no text, something is damaged, or the work is cancelled. Nothing has changed then.

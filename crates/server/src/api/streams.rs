@@ -62,7 +62,7 @@ pub(crate) struct PairsParameters {
     limit: Option<u64>,
 }
 
-/// Rows on their way to a client.
+/// Buffers rows for a client.
 struct Rows {
     chunk: Vec<u8>,
     to: mpsc::Sender<Result<Bytes, Problem>>,
@@ -134,7 +134,7 @@ impl hyper::body::Body for Arriving {
         self.rows.poll_recv(context).map(|part| {
             Some(match part? {
                 Ok(chunk) => Ok(Frame::data(chunk)),
-                // The connection is cut, so that nobody takes the rows for all.
+                // The connection is cut, so that the client sees an incomplete response.
                 Err(problem) => Err(io::Error::other(problem.detail().to_owned())),
             })
         })

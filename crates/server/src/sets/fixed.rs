@@ -83,8 +83,8 @@ impl Fixed {
         self.current.load().set.as_ref().map(|set| set.description().clone()).map_err(Problem::clone)
     }
 
-    /// Returns the set that the path names now. If it was replaced by one that cannot be opened, or removed, the set that was
-    /// there before is returned.
+    /// Returns the set that the path names now. If it was replaced by one that cannot be opened, or removed, the set
+    /// that was there before is returned.
     ///
     /// # Errors
     /// When none could be opened.

@@ -10,7 +10,7 @@ use axum::http::StatusCode;
 use hamdex::Category;
 use hamdex_any::Kind;
 use hamdex_atomic_file::{AtomicFile, sync_directory};
-use hamdex_store::{AnyStore, CreateOptions, Durability, Error as StoreError, StoreOptions};
+use hamdex_store::{AnyStore, CreateOptions, Durability, Error as StoreError, StoreOptions, for_any_store};
 
 use crate::failure::{Failure, chain};
 use crate::metrics::Metrics;
@@ -44,8 +44,8 @@ impl Sets {
     /// Opens all sets that are named.
     ///
     /// # Errors
-    /// When one of these, or the directory of sets, cannot be opened; when a store is in use by another process; when two sets
-    /// have the same name. A set in the directory that is damaged is served as such.
+    /// When one of these, or the directory of sets, cannot be opened; when a store is in use by another process; when
+    /// two sets have the same name. A set in the directory that is damaged is served as such.
     pub(crate) fn open(config: &Config, metrics: &Arc<Metrics>) -> Result<Self, Failure> {
         let mut served = BTreeMap::new();
         for path in &config.sets {
@@ -88,8 +88,8 @@ impl Sets {
     /// Makes a store, which is complete when it appears under its name.
     ///
     /// # Errors
-    /// When there is no directory for new stores, the name is not possible or taken, an option is wrong, or the disk refuses
-    /// something.
+    /// When there is no directory for new stores, the name is not possible or taken, an option is wrong, or the disk
+    /// refuses something.
     pub(crate) fn create(
         &self,
         name: &str,
@@ -109,13 +109,13 @@ impl Sets {
             return Err(exists());
         }
         let unfinished = data.join(format!("{UNFINISHED}{name}"));
-        // That of a service that was killed.
+        // Left by a service that was killed.
         if unfinished.exists() {
             fs::remove_dir_all(&unfinished).map_err(StoreIo("remove it", &unfinished).wrap())?;
         }
         let made = AnyStore::create(&unfinished, width, options, StoreOptions::new());
         let moved = made.and_then(|store| {
-            crate::sets::for_store!(&store, store => store.shutdown())?;
+            for_any_store!(&store, store => store.shutdown())?;
             remember(data, name, durability)?;
             fs::rename(&unfinished, &path).map_err(StoreIo("rename it", &unfinished).wrap())?;
             sync_directory(data).map_err(StoreIo("sync it", data).wrap())

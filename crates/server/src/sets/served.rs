@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hamdex::{Description, FingerprintSet};
 use hamdex_any::{AnySet, Kind};
-use hamdex_store::{AnyStore, Durability};
+use hamdex_store::{AnyStore, Durability, for_any_store};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -14,7 +14,6 @@ use crate::lane::Lane;
 use crate::metrics::Metrics;
 use crate::problem::Problem;
 use crate::sets::fixed::Fixed;
-use crate::sets::for_store;
 
 /// Writes of a store that run at once, to share a sync, and writes that may wait.
 const WRITES_AT_ONCE: usize = 64;
@@ -88,10 +87,10 @@ impl Served {
         metrics: &Arc<Metrics>,
     ) -> Self {
         let (metrics, of) = (Arc::clone(metrics), name.clone());
-        for_store!(&store, store => store.on_event(move |event| metrics.event(&of, event)));
+        for_any_store!(&store, store => store.on_event(move |event| metrics.event(&of, event)));
         let writes = Lane::new("writes", WRITES_AT_ONCE, WAITING_WRITES);
         let Description { has_shingles, has_lookups, width, distance, .. } =
-            for_store!(&store, store => store.snapshot().describe());
+            for_any_store!(&store, store => store.snapshot().describe());
         let extent = Extent { width, distance };
         let written = Written { store, durability, has_shingles, has_lookups, extent, writes };
         Self { name, path, source: Source::Store(Box::new(written)) }
@@ -150,9 +149,9 @@ impl Served {
     /// When it cannot be opened.
     pub(crate) fn current(&self) -> Result<AnySet, Problem> {
         match &self.source {
-            Source::Store(written) => {
-                Ok(for_store!(&written.store, store => AnySet::new(Kind::Store, Arc::new(store.snapshot()))))
-            }
+            Source::Store(written) => Ok(
+                for_any_store!(&written.store, store => AnySet::new(Kind::Store, Arc::new(store.snapshot()))),
+            ),
             Source::Fixed(fixed) => fixed.current(),
             Source::Broken(problem) => Err(problem.clone()),
         }
@@ -164,7 +163,9 @@ impl Served {
     /// As for [`Served::current`].
     pub(crate) fn description(&self) -> Result<Description, Problem> {
         match &self.source {
-            Source::Store(written) => Ok(for_store!(&written.store, store => store.snapshot().describe())),
+            Source::Store(written) => {
+                Ok(for_any_store!(&written.store, store => store.snapshot().describe()))
+            }
             _ => Ok(self.current()?.description().clone()),
         }
     }
@@ -178,7 +179,7 @@ impl Served {
         match &self.source {
             Source::Broken(problem) => Err(problem.clone()),
             Source::Store(written) => {
-                let stats = for_store!(&written.store, store => store.stats());
+                let stats = for_any_store!(&written.store, store => store.stats());
                 let path = |number: u64| self.path.join("segments").join(format!("{number:06}.hamdex"));
                 let paths = stats.segments.iter().map(|segment| path(segment.number));
                 Ok(paths.map(|path| Part { name: name_of(&path), path }).collect())

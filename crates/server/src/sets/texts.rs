@@ -23,7 +23,8 @@ pub(crate) fn recipe_of(description: &Description) -> Option<String> {
 
 impl<F: Fingerprint> Texts<F> {
     /// # Errors
-    /// When the set has no recipe, or one that needs more than the set holds; when its shingles are made in another way.
+    /// When the set has no recipe, or one that needs more than the set holds; when its shingles are made in another
+    /// way.
     pub(crate) fn of(description: &Description) -> Result<Self, Problem> {
         let Some(recipe) = recipe_of(description) else {
             let detail =
@@ -79,8 +80,8 @@ impl<F: Fingerprint> Texts<F> {
         texts.iter().enumerate().map(of_text).collect()
     }
 
-    /// Returns the fingerprints and shingles of texts, in a set with shingles. Short texts have them, too: their shingles
-    /// are compared, not their fingerprints.
+    /// Returns the fingerprints and shingles of texts, in a set with shingles. Short texts have them, too: their
+    /// shingles are compared, not their fingerprints.
     ///
     /// # Errors
     /// When a text is blank.

@@ -3,14 +3,13 @@
 use std::time::Instant;
 
 use hamdex::Fingerprint;
-use hamdex_store::{Error, Store};
+use hamdex_store::{Error, Store, for_any_store};
 
 use crate::problem::Problem;
-use crate::sets::for_store;
 use crate::sets::served::Written;
 
-/// Calls `write` with a handle that gives up at the deadline. A store that refuses writes since an earlier one failed is read
-/// from the disk again, as after a crash, and the write is made once more.
+/// Calls `write` with a handle that gives up at the deadline. A store that refuses writes since an earlier one failed
+/// is read from the disk again, as after a crash, and the write is made once more.
 ///
 /// # Errors
 /// That of the write.
@@ -36,6 +35,6 @@ impl Written {
     /// # Errors
     /// When the disk refuses it.
     pub(super) fn close(&self) -> Result<(), Error> {
-        for_store!(&self.store, store => store.shutdown())
+        for_any_store!(&self.store, store => store.shutdown())
     }
 }

@@ -11,8 +11,8 @@ use serde_json::json;
 use crate::command::Serving;
 use crate::common::{Chance, Client, build, hex};
 
-/// How many connections are idle, and how many seconds the soak takes, unless these variables say otherwise: `.ci/campaign-serve`
-/// asks for 10,000 and for half an hour.
+/// How many connections are idle, and how many seconds the soak takes, unless these variables say otherwise:
+/// `.ci/campaign-serve` asks for 10,000 and for half an hour.
 const IDLE: &str = "HAMDEX_IDLE";
 const USUAL_IDLE: usize = 200;
 const SOAK: &str = "HAMDEX_SOAK";

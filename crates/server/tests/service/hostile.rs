@@ -1,5 +1,5 @@
-//! Clients that send too slowly, too much, too deep, or something else: they get a problem or are cut off, change nothing,
-//! and others are served.
+//! Clients that send too slowly, too much, too deep, or something else: they get a problem or are cut off, change
+//! nothing, and others are served.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -28,7 +28,7 @@ fn a_new_set_is_described_by_its_properties_and_kept() {
     }));
     let expected = json!({
         "name": "pages", "kind": "store", "width": 128, "distance": 3, "design": "cover-8", "codec": "elias-fano",
-        "fingerprints": 0, "is_exact": true, "ids": "none", "recipe": null, "shingles": false, "writable": true, "durability": "interval=1000ms"
+        "fingerprints": 0, "is_exact": true, "ids": "none", "recipe": null, "shingles": false, "lookups": false, "writable": true, "durability": "interval=1000ms"
     });
     assert_eq!(running.client().get("/v1/sets").ok(), json!({ "sets": [expected] }));
     let again = running.client().put("/v1/sets/pages", &json!({}));

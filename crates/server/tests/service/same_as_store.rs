@@ -339,7 +339,7 @@ impl<F: Fingerprint> Twins<F> {
 }
 
 fn check<F: Fingerprint>(ids: Ids, seed: u64, steps: usize) -> Result<(), TestCaseError> {
-    let lookups = ids != Ids::None && seed % 3 != 0;
+    let lookups = ids != Ids::None && !seed.is_multiple_of(3);
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     std::fs::create_dir(&data).unwrap();

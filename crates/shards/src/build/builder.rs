@@ -133,8 +133,8 @@ impl<F: Fingerprint> ShardsBuilder<F> {
     }
 
     /// Adds a fingerprint, its id, the name of the id to a set with names, and the shingles of its document, ascending
-    /// hashes of [`hamdex::shingles::BITS`] bits, to a set with shingles. Ids must be ascending. The shards of the first
-    /// family keep the shingles.
+    /// hashes of [`hamdex::shingles::BITS`] bits, to a set with shingles. Ids must be ascending. The shards of the
+    /// first family keep the shingles.
     ///
     /// # Errors
     /// When the options say that the set has no shingles, or a name is given to one without names or lacks; when the
@@ -174,8 +174,8 @@ impl<F: Fingerprint> ShardsBuilder<F> {
     ///
     /// # Errors
     /// When memory or disk space runs out, a design is not possible, the directory has been created meanwhile, or the
-    /// progress callback stops the build. An existing set is unchanged then, unless the error says that the output is in
-    /// place.
+    /// progress callback stops the build. An existing set is unchanged then, unless the error says that the output is
+    /// in place.
     pub fn finish(self) -> Result<ShardsSummary, Error> {
         self.seal(&mut |_, _| {})?.publish()
     }

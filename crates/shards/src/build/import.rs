@@ -14,9 +14,9 @@ use crate::manifest::{self, Layout, MANIFEST, MAX_SHARDS, Manifest, ShardEntry};
 use crate::set::{id_type, ids_of, recipe, shingles_of};
 
 /// Creates a set of layout [`Layout::Hash`] from index files, which must have the same width, distance, recipe, kind of
-/// ids and shingles. Each file is read and verified first. Files are not rebuilt: the directory has hard links to them, or copies
-/// if they are on another file system. The directory appears when it is complete; with `overwrite` it replaces a set of
-/// that name.
+/// ids and shingles. Each file is read and verified first. Files are not rebuilt: the directory has hard links to them,
+/// or copies if they are on another file system. The directory appears when it is complete; with `overwrite` it
+/// replaces a set of that name.
 ///
 /// Returns the manifest.
 ///

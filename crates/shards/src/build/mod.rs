@@ -2,7 +2,7 @@
 //!
 //! - [`builder`]: fingerprints in, one directory of shards out
 //! - [`import`]: sets of index files that were built one by one
-//! - [`spool`]: records on their way to a shard, in memory or in temporary files
+//! - [`spool`]: records spooled for a shard, in memory or in temporary files
 //! - [`target`]: the directory of a set until it has its name
 
 mod builder;

@@ -1,4 +1,4 @@
-//! Records on their way to a shard: in memory while they fit, then in a temporary file.
+//! Records spooled for a shard: in memory while they fit, then in a temporary file.
 //!
 //! ```text
 //! 8   the id, where there are ids

@@ -18,8 +18,8 @@ const FEW: usize = 16;
 type Placed<F> = (u32, Match<F>);
 
 impl<F: Fingerprint> Shards<F> {
-    /// Calls `visit` with the index of each query and its matches within `distance`, nearest first, then by fingerprint;
-    /// in the order of the queries, with or without matches, until it breaks. Returns whether it did.
+    /// Calls `visit` with the index of each query and its matches within `distance`, nearest first, then by
+    /// fingerprint; in the order of the queries, with or without matches, until it breaks. Returns whether it did.
     ///
     /// In a set of families, each shard answers a batch of the queries that are routed to it. [`BatchOptions::memory`]
     /// limits the memory whatever the number of shards; progress is reported per batch of a shard.

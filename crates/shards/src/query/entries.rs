@@ -17,8 +17,8 @@ pub(super) struct SetEntry<F> {
     pub(super) ids: Vec<StoredId>,
 }
 
-/// An iterator over the entries of a set, ascending by fingerprint, made by [`Shards::entries`]. It ends after the first
-/// error.
+/// An iterator over the entries of a set, ascending by fingerprint, made by [`Shards::entries`]. It ends after the
+/// first error.
 pub(super) struct SetEntries<'s, F> {
     /// The entries of each shard.
     shards: Vec<Entries<'s, F>>,

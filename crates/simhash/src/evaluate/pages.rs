@@ -1,5 +1,5 @@
-//! Web pages that differ in what surrounds their text: the near-duplicates that the paper begins with (Manku, Jain and Das
-//! Sarma, section 1: advertisements, counters and timestamps).
+//! Web pages that differ in what surrounds their text: the near-duplicates that the paper begins with (Manku, Jain and
+//! Das Sarma, section 1: advertisements, counters and timestamps).
 
 use crate::evaluate::Truth;
 

@@ -1,6 +1,6 @@
-//! Sketches of super-shingles, as a method to compare with (Broder, Glassman, Manasse and Zweig, "Syntactic Clustering of
-//! the Web", WWW 1997; with these numbers Fetterly, Manasse and Najork, "On the Evolution of Clusters of Near-Duplicate Web
-//! Pages", 2003).
+//! Sketches of super-shingles, as a method to compare with (Broder, Glassman, Manasse and Zweig, "Syntactic Clustering
+//! of the Web", WWW 1997; with these numbers Fetterly, Manasse and Najork, "On the Evolution of Clusters of
+//! Near-Duplicate Web Pages", 2003).
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -23,8 +23,8 @@ pub struct BySketch {
     pub score: Score,
 }
 
-/// Returns the scores of sketches: 84 permutations give 84 least shingles of `width` words, each 14 of which are hashed to
-/// one of six super-shingles; pairs are reported that have at least n of them in common, for n from 6 down to 1.
+/// Returns the scores of sketches: 84 permutations give 84 least shingles of `width` words, each 14 of which are hashed
+/// to one of six super-shingles; pairs are reported that have at least n of them in common, for n from 6 down to 1.
 ///
 /// A super-shingle that m documents share makes m²/2 pairs.
 pub fn by_super_shingles<T: AsRef<str>>(texts: &[T], truth: &Truth, width: NonZeroUsize) -> Vec<BySketch> {

@@ -61,15 +61,16 @@ impl Recipe {
     /// | `trafilatura` | the content fingerprint of PyPI `trafilatura` 2.3.1 (which it prints without leading zeros) |
     /// | `python2-hash` | a widely copied Python example, with the hash of strings of Python 2 |
     ///
-    /// All but `default` and `default-1` give the bits that the library gives for every text that has a feature at all, however short
-    /// (`min-features=0`), so that short texts have the same bits too. A text without features has the library's value ([`Outcome::value`](crate::Outcome::value)) and is reported as too short.
+    /// All but `default` and `default-1` give the bits that the library gives for every text that has a feature at all,
+    /// however short (`min-features=0`), so that short texts have the same bits too. A text without features has the
+    /// library's value ([`Outcome::value`](crate::Outcome::value)) and is reported as too short.
     ///
     /// **Characters that a Python does not know.** What is a letter, and what its lower case is, comes from the Unicode
-    /// tables of the Python that the library ran on: 13 in Python 3.9 and 3.10, 14 in 3.11, 15 in 3.12, 15.1 in 3.13, 16
-    /// in 3.14. The text form of the recipe names the tables of this build (`tables`). A letter or digit that was added to
-    /// Unicode in between is a separator in the older Python (`simhash-py`, `text-dedup`, `trafilatura`), and its capitals
-    /// are not folded; here it is a letter. Such texts, which are rare, have other bits; all others have the same bits in
-    /// any version.
+    /// tables of the Python that the library ran on: 13 in Python 3.9 and 3.10, 14 in 3.11, 15 in 3.12, 15.1 in 3.13,
+    /// 16 in 3.14. The text form of the recipe names the tables of this build (`tables`). A letter or digit that was
+    /// added to Unicode in between is a separator in the older Python (`simhash-py`, `text-dedup`, `trafilatura`), and
+    /// its capitals are not folded; here it is a letter. Such texts, which are rare, have other bits; all others have
+    /// the same bits in any version.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let compatible = |case, tokens, hash| Self {

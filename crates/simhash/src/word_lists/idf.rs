@@ -8,8 +8,8 @@ use std::str::FromStr;
 use crate::hash::content_digest;
 use crate::word_lists::{ListDigest, ListError};
 
-/// The greatest weight of a word: no sum of weights, of a dictionary or a text, is infinite. Logarithms of counts are far
-/// below.
+/// The greatest weight of a word: no sum of weights, of a dictionary or a text, is infinite. Logarithms of counts are
+/// far below.
 const MAX_WEIGHT: f64 = 1e100;
 
 /// The weight of a word that is not in a dictionary.

@@ -186,8 +186,8 @@ fn python2_hash_on_text() {
     assert_eq!(of_text("python2-hash", " "), nothing);
 }
 
-/// The worked example of the descriptions of simhash: hashes of six bits count with or against their weight, the sums are
-/// 13, 108, -22, -5, -32 and 55, and the bits 110001.
+/// The worked example of the descriptions of simhash: hashes of six bits count with or against their weight, the sums
+/// are 13, 108, -22, -5, -32 and 55, and the bits 110001.
 #[test]
 fn the_signs_of_weighted_sums_are_the_bits() {
     let sums = [13.0, 108.0, -22.0, -5.0, -32.0, 55.0];

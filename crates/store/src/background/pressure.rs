@@ -21,7 +21,7 @@ pub(crate) const MAX_YOUNG_SEGMENTS: usize = 10;
 /// Number of overdue runs of a memtable at which writers are slowest.
 const MAX_OVERDUE_RUNS: usize = 6;
 
-/// Maximum delay of a write, so that the low rate of a stalled disk is soon forgotten. The bounds hold all the same, as
+/// Maximum delay of a write, so that the low rate of a stalled disk is soon forgotten. The bounds hold nevertheless, as
 /// writers wait there.
 const MAX_DELAY: Duration = Duration::from_secs(1);
 

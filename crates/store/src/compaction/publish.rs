@@ -85,7 +85,7 @@ impl<F: Fingerprint> StoreInner<F> {
         self.swap_view(change)?;
         self.background.signal_room();
         self.background.signal_work();
-        self.remove_files(self.pins.retire(stale));
+        self.remove_files(self.stale_files.retire(stale));
         Ok(())
     }
 

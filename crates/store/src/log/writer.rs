@@ -10,7 +10,7 @@ use super::record::{encode, units};
 use super::replay::{Replayed, Sealed, check_width};
 use crate::disk::layout;
 use crate::disk::{Disk, DiskFile, create_replacing};
-use crate::error::{Error, duplicate};
+use crate::error::{Error, clone_io_error};
 use crate::manifest::identity::Identity;
 use crate::write::batch::{Name, Operation};
 
@@ -283,7 +283,7 @@ impl<F: Fingerprint> LogWriter<F> {
                 self.sequence = self.written_sequence;
                 // A partial write would hide later records.
                 if !is_out_of_space(&error) || self.file.truncate(self.bytes).is_err() {
-                    self.poison = Some(duplicate(&error));
+                    self.poison = Some(clone_io_error(&error));
                 }
                 return Err(self.error("write to it")(error));
             }
@@ -299,7 +299,7 @@ impl<F: Fingerprint> LogWriter<F> {
         self.write()?;
         if self.synced < self.bytes {
             let outcome = self.file.sync();
-            self.poison = outcome.as_ref().err().map(duplicate);
+            self.poison = outcome.as_ref().err().map(clone_io_error);
             outcome.map_err(self.error("sync it"))?;
             self.synced = self.bytes;
         }
@@ -343,7 +343,7 @@ impl<F: Fingerprint> LogWriter<F> {
     /// When it failed: the log is poisoned then.
     pub fn end_sync(&mut self, outcome: Result<Sealed, io::Error>) -> Result<(), Error> {
         let sealed = outcome.map_err(|error| {
-            self.poison = Some(duplicate(&error));
+            self.poison = Some(clone_io_error(&error));
             self.error("sync it")(error)
         })?;
         if sealed.log == self.number {
@@ -356,7 +356,7 @@ impl<F: Fingerprint> LogWriter<F> {
         match &self.poison {
             Some(error) => Err(Error::Poisoned {
                 path: self.disk.path(&layout::log(self.number)),
-                source: duplicate(error),
+                source: clone_io_error(error),
             }),
             None => Ok(()),
         }

@@ -98,8 +98,8 @@ impl<F: Fingerprint> Store<F> {
 }
 
 impl<F: Fingerprint> StoreInner<F> {
-    /// Writes the pairs and names of a file to a new segment, with `by` added to every id, and all that the store's segments
-    /// have.
+    /// Writes the pairs and names of a file to a new segment, with `by` added to every id, and all that the store's
+    /// segments have.
     fn write_with_shifted_ids(
         &self,
         index: &Index<F>,

@@ -35,13 +35,13 @@ impl<F: Fingerprint> StoreInner<F> {
             writer.sync()?;
             writer.log.sealed()
         };
-        self.pins.pin();
+        self.stale_files.pin();
         Ok(Pinned { inner: self, manifest: self.manifest.load_full(), end, _state: self.view.load_full() })
     }
 }
 
 impl<F: Fingerprint> Drop for Pinned<'_, F> {
     fn drop(&mut self) {
-        self.inner.remove_files(self.inner.pins.unpin());
+        self.inner.remove_files(self.inner.stale_files.unpin());
     }
 }

@@ -66,7 +66,7 @@ impl<F: Fingerprint> Store<F> {
         let mut held = Vec::new();
         for name in manifest::leftovers(disk, current.manifest())?.own {
             let path = disk.path(&name);
-            if name.starts_with(SEGMENTS) || self.inner().pins.holds(&name) {
+            if name.starts_with(SEGMENTS) || self.inner().stale_files.holds(&name) {
                 held.push(path);
             } else {
                 disk.remove(&name).map_err(Error::io("remove it", path))?;

@@ -13,7 +13,7 @@ use crate::store::Store;
 
 /// Reads and checks the manifest, its copy, all files that it names, and the logs. No process may write meanwhile.
 pub(crate) fn verify<F: Fingerprint>(disk: &dyn Disk, options: &VerifyOptions) -> Result<Verified, Error> {
-    // An intact copy of the manifest lets the store open, but the manifest is damaged all the same.
+    // An intact copy of the manifest lets the store open, but the manifest is damaged nevertheless.
     let manifest = manifest::read_named(disk, layout::MANIFEST).map_err(|damage| {
         match (manifest::read(disk), damage) {
             (Err(error), _) => error,

@@ -8,7 +8,7 @@ use super::{Manifest, VERSION};
 use crate::disk::keep_aside::keep_aside;
 use crate::disk::layout::{COPY, MANIFEST, NEW_COPY, NEW_MANIFEST};
 use crate::disk::{Disk, create_replacing};
-use crate::error::{Error, duplicate};
+use crate::error::{Error, clone_io_error};
 
 /// Reads the manifest of a store; its copy if the manifest is damaged or missing and the copy proves to be current.
 ///
@@ -46,7 +46,7 @@ pub(crate) fn read_named(disk: &dyn Disk, name: &str) -> Result<Manifest, Error>
     }
 }
 
-/// Returns the damage of a manifest whose directory holds a store all the same.
+/// Returns the damage of a manifest whose directory holds a store nevertheless.
 fn in_a_store(disk: &dyn Disk, damage: Error) -> Error {
     match damage {
         Error::NotAStore { .. } if disk.exists(MANIFEST).is_ok_and(|exists| !exists) => {
@@ -88,7 +88,7 @@ impl ManifestFile {
     pub fn replace(&mut self, manifest: &Manifest) -> Result<(), Error> {
         let path = self.disk.path(MANIFEST);
         if let Some(error) = &self.poison {
-            return Err(Error::Poisoned { path, source: duplicate(error) });
+            return Err(Error::Poisoned { path, source: clone_io_error(error) });
         }
         debug_assert_eq!(manifest.check(), Ok(()));
         // If a file stays, the next replacement removes it.
@@ -106,7 +106,7 @@ impl ManifestFile {
             self.disk.rename(NEW_MANIFEST, MANIFEST)
         };
         let renamed = rename().inspect_err(tidy).and_then(|()| self.disk.sync_directory(""));
-        self.poison = renamed.as_ref().err().map(duplicate);
+        self.poison = renamed.as_ref().err().map(clone_io_error);
         renamed.map_err(Error::io("replace it", &path))
     }
 

@@ -66,14 +66,14 @@ pub struct Manifest {
     /// In a store with names, an id above all that were assigned before the live logs; otherwise 0.
     pub next_id: u64,
     /// Bytes written over the life of the store.
-    pub written: Written,
+    pub written: WrittenBytes,
     /// The segments, by ascending number.
     pub segments: Vec<SegmentEntry>,
 }
 
 /// Bytes written over the life of a store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenBytes {
     /// To segments.
     pub segments: u64,
     /// To removals.

@@ -7,7 +7,7 @@ pub(super) use hamdex_manifest::lines_with_checksums;
 use hamdex_manifest::{Form, check_same, line, seal};
 use serde::{Deserialize, Serialize};
 
-use super::{Manifest, RemovalsEntry, SegmentEntry, VERSION, Written};
+use super::{Manifest, RemovalsEntry, SegmentEntry, VERSION, WrittenBytes};
 use crate::log::Sealed;
 use crate::manifest::identity::{Identity, StoreId, hex, parse_hex};
 
@@ -101,7 +101,7 @@ pub fn to_text(manifest: &Manifest) -> String {
         filter: (manifest.filter != FilterChoice::Auto).then(|| manifest.filter.to_string()),
         recipe: manifest.recipe.clone(),
     });
-    let Written { segments, removals, logs, added } = manifest.written;
+    let WrittenBytes { segments, removals, logs, added } = manifest.written;
     text += &line(&StateLine {
         sequence: manifest.sequence,
         first_log: manifest.first_log,
@@ -170,7 +170,7 @@ pub(super) fn assemble(store: &StoreLine, state: &StateLine) -> Result<Manifest,
         sealed: state.sealed.as_ref().map(|&SealedFields { log, bytes }| Sealed { log, bytes }),
         next_segment: state.next_segment,
         next_id: state.next_id.unwrap_or(0),
-        written: Written {
+        written: WrittenBytes {
             segments: state.written.segments,
             removals: state.written.removals,
             logs: state.written.logs,

@@ -135,7 +135,7 @@ mod tests {
         let (generation, cancellation) = (inner.view.load().generation, inner.background.cancellation());
         let due = inner.view.load().memtable.consolidation(0).unwrap();
         let last = due.last_insertion();
-        // FrozenMemtable at the third pause.
+        // The memtable is frozen at the third pause.
         let mut pauses = 0;
         let outcome = due.run(&mut || {
             pauses += 1;

@@ -28,8 +28,8 @@ impl<F: Fingerprint> Snapshot<F> {
         Ok(pairs.into_iter().map(|(fingerprint, _)| fingerprint).collect())
     }
 
-    /// Returns the ids that have one of these names, perhaps including ids of removed pairs. In a store without look-ups it
-    /// reads all names.
+    /// Returns the ids that have one of these names, perhaps including ids of removed pairs. In a store without
+    /// look-ups it reads all names.
     ///
     /// # Errors
     /// When a page is damaged.

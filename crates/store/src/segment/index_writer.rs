@@ -9,8 +9,8 @@ use crate::write::batch::Pair;
 /// The id of a document, its name, and its encoded shingles if the index has shingles.
 pub(crate) type IdColumns<'n> = (u64, &'n [u8], &'n [u8]);
 
-/// Writes an index of pairs in order, and of the names of their ids, ascending. If the index has no ids, those of the pairs
-/// do not count.
+/// Writes an index of pairs in order, and of the names of their ids, ascending. If the index has no ids, those of the
+/// pairs do not count.
 ///
 /// # Errors
 /// As for [`Builder::into_inner`]; an error of `names`.

@@ -110,7 +110,7 @@ impl<F: Fingerprint> StoreInner<F> {
     fn serve_without_room(&self, requests: Vec<Request<F>>, error: &Error) -> Vec<Outcome<F>> {
         let serve = |request: Request<F>| match request.only_removes() {
             true => self.serve(vec![request]).pop().expect("one answer for one request"),
-            false => Err(error.duplicate()),
+            false => Err(error.clone_for_group()),
         };
         requests.into_iter().map(serve).collect()
     }
@@ -193,7 +193,7 @@ impl<F: Fingerprint> StoreInner<F> {
         let count = requests.len();
         let (outcomes, failure) = match self.try_serve(requests) {
             Ok(outcomes) => (outcomes, None),
-            Err(error) => ((0..count).map(|_| Err(error.duplicate())).collect(), Some(error)),
+            Err(error) => ((0..count).map(|_| Err(error.clone_for_group())).collect(), Some(error)),
         };
         self.report_log(failure);
         outcomes
@@ -281,7 +281,7 @@ impl<F: Fingerprint> StoreInner<F> {
         // The replies to other requests may depend on pairs that are not inserted now.
         for (outcome, _) in outcomes.iter_mut().zip(only_removes).filter(|(_, only_removes)| !**only_removes)
         {
-            *outcome = Err(error.duplicate());
+            *outcome = Err(error.clone_for_group());
         }
         for (number, Batch { operations, .. }) in batches {
             if only_removes[number] {

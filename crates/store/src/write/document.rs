@@ -56,7 +56,7 @@ impl Document {
         self.bytes.len() + if has_shingles { LENGTH_BYTES } else { 0 }
     }
 
-    /// Calls `put` with its bytes in a log, from front to back.
+    /// Returns its bytes in a log.
     pub(crate) fn to_logged(&self, has_shingles: bool) -> Vec<u8> {
         let mut logged = Vec::with_capacity(self.logged_bytes(has_shingles));
         if has_shingles {

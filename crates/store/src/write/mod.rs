@@ -2,7 +2,8 @@
 //!
 //! - [`batch`]: pairs, operations and batches
 //! - [`document`]: the name of an id, and the shingles of its document
-//! - [`change`], [`named`], [`upsert`], [`unless_near`]: insertion and removal, with names, by id and name, and conditional
+//! - [`change`], [`named`], [`upsert`], [`unless_near`]: insertion and removal, with names, by id and name, and
+//!   conditional
 //! - [`request`], [`reply`]: requests of writers, and the replies
 //! - [`queue`]: the queue of requests, and its leader
 //! - [`commit`]: from requests to the log, and to a new view

@@ -31,18 +31,19 @@ impl<F: Fingerprint> Store<F> {
     /// ```
     ///
     /// # Errors
-    /// When the store has no names, or has shingles; when the pairs cannot be made as durable as the options of the store require.
+    /// When the store has no names, or has shingles; when the pairs cannot be made as durable as the options of the
+    /// store require.
     pub fn insert_named(&self, named: &[(F, impl AsRef<[u8]>)]) -> Result<Range<u64>, Error> {
         self.insert_checked(self.named(named)?)
     }
 
-    /// Inserts documents into a store with shingles, atomically: fingerprints with names, and the shingles of each, ascending
-    /// hashes of [`hamdex::shingles::BITS`] bits. The store assigns the ids, as [`Store::insert_named`] does. Returns
-    /// them.
+    /// Inserts documents into a store with shingles, atomically: fingerprints with names, and the shingles of each,
+    /// ascending hashes of [`hamdex::shingles::BITS`] bits. The store assigns the ids, as [`Store::insert_named`] does.
+    /// Returns them.
     ///
     /// # Errors
-    /// When the store has no shingles, those of a document are not a set, or the documents cannot be made as durable as the
-    /// options of the store require.
+    /// When the store has no shingles, those of a document are not a set, or the documents cannot be made as durable as
+    /// the options of the store require.
     pub fn insert_documents(&self, documents: &[(F, impl AsRef<[u8]>, &[u64])]) -> Result<Range<u64>, Error> {
         self.insert_checked(self.documents(documents)?)
     }

@@ -14,8 +14,8 @@ use crate::write::reply::Reply;
 use crate::write::request::Request;
 
 impl<F: Fingerprint> Store<F> {
-    /// Makes each pair the only one with its id, atomically: other fingerprints of the id are removed. Of several pairs with
-    /// one id, the last counts. Returns how many pairs have been inserted and removed.
+    /// Makes each pair the only one with its id, atomically: other fingerprints of the id are removed. Of several pairs
+    /// with one id, the last counts. Returns how many pairs have been inserted and removed.
     ///
     /// ```
     /// use hamdex_store::{CreateOptions, Store, StoreOptions};
@@ -40,8 +40,8 @@ impl<F: Fingerprint> Store<F> {
         self.changed(Request::Upsert(pairs.to_vec()))
     }
 
-    /// Replaces the pairs of each name by a new one, in a store with names, which assigns the ids. Of several with one name,
-    /// the last counts. Returns how many pairs have been inserted and removed.
+    /// Replaces the pairs of each name by a new one, in a store with names, which assigns the ids. Of several with one
+    /// name, the last counts. Returns how many pairs have been inserted and removed.
     ///
     /// # Errors
     /// When the store has no names, has shingles, or has no look-ups; otherwise as for [`Store::remove`].
@@ -57,7 +57,8 @@ impl<F: Fingerprint> Store<F> {
         self.upsert_checked(self.documents(documents)?)
     }
 
-    /// Removes all pairs with one of these ids. Returns their number. In a store without look-ups it reads the whole set once.
+    /// Removes all pairs with one of these ids. Returns their number. In a store without look-ups it reads the whole
+    /// set once.
     ///
     /// # Errors
     /// As for [`Store::remove`].
@@ -71,8 +72,8 @@ impl<F: Fingerprint> Store<F> {
         Ok(if pairs.is_empty() { 0 } else { self.write(removals(pairs))?.removed })
     }
 
-    /// Removes all pairs whose ids have one of these names. Returns their number. In a store without look-ups it reads all
-    /// names and the whole set once.
+    /// Removes all pairs whose ids have one of these names. Returns their number. In a store without look-ups it reads
+    /// all names and the whole set once.
     ///
     /// # Errors
     /// As for [`Store::remove`].

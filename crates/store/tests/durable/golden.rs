@@ -8,7 +8,7 @@ use hamdex::{Codec, Design, FilterChoice, Fingerprint};
 use hamdex_store::disk::{Disk, RealDisk};
 use hamdex_store::internals::log::{LogWriter, replay};
 use hamdex_store::internals::manifest::{
-    Manifest, ManifestFile, RemovalsEntry, SegmentEntry, Written, read, to_text,
+    Manifest, ManifestFile, RemovalsEntry, SegmentEntry, WrittenBytes, read, to_text,
 };
 use hamdex_store::internals::removals;
 use hamdex_store::{Identity, Operation, StoreId};
@@ -71,7 +71,7 @@ fn fresh<F: Fingerprint>(
         sealed: Some(log.sealed()),
         next_segment: 1,
         next_id: 0,
-        written: Written { segments: 0, removals: 0, logs: log.bytes(), added: 0 },
+        written: WrittenBytes { segments: 0, removals: 0, logs: log.bytes(), added: 0 },
         segments: Vec::new(),
     };
     ManifestFile::new(&disk).replace(&manifest(plain)).unwrap();
@@ -118,7 +118,8 @@ fn example_segments() -> Vec<SegmentEntry> {
 fn example() -> (tempfile::TempDir, RealDisk) {
     let before = (7, vec![Operation::Insert(1, 15)]);
     let store = fresh(EXAMPLE, Some(&before), &example_batches(), |manifest| {
-        let written = Written { segments: 60_000_016_480, removals: 138, logs: 371, added: 60_000_016_480 };
+        let written =
+            WrittenBytes { segments: 60_000_016_480, removals: 138, logs: 371, added: 60_000_016_480 };
         Manifest { next_segment: 3, segments: example_segments(), written, ..manifest }
     });
     removals::write(&store.1, STORE, &example_segments()[1], 1, &example_removed()).unwrap();

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use hamdex::{Codec, FilterChoice, FingerprintSet, shingles};
 use hamdex_store::disk::{Disk, RealDisk};
 use hamdex_store::internals::log::{LogWriter, replay};
-use hamdex_store::internals::manifest::{Manifest, ManifestFile, Written, read};
+use hamdex_store::internals::manifest::{Manifest, ManifestFile, WrittenBytes, read};
 use hamdex_store::internals::{Document, Name};
 use hamdex_store::{Batch, Identity, Operation, StoreReader};
 
@@ -75,7 +75,7 @@ fn named(identity: Identity) -> (tempfile::TempDir, RealDisk) {
         sealed: Some(log.sealed()),
         next_segment: 1,
         next_id: 40,
-        written: Written { segments: 0, removals: 0, logs: log.bytes(), added: 0 },
+        written: WrittenBytes { segments: 0, removals: 0, logs: log.bytes(), added: 0 },
         segments: Vec::new(),
     };
     ManifestFile::new(&disk).replace(&manifest).unwrap();

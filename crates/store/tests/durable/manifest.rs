@@ -4,7 +4,7 @@ use hamdex::{Codec, Design, FilterChoice};
 use hamdex_store::disk::{Disk, Failure, SimulatedDisk};
 use hamdex_store::internals::log::Sealed;
 use hamdex_store::internals::manifest::{
-    MAX_NUMBER, Manifest, ManifestFile, RemovalsEntry, SegmentEntry, TextError, Written, parse, read,
+    MAX_NUMBER, Manifest, ManifestFile, RemovalsEntry, SegmentEntry, TextError, WrittenBytes, parse, read,
     salvage, to_text,
 };
 use hamdex_store::{Error, Identity, StoreId};
@@ -43,7 +43,7 @@ pub(crate) fn manifest(sequence: u64) -> Manifest {
         sealed: Some(Sealed { log: 23, bytes: 64 }),
         next_segment: 19,
         next_id: 0,
-        written: Written { segments: 1, removals: 2, logs: 3, added: 4 },
+        written: WrittenBytes { segments: 1, removals: 2, logs: 3, added: 4 },
         segments: vec![entry(17), entry(18)],
     }
 }
@@ -94,7 +94,7 @@ prop_compose! {
             sealed: sealed.map(|(log, bytes)| Sealed { log: log.max(first_log), bytes }),
             next_segment: last + 1,
             next_id: if has_names { next_id } else { 0 },
-            written: Written { segments: written[0], removals: written[1], logs: written[2], added: written[3] },
+            written: WrittenBytes { segments: written[0], removals: written[1], logs: written[2], added: written[3] },
             segments,
         }
     }

@@ -67,7 +67,7 @@ fn failures_at_the_end_are_errors_of_close() {
         disk.fail_operation(disk.operations() + number, Failure::Io);
         failed += u64::from(store.close().is_err());
         disk.fail_operations(0..0, Failure::Io);
-        // Closed all the same.
+        // Closed nevertheless.
         let store = Store::<u64>::open_on(disk, unsynced()).unwrap();
         store.insert(8, 1).unwrap();
         store.close().unwrap();

@@ -1,4 +1,5 @@
-//! Look-ups by id and by name, and what replaces and removes by them: as a plain set, through flushes, merges and reopening.
+//! Look-ups by id and by name, and what replaces and removes by them: as a plain set, through flushes, merges and
+//! reopening.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 

@@ -32,7 +32,7 @@ pub(in crate::batch) fn sift_ns<F: Fingerprint>(queries: usize, values: u64, dis
         let halves = Halves::behind::<F>(bits);
         let (mut matter, mut keys, mut before) = (0.0, 0.0, 0.0);
         for errors in 0..=distance.min(bits) {
-            // As many queries have so many errors in the prefix as there are ways to place them there.
+            // The queries with `errors` errors in the prefix are as many as the ways to place them there.
             let up_to = ways(bits, errors);
             let count = (up_to - before) * queries as f64 / f64::from(bits).exp2();
             before = up_to;

@@ -41,7 +41,7 @@ impl Filter {
     #[inline(always)]
     fn place(&self, key: u64) -> (usize, u64, u64) {
         let hash = key.wrapping_mul(SPREAD);
-        // There is no memory for so many words that nothing would be left of a hash for the places.
+        // Memory bounds the number of words, so a hash has bits left for the places.
         let below = self.shift - PLACE_BITS;
         ((hash >> self.shift) as usize, hash >> below, hash >> (below - PLACE_BITS))
     }

@@ -1,7 +1,7 @@
 //! The bits after a prefix, in two halves: of two fingerprints with few errors there, one half has fewer still.
 //!
 //! With at most e errors in both, the upper half has at most ⌊e/2⌋, or the lower one at most ⌈e/2⌉ − 1. So a query is
-//! near something only if one of its halves, with so many bits flipped, is there.
+//! near something only if one of its halves, with at most that number of bits flipped, is there.
 
 use hamdex_fingerprint::Fingerprint;
 
@@ -29,7 +29,7 @@ impl Halves {
         low_bits(value, self.lower_bits)
     }
 
-    /// Calls `take` with each key of the upper half of a query that may have so many errors in both.
+    /// Calls `take` with each key of the upper half of a query that may have `errors` errors in both.
     #[inline(always)]
     pub(super) fn upper_keys<F: Fingerprint>(self, query: F, errors: u32, take: &mut impl FnMut(u64)) {
         flipped(self.upper(query), self.upper_bits, errors / 2, take);

@@ -73,7 +73,7 @@ impl<F: Fingerprint> Kernel for Narrow<'_, F> {
     }
 }
 
-/// Returns a bit mask of the values, of eight, with at most so many errors under a mask.
+/// Returns a bit mask of the values, of eight, with at most `errors` errors under a mask.
 #[inline(always)]
 fn near<F: Fingerprint>(
     instructions: impl Instructions,

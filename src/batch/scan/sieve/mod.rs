@@ -23,14 +23,14 @@ mod loops;
 mod tests;
 
 use crate::arch;
-use crate::batch::scan::lookup::{flips, leading};
+use crate::batch::scan::query_table::{flips, leading};
 use crate::batch::scan::sieve::halves::Halves;
 use crate::batch::scan::sieve::loops::{Fill, Filters, Narrow, Prefix, Sift};
 use crate::progress::{Counter, Stopped};
 use crate::sorting;
 use hamdex_fingerprint::Fingerprint;
 
-/// Queries are found by so many leading bits, or fewer.
+/// The greatest number of leading bits by which queries are found.
 const MAX_START_BITS: u32 = 12;
 
 /// Keys of filters that are still near the processor: at most a megabyte of filters.
@@ -209,7 +209,7 @@ impl<F: Fingerprint> Workspace<F> {
         is_left
     }
 
-    /// Returns whether so many queries may be tested for these values.
+    /// Returns whether `queries` queries may be tested for these values.
     fn may_look_at(&mut self, queries: usize, values: &[F]) -> bool {
         queries <= MAX_QUERIES_PER_VALUE * values.len() && self.may_do(queries as f64)
     }

@@ -22,7 +22,7 @@ pub(super) struct Built {
 }
 
 /// Adds all documents to the output that `start` creates, and finishes it. Ids are numbers of documents, or
-/// their names if all of these are numbers. With shingles, of so many words each, no text is too short.
+/// their names if all of these are numbers. With shingles no text is too short.
 pub(super) fn build<F: Fingerprint>(
     reading: &Reading,
     ids: IdSource,

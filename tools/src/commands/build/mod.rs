@@ -92,8 +92,8 @@ pub(crate) struct Args {
     design: String,
     /// Bits of a fingerprint
     /// [default: 64; of documents, the recipe's]
-    #[arg(long, value_name = "BITS", value_parser = ["64", "128"])]
-    width: Option<String>,
+    #[arg(long, value_name = "BITS", value_parser = option_values::width())]
+    width: Option<u32>,
     /// The block codec: huffman is smaller for clustered fingerprints, such as those of documents; elias-fano
     /// answers queries several times faster, and is smaller for evenly spread ones
     #[arg(long, value_name = "NAME", default_value_t)]
@@ -137,8 +137,8 @@ pub(crate) struct Args {
         value_parser = option_values::shingle_words
     )]
     shingles: Option<NonZeroUsize>,
-    /// Find fingerprints by id, and ids by name, without a pass over the file (`hamdex dump --id`, `--name`). Takes about 5
-    /// bytes per id, and as much per name
+    /// Find fingerprints by id, and ids by name, without a pass over the file (`hamdex dump --id`, `--name`). Takes
+    /// about 5 bytes per id, and as much per name
     #[arg(long, conflicts_with = "shards")]
     lookups: bool,
     #[command(flatten)]
@@ -169,15 +169,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         args.threads.start()?;
     }
     if let Some(format) = args.documents {
-        let (recipe, lists) = args.recipe.load(args.width.as_deref())?;
+        let (recipe, lists) = args.recipe.load(args.width)?;
         let source = Texts { format, recipe: &recipe, lists };
         return for_width!(recipe.width.bits(), F => build::<F>(args, Some(source)));
     }
     if args.recipe.recipe.is_some() || args.recipe.idf.is_some() || args.recipe.stop_words.is_some() {
         return Err(Failure::Usage("--recipe, --idf and --stop-words are for --documents".to_owned()));
     }
-    let width = if args.width.as_deref() == Some("128") { 128 } else { 64 };
-    for_width!(width, F => build::<F>(args, None))
+    for_width!(args.width.unwrap_or(64), F => build::<F>(args, None))
 }
 
 /// Texts to index.
@@ -283,7 +282,7 @@ fn id_source(args: &Args) -> Result<IdSource, Failure> {
     Err(Failure::Usage(format!("--ids for {what} is one of: {}", names.join(", "))))
 }
 
-/// Reports on the index. If that fails, the index is in place all the same. `documents` is the number of
+/// Reports on the index. If that fails, the index is in place nevertheless. `documents` is the number of
 /// documents, and of those that were too short.
 fn report<F: Fingerprint>(
     args: &Args,

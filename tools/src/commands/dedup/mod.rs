@@ -122,8 +122,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     temp_dir: Option<PathBuf>,
     /// Bits of a fingerprint [default: the recipe's]
-    #[arg(long, value_name = "BITS", value_parser = ["64", "128"], help_heading = "Fingerprints")]
-    width: Option<String>,
+    #[arg(long, value_name = "BITS", value_parser = option_values::width(), help_heading = "Fingerprints")]
+    width: Option<u32>,
     #[command(flatten)]
     recipe: recipe::Options,
     #[command(flatten)]
@@ -143,8 +143,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     let against = Source::open(&args.against)?;
     let against_width = against.as_ref().and_then(Source::set).map(|set| set.description().width);
-    let width = against_width.map(|bits| bits.to_string());
-    let (recipe, lists) = args.recipe.load(args.width.as_deref().or(width.as_deref()))?;
+    let (recipe, lists) = args.recipe.load(args.width.or(against_width))?;
     let width = against_width.unwrap_or(recipe.width.bits());
     for_width!(width, F => dedup::<F>(args, against.as_ref(), recipe, lists))
 }

@@ -22,6 +22,7 @@ use crate::documents::recipe::{self, usage};
 use crate::failure::Failure;
 use crate::input::Notation;
 use crate::messages::{self, counted};
+use crate::option_values;
 use crate::standard_output;
 
 /// The most changes printed as text.
@@ -61,8 +62,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = Similarity::DEFAULT_WORDS)]
     words: NonZeroUsize,
     /// Bits of a fingerprint [default: the recipe's; 128 for fingerprints of 32 hexadecimal digits]
-    #[arg(long, value_name = "BITS", value_parser = ["64", "128"], help_heading = "Fingerprints")]
-    width: Option<String>,
+    #[arg(long, value_name = "BITS", value_parser = option_values::width(), help_heading = "Fingerprints")]
+    width: Option<u32>,
     #[command(flatten)]
     recipe: recipe::Options,
     /// The notation of the fingerprints
@@ -133,11 +134,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         return Err(Failure::Usage("only one of the two can come from standard input".to_owned()));
     }
     let subjects = [Subject::of(&args.one, args.text)?, Subject::of(&args.other, args.text)?];
-    let width = match &args.width {
-        Some(width) => Some(width.as_str()),
-        None => subjects.iter().any(Subject::has_128_bits).then_some("128"),
-    };
-    let (recipe, lists) = args.recipe.load(width)?;
+    let of_subjects = subjects.iter().any(Subject::has_128_bits).then_some(128);
+    let (recipe, lists) = args.recipe.load(args.width.or(of_subjects))?;
     for_width!(recipe.width.bits(), F => {
         let fingerprinter = Fingerprinter::<F>::with_lists(&recipe, lists).map_err(usage);
         compare(args, &subjects, fingerprinter)

@@ -91,7 +91,8 @@ pub(crate) struct Args {
     /// The distance of the query, in bits [default: that of the file]
     #[arg(short = 'k', long, value_name = "K", requires = "locate")]
     distance: Option<u32>,
-    /// Print the fingerprints of an id, a line each: fingerprint, tab, id. Of a file or store without look-ups, all is read
+    /// Print the fingerprints of an id, a line each: fingerprint, tab, id. Of a file or store without look-ups, all is
+    /// read
     #[arg(long, value_name = "ID", conflicts_with_all = ["table", "locate", "fingerprints", "stats"])]
     id: Option<u64>,
     /// The same of the ids with a name

@@ -6,7 +6,7 @@ use std::path::Path;
 use hamdex::{FilterChoice, Fingerprint};
 use hamdex_store::inspect::Inspected;
 use hamdex_store::inspect::SegmentEntry;
-use hamdex_store::inspect::Written as WrittenBytes;
+use hamdex_store::inspect::WrittenBytes;
 use hamdex_store::{Identity, StoreReader, StoreStats};
 use indicatif::{HumanBytes, HumanCount};
 use serde_json::{Value, json};

@@ -29,6 +29,7 @@ use crate::documents::inputs::Inputs;
 use crate::documents::recipe::{self, usage};
 use crate::documents::report;
 use crate::failure::Failure;
+use crate::option_values;
 use crate::output::{Force, Output, inputs_or_standard_input, is_standard_output};
 use crate::standard_output;
 use crate::threads::Threads;
@@ -84,8 +85,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     force: Force,
     /// Bits of a fingerprint [default: the recipe's]
-    #[arg(long, value_name = "BITS", value_parser = ["64", "128"], help_heading = "Fingerprints")]
-    width: Option<String>,
+    #[arg(long, value_name = "BITS", value_parser = option_values::width(), help_heading = "Fingerprints")]
+    width: Option<u32>,
     #[command(flatten)]
     recipe: recipe::Options,
     #[command(flatten)]
@@ -96,7 +97,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.threads.start()?;
-    let (recipe, lists) = args.recipe.load(args.width.as_deref())?;
+    let (recipe, lists) = args.recipe.load(args.width)?;
     for_width!(recipe.width.bits(), F => evaluate::<F>(args, &recipe, lists))
 }
 

@@ -45,8 +45,6 @@ pub(super) struct Answerer<'a, F: Fingerprint> {
     distance: u32,
     options: BatchOptions,
     searcher: Box<dyn SetSearcher<F> + Send + 'a>,
-    /// A second searcher, which looks up ids while the first one's matches are in use.
-    id_searcher: Box<dyn SetSearcher<F> + Send + 'a>,
     output: BufWriter<StandardOutput>,
 }
 
@@ -63,7 +61,6 @@ impl<'a, F: Fingerprint> Answerer<'a, F> {
                 None => options,
             },
             searcher: set.set.open_searcher(),
-            id_searcher: set.set.open_searcher(),
             output: standard_output::buffered(),
         })
     }
@@ -167,13 +164,13 @@ impl<'a, F: Fingerprint> Answerer<'a, F> {
         let matches = &matches[..matches.len().min(limit)];
         if self.args.each {
             let names = self.set.names();
-            let lists = if with_ids { self.id_searcher.ids_of(matches)? } else { Vec::new() };
+            let lists = if with_ids { self.searcher.ids_of(matches)? } else { Vec::new() };
             let ids = lists.into_iter().map(|ids| Ids::new(ids, names, limit));
             let ids = ids.collect::<Result<Vec<_>, Failure>>()?;
             return output::print_each(&mut self.output, self.args.json, (query, document), matches, ids);
         }
         for matches in matches.chunks(MATCHES_AT_ONCE) {
-            let lists = if with_ids { self.id_searcher.ids_of(matches)? } else { Vec::new() };
+            let lists = if with_ids { self.searcher.ids_of(matches)? } else { Vec::new() };
             let names = self.set.names();
             let mut lists = lists.into_iter();
             for found in matches {

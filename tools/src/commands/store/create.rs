@@ -52,8 +52,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILTER", default_value_t)]
     filter: FilterChoice,
     /// Bits of a fingerprint [default: 64; of documents, the recipe's]
-    #[arg(long, value_name = "BITS", value_parser = ["64", "128"])]
-    width: Option<String>,
+    #[arg(long, value_name = "BITS", value_parser = option_values::width())]
+    width: Option<u32>,
     /// Whether fingerprints come with ids [default: numbers; of documents, names]
     #[arg(long, value_enum)]
     ids: Option<Ids>,
@@ -73,8 +73,8 @@ pub(super) struct Args {
         value_parser = option_values::shingle_words
     )]
     shingles: Option<NonZeroUsize>,
-    /// Find pairs by id, and ids by name, without a pass over the store: for `hamdex store insert --replace`, `hamdex store
-    /// remove --ids only` and `--ids names`. Takes about 5 bytes per pair, and as much per name
+    /// Find pairs by id, and ids by name, without a pass over the store: for `hamdex store insert --replace`, `hamdex
+    /// store remove --ids only` and `--ids names`. Takes about 5 bytes per pair, and as much per name
     #[arg(long)]
     lookups: bool,
     #[command(flatten)]
@@ -118,11 +118,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         return Err(Failure::Usage("look-ups are by id: leave --ids none out".to_owned()));
     }
     let recipe = recipe_of(args)?;
-    let width = match &recipe {
-        Some(recipe) => recipe.width.bits(),
-        None if args.width.as_deref() == Some("128") => 128,
-        None => 64,
-    };
+    let width = recipe.as_ref().map_or(args.width.unwrap_or(64), |recipe| recipe.width.bits());
     for_width!(width, F => create::<F>(args, recipe.as_ref()))?;
     let manifest = manifest_of(&args.store)?;
     let ids = match manifest.identity {
@@ -177,7 +173,7 @@ fn recipe_of(args: &Args) -> Result<Option<Recipe>, Failure> {
         if args.ids.is_some_and(|ids| ids != Ids::Names) {
             return Err(Failure::Usage("a store of documents keeps their names: leave --ids out".to_owned()));
         }
-        let (recipe, lists) = args.recipe.load(args.width.as_deref())?;
+        let (recipe, lists) = args.recipe.load(args.width)?;
         // Refused now rather than at the first insert of documents.
         for_width!(recipe.width.bits(), F => {
             drop(Fingerprinter::<F>::with_lists(&recipe, lists).map_err(recipe::usage)?);

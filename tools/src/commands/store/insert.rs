@@ -40,19 +40,19 @@ const COMPARED_BATCH: u32 = 1 << 16;
 ///
 /// Records are written in batches, each of which survives a crash as a whole or not at all. A batch of a pipe
 /// has the records that have come, so that a program that sends records and waits for their acknowledgement
-/// gets it before it sends more. If a record cannot be read, the records before it are inserted all the same.
+/// gets it before it sends more. If a record cannot be read, the records before it are inserted nevertheless.
 ///
 /// With --unless-near, a record is not inserted if something in the store is near; a JSON line on standard
 /// output has the record and the nearest fingerprint with its ids or names. Earlier records of the same run
 /// count. With --each, there is such a line for every record, also for one that is inserted, flushed when no more
 /// records have come: a program in any language writes a record and reads a line.
 ///
-/// With --replace, a record removes all other pairs with its id, or in a store with names with its name, in the same batch:
-/// for pages that are crawled again.
+/// With --replace, a record removes all other pairs with its id, or in a store with names with its name, in the same
+/// batch: for pages that are crawled again.
 ///
-/// With --unless-similar, documents are compared as texts, by the rule of `hamdex dedup`: one that is similar to another
-/// in the store, or to an earlier one of the run, is not inserted, and a JSON line has both names and the similarity. With
-/// --each, it has a line for every document, too.
+/// With --unless-similar, documents are compared as texts, by the rule of `hamdex dedup`: one that is similar to
+/// another in the store, or to an earlier one of the run, is not inserted, and a JSON line has both names and the
+/// similarity. With --each, it has a line for every document, too.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -221,7 +221,7 @@ fn insert<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failur
         }
     };
     let Inserter { read, near, replaced, .. } = inserter;
-    // Inserts before a failure stay, so they have to be durable all the same.
+    // Inserts before a failure stay, so they have to be durable too.
     let outcome = outcome.and(store.close().map_err(Failure::from));
     outcome.map_err(|failure| {
         failure.after(format!("{} inserted before that", counted(read, "record", "records")))

@@ -204,7 +204,8 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
         self.store.snapshot()
     }
 
-    /// Inserts the new documents of a batch, which have these numbers, and prints a line for each of the others but blank ones, or for all.
+    /// Inserts the new documents of a batch, which have these numbers, and prints a line for each of the others but
+    /// blank ones, or for all.
     pub(super) fn insert_new(
         &mut self,
         (numbers, new): (&[u32], &[NamedDocument<F>]),

@@ -97,7 +97,7 @@ impl<F: Fingerprint> Texts<F> {
                 documents.fingerprint(&self.fingerprinter, |document, outcome| sink(document, outcome, None))
             }
         });
-        // Documents read before a failure are inserted all the same.
+        // Documents read before a failure are inserted nevertheless.
         batch.insert(inserter)?;
         let counts = outcome?;
         report::require_some(&counts)?;
@@ -105,8 +105,8 @@ impl<F: Fingerprint> Texts<F> {
         Ok(())
     }
 
-    /// Reads all documents, and inserts batch by batch those that are similar to none in the store, nor to an earlier one of
-    /// the batch.
+    /// Reads all documents, and inserts batch by batch those that are similar to none in the store, nor to an earlier
+    /// one of the batch.
     pub(super) fn insert_unless_similar(
         self,
         inserter: &mut Inserter<'_, F>,
@@ -125,7 +125,7 @@ impl<F: Fingerprint> Texts<F> {
                 insert_new(&self.fingerprinter, &std::mem::take(&mut batch), inserter, similarity)
             })
         });
-        // Documents read before a failure are inserted all the same.
+        // Documents read before a failure are inserted nevertheless.
         if !batch.is_empty() {
             insert_new(&self.fingerprinter, &batch, inserter, similarity)?;
         }
@@ -198,8 +198,8 @@ impl<F> Default for Batch<F> {
 }
 
 impl<F: Fingerprint> Batch<F> {
-    /// Takes a document, and inserts the batch if it is full. A document without a reliable fingerprint is left out, unless
-    /// its shingles are kept.
+    /// Takes a document, and inserts the batch if it is full. A document without a reliable fingerprint is left out,
+    /// unless its shingles are kept.
     fn take(
         &mut self,
         inserter: &mut Inserter<'_, F>,

@@ -5,8 +5,8 @@
 //! threads or on the order in which neighbours are found. Classes are compared with centres only, so a crowd of
 //! near-equal documents takes one comparison per document.
 //!
-//! The index of centres stays within its share of the memory. When it is full, all later classes are compared with these
-//! centres, which precede all others, and the index begins anew after them.
+//! The index of centres stays within its share of the memory. When it is full, all later classes are compared with
+//! these centres, which precede all others, and the index begins anew after them.
 
 use std::ops::Range;
 

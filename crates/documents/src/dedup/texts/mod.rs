@@ -4,10 +4,10 @@
 //! - [`prefix`]: the shingles of a set that lead to similar ones, and the lists of these
 //! - [`shingle_counts`]: the number of sets that have a shingle
 //! - [`chains`]: chains of similar sets
-//! - [`known`]: known documents, streamed past the new ones
+//! - [`new_texts`]: known documents, streamed past the new ones
 
 pub(super) mod chains;
 pub(super) mod join;
-pub(crate) mod known;
+pub(crate) mod new_texts;
 mod prefix;
 pub(crate) mod shingle_counts;

@@ -26,8 +26,8 @@ const MANY: u8 = 3;
 const CELLS_PER_COUNTER: u64 = 24;
 
 /// Counters, by the value of a shingle. Shingles with the same counter have the same count, the sum of theirs. Most
-/// shingles of a large corpus occur once, and what matters most is to know that. So counters of two bits tell apart once,
-/// twice and more often; there are many of them. How often "more often" is says one of fewer, larger counters.
+/// shingles of a large corpus occur once, and what matters most is to know that. So counters of two bits tell apart
+/// once, twice and more often; there are many of them. A smaller number of 16-bit counters holds the larger counts.
 pub(crate) struct ShingleCounts {
     /// Counters of consecutive, equal ranges of shingles; a power of two, so that threads count side by side.
     parts: Vec<Part>,
@@ -135,7 +135,7 @@ impl Part {
     }
 }
 
-/// Scales a number of so many bits to one below `count`.
+/// Scales a number of `bits` bits to one below `count`.
 #[inline]
 fn scaled(value: u64, bits: u32, count: usize) -> usize {
     ((u128::from(value) * count as u128) >> bits) as usize

@@ -1,7 +1,7 @@
 //! The items of a list within an object, delimited one by one in bounded memory: `pages[]` of `{"pages": [{}, {}]}`.
 //!
-//! The file is one object, objects one after the other, or an array of objects. Only keys on the way to the list, brackets
-//! and strings are looked at.
+//! The file is one object, objects one after the other, or an array of objects. Only keys on the way to the list,
+//! brackets and strings are looked at.
 
 use std::io::{self, BufRead};
 

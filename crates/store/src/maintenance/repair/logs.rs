@@ -19,7 +19,7 @@ pub struct RepairedLogs {
     pub batches: u64,
     /// The number of their operations.
     pub operations: u64,
-    /// The logs whose headers are damaged. Their records were read all the same.
+    /// The logs whose headers are damaged. Their records were read nevertheless.
     pub damaged_headers: Vec<u64>,
     /// The parts that could not be read.
     pub lost: Vec<Lost>,
@@ -51,8 +51,8 @@ pub fn repair_logs<F: Fingerprint>(disk: &dyn Disk, manifest: &Manifest) -> Resu
     Ok(RepairedLogs { manifest: repaired, batches, operations, damaged_headers, lost, kept })
 }
 
-/// Copies every intact batch to the log `number`, which gets its name when it is complete: an incomplete one would count
-/// as damaged in the next repair.
+/// Copies every intact batch to the log `number`, which gets its name when it is complete: an incomplete one would
+/// count as damaged in the next repair.
 fn copy_intact<F: Fingerprint>(
     disk: &dyn Disk,
     manifest: &Manifest,

@@ -47,12 +47,12 @@ impl<F: Fingerprint> UnlessNear<F> {
         if view.ingests != self.ingests {
             return Ok(Reply::SearchAgain);
         }
-        let come = |(of, memtable): (u64, &Memtable<F>)| match of == self.generation {
+        let newer = |(generation, memtable): (u64, &Memtable<F>)| match generation == self.generation {
             true => memtable.since(&self.memtable),
             false => Some(memtable.clone()),
         };
-        let come: Vec<Memtable<F>> = since.filter_map(come).collect();
-        let Some(decisions) = self.decide(view, &come)? else { return Ok(Reply::SearchAgain) };
+        let newer: Vec<Memtable<F>> = since.filter_map(newer).collect();
+        let Some(decisions) = self.decide(view, &newer)? else { return Ok(Reply::SearchAgain) };
         let new = |decision: &Decision<F>| matches!(decision, Decision::New(_));
         let numbers: Vec<usize> = (0..decisions.len()).filter(|&number| new(&decisions[number])).collect();
         let Some(ids) = self.insert(view, &numbers, effective) else { return Ok(Reply::NoIdsLeft) };
@@ -70,21 +70,21 @@ impl<F: Fingerprint> UnlessNear<F> {
     }
 
     /// Decides about each pair, given the memtables with newer pairs; `None` if a near fingerprint has been removed.
-    fn decide(&self, view: &View<F>, come: &[Memtable<F>]) -> Result<Option<Vec<Decision<F>>>, ReadError> {
-        let has_gone = view.removals != self.removals;
+    fn decide(&self, view: &View<F>, newer: &[Memtable<F>]) -> Result<Option<Vec<Decision<F>>>, ReadError> {
+        let has_removals = view.removals != self.removals;
         // The inserted pairs of this request, with their indices as ids.
         let (mut own, mut count) = (Memtable::new(self.distance), 0);
         let mut decisions = Vec::with_capacity(self.pairs.len());
         for (&(value, _), known) in self.pairs.iter().zip(&self.nearest) {
             if let Some(known) = known
-                && has_gone
+                && has_removals
                 && !view.contains(known.fingerprint)?
             {
                 return Ok(None);
             }
             let of_known = known.as_ref().map(|known| Match::new(value, known.fingerprint));
-            let of_come = come.iter().filter_map(|memtable| memtable.nearest(value, self.distance)).min();
-            let stored = of_known.into_iter().chain(of_come).min();
+            let of_newer = newer.iter().filter_map(|memtable| memtable.nearest(value, self.distance)).min();
+            let stored = of_known.into_iter().chain(of_newer).min();
             let of_own = own.nearest(value, self.distance);
             decisions.push(match (stored, of_own) {
                 (None, None) => {
@@ -100,8 +100,8 @@ impl<F: Fingerprint> UnlessNear<F> {
                 (Some(found), _) => {
                     let is_known = known.as_ref().filter(|known| known.fingerprint == found.fingerprint);
                     // Its ids are those of the search, unless some have been inserted or removed since.
-                    let has_changed = has_gone
-                        || come.iter().any(|memtable| memtable.contains_fingerprint(found.fingerprint));
+                    let has_changed = has_removals
+                        || newer.iter().any(|memtable| memtable.contains_fingerprint(found.fingerprint));
                     Decision::Near(match is_known.filter(|_| !has_changed) {
                         Some(known) => known.clone(),
                         None => view.near(found, &self.identity)?,

@@ -52,7 +52,7 @@ impl<F: Fingerprint> Index<F> {
     /// [`Searcher::within`]: crate::Searcher::within
     ///
     /// # Errors
-    /// When a block that matters is damaged.
+    /// When a block that is read is damaged.
     pub fn batch(&self, queries: &[F], distance: u32) -> Result<Batch<F>, ReadError> {
         let mut batch = Batch::with_capacity(queries.len());
         let _ = self.batch_with(queries, distance, &BatchOptions::new(), |_, matches| {
@@ -94,7 +94,7 @@ impl<F: Fingerprint> Index<F> {
     /// ```
     ///
     /// # Errors
-    /// When a block that matters is damaged. Queries before it may have been visited.
+    /// When a block that is read is damaged. Queries before it may have been visited.
     pub fn batch_with(
         &self,
         queries: &[F],
@@ -135,7 +135,7 @@ impl<F: Fingerprint> Index<F> {
     ///
     /// # Errors
     /// The first error of the queries, after the earlier ones have been answered; an error of `visit`; or
-    /// when a block that matters is damaged.
+    /// when a block that is read is damaged.
     pub fn batch_stream<E: From<ReadError>>(
         &self,
         queries: impl IntoIterator<Item = Result<F, E>>,

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use crate::dedup::known::KnownAs;
 use crate::dedup::reference::{KnownTexts, of_set};
-use crate::dedup::texts::known::{NearestTexts, NewTexts, Similar};
+use crate::dedup::texts::new_texts::{NearestTexts, NewTexts, Similar};
 use crate::error::Error;
 
 const _: () = assert!(shingles::BITS == SHINGLE_BITS, "sets store the shingles that texts are cut into");

@@ -27,7 +27,7 @@ const BATCH: usize = 1024;
 const COMPARED_AT_ONCE: usize = 1 << 20;
 
 /// The queries in the order of one table.
-pub(super) struct Lookup<F> {
+pub(super) struct QueryTable<F> {
     permutation: Permutation<F>,
     prefix: F,
     /// All ways to place the errors admitted inside the prefix.
@@ -83,7 +83,7 @@ pub(super) fn flips<F: Fingerprint>(bits: u32, errors: u32) -> Vec<F> {
     all
 }
 
-impl<F: Fingerprint> Lookup<F> {
+impl<F: Fingerprint> QueryTable<F> {
     /// Bytes in use for each query, about: value and place, twice while they are put in order; up to two
     /// starts; marks.
     pub(in crate::batch) const fn bytes_per_query() -> usize {
@@ -183,7 +183,7 @@ pub(super) struct Spent {
 
 /// A look-up of many fingerprints in one table.
 struct EachNear<'a, F, V, S> {
-    lookup: &'a Lookup<F>,
+    lookup: &'a QueryTable<F>,
     fingerprints: &'a [F],
     distance: u32,
     visit: V,
@@ -304,7 +304,7 @@ mod tests {
                 Ok(())
             };
             let done = Counter::new(Report::default(), Phase::Batch, None);
-            let lookup = Lookup::new(&queries, &reach, &done).unwrap();
+            let lookup = QueryTable::new(&queries, &reach, &done).unwrap();
             prop_assert!(lookup.each_near(&fingerprints, distance, visit, spend).is_ok());
             prop_assert!(compared >= found.len());
             expected.sort_unstable();

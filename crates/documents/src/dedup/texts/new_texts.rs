@@ -5,9 +5,9 @@
 //! indexed, and the stored set is read front to back.
 //!
 //! A new set of n shingles shares at least s = ⌈t·n⌉ with any set that is t-similar. So one of *any* n − s + 1 of its
-//! shingles is in a similar set, and since all shingles of a known set are looked up, the global order of other prefixes
-//! is not needed: the rarest are taken. Of these n − s + 1, a similar set that must share m ≥ s has at least m − s + 1,
-//! which leaves hardly a pair to compare that has only phrases in common.
+//! shingles is in a similar set, and since all shingles of a known set are looked up, the global order of other
+//! prefixes is not needed: the rarest are taken. Of these n − s + 1, a similar set that must share m ≥ s has at least m
+//! − s + 1, which leaves hardly a pair to compare that has only phrases in common.
 //!
 //! If the new sets exceed their share of the memory, the known ones pass by once for each part of them.
 
@@ -75,8 +75,8 @@ impl NearestTexts {
         self.0.get(&text).map(|nearest| (nearest.similarity, &nearest.known))
     }
 
-    /// Takes a similar pair; of equally similar known documents the one with the least `place` counts, its number or id.
-    /// `known` is called if the pair is the best so far.
+    /// Takes a similar pair; of equally similar known documents the one with the least `place` counts, its number or
+    /// id. `known` is called if the pair is the best so far.
     ///
     /// # Errors
     /// The error that `known` returns.
@@ -102,7 +102,8 @@ fn prefix_len(set_len: usize, similarity: Similarity) -> usize {
     set_len + 1 - similarity.least_shared_with_any(set_len)
 }
 
-/// Returns how many of these documents, whose sets are distinct, are indexed together in so many bytes: at least one.
+/// Returns how many of these documents, whose sets are distinct, are indexed together in `max_bytes` bytes: at least
+/// one.
 pub(crate) fn fitting(sets: &Spilled<u64>, leaders: &[u32], similarity: Similarity, max_bytes: u64) -> usize {
     let mut shingles = 0;
     let fits = |&&leader: &&u32| {

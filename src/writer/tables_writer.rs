@@ -14,7 +14,7 @@ use crate::writer::filter::FilterWriter;
 use crate::writer::options::BuildOptions;
 use crate::writer::record::Record;
 use crate::writer::sections::Sections;
-use crate::writer::tables::{Tables, Visit};
+use crate::writer::table_source::{TableSource, Visit};
 use crate::writer::temporary;
 use hamdex_fingerprint::Fingerprint;
 
@@ -53,7 +53,7 @@ impl<'a, F: Fingerprint> TablesWriter<'a, F> {
 
     /// Writes table 0, in which the occurrences of each h are `counts`. Meanwhile `also` receives each batch.
     /// Returns the number of entries in each block.
-    pub(super) fn first<T: Tables<F>>(
+    pub(super) fn first<T: TableSource<F>>(
         &mut self,
         file: &mut Sections<'_>,
         counts: Vec<u64>,
@@ -69,7 +69,7 @@ impl<'a, F: Fingerprint> TablesWriter<'a, F> {
     pub(super) fn next(
         &mut self,
         file: &mut Sections<'_>,
-        tables: &mut impl Tables<F>,
+        tables: &mut impl TableSource<F>,
     ) -> Result<(), BuildError> {
         let mut counter = Counter::new();
         // If no code depends on the counts, they are taken while the values are written.
@@ -192,7 +192,7 @@ mod tests {
     use crate::writer::{BuildOptions, Builder};
     use crate::{BuildError, Codec, Design};
 
-    /// Builds with at most so many blocks per table; returns the outcome, and how many bytes have been written.
+    /// Builds with at most `max_blocks` blocks per table; returns the outcome, and how many bytes have been written.
     fn build(codec: Codec, max_blocks: u64) -> (Result<(), BuildError>, usize) {
         let mut options = BuildOptions::new().codec(codec).block_bytes(512).ids(true);
         options = options.design(Design::named("single", 3).unwrap());

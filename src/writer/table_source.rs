@@ -9,7 +9,7 @@ use hamdex_fingerprint::Fingerprint;
 pub(crate) type Visit<'v, R> = dyn FnMut(&[R]) -> Result<(), BuildError> + Send + 'v;
 
 /// A set of records: for each table its values in ascending order, any number of times.
-pub(crate) trait Tables<F: Fingerprint>: Send {
+pub(crate) trait TableSource<F: Fingerprint>: Send {
     /// The records of table 0.
     type Record: Record<Fingerprint = F>;
 

@@ -210,7 +210,7 @@ fn the_page_shows_sets_differing_bits_and_blocks_by_the_keyboard_alone() {
             .run("return document.getElementById('results').innerText")
             .as_str()
             .unwrap()
-            .contains("differs in bits 63")
+            .contains("differs in bit 63")
     );
 
     // A look inside another table and block.

@@ -72,16 +72,21 @@ def fingerprints(count: int, k: int, rounds: int) -> None:
         import faiss
 
         binary = stored.view(np.uint8).reshape(-1, 8)
-        hashes = faiss.IndexBinaryMultiHash(64, k + 1, 16)
-        built, _ = least(1, lambda: hashes.add(binary))
-        asked, answer = least(rounds, lambda: hashes.range_search(queries.view(np.uint8).reshape(-1, 8), k + 1))
-        limits, _, places = answer
-        found = {
-            (place, int(stored[hit]))
-            for place in range(len(queries))
-            for hit in places[limits[place] : limits[place + 1]]
-        }
-        row("FAISS IndexBinaryMultiHash", built, asked, len(queries), recall(found))
+        # As many hashes as the distance has parts and one: exact. A hash of fewer bits than 64 / (k + 1) loses nothing.
+        hashes = faiss.IndexBinaryMultiHash(64, k + 1, min(16, 64 // (k + 1)))
+        for name, peer, asks in (
+            ("IndexBinaryMultiHash", hashes, queries),
+            ("IndexBinaryFlat", faiss.IndexBinaryFlat(64), sample),
+        ):
+            built, _ = least(1, lambda: peer.add(binary))
+            asked, answer = least(rounds, lambda: peer.range_search(asks.view(np.uint8).reshape(-1, 8), k + 1))
+            limits, _, places = answer
+            found = {
+                (place, int(stored[hit]))
+                for place in range(len(asks))
+                for hit in places[limits[place] : limits[place + 1]]
+            }
+            row(f"FAISS {name}", built, asked, len(asks), recall(found))
     if find_spec("simhash") is None:
         print("| simhash | not installed | | | |")
     elif count > 200_000:
@@ -134,10 +139,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fingerprints", type=int, default=1_000_000, help="how many are stored [default: %(default)s]")
     parser.add_argument("--texts", type=int, default=20_000, help="how many texts [default: %(default)s]")
-    parser.add_argument("--distance", type=int, default=3, help="within how many bits [default: %(default)s]")
+    parser.add_argument(
+        "--distance", type=int, nargs="+", default=[3], help="within how many bits; several in turn [default: 3]"
+    )
     parser.add_argument("--rounds", type=int, default=3, help="rounds; the minimum is reported [default: %(default)s]")
     arguments = parser.parse_args()
-    fingerprints(arguments.fingerprints, arguments.distance, arguments.rounds)
+    for distance in arguments.distance:
+        fingerprints(arguments.fingerprints, distance, arguments.rounds)
     texts(arguments.texts, arguments.rounds)
 
 

@@ -2,13 +2,14 @@
 //!
 //! - [`options`]: the command line
 //! - [`data`]: stored fingerprints, and queries
-//! - [`contender`]: the interface of contenders; [`mih`], [`hamdex`] and [`brute`] implement it; [`registry`] lists
-//!   them
+//! - [`contender`]: the interface of contenders; [`mih`], [`hamdex`], [`bk_tree`] and [`brute`] implement it;
+//!   [`registry`] lists them
 //! - [`judge`]: checks that all give the same answers
 //! - [`queries`]: single queries, timed
 //! - [`memory`], [`environment`]: bytes on the heap, and the machine
 //! - [`report`]: a table, JSON, a picture
 
+mod bk_tree;
 mod brute;
 #[path = "../../common/chart/mod.rs"]
 mod chart;

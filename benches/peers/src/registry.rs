@@ -6,13 +6,14 @@ use hamdex::{Codec, Design};
 use crate::contender::Built;
 use crate::data::Data;
 use crate::hamdex::DESIGNS;
-use crate::{brute, mih};
+use crate::{bk_tree, brute, mih};
 
 /// A contender that can be built.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Kind {
     Mih { blocks: Option<usize> },
     Hamdex { codec: Codec, design: &'static str },
+    BkTree,
     BruteForce,
 }
 
@@ -25,7 +26,11 @@ impl Kind {
         let designs = Design::<u64>::names(distance);
         let designs = DESIGNS.into_iter().filter(|name| designs.iter().any(|known| known == name));
         let ours = designs.flat_map(|design| Codec::ALL.map(|codec| Self::Hamdex { codec, design }));
-        [REFERENCE, Self::Mih { blocks: Some(4) }].into_iter().chain(ours).chain([Self::BruteForce]).collect()
+        [REFERENCE, Self::Mih { blocks: Some(4) }]
+            .into_iter()
+            .chain(ours)
+            .chain([Self::BkTree, Self::BruteForce])
+            .collect()
     }
 
     /// Those whose name equals one of the words, or has it between its slashes; all if there are no words.
@@ -49,6 +54,7 @@ impl Kind {
         match self {
             Self::Mih { .. } => "mih-rs".to_owned(),
             Self::Hamdex { codec, .. } => format!("hamdex/{}", codec.name()),
+            Self::BkTree => "bk-tree".to_owned(),
             Self::BruteForce => "brute-force".to_owned(),
         }
     }
@@ -58,19 +64,21 @@ impl Kind {
             Self::Mih { blocks: None } => "default".to_owned(),
             Self::Mih { blocks: Some(blocks) } => format!("{blocks}-blocks"),
             Self::Hamdex { design, .. } => (*design).to_owned(),
+            Self::BkTree => "array".to_owned(),
             Self::BruteForce => "scan".to_owned(),
         }
     }
 
-    /// Returns the number of queries that it runs.
+    /// Returns the number of queries that it runs: few, if each looks at a good part of all fingerprints.
     pub(crate) fn share(&self, data: &Data) -> usize {
-        if *self == Self::BruteForce { data.scanned } else { data.queries.len() }
+        if matches!(self, Self::BkTree | Self::BruteForce) { data.scanned } else { data.queries.len() }
     }
 
     pub(crate) fn build(&self, stored: &[u64], distance: u32) -> Result<Built> {
         match *self {
             Self::Mih { blocks } => mih::build(stored, blocks),
             Self::Hamdex { codec, design } => crate::hamdex::build(stored, codec, design, distance),
+            Self::BkTree => Ok(bk_tree::build(stored)),
             Self::BruteForce => Ok(brute::build(stored)),
         }
         .with_context(|| format!("{} cannot be built", self.name()))

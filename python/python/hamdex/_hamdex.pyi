@@ -192,8 +192,8 @@ def build(
     ``dedup(against=...)`` compares with the texts of the index; blank texts, which are similar to nothing, are left
     out then. Shingles take about 5 bytes per word.
 
-    ``lookups=True`` lets the ids be looked up: ``hamdex dump --id`` and ``--name`` find the fingerprints of one. It takes
-    about 5 bytes per record, and as much per name.
+    ``lookups=True`` lets the ids be looked up: ``hamdex dump --id`` and ``--name`` find the fingerprints of one. It
+    takes about 5 bytes per record, and as much per name.
 
     The file appears only when it is complete; an existing file is replaced with ``overwrite=True`` only.
 
@@ -495,11 +495,12 @@ class Store:
     """A directory with a set of fingerprints that can be updated while it is queried. Writes are durable when
     they return, unless ``durability`` is lower.
 
-    A missing store is created: for fingerprints of ``width`` bits, with ids unless ``ids=False``, which are
-    names with ``names=True``, for queries at ``distance``. With a recipe it takes texts, and with names and
-    ``shingles=True`` it keeps their shingles too, of five words each or of as many as it says, so that texts are compared
-    as ``dedup`` compares them. With ``lookups=True`` it finds records by id or name without reading the whole set, for
-    ``upsert``, ``remove_ids`` and ``remove_names``, which takes about 5 bytes per record, and as much per name. One process at a time has a store open. After a fork, the child must open it again.
+    A missing store is created: for fingerprints of ``width`` bits, with ids unless ``ids=False``, which are names with
+    ``names=True``, for queries at ``distance``. With a recipe it takes texts, and with names and ``shingles=True`` it
+    keeps their shingles too, of five words each or of as many as it says, so that texts are compared as ``dedup``
+    compares them. With ``lookups=True`` it finds records by id or name without reading the whole set, for ``upsert``,
+    ``remove_ids`` and ``remove_names``, which takes about 5 bytes per record, and as much per name. One process at a
+    time has a store open. After a fork, the child must open it again.
 
     >>> import hamdex, tempfile, os
     >>> path = os.path.join(tempfile.mkdtemp(), "small.store")
@@ -568,9 +569,9 @@ class Store:
         fingerprints: _Numbers | Sequence[str] | SupportsIndex | str,
         ids: _Numbers | Sequence[str] | SupportsIndex | str,
     ) -> int:
-        """Insert fingerprints or texts as ``insert`` does, each in place of everything with its id, or its name, in a store
-        with look-ups: all of them, or none. Of several with one id, the last counts. Returns the number of replaced
-        records.
+        """Insert fingerprints or texts as ``insert`` does, each in place of everything with its id, or its name, in a
+        store with look-ups: all of them, or none. Of several with one id, the last counts. Returns the number of
+        replaced records.
 
         >>> import hamdex, tempfile, os
         >>> path = os.path.join(tempfile.mkdtemp(), "small.store")

@@ -74,19 +74,19 @@ def fingerprints(count: int, k: int, rounds: int) -> None:
         binary = stored.view(np.uint8).reshape(-1, 8)
         # As many hashes as the distance has parts and one: exact. A hash of fewer bits than 64 / (k + 1) loses nothing.
         hashes = faiss.IndexBinaryMultiHash(64, k + 1, min(16, 64 // (k + 1)))
-        for name, peer, asks in (
+        for name, peer, given in (
             ("IndexBinaryMultiHash", hashes, queries),
             ("IndexBinaryFlat", faiss.IndexBinaryFlat(64), sample),
         ):
             built, _ = least(1, lambda: peer.add(binary))
-            asked, answer = least(rounds, lambda: peer.range_search(asks.view(np.uint8).reshape(-1, 8), k + 1))
+            asked, answer = least(rounds, lambda: peer.range_search(given.view(np.uint8).reshape(-1, 8), k + 1))
             limits, _, places = answer
             found = {
                 (place, int(stored[hit]))
-                for place in range(len(asks))
+                for place in range(len(given))
                 for hit in places[limits[place] : limits[place + 1]]
             }
-            row(f"FAISS {name}", built, asked, len(asks), recall(found))
+            row(f"FAISS {name}", built, asked, len(given), recall(found))
     if find_spec("simhash") is None:
         print("| simhash | not installed | | | |")
     elif count > 200_000:

@@ -65,7 +65,8 @@ pub(crate) struct InsertResponse {
     /// With `unless_similar`: the records that were not inserted, and what each is similar to.
     #[serde(skip_serializing_if = "Option::is_none")]
     similar: Option<Vec<SimilarDocument>>,
-    /// With `replace`: the number of stored records that were replaced.
+    /// With `replace`: the number of stored records that were replaced. A pair of fingerprint and number that is stored as it
+    /// is stays, and does not count.
     #[serde(skip_serializing_if = "Option::is_none")]
     replaced: Option<u64>,
 }

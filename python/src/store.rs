@@ -1,6 +1,6 @@
 //! A live store.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::mem;
 use std::path::PathBuf;
 use std::process;
@@ -410,10 +410,10 @@ impl Store {
                     Some(name) => snapshot.ids_of_names(&HashSet::from([name]))?,
                     None => ids,
                 };
-                let mut found = BTreeSet::new();
-                for id in ids {
-                    found.extend(snapshot.fingerprints_of(id)?.into_iter().map(Fingerprint::to_u128));
-                }
+                let pairs = snapshot.pairs_of(&ids)?;
+                // The pairs of a name ascend; a fingerprint that has it twice is there once.
+                let mut found: Vec<_> = pairs.into_iter().map(|(found, _)| found.to_u128()).collect();
+                found.dedup();
                 Ok::<_, hamdex_store::Error>(found)
             })?
         });

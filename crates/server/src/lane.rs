@@ -1,4 +1,4 @@
-//! Admission control: a lane limits the requests of one kind that run, and the ones that wait.
+//! Admission control: a lane limits the running and the waiting requests of one kind.
 //!
 //! Work never runs on the threads that poll sockets, and lanes do not wait for each other: a pair stream or a
 //! compaction does not delay small queries. A request that may neither run nor wait is refused.

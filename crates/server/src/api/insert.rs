@@ -210,7 +210,16 @@ fn insert_unless_similar(
     })
 }
 
-/// Inserts records in place of the ones that have their ids.
+/// Returns documents as a store with shingles takes them.
+fn documents_of<'r, F: Fingerprint>(
+    fingerprints: &[F],
+    names: &'r [String],
+    sets: &'r [Vec<u64>],
+) -> Vec<(F, &'r String, &'r [u64])> {
+    fingerprints.iter().zip(names).zip(sets).map(|((&f, name), set)| (f, name, &**set)).collect()
+}
+
+/// Inserts records, each in place of all records of its id.
 fn replace_records<F: Fingerprint>(
     store: &Store<F>,
     records: Checked<F>,
@@ -219,8 +228,7 @@ fn replace_records<F: Fingerprint>(
     let Checked { fingerprints, labels, shingles } = records;
     match (&labels, shingles) {
         (Labels::Names(names), Some(sets)) => {
-            let documents = fingerprints.iter().zip(names).zip(&sets);
-            let documents: Vec<_> = documents.map(|((&f, name), set)| (f, name, &**set)).collect();
+            let documents = documents_of(&fingerprints, names, &sets);
             write(store, deadline, |store| store.upsert_documents(&documents))
         }
         (Labels::Names(names), None) => {
@@ -257,12 +265,7 @@ fn store_records<F: Fingerprint>(
     let outcomes = match (&labels, unless_near) {
         (Labels::Names(names), _) if shingles.is_some() => {
             let sets = shingles.unwrap_or_default();
-            let documents: Vec<_> = fingerprints
-                .iter()
-                .zip(names)
-                .zip(&sets)
-                .map(|((&f, name), set)| (f, name, &**set))
-                .collect();
+            let documents = documents_of(&fingerprints, names, &sets);
             let Some(distance) = unless_near else {
                 write(store, deadline, |store| store.insert_documents(&documents))?;
                 return Ok((count, answer));

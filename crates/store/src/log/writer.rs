@@ -75,10 +75,10 @@ impl<F: Fingerprint> LogWriter<F> {
         previous_bytes: u64,
     ) -> Result<Self, Error> {
         let name = layout::log(number);
-        let header = Header { identity, number, first_sequence: sequence.saturating_add(1), previous_bytes };
+        let header = header(identity, number, sequence, previous_bytes);
         let create = || {
             let mut file = disk.create_new(&name)?;
-            file.write_all(&header.to_bytes())?;
+            file.write_all(&header)?;
             file.sync()?;
             disk.sync_directory(layout::LOGS)?;
             Ok(file)
@@ -91,7 +91,7 @@ impl<F: Fingerprint> LogWriter<F> {
     /// the next writer of the store removes it.
     ///
     /// # Errors
-    /// When the width is not the one of the store, or the operating system refuses an operation.
+    /// When the width is not that of the store, or the operating system refuses an operation.
     pub(crate) fn create_incomplete(
         disk: &dyn Disk,
         identity: Identity,
@@ -100,11 +100,9 @@ impl<F: Fingerprint> LogWriter<F> {
     ) -> Result<Self, Error> {
         check_width::<F>(disk, &identity)?;
         let name = layout::new_log(number);
-        let first_sequence = sequence.saturating_add(1);
-        let header = Header { identity, number, first_sequence, previous_bytes: 0 };
         let create = || {
             let mut file = create_replacing(disk, &name)?;
-            file.write_all(&header.to_bytes())?;
+            file.write_all(&header(identity, number, sequence, 0))?;
             Ok(file)
         };
         let file = create().map_err(Error::io("create it", disk.path(&name)))?;
@@ -118,12 +116,8 @@ impl<F: Fingerprint> LogWriter<F> {
     /// When the operating system refuses an operation.
     pub(crate) fn complete(&mut self) -> Result<(), Error> {
         self.sync()?;
-        let (name, new_name) = (layout::log(self.number), layout::new_log(self.number));
-        let rename = || {
-            self.disk.rename(&new_name, &name)?;
-            self.disk.sync_directory(layout::LOGS)
-        };
-        rename().map_err(Error::io("rename it", self.disk.path(&new_name)))
+        let path = self.disk.path(&layout::new_log(self.number));
+        publish(&*self.disk, self.number).map_err(Error::io("rename it", path))
     }
 
     fn at_end(
@@ -402,12 +396,21 @@ fn remove_durably(disk: &dyn Disk, name: &str) -> io::Result<()> {
 
 /// Replaces a log by a durable copy of its first `bytes` bytes.
 fn rewrite(disk: &dyn Disk, number: u64, bytes: u64) -> io::Result<()> {
-    let (name, new_name) = (layout::log(number), layout::new_log(number));
-    let mut contents = disk.read(&name)?;
+    let mut contents = disk.read(&layout::log(number))?;
     contents.truncate(bytes as usize);
-    let mut file = create_replacing(disk, &new_name)?;
+    let mut file = create_replacing(disk, &layout::new_log(number))?;
     file.write_all(&contents)?;
     file.sync()?;
-    disk.rename(&new_name, &name)?;
+    publish(disk, number)
+}
+
+/// Gives a complete log its name, durably.
+fn publish(disk: &dyn Disk, number: u64) -> io::Result<()> {
+    disk.rename(&layout::new_log(number), &layout::log(number))?;
     disk.sync_directory(layout::LOGS)
+}
+
+/// Returns the header of a log whose first batch follows `sequence`.
+fn header(identity: Identity, number: u64, sequence: u64, previous_bytes: u64) -> [u8; HEADER_BYTES] {
+    Header { identity, number, first_sequence: sequence.saturating_add(1), previous_bytes }.to_bytes()
 }

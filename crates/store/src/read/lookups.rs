@@ -24,8 +24,16 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Errors
     /// When a block or page that has to be read is damaged.
     pub fn fingerprints_of(&self, id: u64) -> Result<Vec<F>, Error> {
-        let pairs = self.view().pairs_with_ids(&HashSet::from([id]))?;
+        let pairs = self.pairs_of(&HashSet::from([id]))?;
         Ok(pairs.into_iter().map(|(fingerprint, _)| fingerprint).collect())
+    }
+
+    /// Returns the pairs with one of these ids, ascending. In a store without look-ups it reads the whole set once.
+    ///
+    /// # Errors
+    /// When a block or page that has to be read is damaged.
+    pub fn pairs_of(&self, ids: &HashSet<u64>) -> Result<Vec<(F, u64)>, Error> {
+        Ok(self.view().pairs_with_ids(ids)?)
     }
 
     /// Returns the ids that have one of these names, perhaps including ids of removed pairs. In a store without

@@ -80,7 +80,8 @@ fn a_copy_is_a_store_only_when_it_is_whole_and_durable() {
             Ok(copy) => assert_same(&copy.snapshot(), &model, &[0], true),
             Err(error) => {
                 assert!(matches!(error, Error::NotAStore { .. }) && outcome.is_err(), "{error}");
-                let left = ["segments", "deletes", "log"].map(|name| target.list(name).unwrap_or_default());
+                let left =
+                    ["", "segments", "deletes", "log"].map(|name| target.list(name).unwrap_or_default());
                 assert!(left.concat().is_empty(), "{number}: {left:?}");
             }
         }

@@ -23,13 +23,12 @@ from . import _columns, _document_features, _query, _shards, _similarity_join
 from ._document_features import Method
 from ._executors import on_executors
 from ._persisted import kept, large
-from ._prefix_filter import MARGIN
+from ._prefix_filter import BROADCAST_BITS, MARGIN
 
 Known = DataFrame | str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | _shards.Shards
 
-# Number of rows of an index of new sets up to which it is sent to all tasks, instead of sorting the known shingles. In the
-# memory of a driver and of an executor a row takes about 100 bytes; both have 1 GiB unless another size is set.
-BROADCAST_ROWS = 1 << 20
+# Number of rows of an index of new sets up to which it is sent to all tasks, instead of sorting the known shingles.
+BROADCAST_ROWS = 1 << BROADCAST_BITS
 
 
 def check(

@@ -1,7 +1,7 @@
 //! The bits after a prefix, in two halves: of two fingerprints with few errors there, one half has fewer still.
 //!
 //! With at most e errors in both, the upper half has at most ⌊e/2⌋, or the lower one at most ⌈e/2⌉ − 1. So a query is
-//! near something only if one of its halves, with at most that number of bits flipped, is there.
+//! near something only if one of its halves matches within that number of errors.
 
 use hamdex_fingerprint::Fingerprint;
 

@@ -39,15 +39,11 @@ fn find<F: Fingerprint>(args: &Args) -> Result<Vec<Pair<F>>, Failure> {
 
 fn of_store<F: Fingerprint>(args: &Args) -> Result<Vec<Pair<F>>, Failure> {
     let snapshot = StoreReader::<F>::open(&args.index)?.snapshot();
-    let ids: BTreeSet<u64> = match &args.name {
-        Some(name) => snapshot.ids_of_names(&HashSet::from([bytes_of(name)]))?.into_iter().collect(),
+    let ids: HashSet<u64> = match &args.name {
+        Some(name) => snapshot.ids_of_names(&HashSet::from([bytes_of(name)]))?,
         None => args.id.into_iter().collect(),
     };
-    let mut pairs = Vec::new();
-    for id in ids {
-        pairs.extend(snapshot.fingerprints_of(id)?.into_iter().map(|fingerprint| (fingerprint, id)));
-    }
-    Ok(pairs)
+    Ok(snapshot.pairs_of(&ids)?)
 }
 
 fn of_file<F: Fingerprint>(args: &Args) -> Result<Vec<Pair<F>>, Failure> {

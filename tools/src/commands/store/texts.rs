@@ -105,8 +105,8 @@ impl<F: Fingerprint> Texts<F> {
         Ok(())
     }
 
-    /// Reads all documents, and inserts batch by batch those that are similar to none in the store, nor to an earlier
-    /// one of the batch.
+    /// Reads all documents. Of each batch it inserts the documents that are similar to none in the store and to no
+    /// earlier one of the batch.
     pub(super) fn insert_unless_similar(
         self,
         inserter: &mut Inserter<'_, F>,

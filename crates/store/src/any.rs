@@ -46,7 +46,7 @@ pub enum AnyStore {
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("news.store");
 /// let any = AnyStore::create(&path, 64, &CreateOptions::new(), StoreOptions::new())?;
-/// assert_eq!(for_any_store!(&any, store => store.snapshot().stats().recent), 0);
+/// assert_eq!(for_any_store!(&any, store => store.stats().recent), 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[macro_export]

@@ -1,10 +1,11 @@
-//! The report on an index that was built or merged.
+//! The report on an index, or a set of shards, that was built or merged.
 
 use std::borrow::Cow;
 use std::io::Write;
 use std::path::Path;
 
 use hamdex::{Codec, Summary};
+use hamdex_shards::{Manifest, ShardsSummary};
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
 
@@ -12,11 +13,17 @@ use crate::failure::Failure;
 use crate::messages::{self, counted};
 use crate::standard_output;
 
-/// A finished index.
+/// A finished build.
+pub(crate) enum Finished {
+    File(Summary),
+    Shards(ShardsSummary),
+}
+
+/// A finished build, how it was made, and how long it took.
 pub(crate) struct BuildReport<'a> {
     /// The path as the user gave it.
     pub(crate) output: &'a Path,
-    pub(crate) summary: &'a Summary,
+    pub(crate) finished: &'a Finished,
     pub(crate) codec: Codec,
     /// The number of documents, and how many of them were too short, if the inputs were documents.
     pub(crate) documents: Option<(u64, u64)>,
@@ -30,6 +37,12 @@ pub(crate) struct BuildReport<'a> {
 struct Fields<'a> {
     output: Cow<'a, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    layout: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    families: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shards: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     merged: Option<usize>,
     read: u64,
     fingerprints: u64,
@@ -38,7 +51,8 @@ struct Fields<'a> {
     documents: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     too_short: Option<u64>,
-    design: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    design: Option<&'a str>,
     codec: &'static str,
     bytes: u64,
     bytes_per_fingerprint: f64,
@@ -48,57 +62,72 @@ struct Fields<'a> {
 impl BuildReport<'_> {
     /// Prints the report as a JSON object on standard output, or as a sentence on standard error.
     pub(crate) fn print(&self, json: bool) -> Result<(), Failure> {
+        let fields = self.fields();
         if !json {
-            self.say();
+            self.say(&fields);
             return Ok(());
         }
         let mut output = standard_output::lines();
-        serde_json::to_writer(&mut output, &self.fields()).map_err(std::io::Error::from)?;
+        serde_json::to_writer(&mut output, &fields).map_err(std::io::Error::from)?;
         writeln!(output)?;
         Ok(())
     }
 
-    fn bytes_per_fingerprint(&self) -> f64 {
-        self.summary.bytes as f64 / self.summary.fingerprints.max(1) as f64
-    }
-
     fn fields(&self) -> Fields<'_> {
-        let summary = self.summary;
+        let (file, set) = match self.finished {
+            Finished::File(summary) => (Some(summary), None),
+            Finished::Shards(summary) => (None, Some(&summary.manifest)),
+        };
+        let (read, fingerprints, ids, bytes) = match self.finished {
+            Finished::File(summary) => (summary.pushed, summary.fingerprints, summary.ids, summary.bytes),
+            Finished::Shards(ShardsSummary { pushed, manifest, .. }) => {
+                (*pushed, manifest.fingerprints(), manifest.ids(), manifest.bytes())
+            }
+        };
         Fields {
             output: self.output.to_string_lossy(),
+            layout: set.map(|set| set.layout.to_string()),
+            families: set.map(Manifest::families),
+            shards: set.map(|set| set.shards.len()),
             merged: self.merged,
-            read: summary.pushed,
-            fingerprints: summary.fingerprints,
-            ids: summary.ids,
+            read,
+            fingerprints,
+            ids,
             documents: self.documents.map(|(all, _)| all),
             too_short: self.documents.map(|(_, too_short)| too_short),
-            design: &summary.design,
+            design: file.map(|file| file.design.as_str()),
             codec: self.codec.name(),
-            bytes: summary.bytes,
-            bytes_per_fingerprint: self.bytes_per_fingerprint(),
+            bytes,
+            bytes_per_fingerprint: bytes as f64 / fingerprints.max(1) as f64,
             seconds: self.seconds,
         }
     }
 
-    fn say(&self) {
-        let Self { summary, seconds, .. } = self;
+    fn say(&self, fields: &Fields<'_>) {
         let from = match self.merged {
             None => String::new(),
             Some(count) => format!(" from {}", counted(count as u64, "index", "indexes")),
         };
-        let ids = match summary.ids {
+        let ids = match fields.ids {
             0 => String::new(),
             some => format!(", {}", counted(some, "id", "ids")),
         };
+        let shape = match self.finished {
+            Finished::File(summary) => format!("design {}", summary.design),
+            Finished::Shards(ShardsSummary { manifest, .. }) => match manifest.families() {
+                1 => format!("{} shards", HumanCount(manifest.shards.len() as u64)),
+                families => format!("{families} families of {} shards", manifest.first_family().len()),
+            },
+        };
         messages::summary(format_args!(
-            "{}: {} read{from}, {} distinct{ids}; design {}, {}; {} ({:.2} bytes per fingerprint) in {seconds:.1} s",
+            "{}: {} read{from}, {} distinct{ids}; {shape}, {}; {} ({:.2} bytes per fingerprint) in {:.1} s",
             self.output.display(),
-            counted(summary.pushed, "fingerprint", "fingerprints"),
-            HumanCount(summary.fingerprints),
-            summary.design,
+            counted(fields.read, "fingerprint", "fingerprints"),
+            HumanCount(fields.fingerprints),
             self.codec,
-            HumanBytes(summary.bytes),
-            self.bytes_per_fingerprint(),
+            HumanBytes(fields.bytes),
+            fields.bytes_per_fingerprint,
+            self.seconds,
         ));
     }
 }

@@ -1,17 +1,10 @@
 //! The set that a path names, with fingerprints of its width.
 
-use std::path::Path;
-
 use hamdex::{Description, Fingerprint, FingerprintSet};
 use hamdex_any::AnySet;
 
 use crate::failure::Failure;
 use crate::option_values;
-
-/// Opens the set that a path names.
-pub(crate) fn open(path: &Path) -> Result<AnySet, Failure> {
-    Ok(hamdex_any::open(path)?)
-}
 
 /// An open set, for work on fingerprints of one width.
 pub(crate) struct Set<'s, F> {

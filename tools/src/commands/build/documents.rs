@@ -6,7 +6,8 @@ use hamdex::{BuildOptions, Fingerprint, shingles};
 use hamdex_documents::{Counts, Document, RECIPE_KEY, TooShort};
 use hamdex_simhash::{Fingerprinter, Lists, Outcome, Recipe, Shingler, Shingles};
 
-use crate::commands::build::sink::{Finished, Sink};
+use crate::build_report::Finished;
+use crate::commands::build::sink::{Record, Sink};
 use crate::documents::inputs::Reading;
 use crate::documents::recipe::usage;
 use crate::documents::report;
@@ -56,12 +57,12 @@ pub(super) fn build<F: Fingerprint>(
         };
         let Some(fingerprint) = fingerprint else { return Ok(()) };
         let (id, name) = match ids {
-            IdSource::None => (None, None),
-            IdSource::Numbers => (Some(numeric(&document.id)?), None),
-            IdSource::Names => (Some(number), Some(document.id.as_bytes())),
-            _ => (Some(number), None),
+            IdSource::None => return built.push(fingerprint),
+            IdSource::Numbers => (numeric(&document.id)?, None),
+            IdSource::Names => (number, Some(document.id.as_bytes())),
+            _ => (number, None),
         };
-        built.push(fingerprint, id, name, shingles.map(Shingles::hashes))
+        built.push_record(fingerprint, Record { id, name, shingles: shingles.map(Shingles::hashes) })
     };
     let counts = reading.read(|documents| match words {
         Some(words) => {

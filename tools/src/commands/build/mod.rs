@@ -3,7 +3,7 @@
 //! - [`design`]: the choice of tables
 //! - [`documents`]: texts to fingerprints and names
 //! - [`sink`]: the output, one file or a set of shards
-//! - [`shards`]: options of a set of shards, and its report
+//! - [`shards`]: options of a set of shards
 //! - [`skew`]: a warning about skewed fingerprints
 
 mod design;
@@ -22,7 +22,7 @@ use clap::ValueEnum;
 use hamdex::{BuildOptions, Codec, FilterChoice, Fingerprint, Summary};
 use hamdex_any::for_width;
 
-use crate::build_report::BuildReport;
+use crate::build_report::{BuildReport, Finished};
 use crate::documents::inputs::{self as texts, Fields, Reading};
 use crate::documents::{recipe, report as documents_report};
 use crate::failure::Failure;
@@ -33,7 +33,7 @@ use crate::output::{Force, Output, check_index_output, inputs_or_standard_input,
 use crate::progress::Phases;
 use crate::threads::Threads;
 
-use sink::{Finished, Sink};
+use sink::{Record, Sink};
 
 pub(crate) use design::choose;
 
@@ -227,14 +227,14 @@ fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Fa
         is_prompt: false,
     };
     input::read::<F>(&reading, &mut |fingerprint, found| {
-        match (ids, found) {
-            (IdSource::None, _) => sink.push(fingerprint, None, None, None)?,
-            (_, Found::Id(id)) => sink.push(fingerprint, Some(id), None, None)?,
-            (_, Found::Nothing) => sink.push(fingerprint, Some(row), None, None)?,
-            (_, Found::Name(name)) => sink.push(fingerprint, Some(row), Some(name.as_ref()), None)?,
-        }
+        let record = match &found {
+            _ if ids == IdSource::None => return sink.push(fingerprint),
+            Found::Id(id) => Record { id: *id, ..Record::default() },
+            Found::Nothing => Record { id: row, ..Record::default() },
+            Found::Name(name) => Record { id: row, name: Some(name.as_ref()), shingles: None },
+        };
         row += 1;
-        Ok(())
+        sink.push_record(fingerprint, record)
     })?;
     report::<F>(args, &sink.finish(&phases)?, None, started)
 }
@@ -290,15 +290,13 @@ fn report<F: Fingerprint>(
     documents: Option<(u64, u64)>,
     started: Instant,
 ) -> Result<(), Failure> {
+    let (output, codec) = (args.output.as_path(), args.codec);
     let seconds = started.elapsed().as_secs_f64();
-    let said = match finished {
-        Finished::Shards(summary) => shards::report(args, summary, documents, seconds),
-        Finished::File(summary) => {
-            let (output, codec) = (args.output.as_path(), args.codec);
-            let report = BuildReport { output, summary, codec, documents, merged: None, seconds };
-            report.print(args.json).and_then(|()| warn_of_skew::<F>(args, summary))
-        }
-    };
+    let report = BuildReport { output, finished, codec, documents, merged: None, seconds };
+    let said = report.print(args.json).and_then(|()| match finished {
+        Finished::File(summary) => warn_of_skew::<F>(args, summary),
+        Finished::Shards(_) => Ok(()),
+    });
     said.map_err(|failure| Failure::InPlace { path: args.output.clone(), source: Box::new(failure) })
 }
 

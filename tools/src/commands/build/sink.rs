@@ -1,8 +1,9 @@
 //! The output of a build: one file, or a set of shards.
 
-use hamdex::{BuildOptions, Builder, Fingerprint, Summary};
-use hamdex_shards::{ShardsBuilder, ShardsSummary};
+use hamdex::{BuildOptions, Builder, Fingerprint};
+use hamdex_shards::ShardsBuilder;
 
+use crate::build_report::Finished;
 use crate::commands::build::Args;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -14,10 +15,13 @@ pub(super) enum Sink<F: Fingerprint> {
     Shards(Box<ShardsBuilder<F>>),
 }
 
-/// A finished build.
-pub(super) enum Finished {
-    File(Summary),
-    Shards(ShardsSummary),
+/// The id of a fingerprint, and what is stored with it.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Record<'r> {
+    pub(super) id: u64,
+    pub(super) name: Option<&'r [u8]>,
+    /// Sorted hashes.
+    pub(super) shingles: Option<&'r [u64]>,
 }
 
 impl<F: Fingerprint> Sink<F> {
@@ -32,17 +36,20 @@ impl<F: Fingerprint> Sink<F> {
         }
     }
 
-    /// Adds a fingerprint, with the id, the name and the shingles that the options call for.
-    pub(super) fn push(
-        &mut self,
-        fingerprint: F,
-        id: Option<u64>,
-        name: Option<&[u8]>,
-        shingles: Option<&[u64]>,
-    ) -> Result<(), Failure> {
-        match (self, id, name, shingles) {
-            (Self::File(builder), None, ..) => builder.push(fingerprint)?,
-            (Self::File(builder), Some(id), name, shingles) => {
+    /// Adds a fingerprint without an id.
+    pub(super) fn push(&mut self, fingerprint: F) -> Result<(), Failure> {
+        match self {
+            Self::File(builder) => builder.push(fingerprint)?,
+            Self::Shards(builder) => builder.push(fingerprint)?,
+        }
+        Ok(())
+    }
+
+    /// Adds a fingerprint with an id, and the name and the shingles that the options call for.
+    pub(super) fn push_record(&mut self, fingerprint: F, record: Record<'_>) -> Result<(), Failure> {
+        let Record { id, name, shingles } = record;
+        match self {
+            Self::File(builder) => {
                 builder.push_with_id(fingerprint, id)?;
                 if let Some(name) = name {
                     builder.push_name(id, name)?;
@@ -51,14 +58,11 @@ impl<F: Fingerprint> Sink<F> {
                     builder.push_shingles(id, shingles)?;
                 }
             }
-            (Self::Shards(builder), None, ..) => builder.push(fingerprint)?,
-            (Self::Shards(builder), Some(id), name, Some(shingles)) => {
-                builder.push_document(fingerprint, id, name, shingles)?;
-            }
-            (Self::Shards(builder), Some(id), None, None) => builder.push_with_id(fingerprint, id)?,
-            (Self::Shards(builder), Some(id), Some(name), None) => {
-                builder.push_named(fingerprint, id, name)?;
-            }
+            Self::Shards(builder) => match (name, shingles) {
+                (name, Some(shingles)) => builder.push_document(fingerprint, id, name, shingles)?,
+                (Some(name), None) => builder.push_named(fingerprint, id, name)?,
+                (None, None) => builder.push_with_id(fingerprint, id)?,
+            },
         }
         Ok(())
     }

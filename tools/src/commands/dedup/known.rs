@@ -14,7 +14,7 @@ use crate::commands::dedup::Args;
 use crate::documents::inputs::Reading;
 use crate::failure::Failure;
 use crate::ids::Ids;
-use crate::set::{self, Set};
+use crate::set::Set;
 
 /// The most ids shown of a stored fingerprint.
 const MAX_IDS: usize = 10;
@@ -36,7 +36,7 @@ impl<'p> Source<'p> {
         match (paths, of_sets.contains(&true)) {
             ([], _) => Ok(None),
             (_, false) => Ok(Some(Self::Documents(paths))),
-            ([path], true) => Ok(Some(Self::Set(path, set::open(path)?))),
+            ([path], true) => Ok(Some(Self::Set(path, hamdex_any::open(path)?))),
             (_, true) => Err(Failure::Usage(
                 "--against takes one index, store or set of shards, or any number of documents".to_owned(),
             )),

@@ -13,7 +13,7 @@ use hamdex::{BuildOptions, Codec, FilterChoice, Fingerprint, Merger};
 use hamdex_any::for_width;
 use hamdex_atomic_file::Inputs;
 
-use crate::build_report::BuildReport;
+use crate::build_report::{BuildReport, Finished};
 use crate::commands::build::choose;
 use crate::failure::Failure;
 use crate::option_values;
@@ -101,7 +101,7 @@ fn merge<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let summary = sealed?.publish()?;
     let report = BuildReport {
         output: &args.output,
-        summary: &summary,
+        finished: &Finished::File(summary),
         codec,
         documents: None,
         merged: Some(args.inputs.len()),

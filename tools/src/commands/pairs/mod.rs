@@ -21,7 +21,7 @@ use crate::messages::{self, counted};
 use crate::option_values;
 use crate::output::{Force, Output};
 use crate::progress::Phases;
-use crate::set::{self, Set};
+use crate::set::Set;
 use crate::standard_output;
 use crate::threads::Threads;
 
@@ -71,7 +71,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let set = set::open(&args.index)?;
+    let set = hamdex_any::open(&args.index)?;
     for_width!(set.description().width, F => pairs(args, Set::<F>::of(&set)))
 }
 

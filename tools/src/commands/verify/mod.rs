@@ -13,7 +13,6 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::progress::Phases;
-use crate::set;
 use crate::standard_output;
 use crate::threads::Threads;
 use whole::{Contents, Whole};
@@ -75,7 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn verify(args: &Args) -> Result<Whole, Failure> {
-    let set = set::open(&args.index)?;
+    let set = hamdex_any::open(&args.index)?;
     let phases = Arc::new(Phases::default());
     let verified = set.verify(&VerifyOptions::new().progress(phases.reporter()));
     phases.finish();

@@ -123,6 +123,8 @@ mod verify;
 mod widths;
 mod writer;
 
+#[doc(hidden)]
+pub use arch::{Compiled, run_compiled};
 pub use batch::{Batch, BatchOptions, Strategy};
 pub use category::Category;
 pub use codec::{BlockError, Codec, UnknownCodec};

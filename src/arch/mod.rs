@@ -7,6 +7,7 @@
 //! Architecture invariant: no other module names an instruction set, and nothing here changes a
 //! result: a path taken on one machine gives what the portable path gives on any other.
 
+mod compiled;
 #[cfg(not(target_arch = "x86_64"))]
 mod fallback;
 mod fields;
@@ -20,6 +21,7 @@ mod tests;
 #[expect(unsafe_code, reason = "instructions whose presence a token proves, which only detection makes")]
 mod x86_64;
 
+pub use compiled::{Compiled, run_compiled};
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) use fallback::{BitGather, prefetch, run};
 pub(crate) use fields::{BYTES, Fields, LANES};

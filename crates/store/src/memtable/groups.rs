@@ -7,7 +7,7 @@
 use hamdex::Fingerprint;
 
 /// Maximum number of groups: more have so few bits each that they exclude too little for their memory.
-const MAX_GROUPS: u32 = 8;
+pub(super) const MAX_GROUPS: usize = 8;
 
 /// Maximum number of bits of a group that select a bucket.
 const MAX_BUCKET_BITS: u32 = 16;
@@ -33,7 +33,7 @@ impl Group {
             let (start, end) = (F::BITS * number / count, F::BITS * (number + 1) / count);
             Self { start, bucket_bits: wanted.min(end - start) }
         };
-        if count > MAX_GROUPS {
+        if count as usize > MAX_GROUPS {
             vec![Self { start: 0, bucket_bits: wanted }]
         } else {
             (0..count).map(group).collect()
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn groups_share_out_all_bits() {
-        for distance in 0..MAX_GROUPS {
+        for distance in 0..MAX_GROUPS as u32 {
             let groups = Group::all::<u64>(distance, 1 << 30);
             assert_eq!(groups.len(), distance as usize + 1);
             assert_eq!(groups[0].start, 0);
@@ -76,7 +76,7 @@ mod tests {
                 assert!(group.start < end && group.bucket_bits == (end - group.start).min(MAX_BUCKET_BITS));
             }
         }
-        assert_eq!(Group::all::<u64>(MAX_GROUPS, 5).len(), 1);
+        assert_eq!(Group::all::<u64>(MAX_GROUPS as u32, 5).len(), 1);
         assert_eq!(Group::all::<u128>(3, 1)[2].buckets(), 1);
     }
 

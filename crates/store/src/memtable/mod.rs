@@ -4,6 +4,7 @@
 //! - [`run`]: sorted pairs in buckets
 //! - [`live_run`]: a run and its removed pairs
 //! - [`consolidate`]: merging runs concurrently with writes; [`background`]: the thread that does it
+//! - [`search`]: the fingerprints near a query
 //! - [`names`]: the names of ids
 //!
 //! The newest pairs are a short unsorted list, the tail, which every write copies. A full tail becomes a run; runs of
@@ -19,6 +20,7 @@ mod groups;
 mod live_run;
 mod names;
 pub(crate) mod run;
+mod search;
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -218,17 +220,7 @@ impl<F: Fingerprint> Memtable<F> {
         distance: u32,
         mut visit: impl FnMut(F) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        for &(value, _) in &*self.tail {
-            if value.distance(query) <= distance {
-                visit(value)?;
-            }
-        }
-        self.runs.iter().try_for_each(|LiveRun { run, removed, .. }| {
-            run.for_each(query, distance, |value| {
-                let is_left = removed.is_empty() || removed.leaves_any_of(run.places(value));
-                if is_left { visit(value) } else { ControlFlow::Continue(()) }
-            })
-        })
+        hamdex::run_compiled(search::Search { memtable: self, query, distance, visit: &mut visit })
     }
 
     /// Returns the nearest fingerprint within `distance` of the query; the least of several.

@@ -1,16 +1,21 @@
 //! Immutable runs of sorted pairs, with buckets by groups of bits.
 
+use std::iter;
 use std::ops::{ControlFlow, Range};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hamdex::Fingerprint;
 
-use crate::memtable::groups::{Group, is_first};
+use crate::memtable::groups::{Group, MAX_GROUPS, is_first};
+use crate::memtable::search::for_each_near;
 use crate::write::batch::Pair;
 
 /// Values between two calls of `pause`.
 pub(super) const BETWEEN_PAUSES: usize = 1 << 15;
+
+/// For each group that a search reads, the range of values in the bucket of the query.
+pub(super) type Buckets = [(u32, u32); MAX_GROUPS];
 
 /// Sorted pairs.
 #[derive(Debug)]
@@ -115,35 +120,49 @@ impl<F: Fingerprint> Run<F> {
             + by_id
     }
 
-    /// Calls `visit` with each fingerprint within `distance` of the query, once, in no particular order.
-    pub(crate) fn for_each(
+    /// Returns the buckets that a search within `distance` reads. Those of several runs are found before any is read, so
+    /// that waits for memory overlap.
+    #[inline(always)]
+    pub(super) fn find_buckets(&self, query: F, distance: u32) -> Buckets {
+        let mut buckets = Buckets::default();
+        if self.groups.len() > distance as usize {
+            let groups = self.groups.iter().zip(&self.buckets).take(distance as usize + 1);
+            for ((group, starts), found) in groups.zip(&mut buckets) {
+                let bucket = group.bucket(query);
+                *found = (starts[bucket], starts[bucket + 1]);
+            }
+        }
+        buckets
+    }
+
+    /// Calls `visit` with each fingerprint within `distance` of the query, once, in no particular order; the buckets are
+    /// those of [`Self::find_buckets`].
+    #[inline(always)]
+    pub(super) fn for_each_in(
         &self,
+        buckets: &Buckets,
         query: F,
         distance: u32,
         mut visit: impl FnMut(F) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         // The distance d needs d + 1 groups; with fewer, everything is scanned.
         if self.groups.len() <= distance as usize {
-            let near = self.values.iter().filter(|value| value.distance(query) <= distance);
-            return near.copied().try_for_each(visit);
+            return for_each_near(&self.values, |&value| value, query, distance, visit);
         }
-        for number in 0..=distance as usize {
-            let (earlier, group) = (&self.groups[..number], self.groups[number]);
-            for &value in self.bucket(number, group.bucket(query)) {
-                let difference = value ^ query;
-                if difference.count_ones() <= distance && is_first(earlier, difference) {
-                    visit(value)?;
-                }
-            }
+        let values = iter::once(&self.values).chain(&self.bucketed);
+        for (number, (values, &(start, end))) in values.zip(buckets).take(distance as usize + 1).enumerate() {
+            let (values, earlier) = (&values[start as usize..end as usize], &self.groups[..number]);
+            for_each_near(
+                values,
+                |&value| value,
+                query,
+                distance,
+                |value| {
+                    if is_first(earlier, value ^ query) { visit(value) } else { ControlFlow::Continue(()) }
+                },
+            )?;
         }
         ControlFlow::Continue(())
-    }
-
-    #[inline]
-    fn bucket(&self, group: usize, bucket: usize) -> &[F] {
-        let starts = &self.buckets[group];
-        let values = group.checked_sub(1).map_or(&self.values, |behind_first| &self.bucketed[behind_first]);
-        &values[starts[bucket] as usize..starts[bucket + 1] as usize]
     }
 
     /// Returns the places of the pairs of a fingerprint; none if it is absent.
@@ -265,7 +284,8 @@ mod tests {
         for &query in queries {
             for distance in [0, 1, built / 2, built, built + 1, F::BITS] {
                 let mut found = Vec::new();
-                let outcome = run.for_each(query, distance, |value| {
+                let buckets = run.find_buckets(query, distance);
+                let outcome = run.for_each_in(&buckets, query, distance, |value| {
                     found.push(value);
                     ControlFlow::Continue(())
                 });

@@ -1,0 +1,64 @@
+//! The search for fingerprints near a query.
+
+use std::ops::ControlFlow;
+
+use hamdex::{Compiled, Fingerprint};
+
+use crate::memtable::Memtable;
+use crate::memtable::live_run::LiveRun;
+use crate::memtable::run::Buckets;
+
+/// Number of runs whose buckets are found before the first is read.
+const RUNS_AHEAD: usize = 8;
+
+/// Values that are compared before any of them is visited.
+const VALUES_AT_ONCE: usize = 8;
+
+/// A search for the fingerprints within a distance of a query.
+pub(super) struct Search<'m, F> {
+    pub(super) memtable: &'m Memtable<F>,
+    pub(super) query: F,
+    pub(super) distance: u32,
+    pub(super) visit: &'m mut dyn FnMut(F) -> ControlFlow<()>,
+}
+
+impl<F: Fingerprint> Compiled for Search<'_, F> {
+    type Output = ControlFlow<()>;
+
+    #[inline(always)]
+    fn run(self) -> Self::Output {
+        let Self { memtable, query, distance, visit } = self;
+        for runs in memtable.runs.chunks(RUNS_AHEAD) {
+            let mut buckets = [Buckets::default(); RUNS_AHEAD];
+            for (live, buckets) in runs.iter().zip(&mut buckets) {
+                *buckets = live.run.find_buckets(query, distance);
+            }
+            for (LiveRun { run, removed, .. }, buckets) in runs.iter().zip(&buckets) {
+                run.for_each_in(buckets, query, distance, |value| {
+                    let is_left = removed.is_empty() || removed.leaves_any_of(run.places(value));
+                    if is_left { visit(value) } else { ControlFlow::Continue(()) }
+                })?;
+            }
+        }
+        for_each_near(&memtable.tail, |pair| pair.0, query, distance, |value| visit(value))
+    }
+}
+
+/// Calls `visit` with each value within `distance` of the query, in order.
+#[inline(always)]
+pub(super) fn for_each_near<T, F: Fingerprint>(
+    values: &[T],
+    value_of: impl Fn(&T) -> F,
+    query: F,
+    distance: u32,
+    mut visit: impl FnMut(F) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let is_near = |value: &T| (value_of(value) ^ query).count_ones() <= distance;
+    for values in values.chunks(VALUES_AT_ONCE) {
+        // Without a branch per value; hardly any is near.
+        if values.iter().fold(false, |is_any, value| is_any | is_near(value)) {
+            values.iter().filter(|value| is_near(value)).try_for_each(|value| visit(value_of(value)))?;
+        }
+    }
+    ControlFlow::Continue(())
+}

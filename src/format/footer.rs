@@ -11,6 +11,12 @@ use crate::format::record::SectionRecord;
 /// No footer is longer: 64 tables of 128-bit fingerprints and all their sections fit many times.
 pub(crate) const MAX_BYTES: u64 = 1 << 20;
 
+/// Bytes of the fields before the tables.
+const HEAD_BYTES: usize = 48 + NAME_BYTES;
+
+/// Bytes of a section's fields.
+const SECTION_BYTES: u64 = 24;
+
 /// Bytes kept for the design's name.
 const NAME_BYTES: usize = 64;
 
@@ -67,6 +73,40 @@ pub(crate) struct TableRecord {
     pub(crate) code_lengths: Vec<u8>,
     /// Number of occurrences of each h between neighbours in the table, also across blocks.
     pub(crate) counts: Vec<u64>,
+}
+
+/// The counts at the start of a footer, which give its length.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Counts {
+    pub(crate) width: u32,
+    pub(crate) tables: u32,
+    pub(crate) ids: u8,
+    pub(crate) names: u8,
+    /// Optional sections.
+    pub(crate) optional: u32,
+}
+
+impl Counts {
+    /// Returns the number of sections: blocks and keys of each table, metadata, three of ids, two of names, and the
+    /// optional ones.
+    fn sections(self) -> u32 {
+        2 * self.tables + 1 + 3 * u32::from(self.ids) + 2 * u32::from(self.names) + self.optional
+    }
+
+    /// Returns the bytes of a footer with these counts.
+    pub(crate) fn footer_length(self) -> u64 {
+        let table_bytes = 32 + 9 * u64::from(self.width);
+        HEAD_BYTES as u64 + u64::from(self.tables) * table_bytes + u64::from(self.sections()) * SECTION_BYTES
+    }
+
+    /// Returns how many bytes of the fields of these counts differ in the start of a footer.
+    pub(crate) fn bytes_that_differ(self, head: &[u8; HEAD_BYTES]) -> usize {
+        let found = head[..4].iter().chain(&head[6..8]).chain(&head[12..16]).chain(&head[24..29]);
+        let [width, tables, sections] = [self.width, self.tables, self.sections()].map(u32::to_le_bytes);
+        let flags = [self.names, self.optional as u8];
+        let expected = width.iter().chain(&flags).chain(&tables).chain(&sections).chain([&self.ids]);
+        found.zip(expected).filter(|(found, expected)| found != expected).count()
+    }
 }
 
 impl Footer {
@@ -274,6 +314,21 @@ mod tests {
                 SectionRecord { kind: UnitKind::Filter, table: 1, offset: 20_480, length: 128 },
             ],
         }
+    }
+
+    #[test]
+    fn its_counts_give_its_length_and_its_start() {
+        let mut footer = footer();
+        let counts = Counts { width: 64, tables: 2, ids: 1, names: 1, optional: 1 };
+        let section = |kind| SectionRecord { kind, table: 0, offset: 0, length: 0 };
+        footer.sections = vec![section(UnitKind::Block); counts.sections() as usize - 1];
+        footer.sections.push(section(UnitKind::Filter));
+        let bytes = footer.to_bytes();
+        assert_eq!(bytes.len() as u64, counts.footer_length());
+        let head = bytes.first_chunk().unwrap();
+        assert_eq!(counts.bytes_that_differ(head), 0);
+        assert_eq!(Counts { tables: 3, ..counts }.bytes_that_differ(head), 2);
+        assert_eq!(Counts { names: 0, ..counts }.bytes_that_differ(head), 2);
     }
 
     #[test]

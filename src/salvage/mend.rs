@@ -11,7 +11,7 @@ use crate::error::Place;
 use crate::filter::geometry::{Form, Geometry, LINE_BYTES};
 use crate::format::arrangement::Arrangement;
 use crate::format::checksum::{Context, UnitKind};
-use crate::format::footer::{Footer, RANKED_PLACES};
+use crate::format::footer::{Counts, Footer, RANKED_PLACES};
 use crate::format::header::{FileId, Header};
 use crate::format::record::SectionRecord;
 use crate::format::section::{PAGE, Section, extent};
@@ -95,9 +95,15 @@ pub(super) fn find_footer<F: Fingerprint>(file: &[u8], file_id: FileId) -> Optio
     let by_trailer = Trailer::read(file, file_id).ok().map(|trailer| trailer.footer_length);
     let by_counts = (1..=MAX_TABLES as u32).flat_map(|tables| {
         let counts = (0..=tables + ID_SECTIONS).flat_map(move |optional| {
-            [(0, 0), (1, 0), (1, 1)].map(|(ids, names)| Counts { tables, ids, names, optional })
+            [(0, 0), (1, 0), (1, 1)].map(|(ids, names)| Counts {
+                width: F::BITS,
+                tables,
+                ids,
+                names,
+                optional,
+            })
         });
-        counts.filter(|counts| counts.begin_a_footer::<F>(file)).map(Counts::footer_length::<F>)
+        counts.filter(|counts| may_begin_a_footer(*counts, file)).map(Counts::footer_length)
     });
     let lengths: Vec<u64> = by_trailer.into_iter().chain(by_counts).collect();
     let find =
@@ -106,38 +112,13 @@ pub(super) fn find_footer<F: Fingerprint>(file: &[u8], file_id: FileId) -> Optio
     find(0).or_else(|| find(usize::MAX))
 }
 
-/// The counts that give the length of a footer.
-#[derive(Clone, Copy)]
-struct Counts {
-    tables: u32,
-    ids: u8,
-    names: u8,
-    optional: u32,
-}
-
-impl Counts {
-    fn sections(self) -> u32 {
-        2 * self.tables + 1 + 3 * u32::from(self.ids) + 2 * u32::from(self.names) + self.optional
-    }
-
-    fn footer_length<F: Fingerprint>(self) -> u64 {
-        112 + u64::from(self.tables) * (32 + 9 * u64::from(F::BITS)) + 24 * u64::from(self.sections())
-    }
-
-    /// Returns whether a footer of that length would begin with these counts, but for one changed byte: much cheaper
-    /// than a search for that byte, and there are thousands of possible counts.
-    fn begin_a_footer<F: Fingerprint>(self, file: &[u8]) -> bool {
-        let end = (file.len() - trailer::BYTES) as u64;
-        let offset = extent(self.footer_length::<F>()).and_then(|extent| end.checked_sub(extent));
-        let Some(begin) = offset.and_then(|offset| file[offset as usize..].first_chunk::<29>()) else {
-            return false;
-        };
-        let found = begin[..4].iter().chain(&begin[6..8]).chain(&begin[12..16]).chain(&begin[24..]);
-        let [width, tables, sections] = [F::BITS, self.tables, self.sections()].map(u32::to_le_bytes);
-        let flags = [self.names, self.optional as u8];
-        let expected = width.iter().chain(&flags).chain(&tables).chain(&sections).chain([&self.ids]);
-        found.zip(expected).filter(|(found, expected)| found != expected).count() <= 1
-    }
+/// Returns whether a footer of that length would begin with these counts, but for one changed byte: much cheaper than a
+/// search for that byte, and there are thousands of possible counts.
+fn may_begin_a_footer(counts: Counts, file: &[u8]) -> bool {
+    let end = (file.len() - trailer::BYTES) as u64;
+    let offset = extent(counts.footer_length()).and_then(|extent| end.checked_sub(extent));
+    let head = offset.and_then(|offset| file[offset as usize..].first_chunk());
+    head.is_some_and(|head| counts.bytes_that_differ(head) <= 1)
 }
 
 /// Returns the footer with contents of this length, if at most `most_changes` of its pages differ, each in one byte of

@@ -187,19 +187,19 @@ impl BlockCodec {
     }
 
     /// Prefetches what a scan would read behind the front of a block if all entries of the table were evenly spread.
-    /// The block begins at `start` of `file`, the target lies so far on the `way` from its first entry to its last, and
-    /// it has about `entries` of them.
+    /// The block begins at `start` of `file` and has about `entries` entries; the target lies at that `fraction` of the
+    /// way from the first to the last.
     #[inline(always)]
     pub(crate) fn prefetch_likely<F: Fingerprint>(
         &self,
         file: &[u8],
         start: usize,
-        way: f32,
+        fraction: f32,
         entries: usize,
     ) {
         match self {
-            Self::Huffman(codec) => codec.prefetch_likely::<F>(file, start, way, entries),
-            Self::EliasFano(codec) => codec.prefetch_likely(file, start, way),
+            Self::Huffman(codec) => codec.prefetch_likely::<F>(file, start, fraction, entries),
+            Self::EliasFano(codec) => codec.prefetch_likely(file, start, fraction),
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::error::ReadError;
 use crate::index::handle::Index;
 use crate::index::matches::{EntryPlace, Match};
 use crate::progress::Stopped;
-use crate::table::locate::target_of;
+use crate::table::locate::{HomeBlock, target_of};
 use crate::table::reader::Table;
 use crate::table::scanner::{Scanner, prefetch_fronts, prefetch_likely};
 use hamdex_fingerprint::Fingerprint;
@@ -220,16 +220,16 @@ impl<F: Fingerprint> Kernel for Locate<'_, F> {
         for (number, target) in targets.iter().enumerate() {
             let table_number = table_of(number);
             let table = &tables[table_number];
-            match table.only_block(target) {
-                Some(block) if block < table.keys.len() => {
+            match table.home_block(target) {
+                HomeBlock::Block(block) => {
                     located.push(Located {
                         table: table_number as u32,
                         block: block as u32,
                         target: number as u32,
                     });
                 }
-                Some(_) => {}
-                None => {
+                HomeBlock::None => {}
+                HomeBlock::Unknown => {
                     table.prefetch_keys(file, target);
                     open.push(number as u32);
                 }

@@ -112,7 +112,7 @@ impl<F: Fingerprint> Directory<F> {
     /// Returns the interpolated position of a value between the keys around it, from 0 to 1, for evenly spread
     /// values: for guesses only.
     #[inline(always)]
-    pub(super) fn way(&self, value: F) -> f32 {
+    pub(super) fn fraction(&self, value: F) -> f32 {
         if value <= self.base || value > self.top {
             return 0.5;
         }
@@ -188,7 +188,7 @@ mod tests {
             let expected = keys.partition_point(|&key| key < value);
             assert!((least..=most).contains(&expected), "{value:?} in {keys:?}: {least} to {most}");
             assert!(most <= keys.len());
-            assert!((0.0..=1.0).contains(&directory.way(value)));
+            assert!((0.0..=1.0).contains(&directory.fraction(value)));
         }
     }
 
@@ -233,9 +233,9 @@ mod tests {
         for value in values {
             let after = keys.partition_point(|&key| key < value).clamp(1, keys.len() - 1);
             let [low, high] = [keys[after - 1], keys[after]];
-            let way = (value - low) as f32 / (high - low) as f32;
-            let guess = directory.way(value);
-            assert!((way - guess).abs() < 0.2 || !(0.2..0.8).contains(&way), "{way} {guess}");
+            let fraction = (value - low) as f32 / (high - low) as f32;
+            let guess = directory.fraction(value);
+            assert!((fraction - guess).abs() < 0.2 || !(0.2..0.8).contains(&fraction), "{fraction} {guess}");
         }
     }
 }

@@ -67,8 +67,8 @@ impl<F: Fingerprint> Keys<F> {
     /// Returns the interpolated position of a value in its block, from 0 to 1, for evenly spread values: for
     /// guesses only.
     #[inline(always)]
-    pub(crate) fn way(&self, value: F) -> f32 {
-        self.directory.way(value)
+    pub(crate) fn fraction(&self, value: F) -> f32 {
+        self.directory.fraction(value)
     }
 
     /// Returns the maximum number of leading bits that determine what [`Self::prefetch_directory`] brings.

@@ -26,13 +26,26 @@ pub(crate) fn target_of<F: Fingerprint>(reach: &TableDesign<F>, distance: u32, p
     Target { query: permuted, prefix_bits: reach.prefix_bits(), radius: reach.radius, distance }
 }
 
+/// The block that holds all matches of a target, by the directory alone.
+pub(crate) enum HomeBlock {
+    Block(usize),
+    /// No block can hold a match.
+    None,
+    /// The keys have to be read.
+    Unknown,
+}
+
 impl<F: Fingerprint> Table<F> {
-    /// Returns the only block that may hold matches of `target`, or the number of blocks if none may; `None` if
-    /// that needs a key lookup. The directory alone settles most prefixes without errors.
+    /// Returns the block of `target` as far as the directory knows it: it settles most prefixes without errors.
     #[inline(always)]
-    pub(crate) fn only_block(&self, target: &Target<F>) -> Option<usize> {
+    pub(crate) fn home_block(&self, target: &Target<F>) -> HomeBlock {
         let (least, greatest) = target.run_of(target.query, 0);
-        if target.prefix_errors() == 0 { self.keys.find_for_both(least, greatest) } else { None }
+        match self.keys.find_for_both(least, greatest) {
+            _ if target.prefix_errors() > 0 => HomeBlock::Unknown,
+            None => HomeBlock::Unknown,
+            Some(block) if block < self.keys.len() => HomeBlock::Block(block),
+            Some(_) => HomeBlock::None,
+        }
     }
 
     /// Appends the numbers of all blocks that may hold what `target` meets, each once, in no particular

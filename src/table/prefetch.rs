@@ -47,6 +47,11 @@ impl<F: Fingerprint> Table<F> {
             return;
         }
         let start = self.offset + block as usize * self.block_bytes();
-        self.codec.prefetch_likely::<F>(file, start, self.keys.way(target.query), self.entries_per_block);
+        self.codec.prefetch_likely::<F>(
+            file,
+            start,
+            self.keys.fraction(target.query),
+            self.entries_per_block,
+        );
     }
 }

@@ -89,13 +89,13 @@ impl HuffmanCodec {
         &self,
         file: &[u8],
         start: usize,
-        way: f32,
+        fraction: f32,
         entries: usize,
     ) {
         let front = codes_at::<F>();
         let codes = entries * TYPICAL_CODE_BITS / 8;
         let suffixes = self.layout.block_bytes - front - codes.min(self.layout.block_bytes / 2);
-        let place = (way * suffixes as f32) as usize;
+        let place = (fraction * suffixes as f32) as usize;
         // The first two lines have been prefetched.
         prefetch_lines(&file[start..], 2 * LINE_BYTES..front + codes);
         prefetch(file, start + self.layout.block_bytes - place - LINE_BYTES);

@@ -144,10 +144,10 @@ pub use merge::{MAX_MERGED, Merger};
 pub use metadata::RECIPE_KEY;
 pub use multi::{FoundIn, MultiIndex, MultiMatch, MultiMatches, MultiSearcher};
 pub use names::Names;
-pub use progress::{Phase, Progress};
+pub use progress::{Phase, Progress, ProgressCallback};
 pub use set::{
-    Description, EntryVisitor, FingerprintSet, MatchIds, PairVisitor, ProgressCallback, SetSearcher,
-    ShinglePart, ShingleVisitor, StoredId,
+    Description, EntryVisitor, FingerprintSet, MatchIds, PairVisitor, SetSearcher, ShinglePart,
+    ShingleVisitor, StoredId,
 };
 #[doc(hidden)]
 pub use sorting::sort_by_keys;

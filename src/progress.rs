@@ -61,16 +61,19 @@ impl Progress {
     }
 }
 
+/// A callback that long work calls with its progress; a break stops the work.
+pub type ProgressCallback = Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>;
+
 /// The callback has stopped the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stopped;
 
 /// The progress callback of the options, if any.
 #[derive(Clone, Default)]
-pub(crate) struct Report(Option<Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>>);
+pub(crate) struct Report(Option<ProgressCallback>);
 
-impl From<Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>> for Report {
-    fn from(report: Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>) -> Self {
+impl From<ProgressCallback> for Report {
+    fn from(report: ProgressCallback) -> Self {
         Self(Some(report))
     }
 }

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use crate::error::ReadError;
 use crate::ids::Ids;
@@ -11,7 +10,7 @@ use crate::index::index_ref::IndexRef;
 use crate::index::matches::Match;
 use crate::index::nearest::{self, Limited};
 use crate::index::search::{Search, WaveCheck, give_back};
-use crate::progress::{Phase, Progress, Report};
+use crate::progress::{Phase, Progress, ProgressCallback, Report};
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
@@ -23,8 +22,7 @@ use hamdex_fingerprint::Fingerprint;
 /// takes an `Arc`, so that a service can store searchers next to the index.
 ///
 /// ```
-/// use std::sync::Arc;
-/// use hamdex::{Builder, Index, Searcher};
+/// /// use hamdex::{Builder, Index, Searcher};
 ///
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("small.hamdex");
@@ -105,7 +103,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
     }
 
     /// As [`Self::progress`], of a searcher that is in use.
-    pub fn report_to(&mut self, report: Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>) {
+    pub fn report_to(&mut self, report: ProgressCallback) {
         self.core.report = Report::from(report);
     }
 

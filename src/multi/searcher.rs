@@ -11,7 +11,7 @@ use crate::index::nearest::{self, Limited, is_walk_cheaper};
 use crate::index::search::{Search, give_back};
 use crate::multi::set::MultiIndex;
 use crate::multi::united::{FoundIn, MultiMatches, United};
-use crate::progress::{Phase, Progress, Report};
+use crate::progress::{Phase, Progress, ProgressCallback, Report};
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
@@ -92,7 +92,7 @@ impl<F: Fingerprint> MultiSearcher<F> {
     }
 
     /// As [`Self::progress`], of a searcher that is in use.
-    pub fn report_to(&mut self, report: Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>) {
+    pub fn report_to(&mut self, report: ProgressCallback) {
         self.report = Report::from(report);
     }
 

@@ -13,7 +13,6 @@ mod shingles;
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 pub use description::Description;
 use hamdex_fingerprint::Fingerprint;
@@ -24,7 +23,7 @@ use crate::batch::BatchOptions;
 use crate::error::SetError;
 use crate::index::{Index, Match, MatchVisitor};
 use crate::join::{Pair, PairsOptions};
-use crate::progress::Progress;
+use crate::progress::ProgressCallback;
 use crate::verify::{Verified, VerifyOptions};
 
 /// Receives pairs, some thousands at a time, until it breaks.
@@ -32,9 +31,6 @@ pub type PairVisitor<'v, F> = dyn FnMut(&[Pair<F>]) -> ControlFlow<()> + 'v;
 
 /// Receives a fingerprint with its ids, until it breaks.
 pub type EntryVisitor<'v, F> = dyn FnMut(F, MatchIds<'_>) -> ControlFlow<()> + 'v;
-
-/// A callback that long work calls with its progress; a break stops the work.
-pub type ProgressCallback = Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>;
 
 /// A set of fingerprints that can be queried: an [`Index`](crate::Index), a [`MultiIndex`](crate::MultiIndex), a
 /// snapshot of a store, or a set of shards.

@@ -9,9 +9,10 @@ use crate::batch::BatchOptions;
 use crate::error::SetError;
 use crate::index::{Index, Match, MatchVisitor, Searcher};
 use crate::join::PairsOptions;
+use crate::progress::ProgressCallback;
 use crate::set::{
-    Description, EntryVisitor, FingerprintSet, MatchIds, PairVisitor, ProgressCallback, SetSearcher,
-    ShinglePart, ShingleVisitor, StoredId,
+    Description, EntryVisitor, FingerprintSet, MatchIds, PairVisitor, SetSearcher, ShinglePart,
+    ShingleVisitor, StoredId,
 };
 use crate::verify::{Verified, VerifyOptions};
 

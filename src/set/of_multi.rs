@@ -10,9 +10,10 @@ use crate::error::SetError;
 use crate::index::{Match, MatchVisitor};
 use crate::join::PairsOptions;
 use crate::multi::{FoundIn, MultiIndex, MultiSearcher};
+use crate::progress::ProgressCallback;
 use crate::set::{
-    Description, EntryVisitor, FingerprintSet, MatchIds, PairVisitor, ProgressCallback, SetSearcher,
-    ShinglePart, ShingleVisitor, StoredId,
+    Description, EntryVisitor, FingerprintSet, MatchIds, PairVisitor, SetSearcher, ShinglePart,
+    ShingleVisitor, StoredId,
 };
 use crate::verify::{Verified, VerifyOptions};
 

@@ -181,7 +181,7 @@ class Campaign:
             found, wrong = self.held(directory, scenario.output, may_be_left)
         else:
             found = contents(self.command, directory, scenario.output)
-            # Of several files, those that are there are whole.
+            # Of several files, the ones that are there are whole.
             is_begun = path.is_dir() and found.items() <= expected["output"].items()
         is_old = scenario.output in self.before and found == expected["was"]
         if wrong or found == expected["output"] or code not in DONE and (is_begun or is_old):

@@ -28,7 +28,7 @@ pub(crate) enum UnitKind {
     Other(u32),
 }
 
-/// The least number of an optional section: a reader skips those that it does not know.
+/// The least number of an optional section: a reader skips unknown ones.
 const FIRST_OPTIONAL: u32 = 256;
 
 impl UnitKind {

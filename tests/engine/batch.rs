@@ -14,8 +14,7 @@ use hamdex::{
 use proptest::prelude::*;
 
 /// The strategies; queries handed to all threads, however few; scans that are left at once, or after a while; scans
-/// that sift;
-/// probing with all blocks decoded, with none, and with those that it pays for. The last three only probe.
+/// that sift; probing with all blocks decoded, with none, and with the blocks that pay. The last three only probe.
 fn strategies() -> Vec<BatchOptions> {
     let scan = BatchOptions::new().strategy(Strategy::Scan);
     let probe = BatchOptions::new().strategy(Strategy::Probe);

@@ -37,7 +37,7 @@ fn directories_of_any_length_are_refused_or_harmless() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Whatever a directory says, a name is a part of the names or an error, and nothing large is allocated.
+    /// For any directory, a name is a part of the names or an error, and nothing large is allocated.
     #[test]
     fn any_directory_gives_some_answer(
         mut directory in prop::collection::vec(any::<u8>(), 24..200),

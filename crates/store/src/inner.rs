@@ -121,7 +121,7 @@ impl<F: Fingerprint> StoreInner<F> {
         Ok(())
     }
 
-    /// Removes stale files. The next writer removes those that stay after a failure.
+    /// Removes stale files. The next writer removes what a failure leaves.
     pub(crate) fn remove_files(&self, names: Vec<String>) {
         names.iter().for_each(|name| drop(self.disk.remove(name)));
     }

@@ -103,7 +103,7 @@ pub(crate) struct Fields {
     /// In directories and archives, leave out files and folders that match
     #[arg(long, value_name = "GLOB", help_heading = "Documents")]
     exclude: Vec<String>,
-    /// Leave out hidden files, and those that .gitignore and .ignore files list
+    /// Leave out hidden files, and files that .gitignore and .ignore list
     #[arg(long, help_heading = "Documents")]
     respect_gitignore: bool,
     /// End at the first problem with a document (invalid UTF-8, malformed, a missing field, too long, an id

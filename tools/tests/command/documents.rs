@@ -160,7 +160,7 @@ fn a_tree_is_read_in_the_order_of_its_paths_without_what_is_no_text() {
         values(&scratch.output(&["fingerprint", "tree"])),
         values(&scratch.output(&["fingerprint", "plain.jsonl"]))
     );
-    // Every file in the format that is told.
+    // Every file in the given format.
     let lines = scratch.output(&["fingerprint", "tree", "--format", "text-lines"]);
     let ids: Vec<&str> = lines.lines().filter_map(|line| line.split('\t').nth(1)).collect();
     assert_eq!(ids, ["tree/a/packed.gz:1", "tree/b/page.html:1", "tree/z.txt:1"]);

@@ -76,7 +76,7 @@ fn version(listing: &[String]) -> Option<&String> {
     listing.iter().find(|line| line.starts_with("#define HAMDEX_ABI_VERSION "))
 }
 
-/// Whether a structure that says its size has got fields behind those that it had. None of these structures ends with
+/// Whether a structure that states its size has new fields behind its old ones. None of these structures ends with
 /// padding, in which a field would not be seen by its size.
 fn is_extension(earlier: &str, now: &str) -> bool {
     let Some((fields, name)) = earlier.rsplit_once("} ") else { return false };

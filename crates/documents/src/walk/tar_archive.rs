@@ -93,7 +93,7 @@ fn copy(from: &mut impl Read, to: &mut impl Write) -> Result<(), Failure> {
     }
 }
 
-/// Bytes that may still be read, and the zero bytes at the end of those that were.
+/// Bytes that may still be read, and the zero bytes at the end of the bytes read.
 #[derive(Default)]
 struct Meter {
     left: Cell<u64>,

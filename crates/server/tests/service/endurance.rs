@@ -76,7 +76,7 @@ fn idle_connections_take_little_memory_while_others_are_served() {
     );
     assert!(per_connection < MAX_IDLE_BYTES, "{per_connection} bytes per connection");
     serving.signal("TERM");
-    // Those that have sent a part of a head are not waited for.
+    // A client that has sent a part of a head is not waited for.
     drop(idle);
     assert!(serving.ended().0.success());
 }

@@ -31,9 +31,9 @@ fn without_the_right_token_nothing_but_the_health_is_told() {
         read_token_file: Some(secret(directory.path(), "read", "read-token\n")),
         ..options()
     });
-    let nobody = running.client();
+    let stranger = running.client();
     let (full, second, reader) =
-        (nobody.token("full-token"), nobody.token("second-token"), nobody.token("read-token"));
+        (stranger.token("full-token"), stranger.token("second-token"), stranger.token("read-token"));
     let reads = [
         ("GET", "/v1/sets"),
         ("GET", "/v1/sets/a"),
@@ -62,24 +62,24 @@ fn without_the_right_token_nothing_but_the_health_is_told() {
         client.send(method, path, &json, body).status
     };
     for health in [("GET", "/healthz"), ("GET", "/readyz")] {
-        assert_eq!(status(&nobody, health), 200);
+        assert_eq!(status(&stranger, health), 200);
     }
     let wrong = ["full-toke", "full-token1", "full-tokeN", "x", "read-token,full-token"];
     for request in reads.into_iter().chain(changes).chain([("GET", "/nothing"), ("OPTIONS", "/v1/sets")]) {
-        assert_eq!(status(&nobody, request), 401, "{request:?}");
+        assert_eq!(status(&stranger, request), 401, "{request:?}");
         for token in wrong {
-            assert_eq!(status(&nobody.token(token), request), 401, "{request:?} {token}");
+            assert_eq!(status(&stranger.token(token), request), 401, "{request:?} {token}");
         }
     }
-    let refused = nobody.get("/v1/sets");
+    let refused = stranger.get("/v1/sets");
     assert_eq!(
         (refused.problem(), &refused.headers["www-authenticate"]),
         ((401, "unauthorized".to_owned()), &"Bearer".parse().unwrap())
     );
     let other = [("authorization", "Basic ZnVsbC10b2tlbg==")];
-    assert_eq!(nobody.send("GET", "/v1/sets", &other, b"").status, 401);
+    assert_eq!(stranger.send("GET", "/v1/sets", &other, b"").status, 401);
     let lower = [("authorization", "bearer full-token")];
-    assert_eq!(nobody.send("GET", "/v1/sets", &lower, b"").status, 200);
+    assert_eq!(stranger.send("GET", "/v1/sets", &lower, b"").status, 200);
     for request in reads {
         for client in [&full, &second, &reader] {
             assert_eq!(status(client, request), 200, "{request:?}");
@@ -90,7 +90,7 @@ fn without_the_right_token_nothing_but_the_health_is_told() {
         assert!(!matches!(status(&full, request), 401 | 403), "{request:?}");
     }
     // The page comes with the refusal, and asks for a token.
-    let page = nobody.get("/");
+    let page = stranger.get("/");
     assert!(page.status == 401 && page.body.starts_with(b"<!DOCTYPE html>"));
 }
 

@@ -68,7 +68,7 @@ impl Twins {
         }
     }
 
-    /// Inserts with a condition; `decide` says of a text, and those that are stored, whether and why it is left out.
+    /// Inserts with a condition; `decide` says of a text, and the stored ones, whether and why it is left out.
     fn insert(
         &mut self,
         texts: &[String],

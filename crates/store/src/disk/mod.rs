@@ -46,80 +46,80 @@ pub trait Disk: DiskClone + Any + fmt::Debug + Send + Sync {
     /// Creates a directory, unless it exists. Its name is durable when this returns.
     ///
     /// # Errors
-    /// Whatever the operating system refuses.
+    /// When the operating system refuses it.
     fn create_directory(&self, name: &str) -> io::Result<()>;
 
     /// Creates a new file and opens it for writing.
     ///
     /// # Errors
-    /// Whatever the operating system refuses.
+    /// When the operating system refuses it.
     fn create_new(&self, name: &str) -> io::Result<Box<dyn DiskFile>>;
 
     /// Opens an existing file for writing at its end.
     ///
     /// # Errors
-    /// Whatever the operating system refuses.
+    /// When the operating system refuses it.
     fn append(&self, name: &str) -> io::Result<Box<dyn DiskFile>>;
 
     /// Makes the names in a directory durable.
     ///
     /// # Errors
-    /// Whatever the operating system refuses.
+    /// When the operating system refuses it.
     fn sync_directory(&self, name: &str) -> io::Result<()>;
 
     /// Renames a file within its directory. A file of the new name is replaced atomically.
     ///
     /// # Errors
-    /// Whatever the operating system refuses.
+    /// When the operating system refuses it.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
 
     /// Removes a file. Open handles and mappings of it stay valid.
     ///
     /// # Errors
-    /// Whatever the operating system refuses.
+    /// When the operating system refuses it.
     fn remove(&self, name: &str) -> io::Result<()>;
 
     /// Links a file to a second name, on this disk or another one.
     ///
     /// # Errors
-    /// Whatever the operating system refuses: [`io::ErrorKind::CrossesDevices`] if only a copy is possible, as to a
+    /// When the operating system refuses it: [`io::ErrorKind::CrossesDevices`] if only a copy is possible, as to a
     /// disk of another kind, [`io::ErrorKind::AlreadyExists`] if the name is taken.
     fn link(&self, name: &str, to: &dyn Disk, to_name: &str) -> io::Result<()>;
 
     /// Returns the names of the files in a directory, in ascending order.
     ///
     /// # Errors
-    /// Whatever the operating system refuses.
+    /// When the operating system refuses it.
     fn list(&self, directory: &str) -> io::Result<Vec<String>>;
 
     /// Returns the length of a file, in bytes.
     ///
     /// # Errors
-    /// Whatever the operating system refuses.
+    /// When the operating system refuses it.
     fn length(&self, name: &str) -> io::Result<u64>;
 
     /// Reads a file from an offset to its end at the time of the call.
     ///
     /// # Errors
-    /// Whatever the operating system refuses.
+    /// When the operating system refuses it.
     fn read_from(&self, name: &str, offset: u64) -> io::Result<Vec<u8>>;
 
     /// Reads at most `bytes` bytes from the start of a file.
     ///
     /// # Errors
-    /// Whatever the operating system refuses.
+    /// When the operating system refuses it.
     fn read_first(&self, name: &str, bytes: usize) -> io::Result<Vec<u8>>;
 
     /// Maps an immutable file.
     ///
     /// # Errors
-    /// Whatever the operating system refuses.
+    /// When the operating system refuses it.
     fn map(&self, name: &str) -> io::Result<Mapping>;
 
     /// Reads an immutable file into memory. By default as [`Disk::map`].
     ///
     /// # Errors
-    /// Whatever the operating system refuses, too little memory above all.
+    /// When the operating system refuses it, as with too little memory.
     fn load(&self, name: &str) -> io::Result<Mapping> {
         self.map(name)
     }
@@ -128,20 +128,20 @@ pub trait Disk: DiskClone + Any + fmt::Debug + Send + Sync {
     /// it. The file itself stays unchanged.
     ///
     /// # Errors
-    /// Whatever the operating system refuses, too little memory above all.
+    /// When the operating system refuses it, as with too little memory.
     fn map_changed(&self, name: &str, length: u64, change: &mut dyn FnMut(&mut [u8])) -> io::Result<Mapping>;
 
     /// Tries to lock a file exclusively, without waiting. The file is created if needed, and the text is written into
     /// it for other processes. `Err` of the inner result is the text of the present holder.
     ///
     /// # Errors
-    /// Whatever the operating system refuses.
+    /// When the operating system refuses it.
     fn lock(&self, name: &str, text: &str) -> io::Result<Result<Box<dyn DiskLock>, String>>;
 
     /// Returns the text of the process that has locked a file; `None` if none has.
     ///
     /// # Errors
-    /// Whatever the operating system refuses.
+    /// When the operating system refuses it.
     fn lock_text(&self, name: &str) -> io::Result<Option<String>>;
 
     /// Returns the directory for temporary files; `None` for the one of the system.
@@ -152,7 +152,7 @@ pub trait Disk: DiskClone + Any + fmt::Debug + Send + Sync {
     /// Reads a whole file.
     ///
     /// # Errors
-    /// Whatever the operating system refuses.
+    /// When the operating system refuses it.
     fn read(&self, name: &str) -> io::Result<Vec<u8>> {
         self.read_from(name, 0)
     }
@@ -160,7 +160,7 @@ pub trait Disk: DiskClone + Any + fmt::Debug + Send + Sync {
     /// Whether a file exists.
     ///
     /// # Errors
-    /// Whatever the operating system refuses, other than that the file is missing.
+    /// When the operating system refuses it, unless the file is missing.
     fn exists(&self, name: &str) -> io::Result<bool> {
         match self.length(name) {
             Ok(_) => Ok(true),
@@ -193,7 +193,7 @@ pub trait DiskLock: fmt::Debug + Send + Sync + 'static {
     /// Replaces the text that other processes read. It is for information only, and need not be durable.
     ///
     /// # Errors
-    /// Whatever the operating system refuses.
+    /// When the operating system refuses it.
     fn set_text(&self, text: &str) -> io::Result<()>;
 }
 
@@ -203,13 +203,13 @@ pub trait DiskFile: io::Write + fmt::Debug + Send + 'static {
     /// are durable.
     ///
     /// # Errors
-    /// Whatever the operating system refuses.
+    /// When the operating system refuses it.
     fn sync(&mut self) -> io::Result<()>;
 
     /// Truncates the file to a length, and continues to write there.
     ///
     /// # Errors
-    /// Whatever the operating system refuses.
+    /// When the operating system refuses it.
     fn truncate(&mut self, length: u64) -> io::Result<()>;
 
     /// Reserves disk space, so that the file can grow to a length. Its present length stays.

@@ -22,7 +22,7 @@ pub struct StoreStats {
     pub segments: Vec<SegmentStats>,
     /// Bytes of the segments.
     pub bytes: u64,
-    /// Pairs in memtables, including those that are being flushed.
+    /// Pairs in memtables, including the ones that are being flushed.
     pub recent: u64,
     /// Bytes of the memtables.
     pub recent_bytes: u64,

@@ -232,7 +232,7 @@ impl<R, A> Queue<R, A> {
             drop(inner);
             return Err(NotServed::Refused(error));
         }
-        Ok(self.lead(leadership, Some(own), serve).expect("the own request is among those that wait"))
+        Ok(self.lead(leadership, Some(own), serve).expect("the own request waits"))
     }
 
     fn leadership(&self) -> Leadership<'_, R, A> {

@@ -346,7 +346,7 @@ fn lines_of(output: ChildStdout) -> Receiver<String> {
     received
 }
 
-/// Files of a directory and all below it, and their bytes; those that go meanwhile may be missing.
+/// Files of a directory and all below it, and their bytes; files that go meanwhile may be missing.
 fn size(directory: &Path) -> Outcome<(usize, u64)> {
     let (mut files, mut bytes) = (0, 0);
     for entry in std::fs::read_dir(directory)? {

@@ -94,7 +94,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 60 } else { 200 }))]
 
-    /// Whatever a writer does meanwhile, a reader that is refreshed shows the same as one that is opened.
+    /// A refreshed reader shows the same as a new one while a writer works.
     #[test]
     fn a_refreshed_reader_is_the_same_as_a_new_one(events in events(), seed: u64, ids: bool, in_memory: bool) {
         let disk = SimulatedDisk::new();

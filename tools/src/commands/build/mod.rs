@@ -283,7 +283,7 @@ fn id_source(args: &Args) -> Result<IdSource, Failure> {
 }
 
 /// Reports on the index. If that fails, the index is in place nevertheless. `documents` is the number of
-/// documents, and of those that were too short.
+/// documents, and of the ones that were too short.
 fn report<F: Fingerprint>(
     args: &Args,
     finished: &Finished,

@@ -51,7 +51,7 @@ const MIN_MEMORY: u64 = 64 << 20;
 ///
 /// With -k alone, near-duplicates are documents whose fingerprints are within K bits, whatever their texts:
 /// the method of Manku, Jain and Das Sarma. It takes half the time and less memory. It misses copies (at 3
-/// bits a fifth of those that are 0.8 similar), removes texts that are less similar, and ignores the order of
+/// bits a fifth of the texts that are 0.8 similar), removes texts that are less similar, and ignores the order of
 /// words. Texts too short for a reliable fingerprint are then reported on standard error, and are
 /// near-duplicates only of equal ones.
 ///

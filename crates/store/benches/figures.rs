@@ -156,8 +156,8 @@ fn worst(store: &Store<u64>, count: u64, is_over: impl Fn() -> bool) -> f64 {
 
 /// One by one, and in batches.
 fn unless_near(store: &Store<u64>, count: u64) -> Result {
-    let tries = 100_000;
-    let alone = |first: u64, pair: &dyn Fn(u64) -> (u64, u64)| -> Result<f64> {
+    let (tries, new_pages) = (100_000, 1_000_000);
+    let alone = |first: u64, tries: u64, pair: &dyn Fn(u64) -> (u64, u64)| -> Result<f64> {
         let start = Instant::now();
         for rank in first..first + tries {
             let (fingerprint, id) = pair(rank);
@@ -165,14 +165,15 @@ fn unless_near(store: &Store<u64>, count: u64) -> Result {
         }
         Ok(tries as f64 / start.elapsed().as_secs_f64())
     };
-    let new = alone(count, &|rank| (number(rank), rank))?;
+    // So many that most of the mapped file has been touched before.
+    let new = alone(count, new_pages, &|rank| (number(rank), rank))?;
     println!("  insert_unless_near, one thread, synced every 100 ms, new pages: {new:.0} per second");
     // Every other one is near something, whose ids are returned.
     let pair =
         |rank: u64| (if rank.is_multiple_of(2) { number(rank) } else { number(rank % count) ^ 5 }, rank);
-    let mixed = alone(count + tries, &pair)?;
+    let mixed = alone(count + new_pages, tries, &pair)?;
     println!("  the same, every other page near a stored one: {mixed:.0} per second");
-    let (start, first) = (Instant::now(), count + 2 * tries);
+    let (start, first) = (Instant::now(), count + new_pages + tries);
     for first in (first..first + 2 * tries).step_by(BATCH as usize) {
         let pairs: Vec<(u64, u64)> = (first..first + BATCH).map(pair).collect();
         store.insert_all_unless_near(&pairs, 3)?;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
-use arc_swap::{ArcSwap, ArcSwapOption};
+use arc_swap::ArcSwap;
 use hamdex::Fingerprint;
 
 use crate::background::Background;
@@ -47,7 +47,8 @@ pub(crate) struct StoreInner<F: Fingerprint> {
     pub(crate) searchers: SearcherPool<F>,
     pub(crate) claims: Claims,
     pub(crate) stale_files: StaleFiles,
-    unsynced_since: ArcSwapOption<Instant>,
+    /// A copy of the writer's, so that statistics need not wait for the writer.
+    unsynced_since: Mutex<Option<Instant>>,
     writer: Mutex<Writer<F>>,
     current: Mutex<CurrentManifest>,
     next_segment: AtomicU64,
@@ -81,7 +82,7 @@ impl<F: Fingerprint> StoreInner<F> {
             searchers: SearcherPool::new(),
             claims: Claims::default(),
             stale_files: StaleFiles::default(),
-            unsynced_since: ArcSwapOption::empty(),
+            unsynced_since: Mutex::new(None),
             writer: Mutex::new(writer),
             current: Mutex::new(current),
             next_segment: AtomicU64::new(manifest.next_segment),
@@ -188,14 +189,15 @@ impl<F: Fingerprint> StoreInner<F> {
         ended
     }
 
-    /// Records the time of the oldest unsynced write, for statistics without a lock.
+    /// Records the time of the oldest unsynced write.
     pub(crate) fn record_unsynced(&self, writer: &Writer<F>) {
-        self.unsynced_since.store(writer.unsynced_since().map(Arc::new));
+        *self.unsynced_since.lock().unwrap_or_else(PoisonError::into_inner) = writer.unsynced_since();
     }
 
     /// Returns the age of the oldest unsynced write.
     pub(crate) fn unsynced(&self) -> Option<Duration> {
-        self.unsynced_since.load().as_ref().map(|since| since.elapsed())
+        let since = *self.unsynced_since.lock().unwrap_or_else(PoisonError::into_inner);
+        since.map(|since| since.elapsed())
     }
 
     /// Begins a call that uses files. Closing the store waits for its end.

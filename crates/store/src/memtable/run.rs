@@ -147,20 +147,14 @@ impl<F: Fingerprint> Run<F> {
     ) -> ControlFlow<()> {
         // The distance d needs d + 1 groups; with fewer, everything is scanned.
         if self.groups.len() <= distance as usize {
-            return for_each_near(&self.values, |&value| value, query, distance, visit);
+            return for_each_near(&self.values, query, distance, visit);
         }
         let values = iter::once(&self.values).chain(&self.bucketed);
         for (number, (values, &(start, end))) in values.zip(buckets).take(distance as usize + 1).enumerate() {
             let (values, earlier) = (&values[start as usize..end as usize], &self.groups[..number]);
-            for_each_near(
-                values,
-                |&value| value,
-                query,
-                distance,
-                |value| {
-                    if is_first(earlier, value ^ query) { visit(value) } else { ControlFlow::Continue(()) }
-                },
-            )?;
+            for_each_near(values, query, distance, |value| {
+                if is_first(earlier, value ^ query) { visit(value) } else { ControlFlow::Continue(()) }
+            })?;
         }
         ControlFlow::Continue(())
     }

@@ -40,24 +40,37 @@ impl<F: Fingerprint> Compiled for Search<'_, F> {
                 })?;
             }
         }
-        for_each_near(&memtable.tail, |pair| pair.0, query, distance, |value| visit(value))
+        for &(value, _) in &*memtable.tail {
+            if value.distance(query) <= distance {
+                visit(value)?;
+            }
+        }
+        ControlFlow::Continue(())
     }
 }
 
 /// Calls `visit` with each value within `distance` of the query, in order.
+///
+/// The loops have no closures, which may not be inlined, and are compiled without wider instructions then.
 #[inline(always)]
-pub(super) fn for_each_near<T, F: Fingerprint>(
-    values: &[T],
-    value_of: impl Fn(&T) -> F,
+pub(super) fn for_each_near<F: Fingerprint>(
+    values: &[F],
     query: F,
     distance: u32,
     mut visit: impl FnMut(F) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
-    let is_near = |value: &T| (value_of(value) ^ query).count_ones() <= distance;
     for values in values.chunks(VALUES_AT_ONCE) {
         // Without a branch per value; hardly any is near.
-        if values.iter().fold(false, |is_any, value| is_any | is_near(value)) {
-            values.iter().filter(|value| is_near(value)).try_for_each(|value| visit(value_of(value)))?;
+        let mut is_any_near = false;
+        for &value in values {
+            is_any_near |= value.distance(query) <= distance;
+        }
+        if is_any_near {
+            for &value in values {
+                if value.distance(query) <= distance {
+                    visit(value)?;
+                }
+            }
         }
     }
     ControlFlow::Continue(())

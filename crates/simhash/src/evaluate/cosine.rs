@@ -3,24 +3,14 @@
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 
-use crate::evaluate::truth::{Levels, STEP_PERCENT, Score, Truth, percents};
+use crate::evaluate::truth::{LevelScore, Levels, STEP_PERCENT, Truth, percents};
 use crate::resemblance::Shingler;
 
-/// The score when pairs of at least a cosine are reported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ByCosine {
-    /// The least cosine reported, in hundredths.
-    pub cosine_percent: u32,
-    /// The score.
-    pub score: Score,
-}
-
 /// Returns the scores of the cosine of the angle between texts as vectors, whose components are the numbers of
-/// occurrences of each word (as [`Shingler`] cuts them), for thresholds of 100 hundredths down to 5 in steps of 5.
+/// occurrences of each word (as [`Shingler`] cuts them), for thresholds of 100 hundredths down to 5 in steps of 5: the levels.
 ///
 /// Every pair that shares a word is compared: a word that m documents share costs m²/2 steps.
-pub fn by_cosine<T: AsRef<str>>(texts: &[T], truth: &Truth) -> Vec<ByCosine> {
+pub fn by_cosine<T: AsRef<str>>(texts: &[T], truth: &Truth) -> Vec<LevelScore> {
     let mut shingler = Shingler::new(NonZeroUsize::MIN);
     let mut numbers: HashMap<Box<str>, usize> = HashMap::new();
     // The documents that have a word, and how often.
@@ -59,10 +49,7 @@ pub fn by_cosine<T: AsRef<str>>(texts: &[T], truth: &Truth) -> Vec<ByCosine> {
         }
         norms.push(norm);
     }
-    percents()
-        .zip(levels.scores())
-        .map(|(cosine_percent, score)| ByCosine { cosine_percent, score })
-        .collect()
+    percents().zip(levels.scores()).map(|(level, score)| LevelScore { level, score }).collect()
 }
 
 #[cfg(test)]
@@ -74,7 +61,7 @@ mod tests {
         // (2, 1) and (1, 1): 3 / √10 = 0.948...; (1, 1) and (3, 3) have an angle of 0.
         let texts = ["a a b", "b a", "A, b! a b a b", "c", ""];
         let scores = by_cosine(&texts, &Truth::of_pairs([(1, 2)]));
-        let at = |percent| scores.iter().find(|each| each.cosine_percent == percent).unwrap().score;
+        let at = |percent| scores.iter().find(|each| each.level == percent).unwrap().score;
         assert_eq!(at(100), Score { reported: 1, right: 1, truth: 1 });
         assert_eq!(at(95), Score { reported: 1, right: 1, truth: 1 });
         assert_eq!(at(90), Score { reported: 3, right: 1, truth: 1 });

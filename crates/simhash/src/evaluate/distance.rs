@@ -2,19 +2,9 @@
 
 use hamdex_fingerprint::Fingerprint;
 
-use crate::evaluate::truth::{Levels, Score, Truth};
+use crate::evaluate::truth::{LevelScore, Levels, Truth};
 
-/// The score of fingerprints when pairs within a distance are reported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ByDistance {
-    /// The greatest distance reported, in bits: the k of the paper.
-    pub distance: u32,
-    /// The score.
-    pub score: Score,
-}
-
-/// Returns the scores for every distance from 0 to `max_distance`. A document without a fingerprint (`None`)
+/// Returns the scores for every distance from 0 to `max_distance`, the level. A document without a fingerprint (`None`)
 /// is in no reported pair.
 ///
 /// Every pair is compared, without an index: n documents cost n²/2 comparisons, 5 billion for 100,000.
@@ -35,7 +25,7 @@ pub fn by_distance<F: Fingerprint>(
     fingerprints: &[Option<F>],
     truth: &Truth,
     max_distance: u32,
-) -> Vec<ByDistance> {
+) -> Vec<LevelScore> {
     let mut levels = Levels::new(truth, max_distance as usize + 1);
     let present: Vec<(u32, F)> = (0..u32::MAX)
         .zip(fingerprints)
@@ -50,5 +40,5 @@ pub fn by_distance<F: Fingerprint>(
             }
         }
     }
-    (0..).zip(levels.scores()).map(|(distance, score)| ByDistance { distance, score }).collect()
+    (0..).zip(levels.scores()).map(|(level, score)| LevelScore { level, score }).collect()
 }

@@ -9,10 +9,10 @@ mod shingling;
 mod sketch;
 mod truth;
 
-pub use cosine::{ByCosine, by_cosine};
-pub use distance::{ByDistance, by_distance};
+pub use cosine::by_cosine;
+pub use distance::by_distance;
 pub use pages::pages_that_differ;
-pub use sentences::{BySentences, by_longest_sentences};
-pub use shingling::{ByResemblance, by_resemblance};
-pub use sketch::{BySketch, by_super_shingles};
-pub use truth::{Score, Truth};
+pub use sentences::by_longest_sentences;
+pub use shingling::by_resemblance;
+pub use sketch::by_super_shingles;
+pub use truth::{LevelScore, Score, Truth};

@@ -5,27 +5,17 @@ use std::collections::HashMap;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::case::Case;
-use crate::evaluate::truth::{Levels, Score, Truth};
+use crate::evaluate::truth::{LevelScore, Levels, Score, Truth};
 use crate::hash::Hash;
-
-/// The score when pairs whose longest sentences are all equal are reported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct BySentences {
-    /// Number of sentences compared.
-    pub sentences: usize,
-    /// The score.
-    pub score: Score,
-}
 
 /// Returns the scores of one hash over the `n` longest sentences (of Unicode Standard Annex 29; case-folded, white
 /// space and punctuation left out; longest in characters, of equal ones the earlier), for every n from 1
-/// to `max`. Of a text with fewer sentences all count; one without any is in no pair.
+/// to `max`, which is the level. Of a text with fewer sentences all count; one without any is in no pair.
 ///
 /// Time and memory are linear in the texts, but m texts with equal sentences make m²/2 pairs.
-pub fn by_longest_sentences<T: AsRef<str>>(texts: &[T], truth: &Truth, max: usize) -> Vec<BySentences> {
+pub fn by_longest_sentences<T: AsRef<str>>(texts: &[T], truth: &Truth, max: usize) -> Vec<LevelScore> {
     let longest: Vec<Vec<String>> = texts.iter().map(|text| longest(text.as_ref(), max)).collect();
-    (1..=max).map(|sentences| BySentences { sentences, score: score(&longest, truth, sentences) }).collect()
+    (1..=max).map(|most| LevelScore { level: most as u32, score: score(&longest, truth, most) }).collect()
 }
 
 fn score(longest: &[Vec<String>], truth: &Truth, sentences: usize) -> Score {

@@ -4,26 +4,16 @@
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 
-use crate::evaluate::truth::{Levels, STEP_PERCENT, Score, Truth, percents};
+use crate::evaluate::truth::{LevelScore, Levels, STEP_PERCENT, Truth, percents};
 use crate::resemblance::Shingler;
 
-/// The score of w-shingling when pairs of at least a resemblance are reported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ByResemblance {
-    /// The least resemblance reported, in hundredths: shared shingles over all shingles of the two.
-    pub resemblance_percent: u32,
-    /// The score.
-    pub score: Score,
-}
-
 /// Returns the scores of exact resemblance of sets of shingles of `width` words (as [`Shingler`] cuts them;
-/// Broder's examples have 4, his experiment 10), for thresholds of 100 hundredths down to 5 in steps of 5.
+/// Broder's examples have 4, his experiment 10), for thresholds of 100 hundredths down to 5 in steps of 5: the levels.
 ///
 /// The resemblance is that of the whole sets, not of a sketch: the upper bound of the method. Pairs
 /// that share no shingle cost nothing; a shingle that m documents share costs m²/2 steps. Memory is
 /// 12 bytes per shingle and document, and a list for each distinct one.
-pub fn by_resemblance<T: AsRef<str>>(texts: &[T], truth: &Truth, width: NonZeroUsize) -> Vec<ByResemblance> {
+pub fn by_resemblance<T: AsRef<str>>(texts: &[T], truth: &Truth, width: NonZeroUsize) -> Vec<LevelScore> {
     let mut shingler = Shingler::new(width);
     let mut holders: HashMap<u64, Vec<u32>> = HashMap::new();
     let mut sizes: Vec<u32> = Vec::with_capacity(texts.len());
@@ -54,18 +44,15 @@ pub fn by_resemblance<T: AsRef<str>>(texts: &[T], truth: &Truth, width: NonZeroU
         }
         sizes.push(shingles.len() as u32);
     }
-    percents()
-        .zip(levels.scores())
-        .map(|(resemblance_percent, score)| ByResemblance { resemblance_percent, score })
-        .collect()
+    percents().zip(levels.scores()).map(|(level, score)| LevelScore { level, score }).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn at(scores: &[ByResemblance], percent: u32) -> Score {
-        scores.iter().find(|each| each.resemblance_percent == percent).unwrap().score
+    fn at(scores: &[LevelScore], percent: u32) -> Score {
+        scores.iter().find(|each| each.level == percent).unwrap().score
     }
 
     #[test]

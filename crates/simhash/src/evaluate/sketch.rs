@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 
-use crate::evaluate::truth::{Levels, Score, Truth};
+use crate::evaluate::truth::{LevelScore, Levels, Truth};
 use crate::hash::Hash;
 use crate::resemblance::Shingler;
 
@@ -13,21 +13,11 @@ use crate::resemblance::Shingler;
 const SUPER_SHINGLES: usize = 6;
 const OF_EACH: usize = 14;
 
-/// The score when pairs with a number of equal super-shingles are reported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct BySketch {
-    /// The least number of equal super-shingles, of six; Broder's rule is two.
-    pub equal: u32,
-    /// The score.
-    pub score: Score,
-}
-
 /// Returns the scores of sketches: 84 permutations give 84 least shingles of `width` words, each 14 of which are hashed
-/// to one of six super-shingles; pairs are reported that have at least n of them in common, for n from 6 down to 1.
+/// to one of six super-shingles; pairs are reported that have at least n of them in common, for n from 6 down to 1: the level. Broder's rule is two.
 ///
 /// A super-shingle that m documents share makes m²/2 pairs.
-pub fn by_super_shingles<T: AsRef<str>>(texts: &[T], truth: &Truth, width: NonZeroUsize) -> Vec<BySketch> {
+pub fn by_super_shingles<T: AsRef<str>>(texts: &[T], truth: &Truth, width: NonZeroUsize) -> Vec<LevelScore> {
     let mut shingler = Shingler::new(width);
     let mut holders: [HashMap<u64, Vec<u32>>; SUPER_SHINGLES] = Default::default();
     let mut equal: HashMap<u32, u32> = HashMap::new();
@@ -45,7 +35,7 @@ pub fn by_super_shingles<T: AsRef<str>>(texts: &[T], truth: &Truth, width: NonZe
         }
     }
     let counts = (1..=SUPER_SHINGLES as u32).rev();
-    counts.zip(levels.scores()).map(|(equal, score)| BySketch { equal, score }).collect()
+    counts.zip(levels.scores()).map(|(level, score)| LevelScore { level, score }).collect()
 }
 
 /// Returns the super-shingles of a set of shingles; none of an empty one.
@@ -77,7 +67,7 @@ mod tests {
         let story = |start: usize| (start..start + 200).map(|word| format!("w{word} ")).collect::<String>();
         let texts = [story(0), story(0).to_uppercase(), story(1000), String::new(), String::new()];
         let scores = by_super_shingles(&texts, &Truth::of_pairs([(0, 1)]), NonZeroUsize::MIN);
-        assert_eq!(scores.iter().map(|each| each.equal).collect::<Vec<_>>(), [6, 5, 4, 3, 2, 1]);
+        assert_eq!(scores.iter().map(|each| each.level).collect::<Vec<_>>(), [6, 5, 4, 3, 2, 1]);
         assert!(scores.iter().all(|each| each.score == Score { reported: 1, right: 1, truth: 1 }));
     }
 

@@ -72,6 +72,16 @@ pub struct Score {
     pub truth: u64,
 }
 
+/// The score of a method at one of its levels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LevelScore {
+    /// The level, in the unit of the method: pairs at least so similar, or at most so distant, are reported.
+    pub level: u32,
+    /// The score.
+    pub score: Score,
+}
+
 impl Score {
     /// Returns the share of the reported pairs that are near-duplicates; `None` when none is reported.
     #[must_use]

@@ -1,6 +1,6 @@
 //! The promises of the default recipe: its bits never change, and it finds near-duplicates.
 
-use hamdex_simhash::evaluate::{ByDistance, by_distance, by_longest_sentences, by_resemblance};
+use hamdex_simhash::evaluate::{LevelScore, by_distance, by_longest_sentences, by_resemblance};
 use hamdex_simhash::{Fingerprinter, Outcome, Recipe, Scratch};
 
 use crate::shared_data::Corpus;
@@ -104,12 +104,12 @@ fn short_texts_have_no_value_in_common() {
     assert_ne!(yes.value(), no.value());
 }
 
-fn scores(corpus: &Corpus) -> Vec<ByDistance> {
+fn scores(corpus: &Corpus) -> Vec<LevelScore> {
     let fingerprints: Vec<Option<u64>> = corpus.texts.iter().map(|text| of(text).reliable()).collect();
     let scores = by_distance(&fingerprints, &corpus.truth, 10);
     for each in &scores {
         let (precision, recall) = (each.score.precision(), each.score.recall());
-        println!("{} k = {:2}: precision {precision:.2?} recall {recall:.2?}", corpus.name, each.distance);
+        println!("{} k = {:2}: precision {precision:.2?} recall {recall:.2?}", corpus.name, each.level);
     }
     scores
 }
@@ -137,7 +137,7 @@ fn other_methods_find_the_articles_too() {
     let Some(articles) = crate::shared_data::articles() else { return };
     let width = 4.try_into().unwrap();
     let by_resemblance = by_resemblance(&articles.texts, &articles.truth, width);
-    let half = by_resemblance.iter().find(|each| each.resemblance_percent == 50).unwrap().score;
+    let half = by_resemblance.iter().find(|each| each.level == 50).unwrap().score;
     assert_eq!((half.right, half.reported), (10, 10));
     // Half of the copies had their longest sentence altered.
     let longest = by_longest_sentences(&articles.texts, &articles.truth, 3);

@@ -31,7 +31,7 @@ use indicatif::ProgressBar;
 use crate::commands::dedup::known::{Against, Source};
 use crate::commands::dedup::output::Which;
 use crate::commands::dedup::progress::Bars;
-use crate::documents::inputs;
+use crate::documents::inputs::{self, Reading};
 use crate::documents::recipe::{self, usage};
 use crate::documents::report;
 use crate::failure::Failure;
@@ -155,19 +155,7 @@ fn dedup<F: Fingerprint>(
     lists: Lists,
 ) -> Result<(), Failure> {
     let started = Instant::now();
-    let (recipe, lists) = match source {
-        // Fingerprints from elsewhere are compared as they are.
-        Some(Source::Set(path, set)) if !args.fingerprints.are_given() => {
-            let metadata = &set.description().metadata;
-            // An index of bare fingerprints has no recipe: the user names it.
-            if args.recipe.recipe.is_some() && !metadata.contains_key(RECIPE_KEY) {
-                (recipe, lists)
-            } else {
-                args.recipe.of_index(path, metadata)?
-            }
-        }
-        Some(_) | None => (recipe, lists),
-    };
+    let (recipe, lists) = recipe_of(args, source, recipe, lists)?;
     let fingerprinter = Fingerprinter::<F>::with_lists(&recipe, lists).map_err(usage)?;
     let format = output::format_of(args.out.as_deref())?;
     let file = create_output(args)?;
@@ -178,13 +166,7 @@ fn dedup<F: Fingerprint>(
     let directory = temp_dir(args.temp_dir.as_deref(), args.out.as_deref());
     check_temp_dir(&directory)?;
     let against = source.map(|source| Against::<F>::new(args, source, &directory)).transpose()?;
-    let reading = if args.fingerprints.are_given() {
-        None
-    } else {
-        let reading = args.inputs.reading()?.temp_dir(&directory).extra_field(args.method.kept_field());
-        let reading = if args.html.is_some() { reading.repeatable() } else { reading };
-        Some(if args.unique { reading.copyable(format, args.drop_columns) } else { reading })
-    };
+    let reading = reading_of(args, format, &directory)?;
     let bar = reading.as_ref().map_or_else(ProgressBar::hidden, |reading| reading.bar().clone());
     let bars = Bars::new(bar.clone());
     let mut dedup = options(args, &directory, fingerprinter)?
@@ -225,6 +207,37 @@ fn dedup<F: Fingerprint>(
         summary::alone();
     }
     summary::print(&clusters, copied.as_ref(), args.method.are_linked(), started)
+}
+
+/// Returns the recipe of the known documents if they have one, otherwise that of the options.
+fn recipe_of(
+    args: &Args,
+    source: Option<&Source<'_>>,
+    recipe: Recipe,
+    lists: Lists,
+) -> Result<(Recipe, Lists), Failure> {
+    match source {
+        // Fingerprints from elsewhere are compared as they are.
+        Some(Source::Set(path, set)) if !args.fingerprints.are_given() => {
+            let metadata = &set.description().metadata;
+            // An index of bare fingerprints has no recipe: the user names it.
+            if args.recipe.recipe.is_some() && !metadata.contains_key(RECIPE_KEY) {
+                return Ok((recipe, lists));
+            }
+            args.recipe.of_index(path, metadata)
+        }
+        Some(_) | None => Ok((recipe, lists)),
+    }
+}
+
+/// Returns the documents to read, as often as the output needs them; `None` if the inputs are fingerprints.
+fn reading_of(args: &Args, format: Option<TableFormat>, temp_dir: &Path) -> Result<Option<Reading>, Failure> {
+    if args.fingerprints.are_given() {
+        return Ok(None);
+    }
+    let reading = args.inputs.reading()?.temp_dir(temp_dir).extra_field(args.method.kept_field());
+    let reading = if args.html.is_some() { reading.repeatable() } else { reading };
+    Ok(Some(if args.unique { reading.copyable(format, args.drop_columns) } else { reading }))
 }
 
 /// Returns all files that are read.

@@ -1,30 +1,30 @@
 //! `hamdex evaluate`: how well near-duplicates are found.
 //!
 //! - [`truth`]: the known near-duplicates
+//! - [`methods`]: the scores of each method
 //! - [`clusters`]: the clusters of `hamdex dedup`
 //! - [`table`], [`chart`]: the output
 
 mod chart;
 mod clusters;
 mod memory;
+mod methods;
 mod table;
 mod truth;
 
 use std::io::Write;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use hamdex::Fingerprint;
 use hamdex_any::for_width;
 use hamdex_documents::TooShort;
-use hamdex_simhash::evaluate::{
-    Score, by_cosine, by_distance, by_longest_sentences, by_resemblance, by_super_shingles, pages_that_differ,
-};
+use hamdex_simhash::evaluate::{Score, pages_that_differ};
 use hamdex_simhash::{Fingerprinter, Lists, Recipe, Scratch};
 
 use crate::commands::evaluate::chart::{Curve, svg_chart};
-use crate::commands::evaluate::table::{Method, Report};
+use crate::commands::evaluate::methods::Method;
+use crate::commands::evaluate::table::Report;
 use crate::documents::inputs::Inputs;
 use crate::documents::recipe::{self, usage};
 use crate::documents::report;
@@ -33,15 +33,6 @@ use crate::option_values;
 use crate::output::{Force, Output, inputs_or_standard_input, is_standard_output};
 use crate::standard_output;
 use crate::threads::Threads;
-
-/// The greatest distance scored, as in section 4 of the paper.
-const MAX_DISTANCE: u32 = 10;
-
-/// Words per shingle, for the method by resemblance.
-const SHINGLE_WORDS: NonZeroUsize = NonZeroUsize::new(4).expect("4 is not 0");
-
-/// The greatest number of sentences, for the method by sentences.
-const MAX_SENTENCES: usize = 5;
 
 /// Measure precision and recall against known near-duplicates, for each distance from 0 to 10.
 ///
@@ -137,45 +128,12 @@ fn evaluate<F: Fingerprint>(args: &Args, recipe: &Recipe, lists: Lists) -> Resul
             truth
         }
     };
-    let distances = by_distance(&fingerprints, &truth, MAX_DISTANCE);
-    let resemblances = by_resemblance(&texts, &truth, SHINGLE_WORDS);
-    let sketches = by_super_shingles(&texts, &truth, SHINGLE_WORDS);
-    let cosines = by_cosine(&texts, &truth);
-    let sentences = by_longest_sentences(&texts, &truth, MAX_SENTENCES);
     let report = Report {
         clusters: clusters::outcomes(&fingerprinter, &texts, &truth)?,
         documents: texts.len() as u64,
         too_short: too_short.count(),
         truth: truth.pairs(),
-        methods: vec![
-            Method {
-                name: format!("simhash, {recipe}"),
-                level: "distance",
-                scores: distances.iter().map(|each| (each.distance, each.score)).collect(),
-            },
-            Method {
-                name: format!("shingles of {SHINGLE_WORDS} words, resemblance of at least this many percent"),
-                level: "percent",
-                scores: resemblances.iter().map(|each| (each.resemblance_percent, each.score)).collect(),
-            },
-            Method {
-                name: format!(
-                    "sketches of shingles of {SHINGLE_WORDS} words, at least this many of 6 super-shingles equal"
-                ),
-                level: "equal",
-                scores: sketches.iter().map(|each| (each.equal, each.score)).collect(),
-            },
-            Method {
-                name: "term counts, cosine of at least this many percent".to_owned(),
-                level: "percent",
-                scores: cosines.iter().map(|each| (each.cosine_percent, each.score)).collect(),
-            },
-            Method {
-                name: "the n longest sentences are equal".to_owned(),
-                level: "sentences",
-                scores: sentences.iter().map(|each| (each.sentences as u32, each.score)).collect(),
-            },
-        ],
+        methods: methods::all(recipe, &fingerprints, &texts, &truth),
     };
     let mut output = standard_output::lines();
     if args.json {
@@ -197,7 +155,7 @@ fn picture(recipe: &str, simhash: &Method) -> String {
     let curve = |name: &str, dashed, share: fn(&Score) -> Option<f64>| Curve {
         name: format!("{name}, {recipe}"),
         dashed,
-        points: simhash.scores.iter().map(|(distance, score)| (f64::from(*distance), share(score))).collect(),
+        points: simhash.scores.iter().map(|at| (f64::from(at.level), share(&at.score))).collect(),
     };
     let curves = [curve("precision", false, Score::precision), curve("recall", true, Score::recall)];
     svg_chart("Near-duplicates found", "distance ≤ k", &curves)

@@ -2,18 +2,12 @@
 
 use std::io::{self, Write};
 
-use hamdex_simhash::evaluate::Score;
+use hamdex_simhash::evaluate::LevelScore;
 use indicatif::HumanCount;
 use serde_json::{Value, json};
 
 use crate::commands::evaluate::clusters::{Band, Outcome};
-
-/// The scores of a method at each of its levels.
-pub(super) struct Method {
-    pub(super) name: String,
-    pub(super) level: &'static str,
-    pub(super) scores: Vec<(u32, Score)>,
-}
+use crate::commands::evaluate::methods::Method;
 
 pub(super) struct Report {
     pub(super) documents: u64,
@@ -42,7 +36,7 @@ impl Report {
                 "{:>9}  {:>9}  {:>6}  {:>8}  {:>8}",
                 method.level, "precision", "recall", "reported", "right"
             )?;
-            for (level, score) in &method.scores {
+            for LevelScore { level, score, .. } in &method.scores {
                 writeln!(
                     output,
                     "{level:>9}  {:>9}  {:>6}  {:>8}  {:>8}",
@@ -84,7 +78,7 @@ impl Report {
                 let scores: Vec<Value> = method
                     .scores
                     .iter()
-                    .map(|(level, score)| {
+                    .map(|LevelScore { level, score, .. }| {
                         json!({
                             method.level: level,
                             "precision": score.precision(),

@@ -55,6 +55,7 @@ pub fn by_cosine<T: AsRef<str>>(texts: &[T], truth: &Truth) -> Vec<LevelScore> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evaluate::truth::Score;
 
     #[test]
     fn the_cosine_is_that_of_the_counts() {

@@ -50,6 +50,7 @@ pub fn by_resemblance<T: AsRef<str>>(texts: &[T], truth: &Truth, width: NonZeroU
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evaluate::truth::Score;
 
     fn at(scores: &[LevelScore], percent: u32) -> Score {
         scores.iter().find(|each| each.level == percent).unwrap().score

@@ -61,6 +61,7 @@ fn permuted(shingle: u64, permutation: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evaluate::truth::Score;
 
     #[test]
     fn equal_texts_share_all_and_different_ones_nothing() {

@@ -253,7 +253,7 @@ def test_closing_waits_for_merges(tmp_path: Path) -> None:
     with hamdex.Store(tmp_path / "s", durability="none", memory=1 << 16) as store:
         for start in range(0, len(values), 5000):
             store.insert(values[start : start + 5000], np.arange(start, start + 5000))
-    # Nobody holds it, and nothing is on its way.
+    # No handle holds it, and nothing is on its way.
     with hamdex.Store(tmp_path / "s") as store:
         assert [match.ids for match in store.query(values[-1], k=0)] == [[len(values) - 1]]
         store.close()

@@ -11,14 +11,17 @@ use crate::format::record::SectionRecord;
 /// No footer is longer: 64 tables of 128-bit fingerprints and all their sections fit many times.
 pub(crate) const MAX_BYTES: u64 = 1 << 20;
 
+/// Bytes kept for the design's name.
+const NAME_BYTES: usize = 64;
+
 /// Bytes of the fields before the tables.
 const HEAD_BYTES: usize = 48 + NAME_BYTES;
 
+/// Bytes of a table's fields, without the code lengths and counts of each h.
+const TABLE_BYTES: u64 = 32;
+
 /// Bytes of a section's fields.
 const SECTION_BYTES: u64 = 24;
-
-/// Bytes kept for the design's name.
-const NAME_BYTES: usize = 64;
 
 /// The longest stretch of metadata, in bytes.
 pub(crate) const MAX_METADATA_BYTES: u64 = 16 << 20;
@@ -75,14 +78,16 @@ pub(crate) struct TableRecord {
     pub(crate) counts: Vec<u64>,
 }
 
-/// The counts at the start of a footer, which give its length.
+/// The fields at the start of a footer that give its length.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Counts {
     pub(crate) width: u32,
     pub(crate) tables: u32,
+    /// 1 if there are ids, otherwise 0.
     pub(crate) ids: u8,
+    /// 1 if ids have names, otherwise 0.
     pub(crate) names: u8,
-    /// Optional sections.
+    /// Number of optional sections.
     pub(crate) optional: u32,
 }
 
@@ -95,7 +100,7 @@ impl Counts {
 
     /// Returns the bytes of a footer with these counts.
     pub(crate) fn footer_length(self) -> u64 {
-        let table_bytes = 32 + 9 * u64::from(self.width);
+        let table_bytes = TABLE_BYTES + 9 * u64::from(self.width);
         HEAD_BYTES as u64 + u64::from(self.tables) * table_bytes + u64::from(self.sections()) * SECTION_BYTES
     }
 

@@ -228,7 +228,7 @@ impl<F: Fingerprint> Kernel for Locate<'_, F> {
                         target: number as u32,
                     });
                 }
-                HomeBlock::None => {}
+                HomeBlock::Nowhere => {}
                 HomeBlock::Unknown => {
                     table.prefetch_keys(file, target);
                     open.push(number as u32);

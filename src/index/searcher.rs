@@ -22,7 +22,9 @@ use hamdex_fingerprint::Fingerprint;
 /// takes an `Arc`, so that a service can store searchers next to the index.
 ///
 /// ```
-/// /// use hamdex::{Builder, Index, Searcher};
+/// use std::sync::Arc;
+///
+/// use hamdex::{Builder, Index, Searcher};
 ///
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("small.hamdex");

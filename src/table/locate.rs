@@ -28,23 +28,26 @@ pub(crate) fn target_of<F: Fingerprint>(reach: &TableDesign<F>, distance: u32, p
 
 /// The block that holds all matches of a target, by the directory alone.
 pub(crate) enum HomeBlock {
+    /// The only block that can hold a match.
     Block(usize),
     /// No block can hold a match.
-    None,
+    Nowhere,
     /// The keys have to be read.
     Unknown,
 }
 
 impl<F: Fingerprint> Table<F> {
-    /// Returns the block of `target` as far as the directory knows it: it settles most prefixes without errors.
+    /// Returns the block of `target`, if the directory alone gives it. It does for most prefixes without errors.
     #[inline(always)]
     pub(crate) fn home_block(&self, target: &Target<F>) -> HomeBlock {
+        if target.prefix_errors() > 0 {
+            return HomeBlock::Unknown;
+        }
         let (least, greatest) = target.run_of(target.query, 0);
         match self.keys.find_for_both(least, greatest) {
-            _ if target.prefix_errors() > 0 => HomeBlock::Unknown,
-            None => HomeBlock::Unknown,
             Some(block) if block < self.keys.len() => HomeBlock::Block(block),
-            Some(_) => HomeBlock::None,
+            Some(_) => HomeBlock::Nowhere,
+            None => HomeBlock::Unknown,
         }
     }
 

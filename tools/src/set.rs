@@ -1,4 +1,4 @@
-//! The set that a path names, with fingerprints of its width.
+//! An open set, with fingerprints of its width.
 
 use hamdex::{Description, Fingerprint, FingerprintSet};
 use hamdex_any::AnySet;

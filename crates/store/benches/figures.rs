@@ -165,7 +165,7 @@ fn unless_near(store: &Store<u64>, count: u64) -> Result {
         }
         Ok(tries as f64 / start.elapsed().as_secs_f64())
     };
-    // So many that most of the mapped file has been touched before.
+    // So many that the first touch of the pages of the mapped file is a small part.
     let new = alone(count, new_pages, &|rank| (number(rank), rank))?;
     println!("  insert_unless_near, one thread, synced every 100 ms, new pages: {new:.0} per second");
     // Every other one is near something, whose ids are returned.

@@ -257,7 +257,7 @@ fn either_codec_holds_the_same() {
 }
 
 #[test]
-fn nothing_is_drawn_where_nobody_looks() {
+fn nothing_is_drawn_without_a_terminal() {
     let scratch = Scratch::new();
     scratch.write("in.txt", LINES);
     let built = scratch.hamdex(&["build", "-o", "out.hamdex", "in.txt"]).assert().success();

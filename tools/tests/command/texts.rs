@@ -74,7 +74,7 @@ fn a_text_too_short_to_ask_for_says_so() {
 }
 
 #[test]
-fn names_that_are_damaged_are_never_shown_and_hinder_nobody_else() {
+fn damaged_names_are_never_shown_and_hinder_no_other() {
     let scratch = with_index(&[]);
     assert!(scratch.output(&["verify", "a.hamdex"]).ends_with("3 ids, 3 names\n"));
     let whole = std::fs::read(scratch.path("a.hamdex")).unwrap();

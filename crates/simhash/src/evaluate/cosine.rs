@@ -7,7 +7,8 @@ use crate::evaluate::truth::{LevelScore, Levels, STEP_PERCENT, Truth, percents};
 use crate::resemblance::Shingler;
 
 /// Returns the scores of the cosine of the angle between texts as vectors, whose components are the numbers of
-/// occurrences of each word (as [`Shingler`] cuts them), for thresholds of 100 hundredths down to 5 in steps of 5: the levels.
+/// occurrences of each word (as [`Shingler`] cuts them), for thresholds of 100 hundredths down to 5 in steps of 5.
+/// The level is the least cosine, in hundredths.
 ///
 /// Every pair that shares a word is compared: a word that m documents share costs m²/2 steps.
 pub fn by_cosine<T: AsRef<str>>(texts: &[T], truth: &Truth) -> Vec<LevelScore> {

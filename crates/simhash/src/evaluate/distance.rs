@@ -4,8 +4,8 @@ use hamdex_fingerprint::Fingerprint;
 
 use crate::evaluate::truth::{LevelScore, Levels, Truth};
 
-/// Returns the scores for every distance from 0 to `max_distance`, the level. A document without a fingerprint (`None`)
-/// is in no reported pair.
+/// Returns the scores for every distance from 0 to `max_distance`. The level is the distance. A document without a
+/// fingerprint (`None`) is in no reported pair.
 ///
 /// Every pair is compared, without an index: n documents cost n²/2 comparisons, 5 billion for 100,000.
 ///

@@ -10,12 +10,13 @@ use crate::hash::Hash;
 
 /// Returns the scores of one hash over the `n` longest sentences (of Unicode Standard Annex 29; case-folded, white
 /// space and punctuation left out; longest in characters, of equal ones the earlier), for every n from 1
-/// to `max`, which is the level. Of a text with fewer sentences all count; one without any is in no pair.
+/// to `max`. The level is n. Of a text with fewer sentences all count; one without any is in no pair.
 ///
 /// Time and memory are linear in the texts, but m texts with equal sentences make m²/2 pairs.
 pub fn by_longest_sentences<T: AsRef<str>>(texts: &[T], truth: &Truth, max: usize) -> Vec<LevelScore> {
     let longest: Vec<Vec<String>> = texts.iter().map(|text| longest(text.as_ref(), max)).collect();
-    (1..=max).map(|most| LevelScore { level: most as u32, score: score(&longest, truth, most) }).collect()
+    let at = |sentences| LevelScore { level: sentences as u32, score: score(&longest, truth, sentences) };
+    (1..=max).map(at).collect()
 }
 
 fn score(longest: &[Vec<String>], truth: &Truth, sentences: usize) -> Score {

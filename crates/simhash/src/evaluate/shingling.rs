@@ -8,7 +8,8 @@ use crate::evaluate::truth::{LevelScore, Levels, STEP_PERCENT, Truth, percents};
 use crate::resemblance::Shingler;
 
 /// Returns the scores of exact resemblance of sets of shingles of `width` words (as [`Shingler`] cuts them;
-/// Broder's examples have 4, his experiment 10), for thresholds of 100 hundredths down to 5 in steps of 5: the levels.
+/// Broder's examples have 4, his experiment 10), for thresholds of 100 hundredths down to 5 in steps of 5.
+/// The level is the least resemblance, in hundredths.
 ///
 /// The resemblance is that of the whole sets, not of a sketch: the upper bound of the method. Pairs
 /// that share no shingle cost nothing; a shingle that m documents share costs m²/2 steps. Memory is

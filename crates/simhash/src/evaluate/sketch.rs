@@ -14,7 +14,8 @@ const SUPER_SHINGLES: usize = 6;
 const OF_EACH: usize = 14;
 
 /// Returns the scores of sketches: 84 permutations give 84 least shingles of `width` words, each 14 of which are hashed
-/// to one of six super-shingles; pairs are reported that have at least n of them in common, for n from 6 down to 1: the level. Broder's rule is two.
+/// to one of six super-shingles; pairs are reported that have at least n of them in common, for n from 6 down to 1.
+/// The level is n; Broder's rule is n = 2.
 ///
 /// A super-shingle that m documents share makes m²/2 pairs.
 pub fn by_super_shingles<T: AsRef<str>>(texts: &[T], truth: &Truth, width: NonZeroUsize) -> Vec<LevelScore> {

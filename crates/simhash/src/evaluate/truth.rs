@@ -72,16 +72,6 @@ pub struct Score {
     pub truth: u64,
 }
 
-/// The score of a method at one of its levels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct LevelScore {
-    /// The level, in the unit of the method: pairs at least so similar, or at most so distant, are reported.
-    pub level: u32,
-    /// The score.
-    pub score: Score,
-}
-
 impl Score {
     /// Returns the share of the reported pairs that are near-duplicates; `None` when none is reported.
     #[must_use]
@@ -94,6 +84,16 @@ impl Score {
     pub fn recall(&self) -> Option<f64> {
         (self.truth > 0).then(|| self.right as f64 / self.truth as f64)
     }
+}
+
+/// The score of a method at one of its levels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LevelScore {
+    /// The threshold. The function that returns the score says in which unit.
+    pub level: u32,
+    /// The score.
+    pub score: Score,
 }
 
 /// Shares are scored in steps of this many hundredths.

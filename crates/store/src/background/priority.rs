@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_gives_way_with_those_that_it_starts_and_nobody_else_does() {
+    fn a_thread_gives_way_with_the_threads_that_it_starts_and_no_other_does() {
         let of_this_thread = || getpriority_process(None).unwrap();
         let before = of_this_thread();
         let inherited = thread::spawn(move || {

@@ -120,8 +120,7 @@ impl<F: Fingerprint> Run<F> {
             + by_id
     }
 
-    /// Returns the buckets that a search within `distance` reads. Those of several runs are found before any is read, so
-    /// that waits for memory overlap.
+    /// Returns the buckets that a search within `distance` reads; empty ones if it scans everything.
     #[inline(always)]
     pub(super) fn find_buckets(&self, query: F, distance: u32) -> Buckets {
         let mut buckets = Buckets::default();

@@ -8,7 +8,7 @@ use crate::memtable::Memtable;
 use crate::memtable::live_run::LiveRun;
 use crate::memtable::run::Buckets;
 
-/// Number of runs whose buckets are found before the first is read.
+/// Number of runs whose buckets are found before the first is read, so that waits for memory overlap.
 const RUNS_AHEAD: usize = 8;
 
 /// Values that are compared before any of them is visited.
@@ -28,6 +28,12 @@ impl<F: Fingerprint> Compiled for Search<'_, F> {
     #[inline(always)]
     fn run(self) -> Self::Output {
         let Self { memtable, query, distance, visit } = self;
+        // First, since a hit there may end the search.
+        for &(value, _) in &*memtable.tail {
+            if value.distance(query) <= distance {
+                visit(value)?;
+            }
+        }
         for runs in memtable.runs.chunks(RUNS_AHEAD) {
             let mut buckets = [Buckets::default(); RUNS_AHEAD];
             for (live, buckets) in runs.iter().zip(&mut buckets) {
@@ -40,18 +46,14 @@ impl<F: Fingerprint> Compiled for Search<'_, F> {
                 })?;
             }
         }
-        for &(value, _) in &*memtable.tail {
-            if value.distance(query) <= distance {
-                visit(value)?;
-            }
-        }
         ControlFlow::Continue(())
     }
 }
 
 /// Calls `visit` with each value within `distance` of the query, in order.
 ///
-/// The loops have no closures, which may not be inlined, and are compiled without wider instructions then.
+/// The comparisons are plain loops. The compiler may leave a closure out of line, and then compiles it without wider
+/// instructions.
 #[inline(always)]
 pub(super) fn for_each_near<F: Fingerprint>(
     values: &[F],

@@ -227,11 +227,13 @@ fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Fa
         is_prompt: false,
     };
     input::read::<F>(&reading, &mut |fingerprint, found| {
+        if ids == IdSource::None {
+            return sink.push(fingerprint);
+        }
         let record = match &found {
-            _ if ids == IdSource::None => return sink.push(fingerprint),
             Found::Id(id) => Record { id: *id, ..Record::default() },
             Found::Nothing => Record { id: row, ..Record::default() },
-            Found::Name(name) => Record { id: row, name: Some(name.as_ref()), shingles: None },
+            Found::Name(name) => Record { id: row, name: Some(name.as_ref()), ..Record::default() },
         };
         row += 1;
         sink.push_record(fingerprint, record)

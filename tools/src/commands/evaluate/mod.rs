@@ -128,12 +128,13 @@ fn evaluate<F: Fingerprint>(args: &Args, recipe: &Recipe, lists: Lists) -> Resul
             truth
         }
     };
+    let methods = methods::all(recipe, &fingerprints, &texts, &truth);
     let report = Report {
         clusters: clusters::outcomes(&fingerprinter, &texts, &truth)?,
         documents: texts.len() as u64,
         too_short: too_short.count(),
         truth: truth.pairs(),
-        methods: methods::all(recipe, &fingerprints, &texts, &truth),
+        methods,
     };
     let mut output = standard_output::lines();
     if args.json {

@@ -8,11 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hamdex::Fingerprint;
 
 use crate::memtable::groups::{Group, MAX_GROUPS, is_first};
-use crate::memtable::search::for_each_near;
 use crate::write::batch::Pair;
 
 /// Values between two calls of `pause`.
 pub(super) const BETWEEN_PAUSES: usize = 1 << 15;
+
+/// Values that are compared before any of them is visited.
+const VALUES_AT_ONCE: usize = 8;
 
 /// For each group that a search reads, the range of values in the bucket of the query.
 pub(super) type Buckets = [(u32, u32); MAX_GROUPS];
@@ -227,6 +229,34 @@ impl<F: Fingerprint> Run<F> {
             places.map(move |place| (place as u64, (self.values[at], self.ids[place])))
         })
     }
+}
+
+/// Calls `visit` with each value within `distance` of the query, in order.
+///
+/// The comparisons are plain loops. The compiler may leave a closure out of line, and then compiles it without wider
+/// instructions.
+#[inline(always)]
+fn for_each_near<F: Fingerprint>(
+    values: &[F],
+    query: F,
+    distance: u32,
+    mut visit: impl FnMut(F) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    for values in values.chunks(VALUES_AT_ONCE) {
+        // Without a branch per value; hardly any is near.
+        let mut is_any_near = false;
+        for &value in values {
+            is_any_near |= value.distance(query) <= distance;
+        }
+        if is_any_near {
+            for &value in values {
+                if value.distance(query) <= distance {
+                    visit(value)?;
+                }
+            }
+        }
+    }
+    ControlFlow::Continue(())
 }
 
 fn starts_of_buckets<F: Fingerprint>(group: Group, values: &[F]) -> Box<[u32]> {

@@ -11,9 +11,6 @@ use crate::memtable::run::Buckets;
 /// Number of runs whose buckets are found before the first is read, so that waits for memory overlap.
 const RUNS_AHEAD: usize = 8;
 
-/// Values that are compared before any of them is visited.
-const VALUES_AT_ONCE: usize = 8;
-
 /// A search for the fingerprints within a distance of a query.
 pub(super) struct Search<'m, F> {
     pub(super) memtable: &'m Memtable<F>,
@@ -48,32 +45,4 @@ impl<F: Fingerprint> Compiled for Search<'_, F> {
         }
         ControlFlow::Continue(())
     }
-}
-
-/// Calls `visit` with each value within `distance` of the query, in order.
-///
-/// The comparisons are plain loops. The compiler may leave a closure out of line, and then compiles it without wider
-/// instructions.
-#[inline(always)]
-pub(super) fn for_each_near<F: Fingerprint>(
-    values: &[F],
-    query: F,
-    distance: u32,
-    mut visit: impl FnMut(F) -> ControlFlow<()>,
-) -> ControlFlow<()> {
-    for values in values.chunks(VALUES_AT_ONCE) {
-        // Without a branch per value; hardly any is near.
-        let mut is_any_near = false;
-        for &value in values {
-            is_any_near |= value.distance(query) <= distance;
-        }
-        if is_any_near {
-            for &value in values {
-                if value.distance(query) <= distance {
-                    visit(value)?;
-                }
-            }
-        }
-    }
-    ControlFlow::Continue(())
 }

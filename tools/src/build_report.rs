@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use hamdex::{Codec, Summary};
-use hamdex_shards::{Manifest, ShardsSummary};
+use hamdex_shards::ShardsSummary;
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
 
@@ -74,28 +74,33 @@ impl BuildReport<'_> {
     }
 
     fn fields(&self) -> Fields<'_> {
-        let (file, set) = match self.finished {
-            Finished::File(summary) => (Some(summary), None),
-            Finished::Shards(summary) => (None, Some(&summary.manifest)),
-        };
-        let (read, fingerprints, ids, bytes) = match self.finished {
-            Finished::File(summary) => (summary.pushed, summary.fingerprints, summary.ids, summary.bytes),
-            Finished::Shards(ShardsSummary { pushed, manifest, .. }) => {
-                (*pushed, manifest.fingerprints(), manifest.ids(), manifest.bytes())
+        match self.finished {
+            Finished::File(Summary { pushed, fingerprints, ids, bytes, design, .. }) => {
+                Fields { design: Some(design), ..self.counts(*pushed, *fingerprints, *ids, *bytes) }
             }
-        };
+            Finished::Shards(ShardsSummary { pushed, manifest, .. }) => Fields {
+                layout: Some(manifest.layout.to_string()),
+                families: Some(manifest.families()),
+                shards: Some(manifest.shards.len()),
+                ..self.counts(*pushed, manifest.fingerprints(), manifest.ids(), manifest.bytes())
+            },
+        }
+    }
+
+    /// Returns the fields that files and sets of shards share.
+    fn counts(&self, read: u64, fingerprints: u64, ids: u64, bytes: u64) -> Fields<'_> {
         Fields {
             output: self.output.to_string_lossy(),
-            layout: set.map(|set| set.layout.to_string()),
-            families: set.map(Manifest::families),
-            shards: set.map(|set| set.shards.len()),
+            layout: None,
+            families: None,
+            shards: None,
             merged: self.merged,
             read,
             fingerprints,
             ids,
             documents: self.documents.map(|(all, _)| all),
             too_short: self.documents.map(|(_, too_short)| too_short),
-            design: file.map(|file| file.design.as_str()),
+            design: None,
             codec: self.codec.name(),
             bytes,
             bytes_per_fingerprint: bytes as f64 / fingerprints.max(1) as f64,

@@ -20,7 +20,7 @@ fn secret(directory: &Path, name: &str, text: &str) -> PathBuf {
 }
 
 #[test]
-fn without_the_right_token_nothing_but_the_health_is_told() {
+fn without_the_right_token_only_the_health_is_answered() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     std::fs::create_dir(&data).unwrap();

@@ -136,8 +136,8 @@ impl<F: Fingerprint> Run<F> {
         buckets
     }
 
-    /// Calls `visit` with each fingerprint within `distance` of the query, once, in no particular order; the buckets are
-    /// those of [`Self::find_buckets`].
+    /// Calls `visit` with each fingerprint within `distance` of the query, once, in no particular order. The buckets
+    /// are the result of [`Self::find_buckets`].
     #[inline(always)]
     pub(super) fn for_each_in(
         &self,

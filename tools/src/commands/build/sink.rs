@@ -15,7 +15,7 @@ pub(super) enum Sink<F: Fingerprint> {
     Shards(Box<ShardsBuilder<F>>),
 }
 
-/// The id of a fingerprint, and what is stored with it.
+/// An id, with its name and its shingles.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Record<'r> {
     pub(super) id: u64,

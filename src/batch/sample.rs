@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::batch::context::BatchContext;
-use crate::batch::cost::{ARRANGE_NS, CodecCosts, LOCATE_NS, SEARCH_NS, WAIT_NS};
+use crate::batch::cost::{ARRANGE_NS, CodecCosts, LOCATE_NS, SEARCH_NS, WAIT_NS, shared_lines};
 use crate::error::ReadError;
 use crate::progress::Stopped;
 use crate::table::filter::Filter;
@@ -38,13 +38,6 @@ pub(super) struct Load {
     alone_ns: f64,
     /// Nanoseconds to answer them in the order of the blocks.
     probe_ns: f64,
-}
-
-impl Load {
-    /// Adds time that both ways take.
-    fn and(self, ns: f64) -> Self {
-        Self { alone_ns: self.alone_ns + ns, probe_ns: self.probe_ns + ns, ..self }
-    }
 }
 
 impl Sample {
@@ -105,8 +98,13 @@ fn load<F: Fingerprint>(
         unread_share: index.read_ahead.unread_share(table),
     };
     blocks.sort_unstable();
-    let filter_ns = plan.filter_ns(number, table.filter.as_ref().map(Filter::geometry));
-    Ok(crowd.load(&costs, blocks).and(filter_ns * queries.len() as f64))
+    let mut load = crowd.load(&costs, blocks);
+    if let Some(filter) = table.filter.as_ref().map(Filter::geometry) {
+        let ns = plan.filter_ns(number, Some(filter)) * queries.len() as f64;
+        load.alone_ns += ns;
+        load.probe_ns += ns * (1.0 - shared_lines(queries.len(), filter, plan.prefix_errors(number)));
+    }
+    Ok(load)
 }
 
 /// Number of queries, and number of blocks in which they may meet.

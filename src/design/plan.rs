@@ -65,8 +65,13 @@ impl<F: Fingerprint> Plan<F> {
 
     /// Returns the nanoseconds in which a probe asks its filter, estimated; 0 if it asks none.
     pub(crate) fn filter_ns(&self, probe: usize, filter: Option<&Geometry>) -> f64 {
-        let errors = self.probes[probe].reach.radius.min(self.distance);
+        let errors = self.prefix_errors(probe);
         filter.filter(|_| self.by_filter[probe]).map_or(0.0, |filter| asking_ns(filter, errors))
+    }
+
+    /// Returns the number of errors that a probe admits in its prefix.
+    pub(crate) fn prefix_errors(&self, probe: usize) -> u32 {
+        self.probes[probe].reach.radius.min(self.distance)
     }
 
     /// Returns whether some probe asks the filter of a table.

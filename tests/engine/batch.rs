@@ -167,6 +167,22 @@ proptest! {
     }
 }
 
+/// With this little memory, a table takes the queries in several parts.
+#[test]
+fn many_queries_in_little_memory() {
+    let stored = data::<u64>(Shape::Mixed, 1000, 5);
+    let queries: Vec<u64> = queries_with_repeats(&stored, 100).into_iter().cycle().take(10_000).collect();
+    for design in ["halves", "cover-8"] {
+        let design = Design::named(design, 3).unwrap();
+        let index = index(built(&stored, BuildOptions::new().design(design).block_bytes(512)));
+        let options = BatchOptions::new().strategy(Strategy::Probe).memory(100_000);
+        let found = in_threads(2, || asked(&index, &queries, 3, &options));
+        for (found, &query) in found.iter().zip(&queries) {
+            assert_eq!(*found, brute_force(&stored, query, 3));
+        }
+    }
+}
+
 #[test]
 fn no_queries_no_answers() {
     for stored in [Vec::new(), data::<u64>(Shape::Uniform, 100, 1)] {

@@ -23,7 +23,7 @@ const GROUP: usize = 16;
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Item<F> {
     pub(super) block: u32,
-    /// The place of the query.
+    /// The number of the query in the order of the table.
     pub(super) query: u32,
     /// The query, permuted; with a prefix that a filter has left, if one was asked.
     pub(super) value: F,
@@ -89,7 +89,7 @@ impl<F: Fingerprint> Items<F> {
     }
 }
 
-/// Locates queries of a range until there are items enough for one task; with what is left of the range.
+/// Locates the queries with the numbers of a range until there are items enough for one task; with what is left of the range.
 ///
 /// # Errors
 /// When a filter is damaged, or the batch is cancelled.
@@ -108,19 +108,19 @@ pub(super) fn locate<F: Fingerprint>(
             break;
         }
         left.start = group.end;
-        let permuted = |query: usize| table_probe.permutation().apply(queries[query]);
+        let group = group.start as u32..group.end as u32;
         if table_probe.asks_filter {
             // Queries whose prefixes are denied make no items, however long that takes.
             table_probe.done.check()?;
             for query in group.clone() {
-                table.prefetch_filter(file, &table_probe.target(permuted(query)));
+                table.prefetch_filter(file, &table_probe.target(queries.permuted(query)));
             }
         }
         for query in group {
-            table_probe.for_each_target(permuted(query), |target| {
+            table_probe.for_each_target(queries.permuted(query), |target| {
                 blocks.clear();
                 table.locate(file, &target, blocks);
-                let item = |&block: &u32| Item { block, query: query as u32, value: target.query };
+                let item = |&block: &u32| Item { block, query, value: target.query };
                 items.extend(blocks.iter().map(item));
             })?;
         }

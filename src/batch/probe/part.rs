@@ -85,7 +85,9 @@ impl<F: Fingerprint> Visitor<F> {
                     let search = Search {
                         values,
                         queries: items.len(),
-                        target: |place: usize| target_of(table_probe, &items[place]),
+                        target: |place: usize| {
+                            table_probe.target_of_item(items[place].value, items[place].query)
+                        },
                         scratch: searching,
                         visit: |place: usize, value| {
                             found(table_probe, items[place].query, items[place].value, value, finds)
@@ -151,11 +153,6 @@ impl<F: Fingerprint> Visitor<F> {
     }
 }
 
-#[inline]
-fn target_of<F: Fingerprint>(table_probe: &TableProbe<'_, F>, item: &Item<F>) -> Target<F> {
-    table_probe.target_of_item(item.value, table_probe.queries[item.query as usize])
-}
-
 /// A stored value within the distance of what was sought for a query, both permuted.
 #[inline]
 fn found<F: Fingerprint>(
@@ -168,12 +165,13 @@ fn found<F: Fingerprint>(
     if !table_probe.is_sought(value ^ sought) {
         return ControlFlow::Continue(());
     }
-    let fingerprint = table_probe.permutation().undo(value);
-    let difference = fingerprint ^ table_probe.queries[query as usize];
+    let (permutation, queries) = (table_probe.permutation(), table_probe.queries);
+    let difference = permutation.undo(value ^ queries.permuted(query));
     if !table_probe.owns(difference) {
         return ControlFlow::Continue(());
     }
-    finds.push(Found { query, distance: difference.count_ones(), fingerprint })
+    let (query, distance) = (queries.place(query), difference.count_ones());
+    finds.push(Found { query, distance, fingerprint: permutation.undo(value) })
 }
 
 impl<F: Fingerprint> Sparse<F> {
@@ -192,7 +190,7 @@ impl<F: Fingerprint> Sparse<F> {
             block: item.block,
             target: self.targets.len() as u32,
         });
-        self.targets.push(target_of(table_probe, item));
+        self.targets.push(table_probe.target_of_item(item.value, item.query));
         self.queries.push(item.query);
     }
 

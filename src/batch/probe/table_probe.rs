@@ -1,5 +1,6 @@
 //! A probe of a plan, for many queries.
 
+use crate::batch::probe::order::OrderedQueries;
 use crate::codec::{Located, Target};
 use crate::design::{Probe, is_first};
 use crate::error::ReadError;
@@ -20,7 +21,7 @@ pub(super) struct TableProbe<'a, F> {
     pub(super) distance: u32,
     /// Whether the filter of the table is asked for each prefix.
     pub(super) asks_filter: bool,
-    pub(super) queries: &'a [F],
+    pub(super) queries: &'a OrderedQueries<F>,
     /// From how many queries on a block is decoded.
     pub(super) dense_from: usize,
     /// Reads ahead blocks that are about to be used.
@@ -54,14 +55,14 @@ impl<F: Fingerprint> TableProbe<'_, F> {
         self.table.for_each_target(self.file, &self.target(query), self.asks_filter, &mut visit)
     }
 
-    /// Returns the target of an item, whose value is that of a target of a query.
+    /// Returns the target of an item, whose value is that of a target of the query.
     #[inline]
-    pub(super) fn target_of_item(&self, value: F, query: F) -> Target<F> {
+    pub(super) fn target_of_item(&self, value: F, query: u32) -> Target<F> {
         let target = self.target(value);
         if !self.asks_filter {
             return target;
         }
-        let errors = (value ^ self.permutation().apply(query)).count_ones();
+        let errors = (value ^ self.queries.permuted(query)).count_ones();
         Target { radius: 0, distance: self.distance - errors, ..target }
     }
 

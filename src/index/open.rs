@@ -287,15 +287,7 @@ fn read<F: Fingerprint>(
         file_id: header.file_id,
         records: &footer.sections,
     };
-    // Keys are read whole now, and by every query from now on.
-    // Filters that stay in the file are read page by page.
-    // Shingles are read from front to back, if at all, and look-ups page by page.
-    let is_left = |section: &&SectionRecord| options.maps_keys || section.kind != UnitKind::Filter;
-    let left = footer.optional_sections().iter().find(is_left);
-    let end = left.map_or(file.len(), |section| section.offset as usize);
-    let keys = sections.record(UnitKind::Keys, 0).offset as usize..end;
-    read_ahead.bytes(&data, keys.clone());
-    read_ahead.keep(&data, keys);
+    read_keys_ahead(&data, &read_ahead, &footer, &sections);
     let design = read_design(&footer)?;
     let mut tables: Vec<Table<F>> = Vec::with_capacity(footer.tables.len());
     for number in 0..footer.tables.len() {
@@ -310,21 +302,12 @@ fn read<F: Fingerprint>(
         directory: sections.open(Place::IdDirectory, UnitKind::IdDirectory, 0),
         blocks: tables[0].keys.len(),
     });
-    let names = footer.names.then(|| ColumnTable {
-        directory: sections.open(Place::NameDirectory, UnitKind::NameDirectory, 0),
-        values: sections.open(Place::Names, UnitKind::Names, 0),
-    });
-    let has_shingles = footer.optional(UnitKind::Shingles, 0).is_some();
-    let shingles = has_shingles.then(|| ColumnTable {
-        directory: sections.open(Place::ShingleDirectory, UnitKind::ShingleDirectory, 0),
-        values: sections.open(Place::Shingles, UnitKind::Shingles, 0),
-    });
-    let lookup = |place, kind| {
-        let is_listed = footer.optional(kind, 0).is_some();
-        is_listed.then(|| LookupTable { section: sections.open(place, kind, 0) })
-    };
-    let id_lookup = lookup(Place::IdLookup, UnitKind::IdLookup);
-    let name_lookup = lookup(Place::NameLookup, UnitKind::NameLookup);
+    let name_directory = (Place::NameDirectory, UnitKind::NameDirectory);
+    let names = sections.column(name_directory, (Place::Names, UnitKind::Names));
+    let shingle_directory = (Place::ShingleDirectory, UnitKind::ShingleDirectory);
+    let shingles = sections.column(shingle_directory, (Place::Shingles, UnitKind::Shingles));
+    let id_lookup = sections.lookup(Place::IdLookup, UnitKind::IdLookup);
+    let name_lookup = sections.lookup(Place::NameLookup, UnitKind::NameLookup);
     let metadata_section = sections.open(Place::Metadata, UnitKind::Metadata, 0);
     let metadata = metadata::from_bytes(metadata_section.read_all(file)?)
         .ok_or_else(|| ReadError::damaged(Place::Metadata, "it is not a list of names and values"))?;
@@ -347,6 +330,19 @@ fn read<F: Fingerprint>(
         plans,
         ranks: OnceLock::new(),
     })
+}
+
+/// Announces the keys, and what lies behind them and is read when the file is opened.
+fn read_keys_ahead(data: &Mapping, read_ahead: &ReadAhead, footer: &Footer, sections: &Sections<'_>) {
+    // Filters that stay in the file are read page by page, and so are look-ups. Shingles are read from front to back,
+    // if at all.
+    let stays = |section: &&SectionRecord| sections.keys == KeysIn::File || section.kind != UnitKind::Filter;
+    let first = footer.optional_sections().iter().find(stays);
+    let end = first.map_or(data.as_ref().len(), |section| section.offset as usize);
+    let keys = sections.record(UnitKind::Keys, 0).offset as usize..end;
+    read_ahead.bytes(data, keys.clone());
+    // Every query reads keys.
+    read_ahead.keep(data, keys);
 }
 
 fn read_design<F: Fingerprint>(footer: &Footer) -> Result<Design<F>, ReadError> {
@@ -379,9 +375,13 @@ struct Sections<'a> {
 }
 
 impl Sections<'_> {
+    fn find(&self, kind: UnitKind, table: usize) -> Option<SectionRecord> {
+        self.records.iter().find(|r| r.kind == kind && r.table as usize == table).copied()
+    }
+
+    /// Returns the record of a section that every file of this footer has.
     fn record(&self, kind: UnitKind, table: usize) -> SectionRecord {
-        let found = self.records.iter().find(|r| r.kind == kind && r.table as usize == table);
-        *found.expect("the arrangement has been compared")
+        self.find(kind, table).expect("the arrangement has been compared")
     }
 
     fn open(&self, place: Place, kind: UnitKind, table: usize) -> Section {
@@ -389,6 +389,21 @@ impl Sections<'_> {
         let context = Context::new(self.file_id, kind, table);
         let section = Section::new(place, context, record.offset as usize, record.length as usize);
         if self.checksums == Checksums::Always { section.always_checked() } else { section }
+    }
+
+    /// Opens the values of documents and the directory that leads to them, if the file has them.
+    fn column(&self, directory: (Place, UnitKind), values: (Place, UnitKind)) -> Option<ColumnTable> {
+        self.find(values.1, 0)?;
+        Some(ColumnTable {
+            directory: self.open(directory.0, directory.1, 0),
+            values: self.open(values.0, values.1, 0),
+        })
+    }
+
+    /// Opens a look-up, if the file has it.
+    fn lookup(&self, place: Place, kind: UnitKind) -> Option<LookupTable> {
+        self.find(kind, 0)?;
+        Some(LookupTable { section: self.open(place, kind, 0) })
     }
 }
 

@@ -7,6 +7,7 @@ use crate::filter::geometry::Form;
 use crate::format::checksum::UnitKind;
 use crate::format::header::{FileId, MAJOR};
 use crate::index::handle::Index;
+use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
 
 /// Statistics of a file; see [`Index::stats`].
@@ -131,49 +132,18 @@ impl<F: Fingerprint> Index<F> {
     /// Returns the statistics of the file. Reads nothing beyond what opening it has read.
     #[must_use]
     pub fn stats(&self) -> Stats<F> {
-        let bytes_of = |wanted: &[UnitKind], table: usize| -> u64 {
-            let sections = self.footer.sections.iter();
-            let wanted = sections.filter(|s| wanted.contains(&s.kind) && s.table as usize == table);
-            wanted.map(|s| s.end().expect("it lies inside the file") - s.offset).sum()
-        };
-        let tables: Vec<TableStats<F>> = self
-            .tables
-            .iter()
-            .zip(&self.footer.tables)
-            .map(|(table, record)| TableStats {
-                design: self.design.tables()[table.number],
-                blocks: record.blocks,
-                offset: table.offset as u64,
-                block_bytes: bytes_of(&[UnitKind::Block], table.number),
-                key_bytes: bytes_of(&[UnitKind::Keys], table.number),
-                key_memory_bytes: table.keys.bytes() as u64,
-                keys_are_copied: table.keys.is_copied(),
-                filter: table.filter.as_ref().map(|filter| FilterStats {
-                    is_bitmap: filter.geometry().form == Form::Bitmap,
-                    prefix_bits: filter.geometry().prefix_bits,
-                    lines: filter.geometry().lines,
-                    bytes: bytes_of(&[UnitKind::Filter], table.number),
-                    memory_bytes: filter.memory_bytes() as u64,
-                    is_copied: filter.is_copied(),
-                    expected_false_positives: filter.geometry().false_positives(self.len()),
-                }),
-                code_lengths: table.codec.code_lengths().to_vec(),
-                codes: table.codec.codes().to_vec(),
-                counts: record.counts.clone(),
-            })
-            .collect();
+        let bytes_of = |wanted: &[UnitKind]| self.section_bytes(wanted, 0);
         let ids = self.footer.ids.map(|ids| IdStats {
             count: ids.count,
             base: ids.base,
             bits: ids.bits,
-            bytes: bytes_of(&[UnitKind::Ids, UnitKind::IdStarts, UnitKind::IdDirectory], 0),
+            bytes: bytes_of(&[UnitKind::Ids, UnitKind::IdStarts, UnitKind::IdDirectory]),
         });
-        let name_bytes =
-            self.names.is_some().then(|| bytes_of(&[UnitKind::NameDirectory, UnitKind::Names], 0));
+        let name_bytes = self.names.is_some().then(|| bytes_of(&[UnitKind::NameDirectory, UnitKind::Names]));
         let of_shingles = [UnitKind::ShingleDirectory, UnitKind::Shingles];
-        let shingle_bytes = self.shingles.is_some().then(|| bytes_of(&of_shingles, 0));
+        let shingle_bytes = self.shingles.is_some().then(|| bytes_of(&of_shingles));
         let of_lookups = [UnitKind::IdLookup, UnitKind::NameLookup];
-        let lookup_bytes = self.id_lookup.is_some().then(|| bytes_of(&of_lookups, 0));
+        let lookup_bytes = self.id_lookup.is_some().then(|| bytes_of(&of_lookups));
         let file_bytes = self.data.as_ref().len() as u64;
         let in_sections: u64 =
             self.footer.sections.iter().map(|s| s.end().expect("it lies inside the file") - s.offset).sum();
@@ -191,11 +161,42 @@ impl<F: Fingerprint> Index<F> {
             memory_bytes: self.tables.iter().map(|table| table.memory_bytes() as u64).sum(),
             metadata_bytes: self.metadata_section.length() as u64,
             overhead_bytes: file_bytes - in_sections,
-            tables,
+            tables: self.tables.iter().map(|table| self.table_stats(table)).collect(),
             ids,
             name_bytes,
             shingle_bytes,
             lookup_bytes,
         }
+    }
+    fn table_stats(&self, table: &Table<F>) -> TableStats<F> {
+        let record = &self.footer.tables[table.number];
+        TableStats {
+            design: self.design.tables()[table.number],
+            blocks: record.blocks,
+            offset: table.offset as u64,
+            block_bytes: self.section_bytes(&[UnitKind::Block], table.number),
+            key_bytes: self.section_bytes(&[UnitKind::Keys], table.number),
+            key_memory_bytes: table.keys.bytes() as u64,
+            keys_are_copied: table.keys.is_copied(),
+            filter: table.filter.as_ref().map(|filter| FilterStats {
+                is_bitmap: filter.geometry().form == Form::Bitmap,
+                prefix_bits: filter.geometry().prefix_bits,
+                lines: filter.geometry().lines,
+                bytes: self.section_bytes(&[UnitKind::Filter], table.number),
+                memory_bytes: filter.memory_bytes() as u64,
+                is_copied: filter.is_copied(),
+                expected_false_positives: filter.geometry().false_positives(self.len()),
+            }),
+            code_lengths: table.codec.code_lengths().to_vec(),
+            codes: table.codec.codes().to_vec(),
+            counts: record.counts.clone(),
+        }
+    }
+
+    /// Returns the bytes in the file of the sections of these kinds that belong to a table.
+    fn section_bytes(&self, wanted: &[UnitKind], table: usize) -> u64 {
+        let sections = self.footer.sections.iter();
+        let wanted = sections.filter(|s| wanted.contains(&s.kind) && s.table as usize == table);
+        wanted.map(|s| s.end().expect("it lies inside the file") - s.offset).sum()
     }
 }

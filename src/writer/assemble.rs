@@ -1,5 +1,7 @@
 //! From tables to a file, front to back.
 
+use std::fs::File;
+use std::io::BufReader;
 use std::path::Path;
 
 use crate::design::Design;
@@ -13,6 +15,7 @@ use crate::progress::Phase;
 use crate::writer::census::Census;
 use crate::writer::columns::{ColumnSource, ColumnSpool, Columns};
 use crate::writer::file_id::file_id;
+use crate::writer::filter::FilterWriter;
 use crate::writer::ids::SpooledIds;
 use crate::writer::lookup::LookupWriter;
 use crate::writer::options::BuildOptions;
@@ -79,20 +82,8 @@ pub(super) fn assemble<F: Fingerprint, T: TableSource<F>>(
         file.keys(number, keys)?;
     }
     file.copy(UnitKind::Metadata, &mut metadata::to_bytes(&options.metadata).as_slice())?;
-    for (number, filter) in std::mem::take(&mut writer.filters).into_iter().enumerate() {
-        if let Some(filter) = filter {
-            let mut contents = filter.finish().map_err(|source| temporary::failed(temp_dir, source))?;
-            file.copy_of(UnitKind::Filter, number, &mut contents)?;
-        }
-    }
-    if let Some(shingles) = shingles {
-        shingles.write(&mut file, options, None)?;
-    }
-    for (kind, lookup) in [(UnitKind::IdLookup, id_lookup), (UnitKind::NameLookup, name_lookup)] {
-        if let Some(mut contents) = lookup {
-            file.copy(kind, &mut contents)?;
-        }
-    }
+    let behind = Optional { filters: std::mem::take(&mut writer.filters), shingles, id_lookup, name_lookup };
+    behind.write(&mut file, options, temp_dir)?;
     let footer = Footer {
         width: F::BITS,
         layout: options.layout(),
@@ -108,6 +99,40 @@ pub(super) fn assemble<F: Fingerprint, T: TableSource<F>>(
     let ids = ids.map_or(0, |ids| ids.count);
     let summary = Summary { pushed: tables.read(), fingerprints, ids, design: footer.design, bytes };
     Ok((summary, file_id))
+}
+
+/// The optional sections, in the order of the file.
+struct Optional {
+    filters: Vec<Option<FilterWriter>>,
+    shingles: Option<ColumnSpool>,
+    id_lookup: Option<BufReader<File>>,
+    name_lookup: Option<BufReader<File>>,
+}
+
+impl Optional {
+    fn write<F: Fingerprint>(
+        self,
+        file: &mut Sections<'_>,
+        options: &BuildOptions<F>,
+        temp_dir: &Path,
+    ) -> Result<(), BuildError> {
+        for (number, filter) in self.filters.into_iter().enumerate() {
+            if let Some(filter) = filter {
+                let mut contents = filter.finish().map_err(|source| temporary::failed(temp_dir, source))?;
+                file.copy_of(UnitKind::Filter, number, &mut contents)?;
+            }
+        }
+        if let Some(shingles) = self.shingles {
+            shingles.write(file, options, None)?;
+        }
+        for (kind, lookup) in [(UnitKind::IdLookup, self.id_lookup), (UnitKind::NameLookup, self.name_lookup)]
+        {
+            if let Some(mut contents) = lookup {
+                file.copy(kind, &mut contents)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Counts the records. Gathers all ids if they are needed.

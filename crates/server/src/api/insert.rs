@@ -232,15 +232,77 @@ fn replace_records<F: Fingerprint>(
             write(store, deadline, |store| store.upsert_documents(&documents))
         }
         (Labels::Names(names), None) => {
-            let named: Vec<_> = fingerprints.into_iter().zip(names).collect();
+            let named = named_of(&fingerprints, names);
             write(store, deadline, |store| store.upsert_named(&named))
         }
-        (Labels::Numbers(ids), _) => {
-            let pairs: Vec<_> = fingerprints.into_iter().zip(ids.iter().copied()).collect();
+        (Labels::Numbers(_), _) => {
+            let pairs = pairs_of(&fingerprints, &labels);
             write(store, deadline, |store| store.upsert(&pairs))
         }
         // Look-ups imply ids.
         (Labels::None, _) => Ok(Written::default()),
+    }
+}
+
+/// Returns fingerprints with their names.
+fn named_of<'r, F: Fingerprint>(fingerprints: &[F], names: &'r [String]) -> Vec<(F, &'r String)> {
+    fingerprints.iter().copied().zip(names).collect()
+}
+
+/// Returns fingerprints with their ids: zeros in a store without ids.
+fn pairs_of<F: Fingerprint>(fingerprints: &[F], labels: &Labels) -> Vec<(F, u64)> {
+    match labels {
+        Labels::Numbers(ids) => fingerprints.iter().copied().zip(ids.iter().copied()).collect(),
+        _ => fingerprints.iter().map(|&fingerprint| (fingerprint, 0)).collect(),
+    }
+}
+
+/// Inserts all records; returns their number.
+fn insert_all<F: Fingerprint>(
+    store: &Store<F>,
+    records: &Checked<F>,
+    deadline: Instant,
+) -> Result<u64, Problem> {
+    let Checked { fingerprints, labels, shingles } = records;
+    match (labels, shingles) {
+        (Labels::Names(names), Some(sets)) => {
+            let documents = documents_of(fingerprints, names, sets);
+            write(store, deadline, |store| store.insert_documents(&documents))?;
+        }
+        (Labels::Names(names), None) => {
+            let named = named_of(fingerprints, names);
+            write(store, deadline, |store| store.insert_named(&named))?;
+        }
+        _ => {
+            let pairs = pairs_of(fingerprints, labels);
+            let operations: Vec<_> = pairs.into_iter().map(|(f, id)| Operation::Insert(f, id)).collect();
+            write(store, deadline, |store| store.write(operations.clone()))?;
+        }
+    }
+    Ok(fingerprints.len() as u64)
+}
+
+/// Inserts records near which nothing is stored; returns the outcome of each.
+fn insert_unless_near<F: Fingerprint>(
+    store: &Store<F>,
+    records: &Checked<F>,
+    distance: u32,
+    deadline: Instant,
+) -> Result<Vec<Inserted<F>>, Problem> {
+    let Checked { fingerprints, labels, shingles } = records;
+    match (labels, shingles) {
+        (Labels::Names(names), Some(sets)) => {
+            let documents = documents_of(fingerprints, names, sets);
+            write(store, deadline, |store| store.insert_documents_unless_near(&documents, distance))
+        }
+        (Labels::Names(names), None) => {
+            let named = named_of(fingerprints, names);
+            write(store, deadline, |store| store.insert_named_unless_near(&named, distance))
+        }
+        _ => {
+            let pairs = pairs_of(fingerprints, labels);
+            write(store, deadline, |store| store.insert_all_unless_near(&pairs, distance))
+        }
     }
 }
 
@@ -253,44 +315,14 @@ fn store_records<F: Fingerprint>(
     deadline: Instant,
 ) -> Result<(u64, Answer<F>), Problem> {
     let mut answer = Answer::new(description, true);
-    let Checked { fingerprints, labels, shingles } = records;
-    let count = fingerprints.len() as u64;
-    if fingerprints.is_empty() {
+    if records.fingerprints.is_empty() {
         return Ok((0, answer));
     }
-    let pairs: Vec<(F, u64)> = match &labels {
-        Labels::Numbers(ids) => fingerprints.iter().copied().zip(ids.iter().copied()).collect(),
-        _ => fingerprints.iter().map(|&fingerprint| (fingerprint, 0)).collect(),
+    let Some(distance) = unless_near else {
+        return Ok((insert_all(store, &records, deadline)?, answer));
     };
-    let outcomes = match (&labels, unless_near) {
-        (Labels::Names(names), _) if shingles.is_some() => {
-            let sets = shingles.unwrap_or_default();
-            let documents = documents_of(&fingerprints, names, &sets);
-            let Some(distance) = unless_near else {
-                write(store, deadline, |store| store.insert_documents(&documents))?;
-                return Ok((count, answer));
-            };
-            let distance = distance.min(F::BITS);
-            write(store, deadline, |store| store.insert_documents_unless_near(&documents, distance))?
-        }
-        (Labels::Names(names), None) => {
-            let named: Vec<_> = fingerprints.iter().copied().zip(names).collect();
-            write(store, deadline, |store| store.insert_named(&named))?;
-            return Ok((count, answer));
-        }
-        (Labels::Names(names), Some(distance)) => {
-            let named: Vec<_> = fingerprints.iter().copied().zip(names).collect();
-            write(store, deadline, |store| store.insert_named_unless_near(&named, distance.min(F::BITS)))?
-        }
-        (_, None) => {
-            let operations: Vec<_> = pairs.into_iter().map(|(f, id)| Operation::Insert(f, id)).collect();
-            write(store, deadline, |store| store.write(operations.clone()))?;
-            return Ok((count, answer));
-        }
-        (_, Some(distance)) => {
-            write(store, deadline, |store| store.insert_all_unless_near(&pairs, distance.min(F::BITS)))?
-        }
-    };
+    let outcomes = insert_unless_near(store, &records, distance.min(F::BITS), deadline)?;
+    let fingerprints = records.fingerprints;
     let mut inserted = 0;
     for (outcome, &fingerprint) in outcomes.into_iter().zip(&fingerprints) {
         match outcome {

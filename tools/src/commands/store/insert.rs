@@ -190,7 +190,6 @@ fn insert<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failur
         (None, _) => None,
     };
     let store = Store::<F>::open(&args.store, StoreOptions::new().durability(args.durability))?;
-    let Identity { has_ids, has_names, .. } = manifest.identity;
     let mode = InsertMode {
         unless_near,
         replace: args.replace,
@@ -199,26 +198,10 @@ fn insert<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failur
         batch: args.batch.unwrap_or(if similarity.is_some() { COMPARED_BATCH } else { BATCH }) as usize,
         is_shown: texts.is_some(),
     };
-    let mut inserter = Inserter::new(&store, has_ids, mode);
+    let mut inserter = Inserter::new(&store, manifest.identity.has_ids, mode);
     let outcome = match texts {
-        Some(texts) => match similarity {
-            Some(similarity) if args.each && has_pipe(&args.records.inputs) => {
-                texts.insert_unless_similar_as_they_come(&mut inserter, similarity)
-            }
-            Some(similarity) => texts.insert_unless_similar(&mut inserter, similarity),
-            None if args.each && has_pipe(&args.records.inputs) => texts.insert_as_they_come(&mut inserter),
-            None => texts.insert_into(&mut inserter),
-        },
-        None => {
-            let beside = match args.ids {
-                _ if has_names => Beside::Name,
-                Some(IdSource::Row) => Beside::Nothing,
-                _ if has_ids => Beside::Id,
-                _ => Beside::Nothing,
-            };
-            let arrivals = args.records.read(beside, args.fields.id_name());
-            arrivals.and_then(|arrivals| inserter.insert_all(arrivals))
-        }
+        Some(texts) => insert_texts(args, texts, similarity, &mut inserter),
+        None => insert_records(args, &manifest.identity, &mut inserter),
     };
     let Inserter { read, near, replaced, .. } = inserter;
     // Inserts before a failure stay, so they have to be durable too.
@@ -226,17 +209,53 @@ fn insert<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failur
     outcome.map_err(|failure| {
         failure.after(format!("{} inserted before that", counted(read, "record", "records")))
     })?;
+    let is_conditional = args.unless_near.is_some() || args.unless_similar.is_some();
+    let near = is_conditional.then_some(near);
+    let replaced = args.replace.then_some(replaced);
     let seconds = started.elapsed().as_secs_f64();
-    if args.json {
-        let near = (args.unless_near.is_some() || similarity.is_some()).then_some(near);
-        let replaced = args.replace.then_some(replaced);
-        return print_json(&Report { read, inserted: read - near.unwrap_or(0), near, replaced, seconds });
+    report(args, &Report { read, inserted: read - near.unwrap_or(0), near, replaced, seconds })
+}
+
+fn insert_texts<F: Fingerprint>(
+    args: &Args,
+    texts: Texts<F>,
+    similarity: Option<Similarity>,
+    inserter: &mut Inserter<'_, F>,
+) -> Result<(), Failure> {
+    let as_they_come = args.each && has_pipe(&args.records.inputs);
+    match similarity {
+        Some(similarity) if as_they_come => texts.insert_unless_similar_as_they_come(inserter, similarity),
+        Some(similarity) => texts.insert_unless_similar(inserter, similarity),
+        None if as_they_come => texts.insert_as_they_come(inserter),
+        None => texts.insert_into(inserter),
     }
-    let left_out = indicatif::HumanCount(near);
-    let skipped = match (args.unless_near, similarity) {
-        (Some(_), _) => format!(", {left_out} of them not inserted, being near to others"),
-        (None, Some(_)) => format!(", {left_out} of them not inserted, being similar to others"),
-        (None, None) if args.replace => {
+}
+
+fn insert_records<F: Fingerprint>(
+    args: &Args,
+    identity: &Identity,
+    inserter: &mut Inserter<'_, F>,
+) -> Result<(), Failure> {
+    let beside = match args.ids {
+        _ if identity.has_names => Beside::Name,
+        Some(IdSource::Row) => Beside::Nothing,
+        _ if identity.has_ids => Beside::Id,
+        _ => Beside::Nothing,
+    };
+    inserter.insert_all(args.records.read(beside, args.fields.id_name())?)
+}
+
+fn report(args: &Args, report: &Report) -> Result<(), Failure> {
+    if args.json {
+        return print_json(report);
+    }
+    let Report { read, near, replaced, seconds, .. } = *report;
+    let skipped = match (near, replaced) {
+        (Some(near), _) => {
+            let relation = if args.unless_near.is_some() { "near" } else { "similar" };
+            format!(", {} of them not inserted, being {relation} to others", indicatif::HumanCount(near))
+        }
+        (None, Some(replaced)) => {
             format!(", {} replaced", counted(replaced, "earlier pair", "earlier pairs"))
         }
         (None, None) => String::new(),

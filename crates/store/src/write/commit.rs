@@ -217,26 +217,19 @@ impl<F: Fingerprint> StoreInner<F> {
     fn try_serve(&self, requests: Vec<Request<F>>) -> Result<Vec<Outcome<F>>, Error> {
         let mut writer = self.writer();
         self.check_open()?;
-        let before = self.view.load_full();
-        let mut view = View::clone(&before);
+        let mut view = View::clone(&self.view.load());
+        let is_alone = requests.len() == 1;
         let (mut replies, mut batches) = (Vec::with_capacity(requests.len()), Vec::new());
         let only_removes: Vec<bool> = requests.iter().map(Request::only_removes).collect();
         for request in requests {
             let mut effective = Batch::default();
-            let reply = if request.always_succeeds() {
-                request.apply(&mut view, &mut effective)
-            } else {
-                // A rejected or failed request leaves no trace.
-                let mut trial = view.clone();
-                let reply = request.apply(&mut trial, &mut effective);
-                match reply {
-                    Ok(Reply::SearchAgain | Reply::NoIdsLeft | Reply::TooLarge(_)) | Err(_) => {
-                        effective = Batch::default();
-                    }
-                    Ok(_) => view = trial,
-                }
-                reply
-            };
+            // A rejected or failed request leaves no trace; a lone one needs no copy, as its view is not published then.
+            let unchanged = (!is_alone && !request.always_succeeds()).then(|| view.clone());
+            let reply = request.apply(&mut view, &mut effective);
+            if let Ok(Reply::SearchAgain | Reply::NoIdsLeft | Reply::TooLarge(_)) | Err(_) = reply {
+                effective = Batch::default();
+                view = unchanged.unwrap_or(view);
+            }
             if !effective.operations.is_empty() {
                 batches.push((replies.len(), effective));
             }

@@ -32,6 +32,9 @@ pub(crate) struct Measured {
     pub log2: u32,
     pub design: String,
     pub codec: String,
+    /// Runs of versions without filters do not name it.
+    #[serde(default = "none")]
+    pub filter: String,
     pub memory_bytes: u64,
     pub queries: usize,
     pub batch: usize,
@@ -39,6 +42,10 @@ pub(crate) struct Measured {
     pub checked: usize,
     pub processor: String,
     pub version: String,
+}
+
+fn none() -> String {
+    "none".into()
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use bytesize::ByteSize;
 use clap::ValueEnum;
-use hamdex::{Codec, Design, Strategy};
+use hamdex::{Codec, Design, FilterChoice, Strategy};
 use serde::Serialize;
 
 use crate::figures::{Figures, Measured};
@@ -28,6 +28,9 @@ pub(crate) struct Args {
     /// Codec of the blocks
     #[arg(long, value_name = "NAME", default_value_t = Codec::EliasFano)]
     codec: Codec,
+    /// Prefix filters of the tables: auto, none, or at most N bits per fingerprint and table
+    #[arg(long, value_name = "FILTER", default_value_t)]
+    filter: FilterChoice,
     /// Memory that a build, the batch and the self-join may take
     #[arg(long, value_name = "BYTES", default_value = "8GiB")]
     memory: ByteSize,
@@ -89,13 +92,16 @@ fn at_least_one(text: &str) -> Result<usize, String> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let name = format!("headline-{}-{}-{}", args.log2, args.design, args.codec);
+    let filter =
+        if args.filter == FilterChoice::Auto { String::new() } else { format!("-filter-{}", args.filter) };
+    let name = format!("headline-{}-{}-{}{filter}", args.log2, args.design, args.codec);
     let (index, saved) = (args.dir.join(format!("{name}.hamdex")), args.dir.join(format!("{name}.json")));
     let design = Design::<u64>::named(&args.design, DISTANCE)?;
     let stages = Stages {
         set: Set::new(args.log2),
         design,
         codec: args.codec,
+        filter: args.filter,
         memory: args.memory.as_u64(),
         index: &index,
     };
@@ -142,6 +148,7 @@ impl Args {
             log2: self.log2,
             design: self.design.clone(),
             codec: self.codec.to_string(),
+            filter: self.filter.to_string(),
             memory_bytes: self.memory.as_u64(),
             queries: self.queries,
             batch: self.batch,
@@ -165,7 +172,10 @@ impl Args {
 fn check_space(directory: &Path, stages: &Stages<'_>) -> Result<()> {
     let block_bytes = stages.codec.default_block_bytes() as u32;
     let cost = stages.design.cost(stages.set.len(), stages.codec, block_bytes);
-    let index = (cost.bytes_per_fingerprint * stages.set.len() as f64 * SPARE) as u64;
+    let filtered = stages.design.filter_cost(stages.set.len(), stages.codec, block_bytes, stages.filter);
+    let filters = filtered.bytes_per_fingerprint * stages.set.len() as f64;
+    // Filters are spooled before they are copied into the file.
+    let index = ((cost.bytes_per_fingerprint * stages.set.len() as f64 + 2.0 * filters) * SPARE) as u64;
     let needed = index + stages.temporary_bytes();
     let free = system::free_bytes(directory)?;
     ensure!(

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-use hamdex::{BatchOptions, BuildOptions, Builder, Codec, Design, Index, Strategy};
+use hamdex::{BatchOptions, BuildOptions, Builder, Codec, Design, FilterChoice, Index, Strategy};
 use rayon::prelude::*;
 
 use crate::bar;
@@ -22,6 +22,7 @@ pub(crate) struct Stages<'a> {
     pub set: Set,
     pub design: Design<u64>,
     pub codec: Codec,
+    pub filter: FilterChoice,
     pub memory: u64,
     pub index: &'a Path,
 }
@@ -30,7 +31,8 @@ impl Stages<'_> {
     /// From fingerprints in no order; beyond the memory limit, they are sorted in temporary files.
     pub(crate) fn build(&self) -> Result<Build> {
         let (used, memory) = (Used::now()?, PeakMemory::watch()?);
-        let options = BuildOptions::new().design(self.design.clone()).codec(self.codec).memory(self.memory);
+        let options = BuildOptions::new().design(self.design.clone()).codec(self.codec).filter(self.filter);
+        let options = options.memory(self.memory);
         // Only a run that was killed between the build and its figures leaves a file.
         let options = options.overwrite(true).progress(bar::report());
         let mut builder = Builder::with_options(self.index, options)?;
@@ -64,7 +66,8 @@ impl Stages<'_> {
         let index = self.open()?;
         let (open_seconds, open_memory_bytes) = (started.elapsed().as_secs_f64(), memory.bytes());
         let block_bytes = index.stats().block_bytes.max(PAGE as u32);
-        let expected = self.design.cost(self.set.len(), self.codec, block_bytes).blocks_per_query;
+        let expected = self.design.filter_cost(self.set.len(), self.codec, block_bytes, self.filter);
+        let expected = expected.blocks_per_query;
 
         let mut searcher = index.searcher();
         let (queries, mut seconds) = (self.set.queries(count, ONLINE), Vec::with_capacity(count));

@@ -2,7 +2,7 @@
 //!
 //! `cargo bench --bench skew [-- COUNT]`; COUNT is 20,000,000 unless given. A query of a uniform set finds what it was
 //! made from and little else; one of the others finds many. So times are per match, what is stored counting as its own
-//! match in the self-join.
+//! match in the self-join. `halves` is measured without filters and with them.
 
 mod common;
 
@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use common::number;
-use hamdex::{BatchOptions, BuildOptions, Codec, Design};
+use hamdex::{BatchOptions, BuildOptions, Codec, Design, FilterChoice};
 
 const DISTANCE: u32 = 3;
 
@@ -19,29 +19,34 @@ const DISTANCE: u32 = 3;
 const ALONE: usize = 5000;
 const TOGETHER: usize = 200_000;
 
+/// Rounds of the queries, of which the best counts.
+const ROUNDS: usize = 7;
+
 fn main() -> Result<(), Box<dyn Error>> {
     let count = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
     let count: usize = count.map_or(Ok(20_000_000), |text| text.parse())?;
     println!("{count} fingerprints, k = {DISTANCE}, nanoseconds per match (matches):");
     println!("{:<24}{:>24}{:>24}{:>24}", "", "query", "batch", "self-join");
-    for (codec, design) in [(Codec::Huffman, "halves"), (Codec::EliasFano, "cover-8")] {
+    let (none, auto) = (FilterChoice::None, FilterChoice::Auto);
+    for (codec, design, filter) in [
+        (Codec::Huffman, "halves", none),
+        (Codec::Huffman, "halves", auto),
+        (Codec::EliasFano, "halves", none),
+        (Codec::EliasFano, "halves", auto),
+        (Codec::EliasFano, "cover-8", auto),
+    ] {
+        println!("{codec}, {design}, --filter {filter}");
         let shapes: [common::Shape; 3] = [("uniform", common::uniform), ("zipf", zipf), ("spiky", spiky)];
         let mut uniform = None;
         for (shape, data) in shapes {
-            let figures = figures(&data(count), codec, design)?;
+            let figures = figures(&data(count), codec, design, filter)?;
             let beside = uniform.get_or_insert(figures);
             let column = |(figure, of_uniform): (&Figure, &Figure)| {
                 let ratio = figure.per_match() / of_uniform.per_match();
                 format!("{:.0} ({}) {ratio:.2}x", figure.per_match(), figure.matches)
             };
             let columns: Vec<String> = figures.iter().zip(&*beside).map(column).collect();
-            println!(
-                "{:<24}{:>24}{:>24}{:>24}",
-                format!("{design}, {shape}"),
-                columns[0],
-                columns[1],
-                columns[2]
-            );
+            println!("{:<24}{:>24}{:>24}{:>24}", format!("  {shape}"), columns[0], columns[1], columns[2]);
         }
     }
     Ok(())
@@ -66,8 +71,13 @@ impl Figure {
     }
 }
 
-fn figures(stored: &[u64], codec: Codec, design: &str) -> Result<[Figure; 3], Box<dyn Error>> {
-    let options = BuildOptions::new().codec(codec).design(Design::named(design, DISTANCE)?);
+fn figures(
+    stored: &[u64],
+    codec: Codec,
+    design: &str,
+    filter: FilterChoice,
+) -> Result<[Figure; 3], Box<dyn Error>> {
+    let options = BuildOptions::new().codec(codec).design(Design::named(design, DISTANCE)?).filter(filter);
     let (_directory, index) = common::index(stored, options);
     // One bit from something stored.
     let queries: Vec<u64> = (0..TOGETHER as u64)
@@ -82,7 +92,9 @@ fn figures(stored: &[u64], codec: Codec, design: &str) -> Result<[Figure; 3], Bo
         Ok(matches)
     };
     alone()?;
-    let alone = Figure::of(alone)?;
+    let rounds = (0..ROUNDS).map(|_| Figure::of(&mut alone)).collect::<Result<Vec<_>, _>>()?;
+    let best = rounds.into_iter().min_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds));
+    let alone = best.expect("there is a round");
     let together = Figure::of(|| {
         let mut matches = 0;
         let visit = |_, found: &[_]| {

@@ -90,6 +90,12 @@ static inline uint64_t hamdex_u64_of_bytes(const uint8_t bytes[8])
 #define HAMDEX_WITH_NAMES 2
 
 /**
+ * Ids, and names, lead to their fingerprints without a pass over the store, so that records can be replaced: for
+ * `hamdex_create_options`, with `HAMDEX_WITH_IDS` or `HAMDEX_WITH_NAMES`.
+ */
+#define HAMDEX_WITH_LOOKUPS 4
+
+/**
  * Read files into memory, in huge pages if the system has them, instead of mapping them: for `hamdex_open` and
  * `hamdex_store_options`.
  */
@@ -434,7 +440,7 @@ typedef struct hamdex_create_options {
      */
     uint32_t distance;
     /**
-     * `HAMDEX_WITH_IDS`, `HAMDEX_WITH_NAMES`, or 0.
+     * `HAMDEX_WITH_IDS` or `HAMDEX_WITH_NAMES`, either with `HAMDEX_WITH_LOOKUPS`; or 0.
      */
     uint32_t flags;
     /**
@@ -876,6 +882,41 @@ hamdex_status hamdex_build(const char *path,
                            struct hamdex_error **error);
 
 /**
+ * Finds the fingerprints of ids: of the id number i, the matches of query i, ascending, all at the distance 0. In a
+ * store without look-ups (`HAMDEX_WITH_LOOKUPS`) it reads the whole store once.
+ *
+ * Ownership: `*found` are the caller's, who frees them with `hamdex_matches_free`.
+ *
+ * Threads: any.
+ *
+ * Errors: `HAMDEX_INPUT` in a store without ids, `HAMDEX_DAMAGED`, `HAMDEX_MEMORY`, `HAMDEX_USAGE`, `HAMDEX_MISUSE`;
+ * `*found` is null then.
+ */
+hamdex_status hamdex_store_find_ids(const struct hamdex_store *store,
+                                    const uint64_t *ids,
+                                    uint64_t count,
+                                    const struct hamdex_matches **found,
+                                    struct hamdex_error **error);
+
+/**
+ * Finds the fingerprints of `count` names, which are given as in `hamdex_records`: of the name number i, the matches of
+ * query i, ascending, all at the distance 0. In a store without look-ups (`HAMDEX_WITH_LOOKUPS`) it reads all names
+ * and the whole store once.
+ *
+ * Ownership: `*found` are the caller's, who frees them with `hamdex_matches_free`.
+ *
+ * Threads: any.
+ *
+ * Errors: `HAMDEX_INPUT` in a store without names; otherwise as for `hamdex_store_find_ids`.
+ */
+hamdex_status hamdex_store_find_names(const struct hamdex_store *store,
+                                      const char *names,
+                                      const uint64_t *name_starts,
+                                      uint64_t count,
+                                      const struct hamdex_matches **found,
+                                      struct hamdex_error **error);
+
+/**
  * Creates a store in a directory that does not exist yet or is empty. `create_options` and `options` may be null.
  *
  * Ownership: `*store` is the caller's, who closes it with `hamdex_store_close`; it is null after a failure.
@@ -1017,6 +1058,23 @@ hamdex_status hamdex_store_insert_unless_near(const struct hamdex_store *store,
                                               struct hamdex_error **error);
 
 /**
+ * Inserts records in place of all pairs with their ids, or in a store with names with their names: all of them, or
+ * none. Of several with one id or name, the last counts. The store must have look-ups (`HAMDEX_WITH_LOOKUPS`).
+ * `*replaced` is the number of pairs that were removed; it may be null.
+ *
+ * Ownership: nothing is kept.
+ *
+ * Threads: any.
+ *
+ * Errors: as for `hamdex_store_insert`, and `HAMDEX_DAMAGED`; `HAMDEX_INPUT` in a store without look-ups. Nothing has
+ * changed then.
+ */
+hamdex_status hamdex_store_replace(const struct hamdex_store *store,
+                                   const struct hamdex_records *records,
+                                   uint64_t *replaced,
+                                   struct hamdex_error **error);
+
+/**
  * Removes records from a store: with ids these pairs, without ids all pairs of the fingerprints. `*removed` is the
  * number of pairs that were stored; it may be null.
  *
@@ -1032,7 +1090,7 @@ hamdex_status hamdex_store_remove(const struct hamdex_store *store,
                                   struct hamdex_error **error);
 
 /**
- * Removes all pairs with one of these ids. It reads the whole store once. `*removed` is their number; it may be null.
+ * Removes all pairs with one of these ids. In a store without look-ups it reads the whole store once. `*removed` is their number; it may be null.
  *
  * Ownership: nothing is kept.
  *
@@ -1047,8 +1105,8 @@ hamdex_status hamdex_store_remove_ids(const struct hamdex_store *store,
                                       struct hamdex_error **error);
 
 /**
- * Removes all pairs whose ids have one of `count` names, which are given as in `hamdex_records`. It reads all names
- * and the whole store once. `*removed` is the number of pairs; it may be null.
+ * Removes all pairs whose ids have one of `count` names, which are given as in `hamdex_records`. In a store without
+ * look-ups it reads all names and the whole store once. `*removed` is the number of pairs; it may be null.
  *
  * Ownership: nothing is kept.
  *

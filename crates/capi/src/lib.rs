@@ -29,6 +29,7 @@ mod records;
 
 mod build;
 
+mod lookups;
 mod store;
 mod write;
 

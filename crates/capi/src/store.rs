@@ -33,6 +33,9 @@ pub const HAMDEX_NO_MERGES: u32 = 2;
 pub const HAMDEX_WITH_IDS: u32 = 1;
 /// Fingerprints have names; the store gives each an id: for `hamdex_create_options`.
 pub const HAMDEX_WITH_NAMES: u32 = 2;
+/// Ids, and names, lead to their fingerprints without a pass over the store, so that records can be replaced: for
+/// `hamdex_create_options`, with `HAMDEX_WITH_IDS` or `HAMDEX_WITH_NAMES`.
+pub const HAMDEX_WITH_LOOKUPS: u32 = 4;
 
 /// Options of an open store. All zero but `size` are the defaults, as is a null pointer to them.
 #[repr(C)]
@@ -82,7 +85,7 @@ pub struct hamdex_create_options {
     pub width: u32,
     /// The distance of most queries, in bits; 0 for the default, 3. Any other is answered exactly, too.
     pub distance: u32,
-    /// `HAMDEX_WITH_IDS`, `HAMDEX_WITH_NAMES`, or 0.
+    /// `HAMDEX_WITH_IDS` or `HAMDEX_WITH_NAMES`, either with `HAMDEX_WITH_LOOKUPS`; or 0.
     pub flags: u32,
     /// Zero.
     pub reserved: u32,
@@ -231,12 +234,16 @@ fn create(
     options: StoreOptions,
 ) -> Result<AnyStore, Failure> {
     let given = caller.options("the structure of options of the new store", given)?;
-    check_flags(given.flags, HAMDEX_WITH_IDS | HAMDEX_WITH_NAMES)?;
+    check_flags(given.flags, HAMDEX_WITH_IDS | HAMDEX_WITH_NAMES | HAMDEX_WITH_LOOKUPS)?;
     check_zero("reserved", given.reserved)?;
+    if given.flags == HAMDEX_WITH_LOOKUPS {
+        return Err(Failure::usage("look-ups need HAMDEX_WITH_IDS or HAMDEX_WITH_NAMES"));
+    }
     let mut create = CreateOptions::new()
         .distance(distance_of(given.distance))
         .ids(given.flags & HAMDEX_WITH_IDS != 0)
-        .names(given.flags & HAMDEX_WITH_NAMES != 0);
+        .names(given.flags & HAMDEX_WITH_NAMES != 0)
+        .lookups(given.flags & HAMDEX_WITH_LOOKUPS != 0);
     // Names imply ids, even if HAMDEX_WITH_IDS is not set.
     if let Some(name) = design_of(caller, given.design, given.design_length)? {
         create = create.design(name);

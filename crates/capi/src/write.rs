@@ -86,6 +86,22 @@ fn insert_unless_near<F: Fingerprint>(
     Ok((inserted, columns))
 }
 
+fn replace<F: Fingerprint>(
+    store: &Store<F>,
+    description: &hamdex::Description,
+    records: &Records<'_>,
+) -> Result<u64, Failure> {
+    if !description.has_lookups {
+        return Err(Failure::input("the store has no look-ups: create it with HAMDEX_WITH_LOOKUPS"));
+    }
+    let written = if description.has_names {
+        store.upsert_named(&named::<F>(records)?)?
+    } else {
+        store.upsert(&pairs::<F>(records, description.has_ids)?)?
+    };
+    Ok(written.removed)
+}
+
 fn remove<F: Fingerprint>(
     store: &Store<F>,
     description: &hamdex::Description,
@@ -169,6 +185,33 @@ pub unsafe extern "C" fn hamdex_store_insert_unless_near(
     })
 }
 
+/// Inserts records in place of all pairs with their ids, or in a store with names with their names: all of them, or
+/// none. Of several with one id or name, the last counts. The store must have look-ups (`HAMDEX_WITH_LOOKUPS`).
+/// `*replaced` is the number of pairs that were removed; it may be null.
+///
+/// Ownership: nothing is kept.
+///
+/// Threads: any.
+///
+/// Errors: as for `hamdex_store_insert`, and `HAMDEX_DAMAGED`; `HAMDEX_INPUT` in a store without look-ups. Nothing has
+/// changed then.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hamdex_store_replace(
+    store: *const hamdex_store,
+    records: *const hamdex_records,
+    replaced: *mut u64,
+    error: *mut *mut hamdex_error,
+) -> hamdex_status {
+    // SAFETY: the caller keeps the contract of the header.
+    let caller = unsafe { Caller::new(error) };
+    caller.run(|caller| {
+        let mut count = caller.maybe_out("the place for the number", replaced)?;
+        let (open, records) = (get(caller, store)?, Records::of(caller, records)?);
+        count.write(for_any_store!(&open.store, store => replace(store, &open.description, &records))?);
+        Ok(())
+    })
+}
+
 /// Removes records from a store: with ids these pairs, without ids all pairs of the fingerprints. `*removed` is the
 /// number of pairs that were stored; it may be null.
 ///
@@ -194,7 +237,7 @@ pub unsafe extern "C" fn hamdex_store_remove(
     })
 }
 
-/// Removes all pairs with one of these ids. It reads the whole store once. `*removed` is their number; it may be null.
+/// Removes all pairs with one of these ids. In a store without look-ups it reads the whole store once. `*removed` is their number; it may be null.
 ///
 /// Ownership: nothing is kept.
 ///
@@ -223,8 +266,8 @@ pub unsafe extern "C" fn hamdex_store_remove_ids(
     })
 }
 
-/// Removes all pairs whose ids have one of `count` names, which are given as in `hamdex_records`. It reads all names
-/// and the whole store once. `*removed` is the number of pairs; it may be null.
+/// Removes all pairs whose ids have one of `count` names, which are given as in `hamdex_records`. In a store without
+/// look-ups it reads all names and the whole store once. `*removed` is the number of pairs; it may be null.
 ///
 /// Ownership: nothing is kept.
 ///

@@ -4,21 +4,31 @@ use std::path::Path;
 use std::ptr;
 
 use super::c::{Failed, Found, Given, Set, call, path_of, read};
-use crate::matches::hamdex_matches_free;
+use crate::lookups::{hamdex_store_find_ids, hamdex_store_find_names};
+use crate::matches::{hamdex_matches, hamdex_matches_free};
 use crate::status::{HAMDEX_EXISTS, HAMDEX_INPUT, HAMDEX_OK, HAMDEX_UNAVAILABLE, HAMDEX_USAGE};
 use crate::store::{
-    HAMDEX_NO_MERGES, HAMDEX_WITH_IDS, HAMDEX_WITH_NAMES, hamdex_create_options, hamdex_store,
-    hamdex_store_close, hamdex_store_compact, hamdex_store_create, hamdex_store_flush,
+    HAMDEX_NO_MERGES, HAMDEX_WITH_IDS, HAMDEX_WITH_LOOKUPS, HAMDEX_WITH_NAMES, hamdex_create_options,
+    hamdex_store, hamdex_store_close, hamdex_store_compact, hamdex_store_create, hamdex_store_flush,
     hamdex_store_get_stats, hamdex_store_open, hamdex_store_options, hamdex_store_snapshot,
     hamdex_store_stats, hamdex_store_sync,
 };
 use crate::write::{
     hamdex_store_insert, hamdex_store_insert_unless_near, hamdex_store_remove, hamdex_store_remove_ids,
-    hamdex_store_remove_names,
+    hamdex_store_remove_names, hamdex_store_replace,
 };
 
 /// An open store.
 pub(super) struct Store(pub(super) *mut hamdex_store);
+
+/// Takes the fingerprints of each query, and frees them.
+fn fingerprints_of(matches: *const hamdex_matches) -> Vec<Vec<u64>> {
+    let found = read::<u64>(matches);
+    // SAFETY: they are freed once.
+    assert_eq!(unsafe { hamdex_matches_free(matches) }, HAMDEX_OK);
+    assert!(found.iter().flatten().all(|found| found.distance == 0 && found.ids.is_empty()));
+    found.iter().map(|found| found.iter().map(|found| found.fingerprint).collect()).collect()
+}
 
 fn options() -> hamdex_store_options {
     let durability = "none";
@@ -69,6 +79,35 @@ impl Store {
         // SAFETY: they are freed once.
         assert_eq!(unsafe { hamdex_matches_free(near) }, HAMDEX_OK);
         (inserted, found)
+    }
+
+    fn replace(&self, given: &Given) -> Result<u64, Failed> {
+        let mut replaced = u64::MAX;
+        // SAFETY: as above.
+        call(|error| unsafe { hamdex_store_replace(self.0, &given.records(), &raw mut replaced, error) })
+            .map(|()| replaced)
+    }
+
+    /// Returns the fingerprints of each id.
+    fn find_ids(&self, ids: &[u64]) -> Result<Vec<Vec<u64>>, Failed> {
+        let mut found = ptr::null();
+        // SAFETY: as above.
+        call(|error| unsafe {
+            hamdex_store_find_ids(self.0, ids.as_ptr(), ids.len() as u64, &raw mut found, error)
+        })
+        .map(|()| fingerprints_of(found))
+    }
+
+    /// Returns the fingerprints of each name.
+    fn find_names(&self, names: &[&str]) -> Result<Vec<Vec<u64>>, Failed> {
+        let starts: Vec<u64> = (0..=names.len()).map(|end| names[..end].concat().len() as u64).collect();
+        let (text, mut found) = (names.concat(), ptr::null());
+        // SAFETY: as above.
+        call(|error| unsafe {
+            let (text, count) = (text.as_ptr().cast(), names.len() as u64);
+            hamdex_store_find_names(self.0, text, starts.as_ptr(), count, &raw mut found, error)
+        })
+        .map(|()| fingerprints_of(found))
     }
 
     fn remove(&self, given: &Given) -> Result<u64, Failed> {
@@ -170,6 +209,38 @@ fn a_store_with_names_gives_ids() {
     assert_eq!((removed, store.stats().ids), (2, 1));
     assert_eq!(store.insert(&Given::new(&[1_u64]).ids(&[1])).unwrap_err().status, HAMDEX_INPUT);
     assert_eq!(store.remove(&Given::new(&[1_u64]).names(&["two"])).unwrap_err().status, HAMDEX_USAGE);
+}
+
+#[test]
+fn look_ups_lead_from_ids_and_names_to_fingerprints() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    let store = store_of(&at("ids"), 64, HAMDEX_WITH_IDS | HAMDEX_WITH_LOOKUPS);
+    store.insert(&Given::new(&[5_u64, 3, 9]).ids(&[1, 1, 2])).unwrap();
+    store.flush().unwrap();
+    assert_eq!(store.find_ids(&[2, 7, 1, 2]).unwrap(), [vec![9], vec![], vec![3, 5], vec![9]]);
+    assert_eq!(store.find_ids(&[]).unwrap(), Vec::<Vec<u64>>::new());
+    assert_eq!(store.replace(&Given::new(&[8_u64, 4]).ids(&[1, 3])).unwrap(), 2);
+    assert_eq!(store.find_ids(&[1, 3]).unwrap(), [[8], [4]]);
+    assert_eq!(store.find_names(&["a"]).unwrap_err().status, HAMDEX_INPUT);
+
+    let named = store_of(&at("names"), 64, HAMDEX_WITH_NAMES | HAMDEX_WITH_LOOKUPS);
+    named.insert(&Given::new(&[5_u64, 3, 3]).names(&["b", "a", "a"])).unwrap();
+    named.flush().unwrap();
+    named.insert(&Given::new(&[2_u64]).names(&["a"])).unwrap();
+    assert_eq!(named.find_names(&["a", "", "b"]).unwrap(), [vec![2, 3], vec![], vec![5]]);
+    assert_eq!(named.find_ids(&[0]).unwrap(), [[5]]);
+    assert_eq!(named.replace(&Given::new(&[7_u64]).names(&["a"])).unwrap(), 3);
+    assert_eq!(named.find_names(&["a"]).unwrap(), [[7]]);
+
+    // Without look-ups the whole store is read, and nothing can be replaced.
+    let without = store_of(&at("without"), 64, HAMDEX_WITH_IDS);
+    without.insert(&Given::new(&[5_u64]).ids(&[1])).unwrap();
+    assert_eq!(without.find_ids(&[1, 2]).unwrap(), [vec![5], vec![]]);
+    assert_eq!(without.replace(&Given::new(&[6_u64]).ids(&[1])).unwrap_err().status, HAMDEX_INPUT);
+    assert_eq!(without.find_ids(&[1]).unwrap(), [[5]]);
+    let alone = hamdex_create_options { flags: HAMDEX_WITH_LOOKUPS, ..hamdex_create_options::default() };
+    assert_eq!(create(&at("alone"), &alone).err().unwrap().status, HAMDEX_USAGE);
 }
 
 #[test]

@@ -124,7 +124,7 @@ mod widths;
 mod writer;
 
 #[doc(hidden)]
-pub use arch::{Compiled, run_compiled};
+pub use arch::{Compiled, prefetch_value, run_compiled};
 pub use batch::{Batch, BatchOptions, Strategy};
 pub use category::Category;
 pub use codec::{BlockError, Codec, UnknownCodec};

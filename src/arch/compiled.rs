@@ -1,6 +1,6 @@
 //! Kernels of other crates.
 
-use crate::arch::{Instructions, Kernel, run};
+use crate::arch::{self, Instructions, Kernel, run};
 
 /// Work that gains from wider instructions without naming any: it is compiled once for each instruction set, with
 /// everything that is inlined into it.
@@ -27,4 +27,10 @@ impl<W: Compiled> Kernel for AsKernel<W> {
 #[inline]
 pub fn run_compiled<W: Compiled>(work: W) -> W::Output {
     run(AsKernel(work))
+}
+
+/// Prefetches the cache line in which `values[number]` begins; does nothing if there is no such value.
+#[inline]
+pub fn prefetch_value<T>(values: &[T], number: usize) {
+    arch::prefetch(values, number);
 }

@@ -21,7 +21,7 @@ mod tests;
 #[expect(unsafe_code, reason = "instructions whose presence a token proves, which only detection makes")]
 mod x86_64;
 
-pub use compiled::{Compiled, run_compiled};
+pub use compiled::{Compiled, prefetch_value, run_compiled};
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) use fallback::{BitGather, prefetch, run};
 pub(crate) use fields::{BYTES, Fields, LANES};

@@ -5,7 +5,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hamdex::Fingerprint;
+use hamdex::{Fingerprint, prefetch_value};
 
 use crate::memtable::groups::{Group, MAX_GROUPS, is_first};
 use crate::write::batch::Pair;
@@ -134,6 +134,18 @@ impl<F: Fingerprint> Run<F> {
             }
         }
         buckets
+    }
+
+    /// Prefetches the values of buckets that [`Self::find_buckets`] has found.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, buckets: &Buckets) {
+        let values = iter::once(&self.values).chain(&self.bucketed);
+        for (values, &(start, end)) in values.zip(buckets) {
+            if start < end {
+                prefetch_value(values, start as usize);
+                prefetch_value(values, end as usize - 1);
+            }
+        }
     }
 
     /// Calls `visit` with each fingerprint within `distance` of the query, once, in no particular order. The buckets

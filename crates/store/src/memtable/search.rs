@@ -8,7 +8,7 @@ use crate::memtable::Memtable;
 use crate::memtable::live_run::LiveRun;
 use crate::memtable::run::Buckets;
 
-/// Number of runs whose buckets are found before the first is read, so that waits for memory overlap.
+/// Number of runs whose buckets are found and prefetched before the first is read, so that waits for memory overlap.
 const RUNS_AHEAD: usize = 8;
 
 /// A search for the fingerprints within a distance of a query.
@@ -35,6 +35,9 @@ impl<F: Fingerprint> Compiled for Search<'_, F> {
             let mut buckets = [Buckets::default(); RUNS_AHEAD];
             for (live, buckets) in runs.iter().zip(&mut buckets) {
                 *buckets = live.run.find_buckets(query, distance);
+            }
+            for (live, buckets) in runs.iter().zip(&buckets) {
+                live.run.prefetch(buckets);
             }
             for (LiveRun { run, removed, .. }, buckets) in runs.iter().zip(&buckets) {
                 run.for_each_in(buckets, query, distance, |value| {

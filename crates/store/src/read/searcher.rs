@@ -87,6 +87,7 @@ impl<F: Fingerprint> Searcher<F> {
     pub fn nearest_within(&mut self, query: F, count: usize, distance: u32) -> Result<&[Match<F>], Error> {
         let Self { snapshot, segments, matches } = self;
         matches.clear();
+        segments.prefetch(query, distance);
         for memtable in snapshot.view().memtables() {
             let _ = memtable.for_each(query, distance, |value| {
                 matches.push(Match::new(query, value));

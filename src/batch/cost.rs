@@ -52,7 +52,7 @@ pub(super) fn shared_lines(queries: usize, filter: &Geometry, errors: u32) -> f6
     let near = patterns::count(CACHED_LINES_LOG2, errors);
     let near_share = near / patterns::count(filter.lines.ilog2(), errors);
     // Readers of each line, which the first of them waits for.
-    let readers = queries as f64 * near / lines;
+    let readers = queries.max(1) as f64 * near / lines;
     let is_first = -(-readers).exp_m1() / readers;
     near_share * uncached * (1.0 - is_first)
 }

@@ -98,8 +98,8 @@ impl<F: Fingerprint> MultiSearcher<F> {
         self.report = Report::from(report);
     }
 
-    /// Prefetches what a query reads first. The query that follows waits less for memory if the caller does something
-    /// else in between.
+    /// Prefetches what [`Self::within`] of a query reads first. It then waits less for memory if the caller does
+    /// something else in between.
     pub fn prefetch(&self, query: F, distance: u32) {
         compiled_prefetch()(self, query, distance);
     }

@@ -3,7 +3,7 @@
 //! | what | costs |
 //! |---|---|
 //! | alone | for each query, its lines of filters; for each block and query: [`LOCATE_NS`] and `probe_ns`; [`WAIT_NS`] for each block read for the first time, if most are |
-//! | probe | for each query, the lines of filters that neighbours have not asked for ([`shared_lines`]); for each block and query: [`LOCATE_NS`], [`ARRANGE_NS`], and `probe_ns`; if `dense_from` queries or more meet in a block, instead of the last, [`SEARCH_NS`] for each query and `decode_ns` for each entry of the block once |
+//! | probe | for each query, the lines of filters that its neighbours do not read ([`shared_lines`]); for each block and query: [`LOCATE_NS`], [`ARRANGE_NS`], and `probe_ns`; if `dense_from` queries or more meet in a block, instead of the last, [`SEARCH_NS`] for each query and `decode_ns` for each entry of the block once |
 //! | scan | `decode_ns` for each fingerprint once, and the cost by [`scan::design`]; [`FILL_NS`] for each query and table |
 //!
 //! The number of blocks per query, and how often queries meet in a block, are estimated from a sample of the

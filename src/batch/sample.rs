@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::batch::context::BatchContext;
 use crate::batch::cost::{ARRANGE_NS, CodecCosts, LOCATE_NS, SEARCH_NS, WAIT_NS, shared_lines};
+use crate::design::AskingCost;
 use crate::error::ReadError;
 use crate::progress::Stopped;
 use crate::table::filter::Filter;
@@ -99,10 +100,12 @@ fn load<F: Fingerprint>(
     };
     blocks.sort_unstable();
     let mut load = crowd.load(&costs, blocks);
-    if let Some(filter) = table.filter.as_ref().map(Filter::geometry) {
-        let ns = plan.filter_ns(number, Some(filter)) * queries.len() as f64;
-        load.alone_ns += ns;
-        load.probe_ns += ns * (1.0 - shared_lines(queries.len(), filter, plan.prefix_errors(number)));
+    let filter = table.filter.as_ref().map(Filter::geometry);
+    if let (Some(filter), Some(cost)) = (filter, plan.asking_cost(number, filter)) {
+        let AskingCost { lines_ns, patterns_ns } = cost;
+        let unshared = 1.0 - shared_lines(queries.len(), filter, plan.prefix_errors(number));
+        load.alone_ns += (lines_ns + patterns_ns) * queries.len() as f64;
+        load.probe_ns += (lines_ns * unshared + patterns_ns) * queries.len() as f64;
     }
     Ok(load)
 }

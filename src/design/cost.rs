@@ -105,7 +105,8 @@ impl TableCost {
         let present = 1.0 - (-per_prefix).exp();
         let positive = present + (1.0 - present) * filter.false_positives(count);
         let blocks = prefixes * positive * (1.0 + per_prefix / self.entries_per_block);
-        let ns = asking_ns(filter, errors) + blocks * (LOCATE_NS + EXACT_SHARE * self.block_ns);
+        let AskingCost { lines_ns, patterns_ns } = asking(filter, errors);
+        let ns = lines_ns + patterns_ns + blocks * (LOCATE_NS + EXACT_SHARE * self.block_ns);
         ProbeCost { ns, blocks: blocks.min(self.blocks) }
     }
 
@@ -122,11 +123,22 @@ impl TableCost {
     }
 }
 
-/// Returns the nanoseconds to ask a filter for each prefix with at most `errors` errors.
-pub(super) fn asking_ns(filter: &Geometry, errors: u32) -> f64 {
+/// The cost to ask a filter.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AskingCost {
+    /// To look at its lines, in nanoseconds.
+    pub(crate) lines_ns: f64,
+    /// To make the prefixes and to look for them.
+    pub(crate) patterns_ns: f64,
+}
+
+/// Returns the cost to ask a filter for each prefix with at most `errors` errors.
+pub(super) fn asking(filter: &Geometry, errors: u32) -> AskingCost {
     let line_bits = filter.lines.ilog2().min(filter.prefix_bits);
-    let lines = patterns::count(line_bits, errors);
-    lines * LINE_NS + patterns::count(filter.prefix_bits, errors) * PATTERN_NS
+    AskingCost {
+        lines_ns: patterns::count(line_bits, errors) * LINE_NS,
+        patterns_ns: patterns::count(filter.prefix_bits, errors) * PATTERN_NS,
+    }
 }
 
 #[cfg(test)]

@@ -30,6 +30,7 @@ mod recurrence;
 mod table;
 
 pub use catalogue::AUTO;
+pub(crate) use cost::AskingCost;
 pub use cost::Cost;
 pub use covering::Design;
 pub use error::DesignError;

@@ -1,7 +1,7 @@
 //! The plan of a query at any distance.
 
 use crate::codec::{Codec, Layout};
-use crate::design::cost::{ProbeCost, TableCost, asking_ns};
+use crate::design::cost::{AskingCost, ProbeCost, TableCost, asking};
 use crate::design::coverage;
 use crate::design::covering::Design;
 use crate::design::table::TableDesign;
@@ -63,10 +63,9 @@ impl<F: Fingerprint> Plan<F> {
         self.by_filter[probe]
     }
 
-    /// Returns the nanoseconds in which a probe asks its filter, estimated; 0 if it asks none.
-    pub(crate) fn filter_ns(&self, probe: usize, filter: Option<&Geometry>) -> f64 {
-        let errors = self.prefix_errors(probe);
-        filter.filter(|_| self.by_filter[probe]).map_or(0.0, |filter| asking_ns(filter, errors))
+    /// Returns the estimated cost for a probe to ask its filter; `None` if it asks none.
+    pub(crate) fn asking_cost(&self, probe: usize, filter: Option<&Geometry>) -> Option<AskingCost> {
+        filter.filter(|_| self.by_filter[probe]).map(|filter| asking(filter, self.prefix_errors(probe)))
     }
 
     /// Returns the number of errors that a probe admits in its prefix.
@@ -82,10 +81,10 @@ impl<F: Fingerprint> Plan<F> {
     /// Returns the cost of the plan, estimated, with these filters.
     fn cost(&self, count: u64, layout: Layout, filters: &[Option<Geometry>]) -> ProbeCost {
         let costs = TableCost::new::<F>(count, layout.codec, layout.block_bytes as u32);
-        let each = self.probes.iter().zip(&self.by_filter).map(|(probe, &asks)| {
-            let filter = filters[probe.table].as_ref().filter(|_| asks);
+        let each = self.probes.iter().enumerate().map(|(number, probe)| {
+            let filter = filters[probe.table].as_ref().filter(|_| self.by_filter[number]);
             match filter {
-                Some(filter) => costs.filtered(filter, probe.reach.radius.min(self.distance), count),
+                Some(filter) => costs.filtered(filter, self.prefix_errors(number), count),
                 None => costs.direct(&probe.reach, count),
             }
         });

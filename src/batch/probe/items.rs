@@ -89,7 +89,8 @@ impl<F: Fingerprint> Items<F> {
     }
 }
 
-/// Locates the queries with the numbers of a range until there are items enough for one task; with what is left of the range.
+/// Locates the queries with the numbers of a range until there are items enough for one task. Returns the items, and
+/// what is left of the range.
 ///
 /// # Errors
 /// When a filter is damaged, or the batch is cancelled.

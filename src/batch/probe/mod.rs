@@ -1,11 +1,11 @@
 //! The candidate blocks of all queries, visited in order.
 //!
-//! One table after the other, with the queries in its order. In *rounds*, as many queries as memory has room for are located in the table:
-//! each gives an *item* for each candidate block. Tasks do that for ranges of queries, and put their items in
-//! the order of *parts*, ranges of blocks. Then tasks take a part each, put its items in the order of blocks,
-//! and visit these. So both orders are made by counting, in cache, for any data, and all threads are busy in
-//! both steps. The items of a part with far more blocks than items are sorted instead, so no step visits blocks
-//! without items.
+//! One table after the other, with the queries in its order, or a slice of them if memory is small. In *rounds*, as
+//! many queries as memory has room for are located in the table: each gives an *item* for each candidate block. Tasks
+//! do that for ranges of queries, and put their items in the order of *parts*, ranges of blocks. Then tasks take a part
+//! each, put its items in the order of blocks, and visit these. So both orders are made by counting, in cache, for any
+//! data, and all threads are busy in both steps. The items of a part with far more blocks than items are sorted
+//! instead, so no step visits blocks without items.
 //!
 //! - [`table_probe`]: a probe of a plan
 //! - [`order`]: queries in the order of a table
@@ -36,8 +36,9 @@ use table_probe::TableProbe;
 /// Ranges of queries for each thread, at least, so that none waits long for another.
 const RANGES_PER_THREAD: usize = 4;
 
-/// Divisor of the memory for the work: the share of the queries in the order of a table.
-const ORDER_MEMORY_SHARE: usize = 8;
+/// Divisor of the memory for the work: the share of the queries in the order of a table, which they take twice while
+/// they are ordered.
+const ORDER_MEMORY_DIVISOR: usize = 8;
 
 /// Queries that are put in the order of a table, however little memory there is.
 const LEAST_AT_ONCE: usize = 1 << 12;
@@ -49,14 +50,15 @@ pub(super) fn probe<F: Fingerprint>(
     room: &Room,
 ) -> Result<Vec<Vec<Found<F>>>, Stop> {
     let BatchContext { index, plan, options, done, queries } = *context;
-    let at_once = (options.work_bytes() / ORDER_MEMORY_SHARE / OrderedQueries::<F>::BYTES).max(LEAST_AT_ONCE);
+    let at_once =
+        (options.work_bytes() / ORDER_MEMORY_DIVISOR / OrderedQueries::<F>::BYTES).max(LEAST_AT_ONCE);
     let mut found = Vec::new();
     for ((number, probe), load) in plan.probes().iter().enumerate().zip(&sample.loads) {
         let table = &index.tables[probe.table];
         if table.keys.len() == 0 {
             continue;
         }
-        for (part, queries) in queries.chunks(at_once).enumerate() {
+        for (slice, queries) in queries.chunks(at_once).enumerate() {
             done.check()?;
             let table_probe = TableProbe {
                 file: index.data.as_ref(),
@@ -66,7 +68,7 @@ pub(super) fn probe<F: Fingerprint>(
                 number,
                 distance: plan.distance(),
                 asks_filter: plan.asks_filter(number),
-                queries: &OrderedQueries::of(&table.permutation, queries, part * at_once),
+                queries: &OrderedQueries::of(&table.permutation, queries, slice * at_once),
                 dense_from: options.dense_from.unwrap_or(CodecCosts::of(&table.codec).dense_from),
                 read_ahead: &|located| index.read_ahead.query(&index.data, &index.tables, located),
                 done,
@@ -87,7 +89,9 @@ fn rounds<F: Fingerprint>(
     let expected_items = table_probe.queries.len() as f64 * blocks_per_query;
     let parts = Parts::of(table_probe.table.keys.len(), expected_items as usize);
     // The items of a part are there twice while it is visited, and one part may have all of them.
-    let tasks = (context.options.work_bytes() / 2 / (ITEMS_PER_TASK * size_of::<Item<F>>())).max(1);
+    let ordered_bytes = table_probe.queries.len() * OrderedQueries::<F>::BYTES;
+    let item_bytes = context.options.work_bytes().saturating_sub(ordered_bytes) / 2;
+    let tasks = (item_bytes / (ITEMS_PER_TASK * size_of::<Item<F>>())).max(1);
     let mut waiting = ranges(table_probe.queries.len(), blocks_per_query);
     while !waiting.is_empty() {
         let now = waiting.split_off(waiting.len().saturating_sub(tasks));

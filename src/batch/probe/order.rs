@@ -1,14 +1,18 @@
 //! Queries in the order of a table.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use crate::permutation::Permutation;
 use hamdex_fingerprint::Fingerprint;
 
 /// Leading bits by which queries are ordered: few enough that a counter for each value of them stays in cache.
-const BITS: u32 = 12;
+const DIGIT_BITS: u32 = 12;
 
-/// Queries of a task that counts.
+const DIGITS: usize = 1 << DIGIT_BITS;
+
+/// Queries that one task orders.
 const PIECE: usize = 1 << 16;
 
 /// Queries, permuted as a table is, in the order of their leading bits, so that one after the other reads what is near
@@ -24,30 +28,23 @@ impl<F: Fingerprint> OrderedQueries<F> {
 
     /// Orders queries, of which the first has the place `first`.
     pub(super) fn of(permutation: &Permutation<F>, queries: &[F], first: usize) -> Self {
-        let digit = |permuted: F| (permuted >> (F::BITS - BITS)).to_u128() as usize;
-        let count = |queries: &[F]| {
-            let mut counts = vec![0usize; 1 << BITS];
-            queries.iter().for_each(|&query| counts[digit(permutation.apply(query))] += 1);
-            counts
-        };
-        let add = |mut sum: Vec<usize>, counts: Vec<usize>| {
-            sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
-            sum
-        };
-        let counts = queries.par_chunks(PIECE).map(count).reduce(|| vec![0; 1 << BITS], add);
-
+        let pieces: Vec<Piece<F>> = queries
+            .par_chunks(PIECE)
+            .enumerate()
+            .map(|(number, queries)| Piece::of(permutation, queries, first + number * PIECE))
+            .collect();
         let (mut permuted, mut places) = (vec![F::ZERO; queries.len()], vec![0; queries.len()]);
         let each = queries.len().div_ceil(rayon::current_num_threads()).max(PIECE);
-        let parts = parts(&counts, each, &mut permuted, &mut places);
-        parts.into_par_iter().for_each(|Part { digits: (from, to), starts, permuted, places }| {
-            let mut next = starts;
-            for (place, &query) in queries.iter().enumerate() {
-                let value = permutation.apply(query);
-                let digit = digit(value);
-                if (from..to).contains(&digit) {
-                    let next = &mut next[digit - from];
-                    (permuted[*next], places[*next]) = (value, (first + place) as u32);
-                    *next += 1;
+        let ranges = ranges(&pieces, each, &mut permuted, &mut places);
+        ranges.into_par_iter().for_each(|DigitRange { digits, permuted, places }| {
+            let mut at = 0;
+            for digit in digits {
+                for Piece { ordered, starts } in &pieces {
+                    let from = starts[digit] as usize..starts[digit + 1] as usize;
+                    let to = at..at + from.len();
+                    permuted[to.clone()].copy_from_slice(&ordered.permuted[from.clone()]);
+                    places[to.clone()].copy_from_slice(&ordered.places[from]);
+                    at = to.end;
                 }
             }
         });
@@ -71,38 +68,66 @@ impl<F: Fingerprint> OrderedQueries<F> {
     }
 }
 
-/// The queries of some digits, which one task puts in their order.
-struct Part<'a, F> {
-    digits: (usize, usize),
-    /// Start of each digit.
-    starts: Vec<usize>,
+/// Some of the queries, in order.
+struct Piece<F> {
+    ordered: OrderedQueries<F>,
+    /// The start of each digit, and the end.
+    starts: Vec<u32>,
+}
+
+impl<F: Fingerprint> Piece<F> {
+    fn of(permutation: &Permutation<F>, queries: &[F], first: usize) -> Self {
+        let digit = |permuted: F| (permuted >> (F::BITS - DIGIT_BITS)).to_u128() as usize;
+        let mut starts = vec![0; DIGITS + 1];
+        for &query in queries {
+            starts[digit(permutation.apply(query)) + 1] += 1;
+        }
+        for digit in 0..DIGITS {
+            starts[digit + 1] += starts[digit];
+        }
+        let mut next = starts.clone();
+        let (mut permuted, mut places) = (vec![F::ZERO; queries.len()], vec![0; queries.len()]);
+        for (place, &query) in queries.iter().enumerate() {
+            let value = permutation.apply(query);
+            let next = &mut next[digit(value)];
+            (permuted[*next as usize], places[*next as usize]) = (value, (first + place) as u32);
+            *next += 1;
+        }
+        Self { ordered: OrderedQueries { permuted, places }, starts }
+    }
+}
+
+/// The place of the queries of some digits, for one task.
+struct DigitRange<'a, F> {
+    digits: Range<usize>,
     permuted: &'a mut [F],
     places: &'a mut [u32],
 }
 
-/// Divides the digits into parts of about `each` queries.
-fn parts<'a, F>(
-    counts: &[usize],
+/// Divides the digits into ranges of about `each` queries.
+fn ranges<'a, F>(
+    pieces: &[Piece<F>],
     each: usize,
     mut permuted: &'a mut [F],
     mut places: &'a mut [u32],
-) -> Vec<Part<'a, F>> {
-    let mut parts = Vec::new();
-    let (mut from, mut starts, mut length) = (0, Vec::new(), 0);
-    for (digit, count) in counts.iter().enumerate() {
-        starts.push(length);
-        length += count;
-        if length >= each || digit + 1 == counts.len() {
-            parts.push(Part {
-                digits: (from, digit + 1),
-                starts: std::mem::take(&mut starts),
+) -> Vec<DigitRange<'a, F>> {
+    let mut ranges = Vec::new();
+    let (mut from, mut length) = (0, 0);
+    for digit in 0..DIGITS {
+        length += pieces
+            .iter()
+            .map(|piece| (piece.starts[digit + 1] - piece.starts[digit]) as usize)
+            .sum::<usize>();
+        if length >= each || digit + 1 == DIGITS {
+            ranges.push(DigitRange {
+                digits: from..digit + 1,
                 permuted: permuted.split_off_mut(..length).expect("the counts add up"),
                 places: places.split_off_mut(..length).expect("the counts add up"),
             });
             (from, length) = (digit + 1, 0);
         }
     }
-    parts
+    ranges
 }
 
 #[cfg(test)]
@@ -112,22 +137,38 @@ mod tests {
     use super::*;
     use crate::digest::scramble;
 
+    fn check<F: Fingerprint>(mask: F, queries: &[F]) {
+        let permutation = Permutation::new(mask);
+        let ordered = OrderedQueries::of(&permutation, queries, 7);
+        assert_eq!(ordered.len(), queries.len());
+        assert!(ordered.permuted.is_sorted_by_key(|&value| value >> (F::BITS - DIGIT_BITS)));
+        for (&place, &value) in ordered.places.iter().zip(&ordered.permuted) {
+            assert_eq!(permutation.apply(queries[place as usize - 7]), value);
+        }
+        let mut places = ordered.places;
+        places.sort_unstable();
+        assert!(places.into_iter().eq((7..).take(queries.len())));
+    }
+
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(16))]
+
         #[test]
-        fn every_query_comes_once_in_the_order_of_its_leading_bits(mask: u64, seed: u64, spread in 0u32..64) {
-            let permutation = Permutation::new(mask);
-            for count in [0, 1, 1000, 2 * PIECE + 1] {
+        fn every_query_comes_once_in_the_order_of_its_leading_bits(
+            mask: u64,
+            seed: u64,
+            spread in 0u32..64,
+            threads in prop::sample::select(vec![1, 3]),
+        ) {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            for count in [0, 1, 1000, PIECE, 2 * PIECE + 1] {
                 let query = |i: usize| scramble(seed ^ i as u64) >> spread;
                 let queries: Vec<u64> = (0..count).map(query).collect();
-                let ordered = OrderedQueries::of(&permutation, &queries, 7);
-                prop_assert_eq!(ordered.len(), count);
-                prop_assert!(ordered.permuted.is_sorted_by_key(|value| value >> (64 - BITS)));
-                for (&place, &value) in ordered.places.iter().zip(&ordered.permuted) {
-                    prop_assert_eq!(permutation.apply(queries[place as usize - 7]), value);
-                }
-                let mut places = ordered.places;
-                places.sort_unstable();
-                prop_assert!(places.into_iter().eq((7..).take(count)));
+                let wide: Vec<u128> = queries.iter().map(|&query| u128::from(query) << 40 | 5).collect();
+                pool.install(|| {
+                    check(mask, &queries);
+                    check(u128::from(mask) << 50, &wide);
+                });
             }
         }
     }

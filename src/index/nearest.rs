@@ -69,6 +69,12 @@ impl<'m, M: Ord> Limited<'m, M> {
 /// Returns whether a match counts.
 pub(crate) type Counts<'a, F> = &'a mut dyn FnMut(&Match<F>) -> Result<bool, ReadError>;
 
+/// Returns the distance of the first of the searches for the `count` nearest within `most` bits, which grow until they
+/// find as many: that of the design. All matches are found by one search.
+pub(crate) fn first_distance(count: usize, most: u32, of_design: u32) -> u32 {
+    if count == usize::MAX { most } else { most.min(of_design) }
+}
+
 /// Returns whether a walk through table 0 is cheaper than the plan for a distance.
 pub(crate) fn is_walk_cheaper<F: Fingerprint>(index: &Index<F>, distance: u32) -> bool {
     let blocks = index.tables[0].keys.len();

@@ -410,12 +410,11 @@ impl Sections<'_> {
 /// Returns the filter of a table, if it has one.
 fn read_filter(
     file: &[u8],
-    footer: &Footer,
     sections: &Sections<'_>,
     number: usize,
     prefix_bits: u32,
 ) -> Result<Option<Filter>, ReadError> {
-    if footer.optional(UnitKind::Filter, number).is_none() {
+    if sections.find(UnitKind::Filter, number).is_none() {
         return Ok(None);
     }
     let place = Place::Filter { table: number };
@@ -463,7 +462,7 @@ fn read_table<F: Fingerprint>(
     let always_check = sections.checksums == Checksums::Always;
     let is_copied = sections.keys == KeysIn::Copy || always_check;
     let prefix_bits = design.tables()[number].prefix_bits();
-    let filter = read_filter(file, footer, sections, number, prefix_bits)?;
+    let filter = read_filter(file, sections, number, prefix_bits)?;
     let blocks = sections.record(UnitKind::Block, number);
     Ok(Table {
         number,

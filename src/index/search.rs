@@ -149,45 +149,6 @@ impl<F: Fingerprint> Search<F> {
     }
 }
 
-/// Prefetches the lines of filters that a query asks, for a caller that has something else to do before.
-#[inline]
-pub(crate) fn prefetch_filters<F: Fingerprint>(index: &Index<F>, query: F, plan: &Plan<F>) {
-    arch::run(FilterLines { tables: &index.tables, file: index.data.as_ref(), queries: &[query], plan });
-}
-
-/// The lines of filters that queries ask.
-struct FilterLines<'a, F> {
-    tables: &'a [Table<F>],
-    file: &'a [u8],
-    queries: &'a [F],
-    plan: &'a Plan<F>,
-}
-
-impl<F: Fingerprint> FilterLines<'_, F> {
-    #[inline(always)]
-    fn prefetch(&self) {
-        for &query in self.queries {
-            for (number, probe) in self.plan.probes().iter().enumerate() {
-                let table = &self.tables[probe.table];
-                if self.plan.asks_filter(number) {
-                    let target =
-                        target_of(&probe.reach, self.plan.distance(), table.permutation.apply(query));
-                    table.prefetch_filter(self.file, &target);
-                }
-            }
-        }
-    }
-}
-
-impl<F: Fingerprint> Kernel for FilterLines<'_, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self, _: impl Instructions) {
-        self.prefetch();
-    }
-}
-
 /// Finds the blocks of all probes of some queries: each step for all look-ups before the next, so that the
 /// memory of a step has been prefetched.
 struct Locate<'a, F> {
@@ -203,6 +164,21 @@ struct Locate<'a, F> {
 }
 
 impl<F: Fingerprint> Locate<'_, F> {
+    /// Prefetches the lines of filters that all queries ask.
+    #[inline(always)]
+    fn prefetch_filters(&self) {
+        for &query in self.queries {
+            for (number, probe) in self.plan.probes().iter().enumerate() {
+                let table = &self.tables[probe.table];
+                if self.plan.asks_filter(number) {
+                    let target =
+                        target_of(&probe.reach, self.plan.distance(), table.permutation.apply(query));
+                    table.prefetch_filter(self.file, &target);
+                }
+            }
+        }
+    }
+
     /// Makes the targets: of a probe that asks a filter, one for each prefix that the table may have.
     #[inline(always)]
     fn make_targets(&mut self, instructions: impl Instructions) -> Result<(), ReadError> {
@@ -237,8 +213,7 @@ impl<F: Fingerprint> Kernel for Locate<'_, F> {
         self.origins.clear();
         self.open.clear();
         self.located.clear();
-        FilterLines { tables: self.tables, file: self.file, queries: self.queries, plan: self.plan }
-            .prefetch();
+        self.prefetch_filters();
         self.make_targets(instructions)?;
         let Self { tables, file, plan, targets, origins, open, blocks, located, .. } = self;
         let table_of = |number: usize| plan.probes()[origins[number].probe as usize].table;

@@ -300,7 +300,7 @@ fn nearest_within<F: Fingerprint>(
     count: usize,
 ) -> Result<(), ReadError> {
     let most = distance.min(F::BITS);
-    let mut distance = most.min(index.design.distance());
+    let mut distance = nearest::first_distance(count, most, index.design.distance());
     loop {
         limited_within(core, index, query, distance, count)?;
         if core.matches.len() >= count.min(index.len() as usize) || distance == most {

@@ -8,7 +8,7 @@ use crate::error::ReadError;
 use crate::index::handle::Index;
 use crate::index::matches::Match;
 use crate::index::nearest::{self, Limited, is_walk_cheaper};
-use crate::index::search::{Search, give_back, prefetch_filters};
+use crate::index::search::{Search, give_back};
 use crate::multi::set::MultiIndex;
 use crate::multi::united::{FoundIn, MultiMatches, United};
 use crate::progress::{Phase, Progress, ProgressCallback, Report};
@@ -25,7 +25,6 @@ pub struct MultiSearcher<F> {
     report: Report,
 }
 
-type Prefetch<F> = fn(&MultiSearcher<F>, F, u32);
 type Within<F> = fn(&mut MultiSearcher<F>, F, u32, usize) -> Result<(), ReadError>;
 type ForEach<F> = fn(
     &mut MultiSearcher<F>,
@@ -35,7 +34,6 @@ type ForEach<F> = fn(
 ) -> Result<ControlFlow<()>, ReadError>;
 
 per_width! {
-    compiled_prefetch: Prefetch = prefetch;
     compiled_within: Within = limited_within;
     compiled_nearest: Within = nearest_within;
     compiled_for_each: ForEach = for_each_dyn;
@@ -96,12 +94,6 @@ impl<F: Fingerprint> MultiSearcher<F> {
     /// As [`Self::progress`], of a searcher that is in use.
     pub fn report_to(&mut self, report: ProgressCallback) {
         self.report = Report::from(report);
-    }
-
-    /// Prefetches what [`Self::within`] of a query reads first. It then waits less for memory if the caller does
-    /// something else in between.
-    pub fn prefetch(&self, query: F, distance: u32) {
-        compiled_prefetch()(self, query, distance);
     }
 
     /// Returns all fingerprints stored within `distance` of `query` that count, nearest first, then by fingerprint;
@@ -243,12 +235,6 @@ impl<F: Fingerprint> MultiSearcher<F> {
     }
 }
 
-fn prefetch<F: Fingerprint>(searcher: &MultiSearcher<F>, query: F, distance: u32) {
-    for index in searcher.indexes.as_slice() {
-        prefetch_filters(index, query, index.plan(distance));
-    }
-}
-
 fn limited_within<F: Fingerprint>(
     searcher: &mut MultiSearcher<F>,
     query: F,
@@ -267,7 +253,7 @@ fn nearest_within<F: Fingerprint>(
     count: usize,
 ) -> Result<(), ReadError> {
     let most = distance.min(F::BITS);
-    let mut distance = most.min(searcher.indexes.distance());
+    let mut distance = nearest::first_distance(count, most, searcher.indexes.distance());
     loop {
         let found = searcher.limited_within(query, distance, count)?.len();
         if found >= count || distance == most {
@@ -302,9 +288,6 @@ fn for_each<F: Fingerprint>(
     let MultiSearcher { indexes, searches, report, .. } = searcher;
     let each = || indexes.as_slice().iter().map(|index| -> &Index<F> { index });
     // All look-ups, then one wave of reads, then all scans: neither memory nor storage is waited for index by index.
-    if searches.len() > 1 {
-        each().for_each(|index| prefetch_filters(index, query, index.plan(distance)));
-    }
     for (index, search) in each().zip(&mut *searches) {
         search.locate(index, &[query], index.plan(distance))?;
     }

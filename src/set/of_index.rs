@@ -100,11 +100,7 @@ impl<F: Fingerprint> FingerprintSet<F> for Index<F> {
 
 impl<F: Fingerprint> SetSearcher<F> for Searcher<&Index<F>> {
     fn nearest_within(&mut self, query: F, count: usize, distance: u32) -> Result<&[Match<F>], SetError> {
-        // Without a bound, it is one search, and not a longer and longer one.
-        Ok(match count {
-            usize::MAX => self.within(query, distance),
-            count => self.nearest_within(query, count, distance),
-        }?)
+        Ok(self.nearest_within(query, count, distance)?)
     }
 
     fn first(&mut self, query: F, distance: u32) -> Result<Option<Match<F>>, SetError> {

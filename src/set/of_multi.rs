@@ -137,10 +137,7 @@ struct OneByOne<F> {
 
 impl<F: Fingerprint> SetSearcher<F> for OneByOne<F> {
     fn nearest_within(&mut self, query: F, count: usize, distance: u32) -> Result<&[Match<F>], SetError> {
-        let found = match count {
-            usize::MAX => self.searcher.within(query, distance),
-            count => self.searcher.nearest_within(query, count, distance),
-        }?;
+        let found = self.searcher.nearest_within(query, count, distance)?;
         self.matches.clear();
         self.matches.extend(found.iter().map(|found| found.found_in[0].found));
         Ok(&self.matches)

@@ -120,10 +120,7 @@ impl<F: Fingerprint> Shards<F> {
     ) -> Result<ControlFlow<()>, Error> {
         let mut searcher = self.searcher();
         for (place, &query) in queries.iter().enumerate() {
-            let matches = match options.match_limit() {
-                usize::MAX => searcher.within(query, distance)?,
-                most => searcher.nearest_within(query, most, distance)?,
-            };
+            let matches = searcher.nearest_within(query, options.match_limit(), distance)?;
             if visit(place, matches).is_break() {
                 return Ok(ControlFlow::Break(()));
             }

@@ -87,10 +87,6 @@ impl<F: Fingerprint> Searcher<F> {
     pub fn nearest_within(&mut self, query: F, count: usize, distance: u32) -> Result<&[Match<F>], Error> {
         let Self { snapshot, segments, matches } = self;
         matches.clear();
-        // Without a bound on their number, matches are found by one search; otherwise by longer and longer ones.
-        let is_bounded = count < usize::MAX;
-        let first = if is_bounded { distance.min(segments.indexes().distance()) } else { distance };
-        segments.prefetch(query, first);
         for memtable in snapshot.view().memtables() {
             let _ = memtable.for_each(query, distance, |value| {
                 matches.push(Match::new(query, value));
@@ -106,10 +102,7 @@ impl<F: Fingerprint> Searcher<F> {
             Some(last) => last.distance,
             None => distance,
         };
-        let found = match is_bounded {
-            true => segments.nearest_within(query, count, distance),
-            false => segments.within(query, distance),
-        }?;
+        let found = segments.nearest_within(query, count, distance)?;
         matches.extend(found.iter().map(|found| found.found_in[0].found));
         keep_nearest(matches, count, 0);
         Ok(matches)

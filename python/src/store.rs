@@ -396,26 +396,17 @@ impl Store {
         if !has_ids {
             return Err(PyValueError::new_err("the store has no ids"));
         }
-        let name = has_names.then(|| Ok::<_, PyErr>(id.extract::<String>()?.into_bytes())).transpose()?;
-        let ids = match name {
-            Some(_) => HashSet::new(),
-            None => HashSet::from_iter(
-                arrays::ids(&PyList::new(py, [id])?.into_any())?.as_slice()?.iter().copied(),
-            ),
+        let (names, ids) = match has_names {
+            true => (vec![id.extract::<String>()?], Vec::new()),
+            false => (Vec::new(), arrays::ids(&PyList::new(py, [id])?.into_any())?.as_slice()?.to_vec()),
         };
-        let found = for_any_store!(self.store()?, store => {
+        let found: Vec<u128> = for_any_store!(self.store()?, store => {
             let snapshot = store.snapshot();
-            work::run(py, None, |_| {
-                let ids = match name {
-                    Some(name) => snapshot.ids_of_names(&HashSet::from([name]))?,
-                    None => ids,
-                };
-                let pairs = snapshot.pairs_of(&ids)?;
-                // The pairs of a name ascend; a fingerprint that has it twice is there once.
-                let mut found: Vec<_> = pairs.into_iter().map(|(found, _)| found.to_u128()).collect();
-                found.dedup();
-                Ok::<_, hamdex_store::Error>(found)
-            })?
+            let lists = work::run(py, None, |_| match has_names {
+                true => snapshot.fingerprints_of_names(&names),
+                false => snapshot.fingerprints_of_ids(&ids),
+            })?;
+            lists.into_iter().flatten().map(hamdex::Fingerprint::to_u128).collect()
         });
         PyList::new(py, found)
     }

@@ -1059,8 +1059,8 @@ hamdex_status hamdex_store_insert_unless_near(const struct hamdex_store *store,
 
 /**
  * Inserts records in place of all pairs with their ids, or in a store with names with their names: all of them, or
- * none. Of several with one id or name, the last counts. The store must have look-ups (`HAMDEX_WITH_LOOKUPS`).
- * `*replaced` is the number of pairs that were removed; it may be null.
+ * none. Of several with one id or name, the last counts. In a store with names, each record gets a new id. The store
+ * must have look-ups (`HAMDEX_WITH_LOOKUPS`). `*replaced` is the number of pairs that were removed; it may be null.
  *
  * Ownership: nothing is kept.
  *

@@ -5,6 +5,7 @@
 //! - `options`, `records`, `matches`: data in, and data out
 //! - `set`, `search`, `batch`, `pairs`: queries
 //! - `store`, `write`, `build`: what changes a set, or makes one
+//! - `lookups`: from ids and names of a store to fingerprints
 //!
 //! Every exported function makes a `Caller` and does its work in `Caller::run`.
 

@@ -1,12 +1,10 @@
 //! From ids and names to fingerprints.
 #![expect(unsafe_code, reason = "functions that are exported to C")]
 
-use std::collections::HashMap;
 use std::ffi::c_char;
-use std::hash::Hash;
 use std::ptr;
 
-use ::hamdex_store::{Snapshot, for_any_store};
+use ::hamdex_store::for_any_store;
 use hamdex::Fingerprint;
 use hamdex_any::{AnyFingerprint, AnyMatch};
 
@@ -15,41 +13,31 @@ use crate::failure::Failure;
 use crate::matches::{Columns, Wanted, give, hamdex_matches};
 use crate::records::names as names_of;
 use crate::status::hamdex_status;
-use crate::store::{get, hamdex_store};
+use crate::store::{Open, get, hamdex_store};
 
-/// Returns the fingerprints of each label as the matches of a query.
-fn columns_of<L: Eq + Hash, F: Fingerprint>(
-    labels: impl IntoIterator<Item = L>,
-    found: &HashMap<L, Vec<F>>,
-) -> Result<Columns, Failure> {
+/// Gives the caller what `find` finds in a store.
+fn answer(
+    caller: &Caller,
+    store: *const hamdex_store,
+    found: *mut *const hamdex_matches,
+    find: impl FnOnce(&Open) -> Result<Columns, Failure>,
+) -> Result<(), Failure> {
+    let mut place = caller.out("the place for the fingerprints", found)?;
+    place.write(ptr::null());
+    let open = get(caller, store)?;
+    place.write(give(find(&open)?));
+    Ok(())
+}
+
+/// Returns each list of fingerprints as the matches of a query.
+fn columns_of<F: Fingerprint>(lists: &[Vec<F>]) -> Result<Columns, Failure> {
     let mut columns = Columns::new(F::BYTES, Wanted::Matches);
     let as_match = |&found: &F| AnyMatch { distance: 0, fingerprint: AnyFingerprint::of(found) };
-    for label in labels {
-        columns.extend(found.get(&label).map_or(&[][..], Vec::as_slice).iter().map(as_match))?;
+    for fingerprints in lists {
+        columns.extend(fingerprints.iter().map(as_match))?;
         columns.end_query()?;
     }
     Ok(columns)
-}
-
-fn find_ids<F: Fingerprint>(snapshot: &Snapshot<F>, ids: &[u64]) -> Result<Columns, Failure> {
-    let mut found = HashMap::<u64, Vec<F>>::new();
-    for (fingerprint, id) in snapshot.pairs_of(&ids.iter().copied().collect())? {
-        found.entry(id).or_default().push(fingerprint);
-    }
-    columns_of(ids.iter().copied(), &found)
-}
-
-fn find_names<F: Fingerprint>(snapshot: &Snapshot<F>, names: &[&[u8]]) -> Result<Columns, Failure> {
-    let ids = snapshot.ids_of_names(&names.iter().map(|name| name.to_vec()).collect())?;
-    let mut found = HashMap::<&[u8], Vec<F>>::new();
-    for (fingerprint, id) in snapshot.pairs_of(&ids)? {
-        if let Some(name) = snapshot.name(id)? {
-            found.entry(name).or_default().push(fingerprint);
-        }
-    }
-    // Pairs ascend; a fingerprint has a name once for each of its ids.
-    found.values_mut().for_each(Vec::dedup);
-    columns_of(names.iter().copied(), &found)
 }
 
 /// Finds the fingerprints of ids: of the id number i, the matches of query i, ascending, all at the distance 0. In a
@@ -72,15 +60,13 @@ pub unsafe extern "C" fn hamdex_store_find_ids(
     // SAFETY: the caller keeps the contract of the header.
     let caller = unsafe { Caller::new(error) };
     caller.run(|caller| {
-        let mut place = caller.out("the place for the fingerprints", found)?;
-        place.write(ptr::null());
-        let open = get(caller, store)?;
-        if !open.description.has_ids {
-            return Err(Failure::input("the store has no ids"));
-        }
-        let ids = caller.array("the array of ids", ids, count)?;
-        place.write(give(for_any_store!(&open.store, store => find_ids(&store.snapshot(), ids))?));
-        Ok(())
+        answer(caller, store, found, |open| {
+            if !open.description.has_ids {
+                return Err(Failure::input("the store has no ids"));
+            }
+            let ids = caller.array("the array of ids", ids, count)?;
+            for_any_store!(&open.store, store => columns_of(&store.snapshot().fingerprints_of_ids(ids)?))
+        })
     })
 }
 
@@ -105,14 +91,12 @@ pub unsafe extern "C" fn hamdex_store_find_names(
     // SAFETY: the caller keeps the contract of the header.
     let caller = unsafe { Caller::new(error) };
     caller.run(|caller| {
-        let mut place = caller.out("the place for the fingerprints", found)?;
-        place.write(ptr::null());
-        let open = get(caller, store)?;
-        if !open.description.has_names {
-            return Err(Failure::input("the store has no names"));
-        }
-        let names = names_of(caller, names, name_starts, count)?;
-        place.write(give(for_any_store!(&open.store, store => find_names(&store.snapshot(), &names))?));
-        Ok(())
+        answer(caller, store, found, |open| {
+            if !open.description.has_names {
+                return Err(Failure::input("the store has no names"));
+            }
+            let names = names_of(caller, names, name_starts, count)?;
+            for_any_store!(&open.store, store => columns_of(&store.snapshot().fingerprints_of_names(&names)?))
+        })
     })
 }

@@ -1,6 +1,6 @@
 //! Names by id, pairs by id, and ids by name: without a pass over the set in a store with look-ups.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use hamdex::{Fingerprint, ReadError};
 
@@ -28,6 +28,37 @@ impl<F: Fingerprint> Snapshot<F> {
         Ok(pairs.into_iter().map(|(fingerprint, _)| fingerprint).collect())
     }
 
+    /// Returns the fingerprints of each of these ids, in their order, each list ascending. In a store without look-ups
+    /// it reads the whole set once.
+    ///
+    /// # Errors
+    /// When a block or page that has to be read is damaged.
+    pub fn fingerprints_of_ids(&self, ids: &[u64]) -> Result<Vec<Vec<F>>, Error> {
+        let mut found = HashMap::<u64, Vec<F>>::new();
+        for (fingerprint, id) in self.pairs_of(&ids.iter().copied().collect())? {
+            found.entry(id).or_default().push(fingerprint);
+        }
+        Ok(ids.iter().map(|id| found.get(id).cloned().unwrap_or_default()).collect())
+    }
+
+    /// Returns the fingerprints of each of these names, in their order, each list ascending, without repeats. In a
+    /// store without look-ups it reads all names and the whole set once.
+    ///
+    /// # Errors
+    /// When a block or page that has to be read is damaged.
+    pub fn fingerprints_of_names(&self, names: &[impl AsRef<[u8]>]) -> Result<Vec<Vec<F>>, Error> {
+        let ids = self.ids_of_names(&names.iter().map(|name| name.as_ref().to_vec()).collect())?;
+        let mut found = HashMap::<&[u8], Vec<F>>::new();
+        for (fingerprint, id) in self.pairs_of(&ids)? {
+            if let Some(name) = self.name(id)? {
+                found.entry(name).or_default().push(fingerprint);
+            }
+        }
+        // Pairs ascend; a fingerprint has a name once for each of its ids.
+        found.values_mut().for_each(Vec::dedup);
+        Ok(names.iter().map(|name| found.get(name.as_ref()).cloned().unwrap_or_default()).collect())
+    }
+
     /// Returns the pairs with one of these ids, ascending. In a store without look-ups it reads the whole set once.
     ///
     /// # Errors
@@ -50,6 +81,9 @@ impl<F: Fingerprint> View<F> {
     /// Returns the pairs with one of these ids, in order.
     pub(crate) fn pairs_with_ids(&self, ids: &HashSet<u64>) -> Result<Vec<Pair<F>>, ReadError> {
         let mut pairs = Vec::new();
+        if ids.is_empty() {
+            return Ok(pairs);
+        }
         self.memtables().for_each(|memtable| memtable.append_pairs_with_ids(ids, &mut pairs));
         self.segments.iter().try_for_each(|live| live.append_pairs_with_ids(ids, &mut pairs))?;
         pairs.sort_unstable();

@@ -19,7 +19,7 @@ const DISTANCE: u32 = 3;
 const ALONE: usize = 5000;
 const TOGETHER: usize = 200_000;
 
-/// Rounds of the queries, of which the best counts.
+/// Rounds of the queries one by one, of which the best counts.
 const ROUNDS: usize = 7;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         (Codec::Huffman, "halves", auto),
         (Codec::EliasFano, "halves", none),
         (Codec::EliasFano, "halves", auto),
-        (Codec::EliasFano, "cover-8", auto),
+        (Codec::EliasFano, "cover-8", none),
     ] {
         println!("{codec}, {design}, --filter {filter}");
         let shapes: [common::Shape; 3] = [("uniform", common::uniform), ("zipf", zipf), ("spiky", spiky)];

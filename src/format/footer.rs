@@ -121,13 +121,6 @@ impl Footer {
         &self.sections[first.unwrap_or(self.sections.len())..]
     }
 
-    /// Returns the optional section of a kind and a table.
-    pub(crate) fn optional(&self, kind: UnitKind, table: usize) -> Option<&SectionRecord> {
-        self.optional_sections()
-            .iter()
-            .find(|section| section.kind == kind && section.table as usize == table)
-    }
-
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
         self.write(&mut out).expect("writing to memory does not fail");

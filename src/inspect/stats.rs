@@ -168,6 +168,7 @@ impl<F: Fingerprint> Index<F> {
             lookup_bytes,
         }
     }
+
     fn table_stats(&self, table: &Table<F>) -> TableStats<F> {
         let record = &self.footer.tables[table.number];
         TableStats {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use hamdex_fingerprint::Fingerprint;
 
 use crate::format::checksum::UnitKind;
+use crate::format::record::SectionRecord;
 use crate::format::section::extent;
 use crate::salvage::mend::find_footer;
 use crate::{BuildOptions, Builder, Codec, FilterChoice, Index, salvage};
@@ -165,7 +166,8 @@ fn a_damaged_filter_is_replaced_by_one_that_every_prefix_passes() {
     let file_id = Index::<u64>::from_bytes(&whole[..]).unwrap().file_id();
     let footer = find_footer::<u64>(&whole, file_id).unwrap().footer;
     for table in 0..2u32 {
-        let record = *footer.optional(UnitKind::Filter, table as usize).unwrap();
+        let is_filter = |section: &&SectionRecord| section.kind == UnitKind::Filter && section.table == table;
+        let record = *footer.sections.iter().find(is_filter).unwrap();
         let mut damaged = whole.clone();
         damaged[record.offset as usize..(record.offset + record.length) as usize].fill(0xa5);
         assert!(Index::<u64>::from_bytes(&damaged[..]).is_err());

@@ -27,7 +27,9 @@ pub(crate) fn draw(paths: &[PathBuf], output: &Path) -> Result<()> {
     let runs = paths.iter().map(|path| read(path)).collect::<Result<Vec<_>>>()?;
     let (mut seconds, mut bytes) = (BTreeMap::<String, Line>::new(), BTreeMap::<String, Line>::new());
     for run in &runs {
-        let (count, which) = (f64::from(run.of.log2).exp2(), format!("{}, {}", run.of.design, run.of.codec));
+        let filters = if run.of.filter == "none" { "" } else { ", filters" };
+        let which = format!("{}, {}{filters}", run.of.design, run.of.codec);
+        let count = f64::from(run.of.log2).exp2();
         if let Some(build) = &run.build {
             seconds.entry(format!("build, {which}")).or_default().push((count, build.cost.seconds));
             bytes.entry(which.clone()).or_default().push((count, build.file_bytes as f64));

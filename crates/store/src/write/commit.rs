@@ -223,7 +223,8 @@ impl<F: Fingerprint> StoreInner<F> {
         let only_removes: Vec<bool> = requests.iter().map(Request::only_removes).collect();
         for request in requests {
             let mut effective = Batch::default();
-            // A rejected or failed request leaves no trace; a lone one needs no copy, as its view is not published then.
+            // A rejected or failed request leaves no trace. A lone one needs no copy, as its view is not published
+            // then.
             let unchanged = (!is_alone && !request.always_succeeds()).then(|| view.clone());
             let reply = request.apply(&mut view, &mut effective);
             if let Ok(Reply::SearchAgain | Reply::NoIdsLeft | Reply::TooLarge(_)) | Err(_) = reply {

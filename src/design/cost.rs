@@ -126,9 +126,9 @@ impl TableCost {
 /// The cost to ask a filter.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AskingCost {
-    /// To look at its lines, in nanoseconds.
+    /// The time to read its lines, in nanoseconds.
     pub(crate) lines_ns: f64,
-    /// To make the prefixes and to look for them.
+    /// The time to make the prefixes and to test them, in nanoseconds.
     pub(crate) patterns_ns: f64,
 }
 

@@ -69,8 +69,8 @@ impl<'m, M: Ord> Limited<'m, M> {
 /// Returns whether a match counts.
 pub(crate) type Counts<'a, F> = &'a mut dyn FnMut(&Match<F>) -> Result<bool, ReadError>;
 
-/// Returns the distance of the first of the searches for the `count` nearest within `most` bits, which grow until they
-/// find as many: that of the design. All matches are found by one search.
+/// Returns the distance of the first search for the `count` nearest within `most` bits: the distance of the design, or
+/// `most` if the count is unlimited, since all matches take one search.
 pub(crate) fn first_distance(count: usize, most: u32, of_design: u32) -> u32 {
     if count == usize::MAX { most } else { most.min(of_design) }
 }

@@ -15,7 +15,7 @@ use crate::records::names as names_of;
 use crate::status::hamdex_status;
 use crate::store::{Open, get, hamdex_store};
 
-/// Gives the caller what `find` finds in a store.
+/// Writes the fingerprints that `find` returns for a store to `found`.
 fn answer(
     caller: &Caller,
     store: *const hamdex_store,

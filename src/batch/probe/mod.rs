@@ -36,8 +36,8 @@ use table_probe::TableProbe;
 /// Ranges of queries for each thread, at least, so that none waits long for another.
 const RANGES_PER_THREAD: usize = 4;
 
-/// Divisor of the memory for the work: the share of the queries in the order of a table, which they take twice while
-/// they are ordered.
+/// Divisor of the memory for the work: the share of the queries in the order of a table. Ordering them takes the share
+/// twice.
 const ORDER_MEMORY_DIVISOR: usize = 8;
 
 /// Queries that are put in the order of a table, however little memory there is.

@@ -79,7 +79,8 @@ impl<F: Fingerprint> ShardsSearcher<'_, F> {
     /// # Errors
     /// As for [`ShardsSearcher::within`].
     pub fn nearest_within(&mut self, query: F, count: usize, distance: u32) -> Result<&[Match<F>], Error> {
-        // All matches are found by one search; some, perhaps, within the distance of the set.
+        // All matches take one search at the full distance. A limited number may lie within the set's own distance, which
+        // is cheaper.
         let reach = if count == usize::MAX { distance } else { self.reach(distance) };
         let found = self.with(query, reach, |searcher| Ok(searcher.nearest_within(query, count, reach)?))?;
         if found.len() >= count || reach == distance {

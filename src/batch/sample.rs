@@ -81,7 +81,7 @@ fn load<F: Fingerprint>(
     let mut located = 0;
     for query in spread(queries, (queries.len() / QUERIES_PER_LOCATED).min(MAX_LOCATED)) {
         let target = target_of(&probe.reach, plan.distance(), table.permutation.apply(query));
-        table.for_each_target(file, &target, plan.asks_filter(number), &mut |target| {
+        table.for_each_target(file, &target, plan.asks_filter(number), |target| {
             table.locate(file, &target, blocks);
         })?;
         located += 1;

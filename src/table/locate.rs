@@ -116,15 +116,16 @@ impl<F: Fingerprint> Table<F> {
     ///
     /// # Errors
     /// When a page of the filter is damaged.
+    #[inline]
     pub(crate) fn for_each_target(
         &self,
         file: &[u8],
         target: &Target<F>,
         asks_filter: bool,
-        visit: &mut dyn FnMut(Target<F>),
+        mut visit: impl FnMut(Target<F>),
     ) -> Result<(), ReadError> {
         if asks_filter {
-            return arch::run(Split { table: self, file, target, visit });
+            return arch::run(Split { table: self, file, target, visit: &mut visit });
         }
         visit(*target);
         Ok(())

@@ -47,12 +47,8 @@ impl<F: Fingerprint> TableProbe<'_, F> {
     /// # Errors
     /// When a filter is damaged.
     #[inline]
-    pub(super) fn for_each_target(
-        &self,
-        query: F,
-        mut visit: impl FnMut(Target<F>),
-    ) -> Result<(), ReadError> {
-        self.table.for_each_target(self.file, &self.target(query), self.asks_filter, &mut visit)
+    pub(super) fn for_each_target(&self, query: F, visit: impl FnMut(Target<F>)) -> Result<(), ReadError> {
+        self.table.for_each_target(self.file, &self.target(query), self.asks_filter, visit)
     }
 
     /// Returns the target of an item, whose value is that of a target of the query.

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::batch::probe::table_probe::TableProbe;
+use crate::codec::Target;
 use crate::error::ReadError;
 use hamdex_fingerprint::Fingerprint;
 
@@ -103,28 +104,45 @@ pub(super) fn locate<F: Fingerprint>(
     let TableProbe { table, file, queries, .. } = table_probe;
     let mut items = Vec::with_capacity(range.len());
     let mut left = range;
-    while items.len() < ITEMS_PER_TASK {
-        let group = left.start..left.end.min(left.start + GROUP);
-        if group.is_empty() {
-            break;
-        }
-        left.start = group.end;
-        let group = group.start as u32..group.end as u32;
-        if table_probe.asks_filter {
-            // Queries whose prefixes are denied make no items, however long that takes.
-            table_probe.done.check()?;
-            for query in group.clone() {
-                table.prefetch_filter(file, &table_probe.target(queries.permuted(query)));
+    while items.len() < ITEMS_PER_TASK && !left.is_empty() {
+        let group = left.start as u32..left.end.min(left.start + GROUP) as u32;
+        left.start = group.end as usize;
+        if !table_probe.asks_filter {
+            for query in group {
+                push_items(
+                    table_probe,
+                    query,
+                    &table_probe.target(queries.permuted(query)),
+                    blocks,
+                    &mut items,
+                );
             }
+            continue;
+        }
+        // Queries whose prefixes are denied make no items, however long that takes.
+        table_probe.done.check()?;
+        for query in group.clone() {
+            table.prefetch_filter(file, &table_probe.target(queries.permuted(query)));
         }
         for query in group {
             table_probe.for_each_target(queries.permuted(query), |target| {
-                blocks.clear();
-                table.locate(file, &target, blocks);
-                let item = |&block: &u32| Item { block, query, value: target.query };
-                items.extend(blocks.iter().map(item));
+                push_items(table_probe, query, &target, blocks, &mut items);
             })?;
         }
     }
     Ok((Items::in_order(&items, parts), left))
+}
+
+/// Appends an item for each block that may hold what a target of a query meets.
+#[inline(always)]
+fn push_items<F: Fingerprint>(
+    table_probe: &TableProbe<'_, F>,
+    query: u32,
+    target: &Target<F>,
+    blocks: &mut Vec<u32>,
+    items: &mut Vec<Item<F>>,
+) {
+    blocks.clear();
+    table_probe.table.locate(table_probe.file, target, blocks);
+    items.extend(blocks.iter().map(|&block| Item { block, query, value: target.query }));
 }

@@ -1,11 +1,12 @@
 //! The candidate blocks of all queries, visited in order.
 //!
-//! One table after the other, with the queries in its order, or a slice of them if memory is small. In *rounds*, as
-//! many queries as memory has room for are located in the table: each gives an *item* for each candidate block. Tasks
-//! do that for ranges of queries, and put their items in the order of *parts*, ranges of blocks. Then tasks take a part
-//! each, put its items in the order of blocks, and visit these. So both orders are made by counting, in cache, for any
-//! data, and all threads are busy in both steps. The items of a part with far more blocks than items are sorted
-//! instead, so no step visits blocks without items.
+//! One table after the other, with the queries, or a slice of them if memory is small. If keys and filter are too large
+//! for the processor's caches, the queries are put in the order of the table. In *rounds*, as many queries as memory has
+//! room for are located in the table: each gives an *item* for each candidate block. Tasks do that for ranges of
+//! queries, and put their items in the order of *parts*, ranges of blocks. Then tasks take a part each, put its items in
+//! the order of blocks, and visit these. So both orders are made by counting, in cache, for any data, and all threads
+//! are busy in both steps. The items of a part with far more blocks than items are sorted instead, so no step visits
+//! blocks without items.
 //!
 //! - [`table_probe`]: a probe of a plan
 //! - [`order`]: queries in the order of a table
@@ -29,16 +30,19 @@ use crate::batch::gather::{Finds, Found, Room};
 use crate::batch::sample::Sample;
 use hamdex_fingerprint::Fingerprint;
 use items::{ITEMS_PER_TASK, Item, Items, Parts};
-use order::OrderedQueries;
+use order::{OrderedQueries, Queries};
 use part::Visitor;
 use table_probe::TableProbe;
 
 /// Ranges of queries for each thread, at least, so that none waits long for another.
 const RANGES_PER_THREAD: usize = 4;
 
-/// Divisor of the memory for the work: the share of the queries in the order of a table. Ordering them takes the share
-/// twice.
-const ORDER_MEMORY_DIVISOR: usize = 8;
+/// Divisor of the memory for the work: the share of the queries in the order of a table.
+const ORDER_MEMORY_DIVISOR: usize = 4;
+
+/// Bytes of keys that stay in the processor's caches, whatever the order of the queries. A filter is asked for dozens of
+/// prefixes per query, so its table has them in order in any case.
+const CACHED_BYTES: usize = 1 << 20;
 
 /// Queries that are put in the order of a table, however little memory there is.
 const LEAST_AT_ONCE: usize = 1 << 12;
@@ -53,13 +57,22 @@ pub(super) fn probe<F: Fingerprint>(
     let at_once =
         (options.work_bytes() / ORDER_MEMORY_DIVISOR / OrderedQueries::<F>::BYTES).max(LEAST_AT_ONCE);
     let mut found = Vec::new();
+    let mut ordered = OrderedQueries::default();
     for ((number, probe), load) in plan.probes().iter().enumerate().zip(&sample.loads) {
         let table = &index.tables[probe.table];
         if table.keys.len() == 0 {
             continue;
         }
+        let asks_filter = plan.asks_filter(number);
         for (slice, queries) in queries.chunks(at_once).enumerate() {
             done.check()?;
+            let (permutation, first) = (&table.permutation, slice * at_once);
+            let queries = if asks_filter || table.keys.len() * size_of::<F>() > CACHED_BYTES {
+                ordered.order(permutation, queries, first);
+                Queries::Ordered(&ordered)
+            } else {
+                Queries::Given { permutation, queries, first }
+            };
             let table_probe = TableProbe {
                 file: index.data.as_ref(),
                 tables: &index.tables,
@@ -67,8 +80,8 @@ pub(super) fn probe<F: Fingerprint>(
                 probes: plan.probes(),
                 number,
                 distance: plan.distance(),
-                asks_filter: plan.asks_filter(number),
-                queries: &OrderedQueries::of(&table.permutation, queries, slice * at_once),
+                asks_filter,
+                queries,
                 dense_from: options.dense_from.unwrap_or(CodecCosts::of(&table.codec).dense_from),
                 read_ahead: &|located| index.read_ahead.query(&index.data, &index.tables, located),
                 done,

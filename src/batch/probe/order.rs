@@ -15,70 +15,109 @@ const DIGITS: usize = 1 << DIGIT_BITS;
 /// Queries that one task orders.
 const PIECE: usize = 1 << 16;
 
-/// Queries, permuted as a table is, in the order of their leading bits, so that one after the other reads what is near
-/// what the one before has read: keys, and lines of a filter.
-pub(super) struct OrderedQueries<F> {
-    permuted: Vec<F>,
-    places: Vec<u32>,
+/// The queries of a probe, permuted as its table is.
+#[derive(Clone, Copy)]
+pub(super) enum Queries<'a, F> {
+    /// As they were given: the first has the place `first`.
+    Given { permutation: &'a Permutation<F>, queries: &'a [F], first: usize },
+    /// In the order of the table.
+    Ordered(&'a OrderedQueries<F>),
 }
 
-impl<F: Fingerprint> OrderedQueries<F> {
-    /// Bytes per query.
-    pub(super) const BYTES: usize = size_of::<F>() + size_of::<u32>();
-
-    /// Orders queries, of which the first has the place `first`.
-    pub(super) fn of(permutation: &Permutation<F>, queries: &[F], first: usize) -> Self {
-        let pieces: Vec<Piece<F>> = queries
-            .par_chunks(PIECE)
-            .enumerate()
-            .map(|(number, queries)| Piece::of(permutation, queries, first + number * PIECE))
-            .collect();
-        let (mut permuted, mut places) = (vec![F::ZERO; queries.len()], vec![0; queries.len()]);
-        let each = queries.len().div_ceil(rayon::current_num_threads()).max(PIECE);
-        let ranges = ranges(&pieces, each, &mut permuted, &mut places);
-        ranges.into_par_iter().for_each(|DigitRange { digits, permuted, places }| {
-            let mut at = 0;
-            for digit in digits {
-                for Piece { ordered, starts } in &pieces {
-                    let from = starts[digit] as usize..starts[digit + 1] as usize;
-                    let to = at..at + from.len();
-                    permuted[to.clone()].copy_from_slice(&ordered.permuted[from.clone()]);
-                    places[to.clone()].copy_from_slice(&ordered.places[from]);
-                    at = to.end;
-                }
-            }
-        });
-        Self { permuted, places }
-    }
-
+impl<F: Fingerprint> Queries<'_, F> {
     pub(super) fn len(&self) -> usize {
-        self.permuted.len()
+        match self {
+            Self::Given { queries, .. } => queries.len(),
+            Self::Ordered(ordered) => ordered.permuted.len(),
+        }
     }
 
     /// Returns the permuted query with a number in this order.
     #[inline]
     pub(super) fn permuted(&self, number: u32) -> F {
-        self.permuted[number as usize]
+        match self {
+            Self::Given { permutation, queries, .. } => permutation.apply(queries[number as usize]),
+            Self::Ordered(ordered) => ordered.permuted[number as usize],
+        }
     }
 
     /// Returns the place of that query in the batch.
     #[inline]
     pub(super) fn place(&self, number: u32) -> u32 {
-        self.places[number as usize]
+        match self {
+            Self::Given { first, .. } => *first as u32 + number,
+            Self::Ordered(ordered) => ordered.places[number as usize],
+        }
+    }
+}
+
+/// Queries, permuted as a table is, in the order of their leading bits, so that one after the other reads what is near
+/// what the one before has read: keys, and lines of a filter.
+pub(super) struct OrderedQueries<F> {
+    permuted: Vec<F>,
+    places: Vec<u32>,
+    /// Kept from table to table, so that each uses the memory of the one before.
+    pieces: Vec<Piece<F>>,
+}
+
+impl<F> Default for OrderedQueries<F> {
+    fn default() -> Self {
+        Self { permuted: Vec::new(), places: Vec::new(), pieces: Vec::new() }
+    }
+}
+
+impl<F: Fingerprint> OrderedQueries<F> {
+    /// Bytes per query, in this order and in that of its piece.
+    pub(super) const BYTES: usize = 2 * (size_of::<F>() + size_of::<u32>());
+
+    /// Replaces the queries by others, of which the first has the place `first`, in the order of a table.
+    pub(super) fn order(&mut self, permutation: &Permutation<F>, queries: &[F], first: usize) {
+        let Self { permuted, places, pieces } = self;
+        pieces.resize_with(queries.len().div_ceil(PIECE), Piece::default);
+        pieces
+            .par_iter_mut()
+            .zip(queries.par_chunks(PIECE))
+            .enumerate()
+            .for_each(|(number, (piece, queries))| piece.order(permutation, queries, first + number * PIECE));
+        permuted.resize(queries.len(), F::ZERO);
+        places.resize(queries.len(), 0);
+        let each = queries.len().div_ceil(rayon::current_num_threads()).max(PIECE);
+        let ranges = ranges(pieces, each, permuted, places);
+        ranges.into_par_iter().for_each(|DigitRange { digits, permuted, places }| {
+            let mut at = 0;
+            for digit in digits {
+                for piece in &*pieces {
+                    let from = piece.starts[digit] as usize..piece.starts[digit + 1] as usize;
+                    let to = at..at + from.len();
+                    permuted[to.clone()].copy_from_slice(&piece.permuted[from.clone()]);
+                    places[to.clone()].copy_from_slice(&piece.places[from]);
+                    at = to.end;
+                }
+            }
+        });
     }
 }
 
 /// Some of the queries, in order.
 struct Piece<F> {
-    ordered: OrderedQueries<F>,
+    permuted: Vec<F>,
+    places: Vec<u32>,
     /// The start of each digit, and the end.
     starts: Vec<u32>,
 }
 
+impl<F> Default for Piece<F> {
+    fn default() -> Self {
+        Self { permuted: Vec::new(), places: Vec::new(), starts: Vec::new() }
+    }
+}
+
 impl<F: Fingerprint> Piece<F> {
-    fn of(permutation: &Permutation<F>, queries: &[F], first: usize) -> Self {
+    fn order(&mut self, permutation: &Permutation<F>, queries: &[F], first: usize) {
+        let Self { permuted, places, starts } = self;
         let digit = |permuted: F| (permuted >> (F::BITS - DIGIT_BITS)).to_u128() as usize;
-        let mut starts = vec![0; DIGITS + 1];
+        starts.clear();
+        starts.resize(DIGITS + 1, 0);
         for &query in queries {
             starts[digit(permutation.apply(query)) + 1] += 1;
         }
@@ -86,14 +125,14 @@ impl<F: Fingerprint> Piece<F> {
             starts[digit + 1] += starts[digit];
         }
         let mut next = starts.clone();
-        let (mut permuted, mut places) = (vec![F::ZERO; queries.len()], vec![0; queries.len()]);
+        permuted.resize(queries.len(), F::ZERO);
+        places.resize(queries.len(), 0);
         for (place, &query) in queries.iter().enumerate() {
             let value = permutation.apply(query);
             let next = &mut next[digit(value)];
             (permuted[*next as usize], places[*next as usize]) = (value, (first + place) as u32);
             *next += 1;
         }
-        Self { ordered: OrderedQueries { permuted, places }, starts }
     }
 }
 
@@ -139,8 +178,12 @@ mod tests {
 
     fn check<F: Fingerprint>(mask: F, queries: &[F]) {
         let permutation = Permutation::new(mask);
-        let ordered = OrderedQueries::of(&permutation, queries, 7);
-        assert_eq!(ordered.len(), queries.len());
+        let mut ordered = OrderedQueries::default();
+        // Others before, fewer or more of them, leave nothing.
+        ordered.order(&Permutation::new(!mask), &queries[queries.len() / 3..], 0);
+        ordered.order(&Permutation::new(!mask), &[queries, queries].concat(), 0);
+        ordered.order(&permutation, queries, 7);
+        assert_eq!(Queries::Ordered(&ordered).len(), queries.len());
         assert!(ordered.permuted.is_sorted_by_key(|&value| value >> (F::BITS - DIGIT_BITS)));
         for (&place, &value) in ordered.places.iter().zip(&ordered.permuted) {
             assert_eq!(permutation.apply(queries[place as usize - 7]), value);

@@ -165,12 +165,12 @@ fn found<F: Fingerprint>(
     if !table_probe.is_sought(value ^ sought) {
         return ControlFlow::Continue(());
     }
-    let (permutation, queries) = (table_probe.permutation(), table_probe.queries);
-    let difference = permutation.undo(value ^ queries.permuted(query));
+    let permutation = table_probe.permutation();
+    let difference = permutation.undo(value ^ table_probe.query_of_item(sought, query));
     if !table_probe.owns(difference) {
         return ControlFlow::Continue(());
     }
-    let (query, distance) = (queries.place(query), difference.count_ones());
+    let (query, distance) = (table_probe.queries.place(query), difference.count_ones());
     finds.push(Found { query, distance, fingerprint: permutation.undo(value) })
 }
 

@@ -1,6 +1,6 @@
 //! A probe of a plan, for many queries.
 
-use crate::batch::probe::order::OrderedQueries;
+use crate::batch::probe::order::Queries;
 use crate::codec::{Located, Target};
 use crate::design::{Probe, is_first};
 use crate::error::ReadError;
@@ -21,7 +21,7 @@ pub(super) struct TableProbe<'a, F> {
     pub(super) distance: u32,
     /// Whether the filter of the table is asked for each prefix.
     pub(super) asks_filter: bool,
-    pub(super) queries: &'a OrderedQueries<F>,
+    pub(super) queries: Queries<'a, F>,
     /// From how many queries on a block is decoded.
     pub(super) dense_from: usize,
     /// Reads ahead blocks that are about to be used.
@@ -51,6 +51,13 @@ impl<F: Fingerprint> TableProbe<'_, F> {
         self.table.for_each_target(self.file, &self.target(query), self.asks_filter, visit)
     }
 
+    /// Returns the permuted query of an item with this value.
+    #[inline]
+    pub(super) fn query_of_item(&self, value: F, query: u32) -> F {
+        // Queries are read in any order here, which may wait for each.
+        if self.asks_filter { self.queries.permuted(query) } else { value }
+    }
+
     /// Returns the target of an item, whose value is that of a target of the query.
     #[inline]
     pub(super) fn target_of_item(&self, value: F, query: u32) -> Target<F> {
@@ -58,7 +65,7 @@ impl<F: Fingerprint> TableProbe<'_, F> {
         if !self.asks_filter {
             return target;
         }
-        let errors = (value ^ self.queries.permuted(query)).count_ones();
+        let errors = (value ^ self.query_of_item(value, query)).count_ones();
         Target { radius: 0, distance: self.distance - errors, ..target }
     }
 

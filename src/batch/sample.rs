@@ -20,6 +20,11 @@ const MAX_LOCATED: usize = 256;
 /// Blocks in a table after which no further query of the sample is located there.
 const MAX_BLOCKS: usize = 1 << 18;
 
+/// Nanoseconds of asking a filter, by the cost model, after which no further query of the sample is located there, and
+/// how many queries are located all the same: where prefixes have several errors, each asks for thousands of them.
+const MAX_ASKING_NS: f64 = 2e6;
+const LEAST_ASKING: f64 = 8.0;
+
 /// One query in this many is answered, to learn how many matches there are.
 const QUERIES_PER_ANSWERED: usize = 512;
 
@@ -77,9 +82,15 @@ fn load<F: Fingerprint>(
     let BatchContext { index, plan, queries, options, .. } = context;
     let probe = &plan.probes()[number];
     let (table, file) = (&index.tables[probe.table], index.data.as_ref());
+    let filter = table.filter.as_ref().map(Filter::geometry);
+    let asking = filter.and_then(|geometry| Some((geometry, plan.asking_cost(number, filter)?)));
+    let most_asking = asking.map_or(f64::MAX, |(_, AskingCost { lines_ns, patterns_ns })| {
+        (MAX_ASKING_NS / (lines_ns + patterns_ns)).max(LEAST_ASKING)
+    });
+    let sampled = (queries.len() / QUERIES_PER_LOCATED).min(MAX_LOCATED).min(most_asking as usize);
     blocks.clear();
     let mut located = 0;
-    for query in spread(queries, (queries.len() / QUERIES_PER_LOCATED).min(MAX_LOCATED)) {
+    for query in spread(queries, sampled) {
         let target = target_of(&probe.reach, plan.distance(), table.permutation.apply(query));
         table.for_each_target(file, &target, plan.asks_filter(number), |target| {
             table.locate(file, &target, blocks);
@@ -100,10 +111,8 @@ fn load<F: Fingerprint>(
     };
     blocks.sort_unstable();
     let mut load = crowd.load(&costs, blocks);
-    let filter = table.filter.as_ref().map(Filter::geometry);
-    if let (Some(filter), Some(cost)) = (filter, plan.asking_cost(number, filter)) {
-        let AskingCost { lines_ns, patterns_ns } = cost;
-        let unshared = 1.0 - shared_lines(queries.len(), filter, plan.prefix_errors(number));
+    if let Some((geometry, AskingCost { lines_ns, patterns_ns })) = asking {
+        let unshared = 1.0 - shared_lines(queries.len(), geometry, plan.prefix_errors(number));
         load.alone_ns += (lines_ns + patterns_ns) * queries.len() as f64;
         load.probe_ns += (lines_ns * unshared + patterns_ns) * queries.len() as f64;
     }

@@ -51,6 +51,11 @@ fn choose(bits: f64, chosen: u32) -> f64 {
     (0..chosen).map(|taken| (bits - f64::from(taken)).max(0.0) / f64::from(taken + 1)).product()
 }
 
+/// Returns the number of ways to choose at most `most` of `bits`.
+fn sum_of_ways(bits: f64, most: u32) -> f64 {
+    (0..=most).map(|chosen| choose(bits, chosen)).sum()
+}
+
 /// To find out which block a value is in.
 const LOCATE_NS: f64 = 15.0;
 
@@ -100,26 +105,40 @@ impl TableCost {
 
     /// Returns the cost of a probe that asks a filter for each prefix with at most `errors` errors.
     pub(super) fn filtered(&self, filter: &Geometry, errors: u32, count: u64) -> ProbeCost {
-        let prefixes = patterns::count(filter.prefix_bits, errors);
-        let per_prefix = count as f64 / f64::from(filter.prefix_bits).exp2();
+        let possible = f64::from(filter.prefix_bits).exp2();
+        let per_prefix = count as f64 / possible;
         let present = 1.0 - (-per_prefix).exp();
-        let positive = present + (1.0 - present) * filter.false_positives(count);
-        let blocks = prefixes * positive * (1.0 + per_prefix / self.entries_per_block);
+        let positive = present + (1.0 - present) * filter.false_positives((present * possible) as u64);
+        let per_positive = 1.0 + per_prefix / self.entries_per_block;
         let AskingCost { lines_ns, patterns_ns } = asking(filter, errors);
-        let ns = lines_ns + patterns_ns + blocks * (LOCATE_NS + EXACT_SHARE * self.block_ns);
-        ProbeCost { ns, blocks: blocks.min(self.blocks) }
+        let scans = patterns::count(filter.prefix_bits, errors) * positive * per_positive;
+        let ns = lines_ns + patterns_ns + scans * (LOCATE_NS + EXACT_SHARE * self.block_ns);
+        // Prefixes that differ in bits which do not distinguish blocks share a block.
+        let distinguishing_bits = self.distinguishing_bits(f64::from(filter.prefix_bits));
+        let other_bits = f64::from(filter.prefix_bits) - distinguishing_bits;
+        let is_read = |in_block: f64| 1.0 - (1.0 - positive).powf(in_block);
+        let blocks: f64 = (0..=errors)
+            .map(|placed| {
+                choose(distinguishing_bits, placed) * is_read(sum_of_ways(other_bits, errors - placed))
+            })
+            .sum();
+        ProbeCost { ns, blocks: (blocks * per_positive).min(self.blocks) }
     }
 
     /// Returns the blocks to read and the candidates to compare for one probe.
     pub(super) fn probe(&self, prefix_bits: u32, radius: u32, count: u64) -> (f64, f64) {
-        let prefixes = |bits: f64| (0..=radius).map(|errors| choose(bits, errors)).sum::<f64>();
         let prefix_bits = f64::from(prefix_bits);
         let run = count as f64 / prefix_bits.exp2();
-        // Errors in bits that do not distinguish blocks stay inside a block, if it does not happen to
-        // end there: the flips of all these bits together lead out of it a third of the time.
-        let distinguishing_bits = prefix_bits.min(self.blocks.log2() + 1.0 / 3.0);
-        let blocks = prefixes(distinguishing_bits) * (1.0 + run / self.entries_per_block);
-        (blocks.min(self.blocks), (prefixes(prefix_bits) * run).min(count as f64))
+        let distinguishing_bits = self.distinguishing_bits(prefix_bits);
+        let blocks = sum_of_ways(distinguishing_bits, radius) * (1.0 + run / self.entries_per_block);
+        (blocks.min(self.blocks), (sum_of_ways(prefix_bits, radius) * run).min(count as f64))
+    }
+
+    /// Returns the number of leading bits of a prefix that distinguish blocks, on average. Errors in the others stay
+    /// inside a block, if it does not happen to end there: the flips of all these bits together lead out of it a third
+    /// of the time.
+    fn distinguishing_bits(&self, prefix_bits: f64) -> f64 {
+        prefix_bits.min(self.blocks.log2() + 1.0 / 3.0)
     }
 }
 

@@ -111,6 +111,7 @@ mod merge;
 mod metadata;
 mod multi;
 mod names;
+mod option_error;
 mod permutation;
 mod progress;
 pub mod salvage;
@@ -127,8 +128,8 @@ mod writer;
 pub use arch::{Compiled, prefetch_value, run_compiled};
 pub use batch::{Batch, BatchOptions, Strategy};
 pub use category::Category;
-pub use codec::{BlockError, Codec, UnknownCodec};
-pub use design::{AUTO, Design, DesignError, FilterChoice, MAX_TABLES, TableDesign, UnknownFilter};
+pub use codec::Codec;
+pub use design::{AUTO, Design, DesignError, FilterChoice, MAX_TABLES, TableDesign};
 pub use error::{BuildError, IdColumn, Place, ReadError, ReadErrorKind, SetError};
 pub use format::header::FileId;
 pub use hamdex_atomic_file::Error as OutputError;
@@ -144,6 +145,7 @@ pub use merge::{MAX_MERGED, Merger};
 pub use metadata::RECIPE_KEY;
 pub use multi::{FoundIn, MultiIndex, MultiMatch, MultiMatches, MultiSearcher};
 pub use names::Names;
+pub use option_error::ParseOptionError;
 pub use progress::{Phase, Progress, ProgressCallback};
 pub use set::{
     Description, EntryVisitor, FingerprintSet, MatchIds, PairVisitor, SetSearcher, ShinglePart,

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
+use hamdex_store::Operation;
 use hamdex_store::disk::{Disk, SimulatedDisk};
+use hamdex_store::inspect::{Identity, StoreId};
 use hamdex_store::internals::Document;
 use hamdex_store::internals::log::LogWriter;
-use hamdex_store::{Identity, Operation, StoreId};
 
 /// The store that logs and removals of the targets belong to.
 pub const STORE: StoreId = StoreId([0x5a; 16]);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use hamdex::{BuildOptions, Builder, Codec, Design, FilterChoice, Summary, UnknownFilter, shingles};
+use hamdex::{BuildOptions, Builder, Codec, Design, FilterChoice, ParseOptionError, Summary, shingles};
 use hamdex_any::for_width;
 use hamdex_documents::RECIPE_KEY;
 use hamdex_simhash::{Recipe, Shingler, Width as Bits};
@@ -117,7 +117,7 @@ pub(crate) fn filter(given: &Bound<'_, PyAny>) -> PyResult<FilterChoice> {
     };
     let expected = "filter: expected \"auto\", \"none\" or an int";
     let text = text.ok_or_else(|| PyTypeError::new_err(expected))?;
-    text.parse().map_err(|error: UnknownFilter| PyValueError::new_err(format!("{error}, not {text:?}")))
+    text.parse().map_err(|error: ParseOptionError| PyValueError::new_err(format!("{error}, not {text:?}")))
 }
 
 /// Metadata of the user: names, and texts or bytes.

@@ -2,7 +2,7 @@
 
 use hamdex::Summary;
 use hamdex_any::AnyFingerprint;
-use hamdex_store::StoreStats;
+use hamdex_store::inspect::StoreStats;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyType};

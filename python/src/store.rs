@@ -9,7 +9,7 @@ use std::sync::{PoisonError, RwLock};
 use hamdex::{Description, Fingerprint, FingerprintSet, RECIPE_KEY};
 use hamdex_any::Kind;
 use hamdex_documents::Similarity;
-use hamdex_store::{AnyStore, Inserted, Operation, StoreOptions, UnknownDurability, for_any_store};
+use hamdex_store::{AnyStore, Inserted, Operation, StoreOptions, for_any_store};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
@@ -126,7 +126,7 @@ impl Store {
         let path = std::path::absolute(&path)?;
         let durability = durability
             .parse()
-            .map_err(|error: UnknownDurability| PyValueError::new_err(error.to_string()))?;
+            .map_err(|error: hamdex::ParseOptionError| PyValueError::new_err(error.to_string()))?;
         let mut options =
             StoreOptions::new().durability(durability).merges(merges).threads(work::threads(threads)?);
         if let Some(memory) = memory {

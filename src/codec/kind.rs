@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::option_error::ParseOptionError;
+
 /// The block codec of a file.
 ///
 /// ```
@@ -60,15 +62,10 @@ impl fmt::Display for Codec {
 }
 
 impl FromStr for Codec {
-    type Err = UnknownCodec;
+    type Err = ParseOptionError;
 
-    fn from_str(name: &str) -> Result<Self, UnknownCodec> {
-        Self::ALL.into_iter().find(|codec| codec.name() == name).ok_or(UnknownCodec)
+    fn from_str(name: &str) -> Result<Self, ParseOptionError> {
+        let unknown = || ParseOptionError::new("unknown codec; use huffman or elias-fano");
+        Self::ALL.into_iter().find(|codec| codec.name() == name).ok_or_else(unknown)
     }
 }
-
-/// The error of a name that no [`Codec`] has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("unknown codec; use huffman or elias-fano")]
-#[non_exhaustive]
-pub struct UnknownCodec;

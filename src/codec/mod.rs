@@ -29,7 +29,7 @@ pub use block_codec::{BlockCodec, Scratch, count_differences};
 pub(crate) use blocks::{Blocks, Located, SCAN_BATCH};
 pub use error::BlockError;
 pub(crate) use estimate::information_bound_bits;
-pub use kind::{Codec, UnknownCodec};
+pub use kind::Codec;
 pub use layout::Layout;
 pub(crate) use layout::{CHECKSUM_BYTES, SIZES_LOG2, entry_count};
 pub use target::Target;

@@ -35,7 +35,7 @@ pub use cost::Cost;
 pub use covering::Design;
 pub use error::DesignError;
 pub(crate) use filter_choice::MAX_BITS as MAX_FILTER_BITS;
-pub use filter_choice::{FilterChoice, FilterCost, UnknownFilter};
+pub use filter_choice::{FilterChoice, FilterCost};
 pub(crate) use leads::{lead_sets, lead_sets_of_all};
 pub(crate) use ownership::{Admits, is_first};
 pub use plan::{Plan, Probe};

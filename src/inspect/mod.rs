@@ -2,7 +2,8 @@
 //! are stored, the plan of a query.
 //!
 //! - [`Stats`], from [`Index::stats`](crate::Index::stats), with [`TableStats`] and [`IdStats`]
-//! - [`RawBlock`], from [`Index::raw_block`](crate::Index::raw_block); [`mod@reference`] reads it bit by bit
+//! - [`RawBlock`], from [`Index::raw_block`](crate::Index::raw_block); [`mod@reference`] reads it bit by bit, or
+//!   returns a [`BlockError`]
 //! - [`ProbeTrace`], from [`Index::explain`](crate::Index::explain): the blocks that a query reads, and why
 //! - [`Permutation`], from [`Index::permutation`](crate::Index::permutation)
 //! - [`Plan`], from [`Design::plan`](crate::Design::plan), with its [`Probe`]s and [`Cost`]
@@ -14,7 +15,7 @@ mod locate;
 mod raw_block;
 mod stats;
 
-pub use crate::codec::reference;
+pub use crate::codec::{BlockError, reference};
 pub use crate::design::{Cost, FilterCost, Plan, Probe};
 pub use crate::permutation::Permutation;
 pub use crate::table::blocks_read::blocks_read;

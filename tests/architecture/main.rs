@@ -21,6 +21,7 @@ const LAYERS: &[&str] = &[
     "widths",
     "progress",
     "sorting",
+    "option_error",
     "memory",
     "threads",
     "mapping",

@@ -8,7 +8,8 @@ use std::ops::ControlFlow;
 use std::ptr;
 use std::sync::Arc;
 
-use ::hamdex_store::{AnyStore, CreateOptions, Durability, StoreOptions, StoreStats};
+use ::hamdex_store::inspect::StoreStats;
+use ::hamdex_store::{AnyStore, CreateOptions, Durability, StoreOptions};
 use hamdex::{Description, FingerprintSet};
 use hamdex_any::{AnySet, Kind as Container};
 
@@ -219,9 +220,8 @@ fn options_of(caller: &Caller, given: *const hamdex_store_options) -> Result<Sto
     }
     if !given.durability.is_null() {
         let text = caller.text("the durability", given.durability, given.durability_length)?;
-        let durability: Durability = text
-            .parse()
-            .map_err(|error: ::hamdex_store::UnknownDurability| Failure::usage(error.to_string()))?;
+        let durability: Durability =
+            text.parse().map_err(|error: ::hamdex::ParseOptionError| Failure::usage(error.to_string()))?;
         options = options.durability(durability);
     }
     Ok(options)

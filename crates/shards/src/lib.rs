@@ -22,8 +22,11 @@ mod verify;
 
 pub use build::{SealedShards, ShardsBuilder, ShardsSummary, add, create};
 pub use error::Error;
-pub use manifest::{
-    IdType, Layout, MANIFEST, MAX_SHARDS, Manifest, ShardEntry, VERSION, is_set, read as read_manifest,
-};
+pub use manifest::{Layout, MANIFEST, MAX_SHARDS, is_set};
 pub use query::searcher::ShardsSearcher;
 pub use set::{Shards, width};
+
+/// The manifest of a set, for tools.
+pub mod inspect {
+    pub use crate::manifest::{IdType, Manifest, ShardEntry, VERSION, read as read_manifest};
+}

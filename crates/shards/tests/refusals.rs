@@ -8,7 +8,8 @@ use std::path::Path;
 use common::{Pushed, build, entries, kinds, mix};
 use hamdex::{BuildOptions, Builder, OpenOptions, VerifyOptions, shingles};
 use hamdex_manifest::seal;
-use hamdex_shards::{Error, IdType, Layout, MANIFEST, Shards, ShardsBuilder, add, create, read_manifest};
+use hamdex_shards::inspect::{IdType, read_manifest};
+use hamdex_shards::{Error, Layout, MANIFEST, Shards, ShardsBuilder, add, create};
 
 fn open(path: &Path) -> Result<Shards<u64>, Error> {
     Shards::open(path, &OpenOptions::new())

@@ -8,7 +8,8 @@ use std::path::Path;
 use common::{Pushed, build, kinds};
 use hamdex::{BuildOptions, Builder, Fingerprint, OpenOptions, RECIPE_KEY, VerifyOptions};
 use hamdex_manifest::seal;
-use hamdex_shards::{Error, Layout, MANIFEST, Shards, add, create, read_manifest};
+use hamdex_shards::inspect::read_manifest;
+use hamdex_shards::{Error, Layout, MANIFEST, Shards, add, create};
 
 /// The latest moment at which a reader refuses.
 const MOMENTS: [&str; 3] = ["open", "use", "verify"];

@@ -5,9 +5,10 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use hamdex_store::Operation;
 use hamdex_store::disk::{Disk, RealDisk};
+use hamdex_store::inspect::{Identity, StoreId};
 use hamdex_store::internals::log::{LogWriter, Position, replay};
-use hamdex_store::{Identity, Operation, StoreId};
 
 const PAIRS: u64 = 1_000_000;
 const IDENTITY: Identity =

@@ -79,8 +79,6 @@ pub use maintenance::backup::{backup, backup_with};
 pub use maintenance::inspect::inspect;
 pub use maintenance::purge::Purged;
 pub use maintenance::repair::{Repaired, RepairedFile, repair, repair_with};
-pub use maintenance::stats::{SegmentStats, StoreStats};
-pub use manifest::identity::{Identity, StoreId};
 pub use options::{CreateOptions, StoreOptions};
 pub use read::reader::{ReadOptions, StoreReader};
 pub use read::searcher::Searcher;
@@ -88,13 +86,15 @@ pub use read::snapshot::{Count, Snapshot};
 pub use store::Store;
 pub use view::Written;
 pub use write::batch::{Batch, Operation};
-pub use write::durability::{Durability, UnknownDurability};
+pub use write::durability::Durability;
 pub use write::unless_near::inserted::{Inserted, Near};
 
-/// The files of a store, for tools.
+/// The files of a store and their sizes, for tools.
 pub mod inspect {
     pub use crate::log::Sealed;
     pub use crate::maintenance::inspect::{Inspected, LogFile};
+    pub use crate::maintenance::stats::{SegmentStats, StoreStats};
+    pub use crate::manifest::identity::{Identity, StoreId};
     pub use crate::manifest::{Manifest, RemovalsEntry, SegmentEntry, WrittenBytes};
 }
 

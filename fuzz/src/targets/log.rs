@@ -3,8 +3,9 @@
 
 use byteorder::{ByteOrder, LittleEndian as Le};
 use hamdex_store::disk::Disk;
+use hamdex_store::inspect::Identity;
 use hamdex_store::internals::log::{LogWriter, Position, Sealed, replay, salvage};
-use hamdex_store::{Batch, Error, Identity, Operation};
+use hamdex_store::{Batch, Error, Operation};
 
 use crate::store::{Files, STORE, disk_of, log, operation_bytes, seal_log};
 

@@ -10,7 +10,8 @@ use hamdex::{
     BatchOptions, BuildOptions, Fingerprint, FingerprintSet, OpenOptions, PairsOptions, RECIPE_KEY,
     VerifyOptions,
 };
-use hamdex_shards::{IdType, Layout, MANIFEST, Shards, ShardsBuilder, width};
+use hamdex_shards::inspect::IdType;
+use hamdex_shards::{Layout, MANIFEST, Shards, ShardsBuilder, width};
 
 use crate::check::{MAX_JOINED, are_all_pairs, assert_sound};
 use crate::choose::{below, damage, flag, one_of};

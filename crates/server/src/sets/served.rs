@@ -185,7 +185,8 @@ impl Served {
                 Ok(paths.map(|path| Part { name: name_of(&path), path }).collect())
             }
             Source::Fixed(fixed) if fixed.kind() == Kind::Shards => {
-                let manifest = hamdex_shards::read_manifest(&self.path).map_err(hamdex::SetError::from)?;
+                let manifest =
+                    hamdex_shards::inspect::read_manifest(&self.path).map_err(hamdex::SetError::from)?;
                 let shards = manifest.shards.into_iter();
                 Ok(shards.map(|shard| Part { path: self.path.join(&shard.file), name: shard.file }).collect())
             }

@@ -4,6 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use hamdex::ParseOptionError;
+
 /// The durability of acknowledged writes. In each case a batch is atomic across a crash, and no batch survives that
 /// comes after a lost one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -19,23 +21,18 @@ pub enum Durability {
     None,
 }
 
-/// The error for a text that is no valid [`Durability`].
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("invalid durability {text:?}: use sync, none, or interval=T with a time such as 100ms or 2s")]
-pub struct UnknownDurability {
-    text: String,
-}
-
 impl FromStr for Durability {
-    type Err = UnknownDurability;
+    type Err = ParseOptionError;
 
-    fn from_str(text: &str) -> Result<Self, UnknownDurability> {
+    fn from_str(text: &str) -> Result<Self, ParseOptionError> {
         let interval = text.strip_prefix("interval=").and_then(parse_time);
         match (text, interval) {
             ("sync", _) => Ok(Self::Sync),
             ("none", _) => Ok(Self::None),
             (_, Some(time)) => Ok(Self::Interval(time)),
-            _ => Err(UnknownDurability { text: text.to_owned() }),
+            _ => Err(ParseOptionError::new(format!(
+                "invalid durability {text:?}: use sync, none, or interval=T with a time such as 100ms or 2s"
+            ))),
         }
     }
 }

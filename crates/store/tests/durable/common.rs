@@ -2,8 +2,9 @@
 
 use hamdex::Fingerprint;
 use hamdex_store::disk::{Disk, SimulatedDisk, Survival};
+use hamdex_store::inspect::{Identity, StoreId};
 use hamdex_store::internals::log::{LogWriter, Position, Replayed, Sealed, replay};
-use hamdex_store::{Error, Identity, Operation, StoreId};
+use hamdex_store::{Error, Operation};
 
 /// A batch and its sequence number.
 pub(crate) type Batch<F> = (u64, Vec<Operation<F>>);

@@ -5,13 +5,14 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use hamdex::{Codec, Design, FilterChoice, Fingerprint};
+use hamdex_store::Operation;
 use hamdex_store::disk::{Disk, RealDisk};
+use hamdex_store::inspect::{Identity, StoreId};
 use hamdex_store::internals::log::{LogWriter, replay};
 use hamdex_store::internals::manifest::{
     Manifest, ManifestFile, RemovalsEntry, SegmentEntry, WrittenBytes, read, to_text,
 };
 use hamdex_store::internals::removals;
-use hamdex_store::{Identity, Operation, StoreId};
 use roaring::RoaringTreemap;
 
 use crate::common::Batch;

@@ -4,10 +4,11 @@ use std::ops::ControlFlow;
 
 use hamdex::{Codec, FilterChoice, FingerprintSet, shingles};
 use hamdex_store::disk::{Disk, RealDisk};
+use hamdex_store::inspect::Identity;
 use hamdex_store::internals::log::{LogWriter, replay};
 use hamdex_store::internals::manifest::{Manifest, ManifestFile, WrittenBytes, read};
 use hamdex_store::internals::{Document, Name};
-use hamdex_store::{Batch, Identity, Operation, StoreReader};
+use hamdex_store::{Batch, Operation, StoreReader};
 
 use crate::golden::{STORE, compare, golden, is_blessing};
 

@@ -2,9 +2,10 @@
 
 use hamdex::Fingerprint;
 use hamdex_store::disk::{Disk, SimulatedDisk};
+use hamdex_store::inspect::{Identity, StoreId};
 use hamdex_store::internals::Name;
 use hamdex_store::internals::log::{LogWriter, Position, Sealed, replay};
-use hamdex_store::{Error, Identity, Operation, StoreId};
+use hamdex_store::{Error, Operation};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -1,13 +1,14 @@
 //! Manifests: only valid ones are read, and a replacement is atomic.
 
 use hamdex::{Codec, Design, FilterChoice};
+use hamdex_store::Error;
 use hamdex_store::disk::{Disk, Failure, SimulatedDisk};
+use hamdex_store::inspect::{Identity, StoreId};
 use hamdex_store::internals::log::Sealed;
 use hamdex_store::internals::manifest::{
     MAX_NUMBER, Manifest, ManifestFile, RemovalsEntry, SegmentEntry, TextError, WrittenBytes, parse, read,
     salvage, to_text,
 };
-use hamdex_store::{Error, Identity, StoreId};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

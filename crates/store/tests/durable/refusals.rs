@@ -5,14 +5,13 @@ use std::collections::BTreeMap;
 use hamdex::Fingerprint;
 use hamdex::{BuildOptions, Builder, OpenOptions, RECIPE_KEY};
 use hamdex_store::disk::{Disk, SimulatedDisk};
+use hamdex_store::inspect::{Identity, StoreId};
 use hamdex_store::internals::log::{LogWriter, Position, replay};
 use hamdex_store::internals::manifest::{
     Manifest, ManifestFile, RemovalsEntry, SegmentEntry, parse, read, to_text,
 };
 use hamdex_store::internals::removals;
-use hamdex_store::{
-    CreateOptions, Error, Identity, Operation, ReadOptions, Store, StoreId, StoreOptions, StoreReader,
-};
+use hamdex_store::{CreateOptions, Error, Operation, ReadOptions, Store, StoreOptions, StoreReader};
 use roaring::RoaringTreemap;
 
 use crate::common::{IDENTITY, batch, disk};

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use hamdex_store::Error;
 use hamdex_store::disk::{Disk, Failure, Survival};
+use hamdex_store::inspect::StoreId;
 use hamdex_store::internals::manifest::{RemovalsEntry, SegmentEntry};
 use hamdex_store::internals::removals::{read, to_bytes, write};
-use hamdex_store::{Error, StoreId};
 use proptest::collection::btree_set;
 use proptest::prelude::*;
 use roaring::RoaringTreemap;

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 use hamdex::inspect::reference::{self, Field, FieldKind};
-use hamdex::inspect::{Permutation, RawBlock};
-use hamdex::{BlockError, Codec, Fingerprint, Index};
+use hamdex::inspect::{BlockError, Permutation, RawBlock};
+use hamdex::{Codec, Fingerprint, Index};
 
 use crate::failure::Failure;
 

@@ -4,7 +4,8 @@ use std::io::Write;
 use std::path::Path;
 
 use hamdex::{Fingerprint, OpenOptions};
-use hamdex_shards::{IdType, Manifest, Shards};
+use hamdex_shards::Shards;
+use hamdex_shards::inspect::{IdType, Manifest};
 use indicatif::{HumanBytes, HumanCount};
 use serde_json::{Value, json};
 

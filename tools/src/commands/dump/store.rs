@@ -4,10 +4,8 @@ use std::io::Write;
 use std::path::Path;
 
 use hamdex::{FilterChoice, Fingerprint};
-use hamdex_store::inspect::Inspected;
-use hamdex_store::inspect::SegmentEntry;
-use hamdex_store::inspect::WrittenBytes;
-use hamdex_store::{Identity, StoreReader, StoreStats};
+use hamdex_store::StoreReader;
+use hamdex_store::inspect::{Identity, Inspected, SegmentEntry, StoreStats, WrittenBytes};
 use indicatif::{HumanBytes, HumanCount};
 use serde_json::{Value, json};
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use clap::Subcommand;
 use hamdex::VerifyOptions;
-use hamdex_shards::Manifest;
+use hamdex_shards::inspect::Manifest;
 use serde::Serialize;
 
 use crate::failure::Failure;

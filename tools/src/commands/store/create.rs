@@ -7,7 +7,8 @@ use clap::ValueEnum;
 use hamdex::{AUTO, Codec, FilterChoice, Fingerprint};
 use hamdex_any::for_width;
 use hamdex_simhash::{Fingerprinter, Recipe, Shingler};
-use hamdex_store::{CreateOptions, Identity, Store, StoreOptions};
+use hamdex_store::inspect::Identity;
+use hamdex_store::{CreateOptions, Store, StoreOptions};
 use serde::Serialize;
 
 use crate::commands::store::{manifest_of, print_json};

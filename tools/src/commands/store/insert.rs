@@ -6,8 +6,8 @@ use std::time::Instant;
 use clap::ValueEnum;
 use hamdex::Fingerprint;
 use hamdex_documents::Similarity;
-use hamdex_store::inspect::Manifest;
-use hamdex_store::{Durability, Identity, Store, StoreOptions};
+use hamdex_store::inspect::{Identity, Manifest};
+use hamdex_store::{Durability, Store, StoreOptions};
 use serde::Serialize;
 
 use crate::commands::store::inserter::{InsertMode, Inserter};

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use hamdex::Fingerprint;
-use hamdex_store::{Store, StoreOptions, StoreStats};
+use hamdex_store::inspect::StoreStats;
+use hamdex_store::{Store, StoreOptions};
 use indicatif::HumanBytes;
 use serde::Serialize;
 

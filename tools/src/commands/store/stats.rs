@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use hamdex::Fingerprint;
-use hamdex_store::inspect::Manifest;
-use hamdex_store::{Health, StoreReader, StoreStats};
+use hamdex_store::inspect::{Manifest, StoreStats};
+use hamdex_store::{Health, StoreReader};
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
 

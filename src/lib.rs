@@ -140,6 +140,8 @@ pub use index::{
 };
 pub use join::{Pair, Pairs, PairsOptions, pairs};
 pub use mapping::Mapping;
+#[doc(hidden)]
+pub use mapping::prefer_huge_pages;
 pub use memory::default_memory;
 pub use merge::{MAX_MERGED, Merger};
 pub use metadata::RECIPE_KEY;

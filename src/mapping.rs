@@ -1,4 +1,4 @@
-//! The bytes of an index: the only module that maps files into memory.
+//! The bytes of an index, and huge pages: the only module that maps files into memory, and advises the system of it.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -14,6 +14,10 @@ use memmap2::{Mmap, MmapOptions};
 /// 128 KiB by default, and drops the rest without a word.
 #[cfg(any(unix, test))]
 const ADVISED_BYTES: usize = 128 << 10;
+
+/// The size of a huge page on common processors; where it is another, advice for such ranges does no harm.
+#[cfg(target_os = "linux")]
+const HUGE_PAGE_BYTES: usize = 2 << 20;
 
 /// The bytes of an index: a file mapped read-only ([`Mapping::open`]) or read into memory ([`Mapping::load`]), or bytes
 /// of the program (`From<Vec<u8>>`; `From<&[u8]>` copies).
@@ -194,6 +198,26 @@ fn in_pieces(range: Range<usize>, mut advise: impl FnMut(Range<usize>)) {
     }
 }
 
+/// Asks the system for huge pages for the memory of a large vector, so that random reads of it wait less. The vector
+/// should not have been written to: pages that are there stay as they are. It does nothing where the system has none.
+pub fn prefer_huge_pages<T>(values: &mut Vec<T>) {
+    #[cfg(target_os = "linux")]
+    {
+        let memory = values.as_mut_ptr();
+        let length = values.capacity() * size_of::<T>();
+        // Nothing but whole huge pages: their boundaries are those of pages of any size, too.
+        let start = memory.addr().next_multiple_of(HUGE_PAGE_BYTES);
+        let end = (memory.addr() + length) & !(HUGE_PAGE_BYTES - 1);
+        if start < end {
+            let memory = memory.with_addr(start).cast();
+            // SAFETY: the range lies within the memory of the vector, and the advice changes no byte in it.
+            let _ = unsafe { rustix::mm::madvise(memory, end - start, rustix::mm::Advice::LinuxHugepage) };
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = values;
+}
+
 fn open_regular(path: &Path) -> io::Result<File> {
     // Before it is opened: that of a pipe would wait for a writer.
     if !path.metadata()?.is_file() {
@@ -232,6 +256,17 @@ impl From<&Vec<u8>> for Mapping {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn vectors_of_any_size_keep_their_values() {
+        for length in [0, 1, 1000, (3 << 20) + 5] {
+            let mut values: Vec<u64> = Vec::with_capacity(length);
+            prefer_huge_pages(&mut values);
+            values.extend(0..length as u64);
+            prefer_huge_pages(&mut values);
+            assert!(values.iter().copied().eq(0..length as u64));
+        }
+    }
 
     #[test]
     fn advice_is_given_in_pieces_that_the_system_does_not_cut() {

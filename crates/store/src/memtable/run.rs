@@ -5,7 +5,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hamdex::{Fingerprint, prefetch_value};
+use hamdex::{Fingerprint, prefer_huge_pages, prefetch_value};
 
 use crate::memtable::groups::{Group, MAX_GROUPS, is_first};
 use crate::write::batch::Pair;
@@ -59,6 +59,7 @@ impl<F: Fingerprint> Run<F> {
         pause: &mut dyn FnMut() -> ControlFlow<B>,
     ) -> ControlFlow<B, Self> {
         let mut values: Vec<F> = Vec::with_capacity(pairs.len());
+        prefer_huge_pages(&mut values);
         let mut starts: Vec<u32> = Vec::new();
         for (place, &(value, _)) in pairs.iter().enumerate() {
             if values.last() == Some(&value) {
@@ -290,6 +291,7 @@ fn in_buckets<F: Fingerprint, B>(
 ) -> ControlFlow<B, Box<[F]>> {
     let mut next = starts.to_vec();
     let mut bucketed = vec![F::ZERO; values.len()];
+    prefer_huge_pages(&mut bucketed);
     for values in values.chunks(BETWEEN_PAUSES) {
         pause()?;
         for &value in values {

@@ -9,7 +9,8 @@ use arrow_select::take::take;
 use hamdex_documents::{
     Clustering, Clusters, Dedup, Document, Known, KnownAs, Member, Preference, Progress, Similarity, Stage,
 };
-use hamdex_simhash::{Fingerprinter, Recipe, Width as Bits};
+use hamdex_simhash::recipe::Width as Bits;
+use hamdex_simhash::{Fingerprinter, Recipe};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;

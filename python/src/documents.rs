@@ -3,7 +3,8 @@
 use std::num::NonZeroUsize;
 
 use hamdex::{Description, ReadError, ReadErrorKind, shingles};
-use hamdex_simhash::{Fingerprinter, Recipe, Scratch, Shingle, Shingler};
+use hamdex_simhash::recipe::Shingle;
+use hamdex_simhash::{Fingerprinter, Recipe, Scratch, Shingler};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBool;

@@ -1,6 +1,7 @@
 //! Makes fingerprints of features that the caller has cut and weighed.
 
-use hamdex_simhash::{FeatureFingerprinter, Outcome, Recipe, Width as Bits};
+use hamdex_simhash::recipe::Width as Bits;
+use hamdex_simhash::{FeatureFingerprinter, Outcome, Recipe};
 use numpy::PyArray1;
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyTypeError, PyValueError};

@@ -3,7 +3,8 @@
 use hamdex::{Description, MatchIds, SetError};
 use hamdex_any::{AnyMatch, AnySet, Kind};
 use hamdex_documents::stored_recipe;
-use hamdex_simhash::{Recipe, Width as Bits};
+use hamdex_simhash::Recipe;
+use hamdex_simhash::recipe::Width as Bits;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;

@@ -1,7 +1,8 @@
 //! Makes fingerprints of texts.
 
 use hamdex::Fingerprint;
-use hamdex_simhash::{Fingerprinter, Outcome, Recipe, Scratch, Width as Bits};
+use hamdex_simhash::recipe::Width as Bits;
+use hamdex_simhash::{Fingerprinter, Outcome, Recipe, Scratch};
 use numpy::PyArray1;
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;

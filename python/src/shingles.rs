@@ -3,7 +3,8 @@
 use std::num::NonZeroUsize;
 
 use arrow_array::ArrayRef;
-use hamdex_simhash::{Shingle, Shingler, Shingles};
+use hamdex_simhash::recipe::Shingle;
+use hamdex_simhash::{Shingler, Shingles};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 

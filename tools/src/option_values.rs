@@ -38,7 +38,7 @@ pub(crate) fn block_bytes(text: &str) -> Result<u32, String> {
 
 /// Parses a number of words per shingle.
 pub(crate) fn shingle_words(text: &str) -> Result<NonZeroUsize, String> {
-    let max = hamdex_simhash::Shingle::MAX_WIDTH;
+    let max = hamdex_simhash::recipe::Shingle::MAX_WIDTH;
     let width = text.parse::<NonZeroUsize>().ok().filter(|width| width.get() <= max);
     width.ok_or_else(|| format!("expected a number from 1 to {max}"))
 }

@@ -3,7 +3,8 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use hamdex_simhash::{Fingerprinter, Recipe, Scratch, Tally, Tie, WeightedTally};
+use hamdex_simhash::recipe::Tie;
+use hamdex_simhash::{Fingerprinter, Recipe, Scratch, Tally, WeightedTally};
 
 #[path = "../tests/simhash/shared_data.rs"]
 #[expect(dead_code, reason = "a bench needs no truth")]

@@ -9,7 +9,8 @@ use std::env;
 
 use hamdex_fingerprint::Fingerprint;
 use hamdex_simhash::evaluate::by_distance;
-use hamdex_simhash::{Fingerprinter, Hash, Recipe, RecipeError, Scratch};
+use hamdex_simhash::recipe::Hash;
+use hamdex_simhash::{Fingerprinter, Recipe, RecipeError, Scratch};
 
 #[path = "../tests/simhash/shared_data.rs"]
 mod shared_data;

@@ -79,7 +79,7 @@ pub enum RecipeError {
         /// The recipe's width, in bits.
         bits: u32,
     },
-    /// A shingle wider than [`Shingle::MAX_WIDTH`](crate::Shingle::MAX_WIDTH).
+    /// A shingle wider than [`Shingle::MAX_WIDTH`](crate::recipe::Shingle::MAX_WIDTH).
     #[error("a shingle of {width} words or characters; at most 64 are allowed")]
     ShingleWidth {
         /// The width, in words or characters.

@@ -33,7 +33,7 @@
 //!
 //! The features are the words of any language; in scripts without spaces, overlapping pairs of characters. Case,
 //! composed or decomposed accents, full-width letters, invisible characters and the form of apostrophes do not matter
-//! ([`Case::Caseless`]). The weight is the logarithm of the number of occurrences, and the hash is XXH3. It needs no
+//! ([`Case::Caseless`](recipe::Case::Caseless)). The weight is the logarithm of the number of occurrences, and the hash is XXH3. It needs no
 //! dictionary and no corpus. Files of `default-1`, the first version, which folds case alone, keep their recipe and
 //! answer by it.
 //!
@@ -108,7 +108,7 @@ mod feature_fingerprinter;
 mod fingerprinter;
 mod hash;
 mod outcome;
-mod recipe;
+pub mod recipe;
 mod resemblance;
 mod shingle;
 mod stem;
@@ -117,15 +117,10 @@ mod vote;
 mod weigh;
 pub mod word_lists;
 
-pub use case::Case;
 pub use error::RecipeError;
 pub use feature_fingerprinter::FeatureFingerprinter;
 pub use fingerprinter::{Fingerprinter, Lists, Scratch};
-pub use hash::Hash;
 pub use outcome::Outcome;
-pub use recipe::{Empty, Recipe, Tie, Top, Weight, Width};
+pub use recipe::Recipe;
 pub use resemblance::{SHINGLE_BITS, Shingler, Shingles, resemblance};
-pub use shingle::Shingle;
-pub use stem::Stem;
-pub use tokenise::Tokeniser;
 pub use vote::{Tally, WeightedTally};

@@ -18,7 +18,7 @@ const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
 /// A shingler, which cuts texts into sets of shingles.
 ///
 /// The words are those of Unicode Standard Annex 29 that contain a letter or a digit, of texts folded as
-/// [`Case::Caseless`](crate::Case::Caseless) says. In a script
+/// [`Case::Caseless`](crate::recipe::Case::Caseless) says. In a script
 /// without spaces each character is a separate word, so five words of Chinese are five characters. A text of
 /// fewer words than a shingle has one shingle, all of it; so has a text without any word that is not blank.
 /// `docs/dedup.md` defines it so that other programs can do the same.

@@ -53,7 +53,7 @@ impl Stem {
     /// Returns the stem of a token.
     ///
     /// ```
-    /// use hamdex_simhash::Stem;
+    /// use hamdex_simhash::recipe::Stem;
     ///
     /// let english: Stem = "english".parse()?;
     /// assert_eq!(english.of("duplicates"), english.of("duplicated"));

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use clap::ValueEnum;
 use hamdex_documents::{RECIPE_KEY, stored_recipe};
+use hamdex_simhash::recipe::{Weight, Width};
 use hamdex_simhash::word_lists::{IdfDictionary, ListError, StopWords, Unknown};
-use hamdex_simhash::{Lists, Recipe, RecipeError, Weight, Width};
+use hamdex_simhash::{Lists, Recipe, RecipeError};
 
 use crate::failure::Failure;
 use crate::messages::{self, chain};

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use hamdex::Fingerprint;
-use hamdex_simhash::{Fingerprinter, Hash, Outcome, Scratch, Shingler, Shingles};
+use hamdex_simhash::recipe::Hash;
+use hamdex_simhash::{Fingerprinter, Outcome, Scratch, Shingler, Shingles};
 
 use crate::dedup::known::{Known, KnownAs};
 use crate::dedup::options::Preference;

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use hamdex_simhash::Shingle;
+use hamdex_simhash::recipe::Shingle;
 
 use crate::error::{Error, InvalidOption};
 

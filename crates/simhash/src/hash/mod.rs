@@ -85,7 +85,7 @@ impl Hash {
     /// need such a form is refused when it is read or used.
     ///
     /// ```
-    /// use hamdex_simhash::Hash;
+    /// use hamdex_simhash::recipe::Hash;
     ///
     /// assert_eq!(Hash::Fnv1.of::<u64>(b"a"), 0xaf63bd4c8601b7be);
     /// ```

@@ -4,14 +4,14 @@ mod choices;
 mod named;
 mod text;
 
+pub use crate::case::Case;
+pub use crate::hash::Hash;
+pub use crate::shingle::Shingle;
+pub use crate::stem::Stem;
+pub use crate::tokenise::Tokeniser;
 pub use choices::{Empty, Tie, Top, Weight, Width};
 
-use crate::case::Case;
 use crate::error::RecipeError;
-use crate::hash::Hash;
-use crate::shingle::Shingle;
-use crate::stem::Stem;
-use crate::tokenise::Tokeniser;
 use crate::word_lists::{IdfDictionary, ListDigest, StopWords, Unknown};
 
 /// A recipe: all choices that decide the fingerprint of a text.
@@ -42,7 +42,8 @@ use crate::word_lists::{IdfDictionary, ListDigest, StopWords, Unknown};
 /// | `min-features` | a number | a text with fewer voting features is reported as too short |
 ///
 /// ```
-/// use hamdex_simhash::{Recipe, Width};
+/// use hamdex_simhash::recipe::Width;
+/// use hamdex_simhash::Recipe;
 ///
 /// let recipe: Recipe = "default width=128".parse()?;
 /// assert_eq!(recipe.width, Width::Bits128);

@@ -89,7 +89,7 @@ impl Tokeniser {
     /// never changes.
     ///
     /// ```
-    /// use hamdex_simhash::Tokeniser;
+    /// use hamdex_simhash::recipe::Tokeniser;
     ///
     /// assert_eq!(Tokeniser::Mfonda.tables(), "none");
     /// assert!(Tokeniser::Words.tables().starts_with("uax29-"));

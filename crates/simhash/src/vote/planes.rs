@@ -14,7 +14,8 @@ const BATCH: usize = 8;
 /// carry of the tree is added to the further planes.
 ///
 /// ```
-/// use hamdex_simhash::{Tally, Tie};
+/// use hamdex_simhash::recipe::Tie;
+/// use hamdex_simhash::Tally;
 ///
 /// let mut tally = Tally::<u64>::new();
 /// for hash in [0xABCD, 0xBCDE, 0xCDEF] {

@@ -1,8 +1,7 @@
 //! Fingerprints of other libraries, bit for bit: vectors of their own test suites, or of running them.
 
-use hamdex_simhash::{
-    FeatureFingerprinter, Fingerprinter, Hash, Outcome, Recipe, Scratch, Tie, WeightedTally,
-};
+use hamdex_simhash::recipe::{Hash, Tie};
+use hamdex_simhash::{FeatureFingerprinter, Fingerprinter, Outcome, Recipe, Scratch, WeightedTally};
 
 const FOX: &str = "The quick brown fox jumps over the lazy dog";
 

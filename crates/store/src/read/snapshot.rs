@@ -75,7 +75,7 @@ impl<F: Fingerprint> Snapshot<F> {
     }
 
     /// Counts fingerprints and pairs exactly. It reads the whole set, unless this is a single segment without removed
-    /// pairs. [`StoreStats`](crate::StoreStats) has upper bounds for free.
+    /// pairs. [`StoreStats`](crate::inspect::StoreStats) has upper bounds for free.
     ///
     /// # Errors
     /// When a block or page is damaged.

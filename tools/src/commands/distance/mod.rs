@@ -13,7 +13,8 @@ use std::path::PathBuf;
 use hamdex::Fingerprint;
 use hamdex_any::for_width;
 use hamdex_documents::Similarity;
-use hamdex_simhash::{Fingerprinter, Outcome, Shingle, Shingler};
+use hamdex_simhash::recipe::Shingle;
+use hamdex_simhash::{Fingerprinter, Outcome, Shingler};
 use serde::Serialize;
 
 use crate::commands::distance::changes::{Change, changes};

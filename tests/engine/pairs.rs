@@ -17,9 +17,8 @@ fn brute_force<F: Fingerprint>(stored: &[F], distance: u32) -> Vec<Pair<F>> {
     distinct.dedup();
     let mut all = Vec::new();
     for (at, &a) in distinct.iter().enumerate() {
-        let others = distinct[at + 1..].iter();
-        let pairs = others.map(|&b| Pair::of(a, b));
-        all.extend(pairs.filter(|pair| pair.distance <= distance));
+        let near = distinct[at + 1..].iter().filter(|&&b| a.distance(b) <= distance);
+        all.extend(near.map(|&b| Pair::of(a, b)));
     }
     all
 }

@@ -155,7 +155,8 @@ impl FromStr for FilterChoice {
             "auto" => Ok(Self::Auto),
             "none" => Ok(Self::None),
             _ => bits().map(Self::Bits).ok_or_else(|| {
-                let message = format!("invalid filter; use auto, none or 1 to {MAX_BITS} bits per fingerprint");
+                let message =
+                    format!("invalid filter; use auto, none or 1 to {MAX_BITS} bits per fingerprint");
                 ParseOptionError::new(message)
             }),
         }

@@ -1,4 +1,4 @@
-//! The bytes of an index, and huge pages: the only module that maps files into memory, and advises the system of it.
+//! The bytes of an index, and huge pages: the only module that maps files, and that advises the system about memory.
 
 use std::fs::File;
 use std::io::{self, Read};

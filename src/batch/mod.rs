@@ -1,8 +1,8 @@
 //! Many queries at once: the paper's batch (§3.2), in both of its directions.
 //!
-//! - *probe*: for each table, the queries are put in its order, their candidate blocks are located and sorted;
-//!   then each block is visited once. A block that many queries share is decoded once for all of them; one that
-//!   few share is scanned as single queries would.
+//! - *probe*: for each table, the candidate blocks of the queries are located and sorted; then each block is visited
+//!   once. A block that many queries share is decoded once for all of them; one that few share is scanned as single
+//!   queries would.
 //! - *scan*: tables are built over the queries, in memory, and table 0 of the file is streamed past
 //!   them, each block decoded once. It needs no other table, and its time hardly depends on the
 //!   number of queries.

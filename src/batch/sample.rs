@@ -20,9 +20,11 @@ const MAX_LOCATED: usize = 256;
 /// Blocks in a table after which no further query of the sample is located there.
 const MAX_BLOCKS: usize = 1 << 18;
 
-/// Nanoseconds of asking a filter, by the cost model, after which no further query of the sample is located there, and
-/// how many queries are located all the same: where prefixes have several errors, each asks for thousands of them.
+/// Nanoseconds that the sample may ask the filter of a table, by the cost model: a query whose prefix may have several
+/// errors asks for thousands of prefixes.
 const MAX_ASKING_NS: f64 = 2e6;
+
+/// Queries of the sample that ask a filter, however long that takes.
 const LEAST_ASKING: f64 = 8.0;
 
 /// One query in this many is answered, to learn how many matches there are.

@@ -107,7 +107,7 @@ impl TableCost {
     pub(super) fn filtered(&self, filter: &Geometry, errors: u32, count: u64) -> ProbeCost {
         let possible = f64::from(filter.prefix_bits).exp2();
         let per_prefix = count as f64 / possible;
-        let present = 1.0 - (-per_prefix).exp();
+        let present = -(-per_prefix).exp_m1();
         let positive = present + (1.0 - present) * filter.false_positives((present * possible) as u64);
         let per_positive = 1.0 + per_prefix / self.entries_per_block;
         let AskingCost { lines_ns, patterns_ns } = asking(filter, errors);

@@ -212,16 +212,10 @@ impl<F: Fingerprint> StoreInner<F> {
 
     /// Checks that the store is not closed, and that this is not a forked process.
     pub(crate) fn check_open(&self) -> Result<(), Error> {
-        self.check_not_closed()?;
-        self.check_process()
-    }
-
-    /// Checks that the store is open, within a call that has checked the process.
-    pub(crate) fn check_not_closed(&self) -> Result<(), Error> {
-        match self.is_closed.load(Ordering::Acquire) {
-            true => Err(Error::Closed { path: self.disk.path("") }),
-            false => Ok(()),
+        if self.is_closed.load(Ordering::Acquire) {
+            return Err(Error::Closed { path: self.disk.path("") });
         }
+        self.check_process()
     }
 
     /// Checks that this is not a forked process.

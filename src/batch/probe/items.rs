@@ -24,7 +24,7 @@ const GROUP: usize = 16;
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Item<F> {
     pub(super) block: u32,
-    /// The number of the query in the order of the table.
+    /// The number of the query in its table: see [`Queries`](crate::batch::probe::order::Queries).
     pub(super) query: u32,
     /// The query, permuted; with a prefix that a filter has left, if one was asked.
     pub(super) value: F,

@@ -1,12 +1,12 @@
 //! The candidate blocks of all queries, visited in order.
 //!
-//! One table after the other, with the queries, or a slice of them if memory is small. If keys and filter are too large
-//! for the processor's caches, the queries are put in the order of the table. In *rounds*, as many queries as memory has
-//! room for are located in the table: each gives an *item* for each candidate block. Tasks do that for ranges of
-//! queries, and put their items in the order of *parts*, ranges of blocks. Then tasks take a part each, put its items in
-//! the order of blocks, and visit these. So both orders are made by counting, in cache, for any data, and all threads
-//! are busy in both steps. The items of a part with far more blocks than items are sorted instead, so no step visits
-//! blocks without items.
+//! One table after the other, with the queries, or a slice of them if memory is small. If a filter is asked, or the keys
+//! are too large for the processor's caches, the queries are put in the order of the table. In *rounds*, as many queries
+//! as memory has room for are located in the table: each gives an *item* for each candidate block. Tasks do that for
+//! ranges of queries, and put their items in the order of *parts*, ranges of blocks. Then tasks take a part each, put
+//! its items in the order of blocks, and visit these. So both orders are made by counting, in cache, for any data, and
+//! all threads are busy in both steps. The items of a part with far more blocks than items are sorted instead, so no
+//! step visits blocks without items.
 //!
 //! - [`table_probe`]: a probe of a plan
 //! - [`order`]: queries in the order of a table
@@ -56,6 +56,7 @@ pub(super) fn probe<F: Fingerprint>(
     let BatchContext { index, plan, options, done, queries } = *context;
     let at_once =
         (options.work_bytes() / ORDER_MEMORY_DIVISOR / OrderedQueries::<F>::BYTES).max(LEAST_AT_ONCE);
+    let ordered_bytes = queries.len().min(at_once) * OrderedQueries::<F>::BYTES;
     let mut found = Vec::new();
     let mut ordered = OrderedQueries::default();
     for ((number, probe), load) in plan.probes().iter().enumerate().zip(&sample.loads) {
@@ -86,7 +87,7 @@ pub(super) fn probe<F: Fingerprint>(
                 read_ahead: &|located| index.read_ahead.query(&index.data, &index.tables, located),
                 done,
             };
-            rounds(context, &table_probe, load.blocks_per_query, room, &mut found)?;
+            rounds(context, &table_probe, load.blocks_per_query, ordered_bytes, room, &mut found)?;
         }
     }
     Ok(found)
@@ -96,13 +97,13 @@ fn rounds<F: Fingerprint>(
     context: &BatchContext<'_, F>,
     table_probe: &TableProbe<'_, F>,
     blocks_per_query: f64,
+    ordered_bytes: usize,
     room: &Room,
     found: &mut Vec<Vec<Found<F>>>,
 ) -> Result<(), Stop> {
     let expected_items = table_probe.queries.len() as f64 * blocks_per_query;
     let parts = Parts::of(table_probe.table.keys.len(), expected_items as usize);
     // The items of a part are there twice while it is visited, and one part may have all of them.
-    let ordered_bytes = table_probe.queries.len() * OrderedQueries::<F>::BYTES;
     let item_bytes = context.options.work_bytes().saturating_sub(ordered_bytes) / 2;
     let tasks = (item_bytes / (ITEMS_PER_TASK * size_of::<Item<F>>())).max(1);
     let mut waiting = ranges(table_probe.queries.len(), blocks_per_query);

@@ -54,7 +54,7 @@ impl<F: Fingerprint> TableProbe<'_, F> {
     /// Returns the permuted query of an item with this value.
     #[inline]
     pub(super) fn query_of_item(&self, value: F, query: u32) -> F {
-        // Queries are read in any order here, which may wait for each.
+        // Items are in the order of blocks, so reading a query may miss the cache.
         if self.asks_filter { self.queries.permuted(query) } else { value }
     }
 

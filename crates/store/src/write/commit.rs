@@ -216,7 +216,7 @@ impl<F: Fingerprint> StoreInner<F> {
     /// write that is not in the log.
     fn try_serve(&self, requests: Vec<Request<F>>) -> Result<Vec<Outcome<F>>, Error> {
         let mut writer = self.writer();
-        self.check_not_closed()?;
+        self.check_open()?;
         let mut view = View::clone(&self.view.load());
         let is_alone = requests.len() == 1;
         let (mut replies, mut batches) = (Vec::with_capacity(requests.len()), Vec::new());

@@ -53,17 +53,12 @@ impl<F: Fingerprint> Queries<'_, F> {
 
 /// Queries, permuted as a table is, in the order of their leading bits, so that one after the other reads what is near
 /// what the one before has read: keys, and lines of a filter.
+#[derive(Default)]
 pub(super) struct OrderedQueries<F> {
     permuted: Vec<F>,
     places: Vec<u32>,
     /// Kept from table to table, so that each uses the memory of the one before.
     pieces: Vec<Piece<F>>,
-}
-
-impl<F> Default for OrderedQueries<F> {
-    fn default() -> Self {
-        Self { permuted: Vec::new(), places: Vec::new(), pieces: Vec::new() }
-    }
 }
 
 impl<F: Fingerprint> OrderedQueries<F> {
@@ -99,17 +94,12 @@ impl<F: Fingerprint> OrderedQueries<F> {
 }
 
 /// Some of the queries, in order.
+#[derive(Default)]
 struct Piece<F> {
     permuted: Vec<F>,
     places: Vec<u32>,
     /// The start of each digit, and the end.
     starts: Vec<u32>,
-}
-
-impl<F> Default for Piece<F> {
-    fn default() -> Self {
-        Self { permuted: Vec::new(), places: Vec::new(), starts: Vec::new() }
-    }
 }
 
 impl<F: Fingerprint> Piece<F> {

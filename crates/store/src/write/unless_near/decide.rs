@@ -72,9 +72,8 @@ impl<F: Fingerprint> UnlessNear<F> {
     /// Decides about each pair, given the memtables with newer pairs; `None` if a near fingerprint has been removed.
     fn decide(&self, view: &View<F>, newer: &[Memtable<F>]) -> Result<Option<Vec<Decision<F>>>, ReadError> {
         let has_removals = view.removals != self.removals;
-        // The inserted pairs of this request, with their indices as ids; a lone pair has none before it.
-        let mut own = (self.pairs.len() > 1).then(|| Memtable::new(self.distance));
-        let mut count = 0;
+        // The inserted pairs of this request, with their indices as ids.
+        let (mut own, mut count) = (Memtable::new(self.distance), 0);
         let mut decisions = Vec::with_capacity(self.pairs.len());
         for (&(value, _), known) in self.pairs.iter().zip(&self.nearest) {
             if let Some(known) = known
@@ -86,16 +85,14 @@ impl<F: Fingerprint> UnlessNear<F> {
             let of_known = known.as_ref().map(|known| Match::new(value, known.fingerprint));
             let of_newer = newer.iter().filter_map(|memtable| memtable.nearest(value, self.distance)).min();
             let stored = of_known.into_iter().chain(of_newer).min();
-            let of_own = own.as_ref().and_then(|own| Some((own, own.nearest(value, self.distance)?)));
+            let of_own = own.nearest(value, self.distance);
             decisions.push(match (stored, of_own) {
                 (None, None) => {
-                    if let Some(own) = &mut own {
-                        own.insert(&[(value, count as u64)]);
-                    }
+                    own.insert(&[(value, count as u64)]);
                     count += 1;
                     Decision::New(count - 1)
                 }
-                (stored, Some((own, found))) if stored.is_none_or(|stored| found < stored) => {
+                (stored, Some(found)) if stored.is_none_or(|stored| found < stored) => {
                     let mut places = Vec::new();
                     own.append_ids(found.fingerprint, &mut places);
                     Decision::NearNew { found, place: places[0] as usize }

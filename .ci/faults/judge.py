@@ -219,10 +219,10 @@ class Campaign:
         """Tells which lines of `verify`, on what has no part in a store or a set, are in order."""
         if code is ENDED:
             return OF_A_CRASH.search
-        # What cannot be removed is removed by the next writer, too.
+        # A file that cannot be removed is removed by the next writer, too.
         if fault.kind == "unlink" or code != 0 and NEITHER_MANIFEST.search(text):
             return LEFTOVER.match
-        # What was replaced may be there still after a failure, what is new may not.
+        # After a failure the old output may be there, the new one may not.
         return lambda line: code != 0 and (left := LEFTOVER.match(line)) and left[1] in self.before
 
     def held(self, directory, name, may_be_left):

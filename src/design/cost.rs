@@ -65,6 +65,12 @@ const LINE_NS: f64 = 7.0;
 /// To make a prefix and look for it in a line that is there.
 const PATTERN_NS: f64 = 1.5;
 
+/// To wait for a block that is not in the processor's caches.
+const WAIT_NS: f64 = 140.0;
+
+/// Bytes of a table that stay in the processor's caches.
+const CACHED_BYTES: f64 = (48 << 20) as f64;
+
 /// Share of the cost of a block that is left if it is scanned for one prefix, without errors.
 const EXACT_SHARE: f64 = 0.6;
 
@@ -73,8 +79,12 @@ pub(super) struct TableCost {
     bytes: f64,
     entries_per_block: f64,
     blocks: f64,
+    /// To find a block, and to wait for it.
+    reach_ns: f64,
     /// To scan a block for a query.
     block_ns: f64,
+    /// To decode and compare a fingerprint that agrees with the query in the prefix.
+    candidate_ns: f64,
 }
 
 /// The cost of a probe, estimated.
@@ -90,17 +100,20 @@ impl TableCost {
         let entries_per_block = codec.expected_entries::<F>(count, block_bytes);
         // A block, and its key.
         let bytes = f64::from(block_bytes + F::BITS / 8) / entries_per_block;
-        let block_ns = match codec {
-            Codec::Huffman => 400.0,
-            Codec::EliasFano => 120.0,
+        let (block_ns, candidate_ns) = match codec {
+            Codec::Huffman => (400.0, 10.0),
+            Codec::EliasFano => (120.0, 0.8),
         };
-        Self { bytes, entries_per_block, blocks: (count as f64 / entries_per_block).max(1.0), block_ns }
+        let blocks = (count as f64 / entries_per_block).max(1.0);
+        let uncached = 1.0 - (CACHED_BYTES / (count as f64 * bytes)).min(1.0);
+        let reach_ns = LOCATE_NS + WAIT_NS * uncached;
+        Self { bytes, entries_per_block, blocks, reach_ns, block_ns, candidate_ns }
     }
 
     /// Returns the cost of a probe that reads every block that may hold a match.
     pub(super) fn direct<F: Fingerprint>(&self, reach: &TableDesign<F>, count: u64) -> ProbeCost {
-        let (blocks, _) = self.probe(reach.prefix_bits(), reach.radius, count);
-        ProbeCost { ns: blocks * (LOCATE_NS + self.block_ns), blocks }
+        let (blocks, candidates) = self.probe(reach.prefix_bits(), reach.radius, count);
+        ProbeCost { ns: blocks * (self.reach_ns + self.block_ns) + candidates * self.candidate_ns, blocks }
     }
 
     /// Returns the cost of a probe that asks a filter for each prefix with at most `errors` errors.
@@ -112,7 +125,7 @@ impl TableCost {
         let per_positive = 1.0 + per_prefix / self.entries_per_block;
         let AskingCost { lines_ns, patterns_ns } = asking(filter, errors);
         let scans = patterns::count(filter.prefix_bits, errors) * positive * per_positive;
-        let ns = lines_ns + patterns_ns + scans * (LOCATE_NS + EXACT_SHARE * self.block_ns);
+        let ns = lines_ns + patterns_ns + scans * (self.reach_ns + EXACT_SHARE * self.block_ns);
         // Prefixes that differ in bits which do not distinguish blocks share a block.
         let distinguishing_bits = self.distinguishing_bits(f64::from(filter.prefix_bits));
         let other_bits = f64::from(filter.prefix_bits) - distinguishing_bits;

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use crate::contender::{Built, Contender};
 use crate::memory::held;
 
-pub(crate) const DESIGNS: [&str; 4] = ["halves", "cover-6", "cover-8", "paper-10"];
+pub(crate) const DESIGNS: [&str; 6] = ["halves", "thirds", "quarters", "cover-6", "cover-8", "paper-10"];
 
 /// Memory of a build: enough to sort 100 million fingerprints without temporary files, and little
 /// compared with the largest of the others.

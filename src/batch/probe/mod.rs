@@ -56,7 +56,6 @@ pub(super) fn probe<F: Fingerprint>(
     let BatchContext { index, plan, options, done, queries } = *context;
     let at_once =
         (options.work_bytes() / ORDER_MEMORY_DIVISOR / OrderedQueries::<F>::BYTES).max(LEAST_AT_ONCE);
-    let ordered_bytes = queries.len().min(at_once) * OrderedQueries::<F>::BYTES;
     let mut found = Vec::new();
     let mut ordered = OrderedQueries::default();
     for ((number, probe), load) in plan.probes().iter().enumerate().zip(&sample.loads) {
@@ -87,7 +86,7 @@ pub(super) fn probe<F: Fingerprint>(
                 read_ahead: &|located| index.read_ahead.query(&index.data, &index.tables, located),
                 done,
             };
-            rounds(context, &table_probe, load.blocks_per_query, ordered_bytes, room, &mut found)?;
+            rounds(context, &table_probe, load.blocks_per_query, ordered.held_bytes(), room, &mut found)?;
         }
     }
     Ok(found)

@@ -65,6 +65,11 @@ impl<F: Fingerprint> OrderedQueries<F> {
     /// Bytes per query, in this order and in that of its piece.
     pub(super) const BYTES: usize = 2 * (size_of::<F>() + size_of::<u32>());
 
+    /// Returns the bytes that the queries hold: none before the first are ordered.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.permuted.capacity() * Self::BYTES
+    }
+
     /// Replaces the queries by others, of which the first has the place `first`, in the order of a table.
     pub(super) fn order(&mut self, permutation: &Permutation<F>, queries: &[F], first: usize) {
         let Self { permuted, places, pieces } = self;

@@ -138,17 +138,23 @@ fn filters() {
 fn shingles() {
     let options = options("halves", 3).names(true).shingles(true).metadata(KEY, "words:5");
     let mut builder = Builder::in_memory(options).unwrap();
-    for number in 0..40u64 {
-        let id = number * number;
+    let pairs: Vec<(u64, u64)> = (0..40).map(|number| (number << 40, number * number)).collect();
+    let names = pairs.iter().map(|&(_, id)| (id, format!("document {id}").into_bytes())).collect();
+    let mut sets = String::new();
+    for (number, &(fingerprint, id)) in (0..).zip(&pairs) {
         let set: BTreeSet<u64> =
             (0..number * 7).map(|n| (n + id).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - BITS)).collect();
-        builder.push_with_id(number << 40, id).unwrap();
-        builder.push_name(id, format!("document {id}")).unwrap();
+        write!(sets, "{id}").unwrap();
+        set.iter().for_each(|shingle| write!(sets, " {shingle}").unwrap());
+        sets.push('\n');
+        builder.push_with_id(fingerprint, id).unwrap();
         builder.push_shingles(id, &set.into_iter().collect::<Vec<_>>()).unwrap();
     }
+    push_names(&mut builder, &names);
+    compare_listings("shingles", &pairs, &names);
+    compare("shingles.sets.txt", sets.as_bytes());
     compare("shingles.hamdex", &builder.into_inner().unwrap().0);
-    let index = Index::<u64>::open(golden("shingles.hamdex")).unwrap();
-    index.verify().unwrap();
+    let index = check_contents::<u64>("shingles");
     let stored = index.shingles().unwrap().unwrap();
     let mut set = Vec::new();
     assert!(decode(stored.encoded_of(1521).unwrap().unwrap(), &mut set));
@@ -159,22 +165,25 @@ fn shingles() {
 #[test]
 fn lookups() {
     let mut builder = Builder::in_memory(options("halves", 3).names(true).lookups(true)).unwrap();
-    for number in 0..150u64 {
-        builder.push_with_id(number << 40, number * number / 3).unwrap();
-    }
-    let mut ids: Vec<u64> = (0..150u64).map(|number| number * number / 3).collect();
-    ids.dedup();
-    for &id in &ids {
-        builder.push_name(id, format!("document {}", id / 2)).unwrap();
-    }
+    let pairs: Vec<(u64, u64)> = (0..150).map(|number| (number << 40, number * number / 3)).collect();
+    let names = pairs.iter().map(|&(_, id)| (id, format!("document {}", id / 2).into_bytes())).collect();
+    pairs.iter().for_each(|&(fingerprint, id)| builder.push_with_id(fingerprint, id).unwrap());
+    push_names(&mut builder, &names);
+    compare_listings("lookups", &pairs, &names);
     compare("lookups.hamdex", &builder.into_inner().unwrap().0);
-    let index = Index::<u64>::open(golden("lookups.hamdex")).unwrap();
-    index.verify().unwrap();
+    let index = check_contents::<u64>("lookups");
     let lookups = index.lookups().unwrap().unwrap();
     assert_eq!(lookups.fingerprints_of(0).unwrap(), [0, 1 << 40]);
     assert_eq!(lookups.fingerprints_of(7400).unwrap(), [149 << 40]);
     assert_eq!(lookups.ids_of_name(b"document 0").unwrap(), [0, 1]);
     assert_eq!(lookups.ids_of_name(b"document").unwrap(), [0; 0]);
+}
+
+/// Sections of length 0: those of an empty set.
+#[test]
+fn empty_with_lookups() {
+    let index = check_with_ids::<u64>("lookups-empty", &[], options("halves", 3).lookups(true));
+    assert_eq!(index.lookups().unwrap().unwrap().fingerprints_of(0).unwrap(), [0; 0]);
 }
 
 #[test]
@@ -228,15 +237,24 @@ fn some_names(pairs: &[(u64, u64)], gap: u64) -> BTreeMap<u64, Vec<u8>> {
     names
 }
 
-fn check_names(name: &str, pairs: &[(u64, u64)], gap: u64) -> Index<u64> {
-    let names = some_names(pairs, gap);
+fn push_names<W: std::io::Write + Send>(builder: &mut Builder<u64, W>, names: &BTreeMap<u64, Vec<u8>>) {
+    names.iter().for_each(|(&id, name)| builder.push_name(id, name).unwrap());
+}
+
+/// Compares the listings of a file with names.
+fn compare_listings(name: &str, pairs: &[(u64, u64)], names: &BTreeMap<u64, Vec<u8>>) {
     let mut listed = String::new();
-    for (id, bytes) in &names {
+    for (id, bytes) in names {
         let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         writeln!(listed, "{id} {digits}").unwrap();
     }
     compare(&format!("{name}.txt"), listing(&id_lists(pairs).into_iter().collect::<Vec<_>>()).as_bytes());
     compare(&format!("{name}.names.txt"), listed.as_bytes());
+}
+
+fn check_names(name: &str, pairs: &[(u64, u64)], gap: u64) -> Index<u64> {
+    let names = some_names(pairs, gap);
+    compare_listings(name, pairs, &names);
     compare(&format!("{name}.hamdex"), &built_with_names(pairs, &names, options("single", 3)));
     let index = check_contents::<u64>(name);
     let stored = index.names().unwrap().unwrap();

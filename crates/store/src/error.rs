@@ -60,6 +60,12 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// Too little of a manifest and its copy can be read to repair a store.
+    #[error("{}: too little of it and its copy can be read to repair the store; restore the store from a backup, or query and merge its segments, which are index files", path.display())]
+    Irreparable {
+        /// The manifest.
+        path: PathBuf,
+    },
     /// Another process, or another handle in this one, has the store open for writing.
     #[error("{}: in use by {holder}", path.display())]
     InUse {
@@ -246,7 +252,7 @@ impl Error {
             Self::Io { .. } => Category::System,
             Self::NotAStore { .. } | Self::Newer { .. } => Category::Format,
             Self::Exists { .. } => Category::Exists,
-            Self::Damaged { .. } | Self::Missing { .. } => Category::Damaged,
+            Self::Damaged { .. } | Self::Missing { .. } | Self::Irreparable { .. } => Category::Damaged,
             Self::InUse { .. }
             | Self::Forked { .. }
             | Self::Poisoned { .. }

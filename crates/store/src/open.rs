@@ -9,7 +9,7 @@ use crate::disk::layout::{self, DELETES, LOGS, SEGMENTS};
 use crate::disk::lock::StoreLock;
 use crate::error::Error;
 use crate::inner::StoreInner;
-use crate::log::LogWriter;
+use crate::log::{LogWriter, is_unused_log};
 use crate::manifest::current::CurrentManifest;
 use crate::manifest::identity::{Identity, StoreId};
 use crate::manifest::{self, Manifest};
@@ -17,6 +17,9 @@ use crate::options::{CreateOptions, EXPECTED_FINGERPRINTS, StoreOptions};
 use crate::recovery::Opened;
 use crate::view::View;
 use crate::write::writer::Writer;
+
+/// The number of the log of a new store.
+const FIRST_LOG: u64 = 1;
 
 impl<F: Fingerprint> StoreInner<F> {
     /// Creates a store in a directory that does not exist yet or is empty.
@@ -32,6 +35,9 @@ impl<F: Fingerprint> StoreInner<F> {
             io::ErrorKind::AlreadyExists => Error::Exists { path: disk.path("") },
             _ => Error::io("create it", disk.path(""))(error),
         })?;
+        // Before the lock writes its text into a file that may be another's, and once more, since another process may
+        // have created a store meanwhile.
+        check_empty(&*disk)?;
         let lock = StoreLock::take(&*disk)?;
         check_empty(&*disk)?;
         for directory in [SEGMENTS, DELETES, LOGS] {
@@ -44,7 +50,7 @@ impl<F: Fingerprint> StoreInner<F> {
             has_names: create.names,
             has_shingles: create.shingles.is_some(),
         };
-        let log = LogWriter::create(&*disk, identity, 1, 0)?;
+        let log = LogWriter::create(&*disk, identity, FIRST_LOG, 0)?;
         let manifest = Manifest {
             identity,
             distance: create.distance,
@@ -92,12 +98,29 @@ fn design_of<F: Fingerprint>(create: &CreateOptions) -> Result<String, Error> {
     Ok(design.name().to_owned())
 }
 
-/// Rejects a directory that has files other than the lock.
+/// Rejects a directory with any file or directory, but for those that an interrupted creation leaves.
 fn check_empty(disk: &dyn Disk) -> Result<(), Error> {
-    let path = disk.path("");
-    let there = disk.list("").map_err(Error::io("list it", &path))?;
-    if there.iter().any(|name| name != layout::LOCK) {
-        return Err(Error::Exists { path });
+    let exists = || Err(Error::Exists { path: disk.path("") });
+    let directories = disk.list_directories("").map_err(Error::io("list it", disk.path("")))?;
+    if directories.iter().any(|name| ![SEGMENTS, DELETES, LOGS].contains(&name.as_str())) {
+        return exists();
+    }
+    for directory in ["", SEGMENTS, DELETES, LOGS] {
+        let names = match disk.list(directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            names => names.map_err(Error::io("list it", disk.path(directory)))?,
+        };
+        for name in names {
+            let name = if directory.is_empty() { name } else { format!("{directory}/{name}") };
+            let is_leftover = if name == layout::LOCK {
+                StoreLock::is_own(disk)?
+            } else {
+                name == layout::log(FIRST_LOG) && is_unused_log(disk, &name)?
+            };
+            if !is_leftover {
+                return exists();
+            }
+        }
     }
     Ok(())
 }

@@ -9,6 +9,9 @@ use crate::disk::layout::LOCK;
 use crate::disk::{Disk, DiskLock};
 use crate::error::Error;
 
+/// The start of the text of every lock.
+const OWN_TEXT: &str = "process ";
+
 /// The right to write to a store, until it is dropped or the process ends in any way.
 ///
 /// It is an advisory lock of the operating system, so a crash leaves none behind. On network file systems it may be
@@ -29,12 +32,21 @@ impl StoreLock {
     /// When another process, or another handle in this one, has it; when the operating system refuses an operation.
     pub fn take(disk: &dyn Disk) -> Result<Self, Error> {
         let process = std::process::id();
-        let text = format!("process {process} on {} since {}\n", host_name(), now());
+        let text = format!("{OWN_TEXT}{process} on {} since {}\n", host_name(), now());
         let path = disk.path("");
         match disk.lock(LOCK, &text).map_err(Error::io("lock it", disk.path(LOCK)))? {
             Ok(held) => Ok(Self { held, process, text, path }),
             Err(text) => Err(Error::InUse { path, holder: holder(&text) }),
         }
+    }
+
+    /// Whether the file `lock` of a directory is one that a store wrote, rather than another's of that name.
+    ///
+    /// # Errors
+    /// When the operating system refuses it.
+    pub(crate) fn is_own(disk: &dyn Disk) -> Result<bool, Error> {
+        let first = disk.read_first(LOCK, OWN_TEXT.len()).map_err(Error::io("read it", disk.path(LOCK)))?;
+        Ok(first.is_empty() || first == OWN_TEXT.as_bytes())
     }
 
     /// Writes a status line for other processes, after the description of this one. It is for information only.

@@ -92,6 +92,15 @@ pub trait Disk: DiskClone + Any + fmt::Debug + Send + Sync {
     /// When the operating system refuses it.
     fn list(&self, directory: &str) -> io::Result<Vec<String>>;
 
+    /// Returns the names of the directories in a directory, in ascending order. By default none.
+    ///
+    /// # Errors
+    /// When the operating system refuses it.
+    fn list_directories(&self, directory: &str) -> io::Result<Vec<String>> {
+        let _ = directory;
+        Ok(Vec::new())
+    }
+
     /// Returns the length of a file, in bytes.
     ///
     /// # Errors

@@ -24,6 +24,20 @@ impl RealDisk {
     pub fn new(root: impl AsRef<Path>) -> Self {
         Self { root: root.as_ref().into() }
     }
+
+    /// Returns the names of one kind in a directory, in ascending order.
+    fn names(&self, directory: &str, is_wanted: impl Fn(&fs::FileType) -> bool) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(self.path(directory))? {
+            let entry = entry?;
+            if is_wanted(&entry.file_type()?) {
+                // A name that is not UTF-8 is foreign, and only shown.
+                names.push(entry.file_name().to_string_lossy().into_owned());
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
 }
 
 impl Disk for RealDisk {
@@ -76,16 +90,11 @@ impl Disk for RealDisk {
     }
 
     fn list(&self, directory: &str) -> io::Result<Vec<String>> {
-        let mut names = Vec::new();
-        for entry in fs::read_dir(self.path(directory))? {
-            let entry = entry?;
-            if !entry.file_type()?.is_dir() {
-                // A name that is not UTF-8 is foreign, and only shown.
-                names.push(entry.file_name().to_string_lossy().into_owned());
-            }
-        }
-        names.sort_unstable();
-        Ok(names)
+        self.names(directory, |kind| !kind.is_dir())
+    }
+
+    fn list_directories(&self, directory: &str) -> io::Result<Vec<String>> {
+        self.names(directory, fs::FileType::is_dir)
     }
 
     fn length(&self, name: &str) -> io::Result<u64> {

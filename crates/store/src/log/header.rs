@@ -14,6 +14,8 @@
 //! 60   4  CRC-32 of bytes 0 to 59, without context
 //! ```
 
+use crate::disk::Disk;
+use crate::error::Error;
 use crate::manifest::identity::{Identity, StoreId};
 
 pub(crate) const HEADER_BYTES: usize = 64;
@@ -42,6 +44,17 @@ pub(crate) enum HeaderError {
     Torn(&'static str),
     /// The header has a valid checksum, but no writer writes it.
     Damaged(&'static str),
+}
+
+/// Whether a file is a log without records, as an interrupted creation leaves it: the whole header, or as much of it as
+/// had come to the disk.
+///
+/// # Errors
+/// When the operating system refuses it.
+pub(crate) fn is_unused_log(disk: &dyn Disk, name: &str) -> Result<bool, Error> {
+    let bytes = disk.read_first(name, HEADER_BYTES + 1).map_err(Error::io("read it", disk.path(name)))?;
+    let is_header = bytes.iter().zip(&MAGIC).all(|(byte, expected)| byte == expected);
+    Ok(bytes.len() <= HEADER_BYTES && (is_header || bytes.iter().all(|&byte| byte == 0)))
 }
 
 impl Header {

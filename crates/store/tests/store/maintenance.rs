@@ -397,3 +397,64 @@ fn pairs_span_memory_and_files() {
     assert_eq!(found.len(), expected.len());
     assert_eq!(found.into_iter().collect::<HashSet<_>>(), expected);
 }
+
+/// All files below a directory, and their contents.
+fn tree(directory: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(tree(&path));
+        } else {
+            found.push((path.clone(), fs::read(path).unwrap()));
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn a_store_is_created_in_an_empty_directory_only_and_any_other_is_left_as_it_was() {
+    for name in
+        ["lock", "notes", "photos/1", "segments/000001.hamdex", "deletes/1", "log/000001", "damaged/lock"]
+    {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s");
+        fs::create_dir_all(path.join(name).parent().unwrap()).unwrap();
+        fs::write(path.join(name), "important").unwrap();
+        let before = tree(&path);
+        let error = Store::<u64>::create(&path, &shape(true), tiny()).unwrap_err();
+        assert!(matches!(error, Error::Exists { .. }), "{name}: {error}");
+        assert_eq!(tree(&path), before, "{name}");
+    }
+}
+
+#[test]
+fn an_interrupted_creation_is_repeated() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("s");
+    drop(Store::<u64>::create(&path, &shape(true), tiny()).unwrap());
+    let log = fs::read(path.join("log/000001")).unwrap();
+    for log in [&log[..64], &log[..3], &[0; 64], &[]] {
+        fs::remove_file(path.join("manifest")).unwrap();
+        fs::remove_file(path.join("manifest.copy")).unwrap();
+        fs::write(path.join("log/000001"), log).unwrap();
+        Store::<u64>::create(&path, &shape(true), tiny()).unwrap();
+    }
+}
+
+#[test]
+fn a_repair_without_any_manifest_says_what_can_be_done() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("s");
+    drop(filled(&path, 11));
+    for name in ["manifest", "manifest.copy"] {
+        fs::remove_file(path.join(name)).unwrap();
+    }
+    let before = tree(&path);
+    assert!(matches!(Store::<u64>::create(&path, &shape(true), tiny()), Err(Error::Exists { .. })));
+    let error = repair_with(&path, |_| ControlFlow::Continue(())).unwrap_err();
+    assert!(matches!(error, Error::Irreparable { .. }) && error.category() == Category::Damaged, "{error}");
+    let segments = |(path, _): &&(std::path::PathBuf, _)| path.extension().is_some();
+    assert_eq!(tree(&path).iter().filter(segments).count(), before.iter().filter(segments).count());
+}

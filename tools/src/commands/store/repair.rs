@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use hamdex_store::{Repaired, RepairedFile};
+use hamdex_store::repair::{Repaired, RepairedFile};
 use indicatif::HumanCount;
 use serde::Serialize;
 
@@ -113,14 +113,16 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     }
     let before =
         repaired.pairs_before.map_or_else(String::new, |before| format!(" of {}", HumanCount(before)));
+    let kept = match repaired.kept.is_empty() {
+        true => String::new(),
+        false => format!("; the damaged files are in {}", args.store.join("damaged").display()),
+    };
     Err(Failure::Incomplete(format!(
-        "{}: repaired, but not complete: it has {}{before}; at most {} lost, at most {} that were removed back; what was \
-         damaged is in {}",
+        "{}: repaired, but not complete: it has {}{before}; at most {} lost, at most {} that were removed back{kept}",
         args.store.display(),
         counted(repaired.pairs_after, "record", "records"),
         counted(repaired.lost_pairs(), "record is", "records are"),
         HumanCount(repaired.returned_pairs()),
-        args.store.join("damaged").display()
     )))
 }
 

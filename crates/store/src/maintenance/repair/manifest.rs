@@ -21,7 +21,10 @@ use crate::segment::removals_file;
 pub(super) fn width_of(disk: &dyn Disk) -> Result<u32, Error> {
     match separate_damage(manifest::read(disk))? {
         Ok(manifest) => Ok(manifest.identity.width),
-        Err(damage) => best(disk)?.map(|found| found.manifest.identity.width).ok_or(damage),
+        Err(damage) => {
+            let found = best(disk)?.ok_or_else(|| irreparable(disk, damage))?;
+            Ok(found.manifest.identity.width)
+        }
     }
 }
 
@@ -34,7 +37,7 @@ pub(super) fn restore<F: Fingerprint>(disk: &dyn Disk) -> Result<Restored, Error
     let manifest = match separate_damage(manifest::read(disk))? {
         Ok(manifest) => manifest,
         Err(damage) => {
-            let found = best(disk)?.ok_or(damage)?;
+            let found = best(disk)?.ok_or_else(|| irreparable(disk, damage))?;
             let mut file = RepairedFile::new(
                 disk.path(MANIFEST),
                 "damaged, as is its copy; the lines that can be read count",
@@ -67,6 +70,14 @@ pub(super) fn restore<F: Fingerprint>(disk: &dyn Disk) -> Result<Restored, Error
     Ok(Restored { manifest, files, kept })
 }
 
+/// Returns the error of a manifest without any readable part, in place of one that recommends a repair.
+fn irreparable(disk: &dyn Disk, damage: Error) -> Error {
+    match damage {
+        Error::Missing { .. } | Error::Damaged { .. } => Error::Irreparable { path: disk.path(MANIFEST) },
+        other => other,
+    }
+}
+
 /// A restored manifest.
 pub(super) struct Restored {
     pub(super) manifest: Manifest,
@@ -81,7 +92,9 @@ fn best(disk: &dyn Disk) -> Result<Option<SalvagedManifest>, Error> {
     let mut texts = Vec::new();
     for name in [MANIFEST, COPY] {
         let text = match disk.read_first(name, manifest::MAX_BYTES) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                Ok(Vec::new())
+            }
             text => separate_damage(text.map_err(Error::io("read it", disk.path(name))))?,
         };
         texts.push(text.unwrap_or_default());

@@ -109,13 +109,13 @@ mod mapping;
 mod memory;
 mod merge;
 mod metadata;
-mod multi;
+pub mod multi;
 mod names;
 mod option_error;
 mod permutation;
 mod progress;
 pub mod salvage;
-mod set;
+pub mod set;
 pub mod shingles;
 mod sorting;
 mod table;
@@ -135,9 +135,7 @@ pub use format::header::FileId;
 pub use hamdex_atomic_file::Error as OutputError;
 pub use hamdex_fingerprint::{Fingerprint, Hex, ParseFingerprintError};
 pub use ids::Ids;
-pub use index::{
-    Checksums, Entries, Entry, Index, Lookups, Match, MatchVisitor, OpenOptions, Searcher, Shingles, width,
-};
+pub use index::{Checksums, Entries, Entry, Index, Lookups, Match, OpenOptions, Searcher, Shingles, width};
 pub use join::{Pair, Pairs, PairsOptions, pairs};
 pub use mapping::Mapping;
 #[doc(hidden)]
@@ -145,14 +143,13 @@ pub use mapping::prefer_huge_pages;
 pub use memory::default_memory;
 pub use merge::{MAX_MERGED, Merger};
 pub use metadata::RECIPE_KEY;
-pub use multi::{FoundIn, MultiIndex, MultiMatch, MultiMatches, MultiSearcher};
+#[doc(inline)]
+pub use multi::MultiIndex;
 pub use names::Names;
 pub use option_error::ParseOptionError;
 pub use progress::{Phase, Progress, ProgressCallback};
-pub use set::{
-    Description, EntryVisitor, FingerprintSet, MatchIds, PairVisitor, SetSearcher, ShinglePart,
-    ShingleVisitor, StoredId,
-};
+#[doc(inline)]
+pub use set::{FingerprintSet, SetSearcher};
 #[doc(hidden)]
 pub use sorting::sort_by_keys;
 pub use verify::{Verified, VerifyOptions};

@@ -168,7 +168,7 @@ impl Mapping {
     /// It does not for other ranges: [`Mapping::open`] advises random reads, so that a read brings only its own
     /// pages, and Linux (since 6.3) ignores how often such pages are read. If memory is short it evicts them in
     /// the order of their arrival. With this hint, a page that is not in memory comes with its neighbours,
-    /// unless it is announced ([`Mapping::will_need`]).
+    /// unless it is prefetched ([`Mapping::will_need`]).
     pub fn keep(&self, offset: usize, length: usize) {
         #[cfg(test)]
         self.hints.kept.lock().unwrap().push(offset..offset + length);

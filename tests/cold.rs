@@ -28,7 +28,7 @@ const PAGE: f64 = 4096.0;
 struct Counts {
     /// Pages read from storage.
     pages: f64,
-    /// Faults that had to wait for a page that was not announced.
+    /// Faults that had to wait for a page that was not prefetched.
     faults: f64,
 }
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use hamdex::{BatchOptions, Description, Match, ReadError, ReadErrorKind, SetError, Strategy};
+use hamdex::set::Description;
+use hamdex::{BatchOptions, Match, ReadError, ReadErrorKind, SetError, Strategy};
 use hamdex_any::AnySet;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

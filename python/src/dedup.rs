@@ -6,8 +6,9 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, UInt32Array, UInt64Array};
 use arrow_select::concat::concat;
 use arrow_select::take::take;
+use hamdex_documents::known::{Known, KnownAs};
 use hamdex_documents::{
-    Clustering, Clusters, Dedup, Document, Known, KnownAs, Member, Preference, Progress, Similarity, Stage,
+    Clustering, Clusters, Dedup, Document, Member, Preference, Progress, Similarity, Stage,
 };
 use hamdex_simhash::recipe::Width as Bits;
 use hamdex_simhash::{Fingerprinter, Recipe};

@@ -2,7 +2,8 @@
 
 use std::num::NonZeroUsize;
 
-use hamdex::{Description, ReadError, ReadErrorKind, shingles};
+use hamdex::set::Description;
+use hamdex::{ReadError, ReadErrorKind, shingles};
 use hamdex_simhash::recipe::Shingle;
 use hamdex_simhash::{Fingerprinter, Recipe, Scratch, Shingler};
 use pyo3::exceptions::{PyTypeError, PyValueError};

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use hamdex::{Codec, Description, FileId, OpenOptions};
+use hamdex::set::Description;
+use hamdex::{Codec, FileId, OpenOptions};
 use hamdex_any::AnySet;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple, PyType};

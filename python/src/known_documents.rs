@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
-use hamdex::{BatchOptions, Description, Match};
+use hamdex::set::Description;
+use hamdex::{BatchOptions, Match};
 use hamdex_any::{AnySet, Kind, for_width};
-use hamdex_documents::{
-    Dedup, Documents, Error, Known, KnownAs, KnownShingles, KnownTexts, NearestTexts, NewTexts, Reference,
-    Similar, nearest_in, stored_recipe,
+use hamdex_documents::known::{
+    Known, KnownAs, KnownShingles, KnownTexts, NearestTexts, NewTexts, Reference, Similar, nearest_in,
 };
+use hamdex_documents::{Dedup, Documents, Error, stored_recipe};
 use hamdex_simhash::{Recipe, Shingler};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::sync::{Arc, RwLock};
 
-use hamdex::{BatchOptions, Description, VerifyOptions};
+use hamdex::set::Description;
+use hamdex::{BatchOptions, VerifyOptions};
 use hamdex_any::{AnyFingerprint, AnySet, for_width};
 use hamdex_documents::stored_recipe;
 use pyo3::exceptions::PyValueError;

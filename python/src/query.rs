@@ -1,6 +1,7 @@
 //! Converts queries from Python, and their matches.
 
-use hamdex::{Description, MatchIds, SetError};
+use hamdex::set::{Description, MatchIds};
+use hamdex::{Names, SetError};
 use hamdex_any::{AnyMatch, AnySet, Kind};
 use hamdex_documents::stored_recipe;
 use hamdex_simhash::Recipe;
@@ -100,7 +101,7 @@ pub(crate) fn labels(ids: MatchIds<'_>, set: &AnySet) -> Result<Labels, SetError
     })
 }
 
-/// Returns a name as a Python str.
+/// Returns a name as a Python str: see [`Names::text_of`].
 pub(crate) fn text_of(name: &[u8]) -> String {
-    String::from_utf8_lossy(name).into_owned()
+    Names::text_of(name).into_owned()
 }

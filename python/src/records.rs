@@ -1,6 +1,6 @@
 //! The records of a write to a store, one or many.
 
-use hamdex::Description;
+use hamdex::set::Description;
 use hamdex_any::Kind;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;

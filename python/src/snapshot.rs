@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use hamdex::{Description, Fingerprint, FingerprintSet, SetError};
+use hamdex::set::Description;
+use hamdex::{Fingerprint, FingerprintSet, SetError};
 use hamdex_any::{AnyFingerprint, AnyMatch, AnySet, Kind, for_width};
 use hamdex_store::Near;
 use pyo3::prelude::*;

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::process;
 use std::sync::{PoisonError, RwLock};
 
-use hamdex::{Description, Fingerprint, FingerprintSet, RECIPE_KEY};
+use hamdex::set::Description;
+use hamdex::{Fingerprint, FingerprintSet, RECIPE_KEY};
 use hamdex_any::Kind;
 use hamdex_documents::Similarity;
 use hamdex_store::{AnyStore, Inserted, Operation, StoreOptions, for_any_store};
@@ -334,7 +335,7 @@ impl Store {
         let outcomes = for_any_store!(self.store()?, store => {
             let work = UnlessSimilar::new(&store, &recipe, similarity, threads)?;
             work::run(py, progress, |watch| {
-                // What a panic leaves is whole: the store writes a batch or not.
+                // A panic leaves a whole store: it writes a batch or not.
                 let _alone = self.inserts.write().unwrap_or_else(PoisonError::into_inner);
                 work.insert(&given, &names, watch)
             })

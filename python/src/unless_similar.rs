@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use hamdex_documents::{Dedup, Document, KnownAs, KnownShingles, Similarity};
+use hamdex_documents::known::{KnownAs, KnownShingles};
+use hamdex_documents::{Dedup, Document, Similarity};
 use hamdex_simhash::Recipe;
 use hamdex_store::Store;
 use pyo3::prelude::*;

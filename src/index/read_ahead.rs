@@ -67,7 +67,7 @@ impl ReadAhead {
         }
     }
 
-    /// Hints that parts of a range are read repeatedly, if each read is announced: an unannounced one would
+    /// Hints that parts of a range are read repeatedly, if each read is prefetched: one that is not would
     /// bring its neighbours as well.
     pub(super) fn keep_repeated(&self, data: &Mapping, range: Range<usize>) {
         if self.repeat {
@@ -79,7 +79,7 @@ impl ReadAhead {
     /// tests a few bits, and makes no system call.
     #[inline]
     pub(crate) fn query<F: Fingerprint>(&self, data: &Mapping, tables: &[Table<F>], located: &[Located]) {
-        // A single block is waited for once either way; one that is announced every time comes without its neighbours.
+        // A single block is waited for once either way; one that is prefetched every time comes without its neighbours.
         let is_worth = self.is_worth && (located.len() > 1 || self.repeat);
         if is_worth && located.iter().any(|at| self.is_unread(&tables[at.table as usize], at.block as usize))
         {

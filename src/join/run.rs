@@ -128,11 +128,11 @@ impl<F: Fingerprint> Join<'_, F> {
                 let entries = population.len() * mine.len() as u64 / blocks as u64;
                 let mut collector = self.collector(send);
                 let mut runs = self.runs(step, &mut collector, done);
-                // The tasks of the other threads have been announced by those before. The last run of the last one goes
+                // The tasks of the other threads have been prefetched by those before. The last run of the last one goes
                 // on in the next block, most of the time no further.
                 let ahead = self.threads.get() * per_task;
-                let announced = if task == 0 { 0 } else { mine.start + ahead };
-                population.read_ahead(table, announced..mine.end + ahead);
+                let prefetched = if task == 0 { 0 } else { mine.start + ahead };
+                population.read_ahead(table, prefetched..mine.end + ahead);
                 let outcome = stream::stream(table, file, step.lead.mask, mine, workspace, &mut runs)?;
                 done.add(entries)?;
                 Ok(finish(outcome, collector))

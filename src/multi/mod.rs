@@ -1,10 +1,10 @@
-//! Several indexes queried as one.
+//! Several indexes queried as one: [`MultiIndex`], and the matches that it returns.
 //!
-//! - [`set`]: the indexes, and which of their matches count
-//! - [`searcher`]: one query at a time: all look-ups of all indexes, one wave of reads, then all scans
-//! - [`united`]: matches of the same fingerprint in several indexes
-//! - [`batch`]: many queries at once
-//! - [`pairs`]: all against all
+//! - `set`: the indexes, and which of their matches count
+//! - `searcher`: one query at a time: all look-ups of all indexes, one wave of reads, then all scans
+//! - `united`: matches of the same fingerprint in several indexes
+//! - `batch`: many queries at once
+//! - `pairs`: all against all
 
 mod batch;
 mod pairs;

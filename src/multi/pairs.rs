@@ -86,7 +86,7 @@ impl<F: Fingerprint> Population<F> for OfIndexes<'_, F> {
         bounds_of_blocks(index, &index.tables[0], &part.range)
     }
 
-    fn announce(&self, part: &Part) {
+    fn prefetch(&self, part: &Part) {
         let index = &*self.0.as_slice()[part.source];
         index.read_ahead.blocks(&index.data, &index.tables[0], part.range.clone());
     }

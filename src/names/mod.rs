@@ -1,8 +1,7 @@
-//! Names: what the ids of an index are called, a byte string for each.
+//! Names: a byte string per id of an index.
 //!
-//! All names are stored one after the other. A directory has the end of each, and, unless they are numbered
-//! without a gap, which id it belongs to. So a name is found by two short reads, and nothing of it is kept in
-//! memory.
+//! All names are stored one after the other. A directory has the end of each, and, unless the ids are consecutive,
+//! the id of each name. So a name is found by two short reads, and no name is kept in memory.
 //!
 //! - [`layout`]: what the directory begins with
 //! - [`reader`]: the name of an id

@@ -1,5 +1,6 @@
 //! The name of an id, found when it is wanted.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 
@@ -47,6 +48,26 @@ impl ColumnTable {
 }
 
 impl<'a> Names<'a> {
+    /// Returns a name as text: bytes that are not UTF-8 are written as `\\xff`, so that different names have different
+    /// texts, unless one has that very text as its name.
+    ///
+    /// ```
+    /// assert_eq!(hamdex::Names::text_of("café".as_bytes()), "café");
+    /// assert_eq!(hamdex::Names::text_of(b"caf\xe9"), "caf\\xe9");
+    /// ```
+    #[must_use]
+    pub fn text_of(name: &[u8]) -> Cow<'_, str> {
+        if let Ok(text) = std::str::from_utf8(name) {
+            return Cow::Borrowed(text);
+        }
+        let mut text = String::new();
+        for chunk in name.utf8_chunks() {
+            text.push_str(chunk.valid());
+            chunk.invalid().iter().for_each(|byte| text.push_str(&format!("\\x{byte:02x}")));
+        }
+        Cow::Owned(text)
+    }
+
     /// Returns the number of names.
     #[must_use]
     pub fn len(&self) -> u64 {

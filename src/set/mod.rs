@@ -1,9 +1,11 @@
-//! The common interface of everything that can be queried: [`FingerprintSet`].
+//! The common interface of everything that can be queried: [`FingerprintSet`], and what its methods take and return.
 //!
-//! - [`description`]: its width, distance, size, ids, names and recipe
-//! - [`ids`]: the ids of a match
-//! - [`shingles`]: the shingles of documents
-//! - [`of_index`], [`of_multi`]: the trait for an index, and for several indexes as one
+//! - [`Description`]: its width, distance, size, ids, names and recipe
+//! - [`MatchIds`], [`StoredId`]: the ids of a match
+//! - [`ShinglePart`]: the shingles of documents
+//! - [`MatchVisitor`], [`PairVisitor`], [`EntryVisitor`], [`ShingleVisitor`]: closures that receive results
+//!
+//! `of_index` and `of_multi` implement the trait for an index, and for several indexes as one.
 
 mod description;
 mod ids;
@@ -21,7 +23,8 @@ pub use shingles::{ShinglePart, ShingleVisitor};
 
 use crate::batch::BatchOptions;
 use crate::error::SetError;
-use crate::index::{Index, Match, MatchVisitor};
+pub use crate::index::MatchVisitor;
+use crate::index::{Index, Match};
 use crate::join::{Pair, PairsOptions};
 use crate::progress::ProgressCallback;
 use crate::verify::{Verified, VerifyOptions};

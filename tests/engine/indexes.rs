@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use crate::common::{Numbers, Reports, Shape, built, built_with_ids, data, index, queries};
 use hamdex::internals::{Tuning, Way};
+use hamdex::multi::{MultiMatches, MultiSearcher};
 use hamdex::{
-    BatchOptions, BuildOptions, Codec, Design, Fingerprint, Index, MultiIndex, MultiMatches, MultiSearcher,
-    Pair, ReadErrorKind, Strategy,
+    BatchOptions, BuildOptions, Codec, Design, Fingerprint, Index, MultiIndex, Pair, ReadErrorKind, Strategy,
 };
 use proptest::prelude::*;
 
@@ -56,7 +56,7 @@ fn brute_force<F: Fingerprint>(parts: &[Part<F>], query: F, distance: u32) -> Ve
 }
 
 fn of_matches<F: Fingerprint>(matches: MultiMatches<'_, F>) -> Vec<Found<F>> {
-    let numbers = |m: hamdex::MultiMatch<'_, F>| m.found_in.iter().map(|found| found.index).collect();
+    let numbers = |m: hamdex::multi::MultiMatch<'_, F>| m.found_in.iter().map(|found| found.index).collect();
     matches.iter().map(|m| (m.distance, m.fingerprint, numbers(m))).collect()
 }
 

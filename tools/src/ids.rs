@@ -5,7 +5,8 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::iter::Take;
 
-use hamdex::{Fingerprint, FingerprintSet, MatchIds};
+use hamdex::set::MatchIds;
+use hamdex::{Fingerprint, FingerprintSet, Names};
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
@@ -15,23 +16,19 @@ use crate::failure::Failure;
 /// The first ids of a fingerprint: numbers, read one after the other, or names.
 pub(crate) enum Ids<'a> {
     Numbers(Take<MatchIds<'a>>),
-    Names(Vec<String>),
+    Names(Vec<Vec<u8>>),
 }
 
 impl<'a> Ids<'a> {
-    /// Returns at most `max` ids as they are shown: by their names, if `names` has some. Invalid UTF-8 in a
-    /// name is replaced.
+    /// Returns at most `max` ids as they are shown: by their names, if `names` has some.
     pub(crate) fn new<F: Fingerprint>(
         found: MatchIds<'a>,
         names: Option<&dyn FingerprintSet<F>>,
         max: usize,
     ) -> Result<Self, Failure> {
         let Some(names) = names else { return Ok(Self::Numbers(found.take(max))) };
-        let text = |stored| {
-            let name = names.name_of(stored)?.unwrap_or_default();
-            Ok(String::from_utf8_lossy(&name).into_owned())
-        };
-        Ok(Self::Names(found.take(max).map(text).collect::<Result<_, Failure>>()?))
+        let name = |stored| Ok(names.name_of(stored)?.unwrap_or_default().into_owned());
+        Ok(Self::Names(found.take(max).map(name).collect::<Result<_, Failure>>()?))
     }
 
     /// Returns all of these numbers.
@@ -47,15 +44,21 @@ impl<'a> Ids<'a> {
         }
     }
 
-    /// Calls `visit` with each id as the rest of a line of text. Returns whether all of them are unescaped.
-    pub(crate) fn for_each(self, visit: &mut dyn FnMut(&dyn Display) -> io::Result<()>) -> io::Result<bool> {
+    /// Calls `visit` with each id as the rest of a line: a name byte by byte, unless it has control characters. Returns
+    /// whether all of them are unescaped.
+    pub(crate) fn for_each(self, visit: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<bool> {
         let mut as_they_are = true;
         match self {
-            Self::Numbers(mut ids) => ids.try_for_each(|stored| visit(&stored.id)),
+            Self::Numbers(mut ids) => ids.try_for_each(|stored| visit(stored.id.to_string().as_bytes())),
             Self::Names(names) => names.iter().try_for_each(|name| {
-                let text = report::rest_of_line(name);
-                as_they_are &= matches!(text, Cow::Borrowed(_));
-                visit(&text)
+                let text = Names::text_of(name);
+                match report::rest_of_line(&text) {
+                    Cow::Borrowed(_) => visit(name),
+                    Cow::Owned(escaped) => {
+                        as_they_are = false;
+                        visit(escaped.as_bytes())
+                    }
+                }
             }),
         }?;
         Ok(as_they_are)
@@ -72,7 +75,7 @@ fn print(output: &mut impl Write, ids: impl Iterator<Item = impl Display>) -> io
 impl Serialize for Ids<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Names(names) => names.serialize(serializer),
+            Self::Names(names) => serializer.collect_seq(names.iter().map(|name| Names::text_of(name))),
             Self::Numbers(numbers) => {
                 let mut sequence = serializer.serialize_seq(Some(numbers.len()))?;
                 numbers.clone().try_for_each(|stored| sequence.serialize_element(&stored.id))?;

@@ -1,6 +1,7 @@
 //! An open set, with fingerprints of its width.
 
-use hamdex::{Description, Fingerprint, FingerprintSet};
+use hamdex::set::Description;
+use hamdex::{Fingerprint, FingerprintSet};
 use hamdex_any::AnySet;
 
 use crate::failure::Failure;

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use hamdex::{Category, Fingerprint, Match, MatchIds, ProgressCallback, SetError, SetSearcher};
+use hamdex::set::MatchIds;
+use hamdex::{Category, Fingerprint, Match, ProgressCallback, SetError, SetSearcher};
 
 use crate::fingerprint::AnyFingerprint;
 

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use hamdex::{Description, Fingerprint, FingerprintSet, SetError, StoredId, Verified, VerifyOptions};
+use hamdex::set::{Description, StoredId};
+use hamdex::{Fingerprint, FingerprintSet, SetError, Verified, VerifyOptions};
 
 use crate::fingerprint::AnyFingerprint;
 use crate::kind::Kind;

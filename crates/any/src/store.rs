@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
+use hamdex::set::{
+    Description, EntryVisitor, MatchVisitor, PairVisitor, ShinglePart, ShingleVisitor, StoredId,
+};
 use hamdex::{
-    BatchOptions, Description, EntryVisitor, Fingerprint, FingerprintSet, MatchVisitor, PairVisitor,
-    PairsOptions, SetError, SetSearcher, ShinglePart, ShingleVisitor, StoredId, Verified, VerifyOptions,
+    BatchOptions, Fingerprint, FingerprintSet, PairsOptions, SetError, SetSearcher, Verified, VerifyOptions,
 };
 use hamdex_store::{Snapshot, StoreReader};
 

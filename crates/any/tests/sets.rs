@@ -1,4 +1,4 @@
-//! Every kind of container of either width answers as brute force does, behind the same face.
+//! Every kind of container of either width answers as brute force does, through the same interface.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -90,7 +90,7 @@ fn written<F: Fingerprint>(
 }
 
 /// The ids of each fingerprint, by name if there are names.
-fn documents(set: &AnySet, ids: hamdex::MatchIds<'_>) -> BTreeSet<Vec<u8>> {
+fn documents(set: &AnySet, ids: hamdex::set::MatchIds<'_>) -> BTreeSet<Vec<u8>> {
     ids.map(|stored| match set.name_of(stored).unwrap() {
         Some(name) => name.into_owned(),
         None => name(stored.id),

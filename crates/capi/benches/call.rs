@@ -1,4 +1,4 @@
-//! The cost of a call through the C library beyond that of the same call through the Rust face: the shared library is
+//! The cost of a call through the C library beyond that of the same call through the Rust interface: the shared library is
 //! loaded as any program loads it, and both ask the same queries of the same files in turn.
 //!
 //! `cargo bench -p hamdex-capi --bench call`
@@ -85,7 +85,7 @@ fn least(times: &[f64]) -> f64 {
     times.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-/// Nanoseconds of a query through the Rust face, and through C.
+/// Nanoseconds of a query through the Rust interface, and through C.
 #[expect(unsafe_code, reason = "calls of C")]
 fn compare(library: *mut c_void, path: &Path, queries: &[u64]) -> (f64, f64) {
     let text = path.to_str().expect("UTF-8");

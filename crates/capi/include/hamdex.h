@@ -49,8 +49,9 @@ static inline uint64_t hamdex_u64_of_bytes(const uint8_t bytes[8])
 
 
 /**
- * The version of the functions and structures of this header. It grows when one of them is changed or removed, and
- * not when one is added.
+ * The version of the functions and structures of this header. It grows when a function is removed, or a function
+ * or structure changes so that earlier programs no longer fit; not for new functions, and new fields at the end of a
+ * structure with a `size`.
  */
 #define HAMDEX_ABI_VERSION 1
 

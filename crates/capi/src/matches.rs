@@ -4,7 +4,8 @@
 use std::ffi::c_char;
 use std::ptr;
 
-use hamdex::{Description, Match, MatchIds};
+use hamdex::Match;
+use hamdex::set::{Description, MatchIds};
 use hamdex_any::{AnyFingerprint, AnyMatch, AnySet};
 
 use crate::edge::{Caller, Kind, Pool, Shell};

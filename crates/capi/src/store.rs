@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use ::hamdex_store::inspect::StoreStats;
 use ::hamdex_store::{AnyStore, CreateOptions, Durability, StoreOptions};
-use hamdex::{Description, FingerprintSet};
+use hamdex::FingerprintSet;
+use hamdex::set::Description;
 use hamdex_any::{AnySet, Kind as Container};
 
 use crate::build::{codec_of, design_of, distance_of, filter_of};

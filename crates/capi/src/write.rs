@@ -41,7 +41,7 @@ fn named<'r, F: Fingerprint>(records: &Records<'r>) -> Result<Vec<(F, &'r [u8])>
 /// Inserts records; returns the first id that the store gave.
 fn insert<F: Fingerprint>(
     store: &Store<F>,
-    description: &hamdex::Description,
+    description: &hamdex::set::Description,
     records: &Records<'_>,
 ) -> Result<u64, Failure> {
     if description.has_names {
@@ -54,7 +54,7 @@ fn insert<F: Fingerprint>(
 
 fn insert_unless_near<F: Fingerprint>(
     store: &Store<F>,
-    description: &hamdex::Description,
+    description: &hamdex::set::Description,
     records: &Records<'_>,
     distance: u32,
 ) -> Result<(u64, Columns), Failure> {
@@ -88,7 +88,7 @@ fn insert_unless_near<F: Fingerprint>(
 
 fn replace<F: Fingerprint>(
     store: &Store<F>,
-    description: &hamdex::Description,
+    description: &hamdex::set::Description,
     records: &Records<'_>,
 ) -> Result<u64, Failure> {
     if !description.has_lookups {
@@ -104,7 +104,7 @@ fn replace<F: Fingerprint>(
 
 fn remove<F: Fingerprint>(
     store: &Store<F>,
-    description: &hamdex::Description,
+    description: &hamdex::set::Description,
     records: &Records<'_>,
 ) -> Result<u64, Failure> {
     let written = match &records.labels {

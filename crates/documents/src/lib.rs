@@ -34,6 +34,7 @@
 //!   reads named columns of CSV, TSV, Parquet and Arrow.
 //! - [`Dedup`] and [`Clusters`]: near-duplicates, by the similarity of texts ([`Similarity`]) or the distance of
 //!   fingerprints.
+//! - [`known`]: documents that are known already, to leave out.
 //! - [`Rows`](tables::Rows): tables of results as JSON Lines, CSV or Parquet.
 //! - [`RECIPE_KEY`], [`stored_recipe`]: the recipe in an index's metadata.
 //!
@@ -59,14 +60,10 @@ mod walk;
 
 pub use copy::copier::Copied;
 pub use dedup::clusters::{Clusters, Extent};
-pub use dedup::known::{Known, KnownAs};
-pub use dedup::known_shingles::KnownShingles;
 pub use dedup::members::Member;
 pub use dedup::options::{Clustering, Dedup, Preference};
-pub use dedup::reference::{KnownTexts, Reference, nearest_in};
 pub use dedup::resources::{Progress, Stage};
 pub use dedup::similarity::Similarity;
-pub use dedup::texts::new_texts::{Matcher, NearestTexts, NewTexts, Similar};
 pub use document::{Counts, Document, TooShort};
 pub use error::{Error, InvalidOption};
 pub use format::Format;
@@ -75,6 +72,15 @@ pub use input::Input;
 pub use read::fingerprint::stored_recipe;
 pub use read::options::Documents;
 pub use read::read_text;
+
+/// Documents that are known already, whose near-duplicates are left out: what [`Dedup::against`] and
+/// [`Dedup::against_texts`] take, and what they find.
+pub mod known {
+    pub use crate::dedup::known::{Known, KnownAs};
+    pub use crate::dedup::known_shingles::KnownShingles;
+    pub use crate::dedup::reference::{KnownTexts, Reference, nearest_in};
+    pub use crate::dedup::texts::new_texts::{Matcher, NearestTexts, NewTexts, Similar};
+}
 
 /// Problems with single documents and files, and their places.
 pub mod problems {

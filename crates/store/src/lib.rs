@@ -74,11 +74,10 @@ mod write;
 
 pub use any::{AnyStore, width};
 pub use error::Error;
-pub use health::Health;
 pub use maintenance::backup::{backup, backup_with};
 pub use maintenance::inspect::inspect;
 pub use maintenance::purge::Purged;
-pub use maintenance::repair::{Repaired, RepairedFile, repair, repair_with};
+pub use maintenance::repair::{repair, repair_with};
 pub use options::{CreateOptions, StoreOptions};
 pub use read::reader::{ReadOptions, StoreReader};
 pub use read::searcher::Searcher;
@@ -96,6 +95,11 @@ pub mod inspect {
     pub use crate::maintenance::stats::{SegmentStats, StoreStats};
     pub use crate::manifest::identity::{Identity, StoreId};
     pub use crate::manifest::{Manifest, RemovalsEntry, SegmentEntry, WrittenBytes};
+}
+
+/// The result of a repair.
+pub mod repair {
+    pub use crate::maintenance::repair::{Repaired, RepairedFile};
 }
 
 /// The file formats of a store, for tests and benches.

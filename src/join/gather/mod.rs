@@ -134,10 +134,10 @@ impl<'a, F: Fingerprint> Gathering<'a, F> {
             |workspace, part, send| {
                 let mut values = std::mem::take(&mut workspace.gathered);
                 values.clear();
-                // The parts of the other threads have been announced before.
+                // The parts of the other threads have been prefetched before.
                 let ahead = if part == 0 { 0 } else { part + threads.get() };
-                let announced = together.iter().take(part + threads.get() + 1).skip(ahead);
-                announced.flatten().for_each(|place| population.announce(place));
+                let next = together.iter().take(part + threads.get() + 1).skip(ahead);
+                next.flatten().for_each(|place| population.prefetch(place));
                 for place in &together[part] {
                     done.check()?;
                     population.read(place, workspace, &mut |read| {

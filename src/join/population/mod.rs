@@ -57,7 +57,7 @@ pub(crate) trait Population<F: Fingerprint>: Send + Sync {
     fn bounds(&self, part: &Part) -> (F, F);
 
     /// Announces that a part will be read.
-    fn announce(&self, _part: &Part) {}
+    fn prefetch(&self, _part: &Part) {}
 
     /// Delivers the fingerprints of a part, some at a time, in the order of its table.
     fn read(

@@ -44,7 +44,7 @@ impl<F: Fingerprint> Population<F> for OfIndex<'_, F> {
         bounds_of_blocks(self.0, &self.0.tables[part.source], &part.range)
     }
 
-    fn announce(&self, part: &Part) {
+    fn prefetch(&self, part: &Part) {
         self.read_ahead(&self.0.tables[part.source], part.range.clone());
     }
 

@@ -93,9 +93,14 @@ pub(crate) fn rest_of_line(name: &str) -> Cow<'_, str> {
     escaped(name, char::is_control)
 }
 
-/// Returns an id for a list with commas between ids.
-pub(crate) fn plain_in_list(id: &str) -> Cow<'_, str> {
-    escaped(id, |c| c.is_control() || c == '\\' || c == ',')
+/// Returns a name for a list with commas between names; bytes that are not UTF-8 as `\xff`.
+pub(crate) fn plain_in_list(name: &[u8]) -> String {
+    let mut text = String::new();
+    for chunk in name.utf8_chunks() {
+        text.push_str(&escaped(chunk.valid(), |c| c.is_control() || c == '\\' || c == ','));
+        chunk.invalid().iter().for_each(|byte| text.push_str(&format!("\\x{byte:02x}")));
+    }
+    text
 }
 
 fn escaped(id: &str, is_special: impl Fn(char) -> bool) -> Cow<'_, str> {
@@ -140,7 +145,7 @@ mod tests {
         assert_eq!(plain("notes/été 1.txt"), "notes/été 1.txt");
         assert_eq!(plain("a\tb\nc"), "a\\tb\\nc");
         assert_eq!(plain("a\\tb, c"), "a\\\\tb, c");
-        assert_eq!(plain_in_list("a,b"), "a\\,b");
+        assert_eq!(plain_in_list(b"a,b"), "a\\,b");
     }
 
     #[test]

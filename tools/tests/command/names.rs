@@ -82,7 +82,7 @@ fn fingerprints_made_elsewhere_keep_their_names() {
     let near = json_lines(&scratch.output(&["query", "a.hamdex", "00000000000000fe", "--json"]));
     assert_eq!((&near[0]["ids"], &near[1]["ids"]), (&json!(["img 1.png", ""]), &json!(["a,b.png"])));
 
-    // What is printed is what is read.
+    // Printed names are read back.
     let listed = scratch.output(&["dump", "a.hamdex", "--fingerprints", "--names"]);
     let sorted =
         "00000000000000ff\timg 1.png\n00000000000000ff\t\n00000000000001ff\ta,b.png\nffffffffffffffff\tx\n";
@@ -101,9 +101,28 @@ fn names_of_any_bytes_are_kept_and_shown_as_far_as_they_are_text() {
     scratch.output(&["build", "-o", "a.hamdex", "--ids", "names", "in.txt"]);
     let file = std::fs::read(scratch.path("a.hamdex")).unwrap();
     assert_eq!(section(&file, 10), b"caf\xe9\x1b.png");
-    assert!(
-        scratch.output(&["query", "a.hamdex", "00000000000000ff"]).ends_with("\tcaf\u{fffd}\\u{1b}.png\n")
-    );
+    assert!(scratch.output(&["query", "a.hamdex", "00000000000000ff"]).ends_with("\tcaf\\xe9\\u{1b}.png\n"));
+}
+
+#[test]
+fn names_that_are_not_utf_8_stay_different_and_are_read_back() {
+    let scratch = Scratch::new();
+    let lines = b"0123456789abcdee\tcaf\xe8.jpg\n0123456789abcdef\tcaf\xe9.jpg\n";
+    scratch.write("in.txt", lines);
+    scratch.output(&["build", "-o", "a.hamdex", "--ids", "names", "in.txt"]);
+    let listed = scratch
+        .hamdex(&["dump", "a.hamdex", "--fingerprints", "--names"])
+        .assert()
+        .success()
+        .get_output()
+        .clone();
+    assert_eq!(listed.stdout, lines);
+    assert!(listed.stderr.is_empty());
+    let duplicates =
+        scratch.output(&["dedup", "--fingerprints", "-k", "3", "in.txt", "--print", "duplicates", "-0"]);
+    assert_eq!(duplicates, "caf\\xe9.jpg\0");
+    let json = json_lines(&scratch.output(&["query", "a.hamdex", "0123456789abcdef", "--json"]));
+    assert_eq!((&json[0]["ids"], &json[1]["ids"]), (&json!(["caf\\xe9.jpg"]), &json!(["caf\\xe8.jpg"])));
 }
 
 #[test]

@@ -43,7 +43,7 @@ impl Reporter {
     }
 
     pub(crate) fn report(self, progress: Progress) -> ControlFlow<()> {
-        // SAFETY: whoever made the reporter promised it.
+        // SAFETY: the caller of the function that made the reporter promised it.
         let answer = unsafe { (self.function)(self.context, progress.done, progress.total.unwrap_or(0)) };
         if answer == 0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
@@ -65,7 +65,7 @@ impl PairsReceiver {
     /// Passes pairs on: as many bytes on each side as the distances have fingerprints.
     pub(crate) fn receive(&self, left: &[u8], right: &[u8], distances: &[u32]) -> ControlFlow<()> {
         let (left, right, count) = (left.as_ptr(), right.as_ptr(), distances.len() as u64);
-        // SAFETY: whoever made the receiver promised it; the arrays live until it returns.
+        // SAFETY: the caller of the function that made the receiver promised it; the arrays live until it returns.
         let answer = unsafe { (self.function)(self.context, left, right, distances.as_ptr(), count) };
         if answer == 0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }

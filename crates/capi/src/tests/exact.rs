@@ -115,7 +115,7 @@ fn of_every_container<F: Fingerprint>(stored: &[F], queries: &[F], distance: u32
     build_shards(&at("shards"), stored, &ids);
     check(&Set::open(&at("shards")).unwrap(), stored, Some(&ids), queries, distance);
 
-    // The Rust face reads the same file.
+    // The Rust interface reads the same file.
     let index = Index::<F>::open(at("plain.hamdex")).unwrap();
     let mut distinct = stored.to_vec();
     distinct.sort_unstable();

@@ -109,7 +109,7 @@ impl Agreed {
 
     /// Adds the keys of an object. Fails if the output lacks one.
     pub(crate) fn enter_object(&mut self, input: &str, text: &str) -> Result<(), Error> {
-        // What is no object has no fields.
+        // Only objects have fields.
         let Ok(keys) = serde_json::from_str::<Keys>(text) else { return Ok(()) };
         let lost = self.lost_of(keys.0.into_iter());
         self.check_lost(input, &lost)?;

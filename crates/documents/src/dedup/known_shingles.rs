@@ -3,7 +3,8 @@
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
-use hamdex::{Fingerprint, FingerprintSet, ShinglePart, StoredId, shingles};
+use hamdex::set::{ShinglePart, StoredId};
+use hamdex::{Fingerprint, FingerprintSet, Names, shingles};
 use hamdex_simhash::{SHINGLE_BITS, Shingler};
 use rayon::prelude::*;
 
@@ -48,7 +49,7 @@ impl<'s, F: Fingerprint> KnownShingles<'s, F> {
             return Ok(KnownAs::Id(id.id));
         }
         let name = self.set.name_of(id).map_err(of_set)?.unwrap_or_default();
-        Ok(KnownAs::Name(String::from_utf8_lossy(&name).into_owned()))
+        Ok(KnownAs::Name(Names::text_of(&name).into_owned()))
     }
 }
 

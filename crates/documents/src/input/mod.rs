@@ -8,6 +8,7 @@ pub(crate) mod compression;
 pub(crate) mod encoding;
 pub(crate) mod source;
 
+use hamdex::Names;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -304,12 +305,7 @@ pub(crate) fn input_name(path: &Path) -> String {
     if path.as_os_str() == "-" {
         return STANDARD_INPUT.to_owned();
     }
-    let mut name = String::new();
-    for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
-        name.push_str(chunk.valid());
-        chunk.invalid().iter().for_each(|byte| name.push_str(&format!("\\x{byte:02x}")));
-    }
-    name
+    Names::text_of(path.as_os_str().as_encoded_bytes()).into_owned()
 }
 
 impl Read for Input {

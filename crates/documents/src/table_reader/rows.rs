@@ -1,6 +1,9 @@
 //! Reading named columns row by row.
 
 #[cfg(feature = "parquet")]
+use std::cell::RefCell;
+
+#[cfg(feature = "parquet")]
 use arrow_schema::{DataType, SchemaRef};
 
 use crate::error::Error;
@@ -65,6 +68,47 @@ impl Input {
             Err(error) => Err(stopped.unwrap_or_else(|| error.into())),
         }
     }
+}
+
+impl Input {
+    /// Returns the names of the columns of a table (CSV, TSV, Parquet or Arrow); of an empty CSV none.
+    ///
+    /// # Errors
+    /// When the format has no columns, or the file has another format or is damaged.
+    pub fn columns(self, format: Format) -> Result<Vec<String>, Error> {
+        match format {
+            Format::Csv => header(self, b','),
+            Format::Tsv => header(self, b'\t'),
+            #[cfg(feature = "parquet")]
+            Format::Parquet | Format::Arrow => {
+                let names = RefCell::default();
+                let select = |schema: &SchemaRef| {
+                    names.replace(columnar::names(schema));
+                    Ok(Vec::new())
+                };
+                Batches::open(self, format, false, &select)?;
+                Ok(names.into_inner())
+            }
+            #[cfg(not(feature = "parquet"))]
+            Format::Parquet | Format::Arrow => Err(Error::WithoutParquet { input: self.name().to_owned() }),
+            _ => Err(Error::NotATable { input: self.name().to_owned(), format }),
+        }
+    }
+}
+
+/// Returns the fields of the first record.
+fn header(input: Input, delimiter: u8) -> Result<Vec<String>, Error> {
+    let mut records = Records::new(input, delimiter, MAX_RECORD_BYTES);
+    let next = records.next()?;
+    let problem = match next {
+        Next::End => return Ok(Vec::new()),
+        Next::Record => {
+            return Ok(records.fields().map(|name| String::from_utf8_lossy(name).into_owned()).collect());
+        }
+        Next::TooLong(what) => Problem::TooLong { what, max_bytes: MAX_RECORD_BYTES },
+        Next::Unclosed => Problem::UnclosedQuote,
+    };
+    Err(Error::Document { place: records.place(), problem })
 }
 
 type Visit<'a> = dyn FnMut(Place, &[Value<'_>]) -> Result<(), Error> + 'a;

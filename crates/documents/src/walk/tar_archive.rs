@@ -1,5 +1,6 @@
 //! The files of a tar archive, in the order in which they lie there, since it is read once from its start.
 
+use hamdex::Names;
 use std::cell::Cell;
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
@@ -49,7 +50,7 @@ pub(super) fn read(input: Input, path: &Path, collector: &mut Collector<'_>) -> 
                 continue;
             }
         }
-        let inner = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+        let inner = Names::text_of(&entry.path_bytes()).into_owned();
         let inner = inner.trim_start_matches("./").trim_start_matches('/');
         let whole = path.join(inner);
         if globs.matched(&whole, false).is_ignore() {

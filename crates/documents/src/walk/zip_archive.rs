@@ -1,5 +1,6 @@
 //! The files of a zip archive, in the order of their names.
 
+use hamdex::Names;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
@@ -78,7 +79,7 @@ fn entries(file: File, collector: &mut Collector<'_>) -> Result<(Archive, Vec<En
         let entry = archive.get_entry(header.wayfinder())?;
         let (start, end) = entry.compressed_data_range();
         found.push(Entry {
-            name: String::from_utf8_lossy(header.file_path().as_bytes()).into_owned(),
+            name: Names::text_of(header.file_path().as_bytes()).into_owned(),
             start,
             end,
             method: header.compression_method(),

@@ -304,7 +304,7 @@ fn a_named_file_is_a_document_whatever_its_ending() {
         scratch.write(&format!("tree/{name}"), std::fs::read(scratch.path(name)).unwrap());
     }
     assert_eq!(scratch.read_file("tree").ids().len(), names.len());
-    // What looks like rows is a document too, and that is said.
+    // A text that looks like rows is a document too, and that is said.
     scratch.write("rows", "{\"text\": \"one\"}\n{\"text\": \"two\"}\n");
     let read = scratch.read_file("rows");
     assert_eq!(read.ids(), ["rows"]);

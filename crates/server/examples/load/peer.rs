@@ -153,7 +153,7 @@ pub(crate) fn measure(directory: &Path, count: u64, seconds: u64) -> Outcome<()>
         return Ok(());
     };
     fill(&mut redis.connect()?, count)?;
-    // What it holds is found.
+    // Its records are found.
     assert!(query(&mut redis.connect()?, Chance(1).next() ^ 0b111)? > 0);
     for connections in [1, 64] {
         let before = redis.processor_time();

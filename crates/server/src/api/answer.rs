@@ -11,7 +11,8 @@ use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use hamdex::{Description, Fingerprint, FingerprintSet, Match, SetSearcher};
+use hamdex::set::Description;
+use hamdex::{Fingerprint, FingerprintSet, Match, Names, SetSearcher};
 
 use crate::api::id::MAX_NUMBER;
 use crate::api::payload::{ARROW, JSON};
@@ -78,7 +79,7 @@ impl Ids {
                     Labels::Numbers(numbers) => numbers.extend(ids.map(|stored| stored.id)),
                     Labels::Names(names) => ids.try_for_each(|stored| {
                         let name = set.name_of(stored)?.unwrap_or_default();
-                        names.push(String::from_utf8_lossy(&name).into_owned());
+                        names.push(Names::text_of(&name).into_owned());
                         Ok::<(), Problem>(())
                     })?,
                 }

@@ -7,7 +7,8 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use hamdex::{Description, Fingerprint, Match};
+use hamdex::set::Description;
+use hamdex::{Fingerprint, Match, Names};
 use hamdex_documents::Similarity;
 use hamdex_store::{Inserted, Operation, Store, Written, for_any_store};
 use serde::{Deserialize, Serialize};
@@ -333,9 +334,7 @@ fn store_records<F: Fingerprint>(
                     match &mut ids.labels {
                         Found::Numbers(numbers) => numbers.extend(near.ids),
                         Found::Names(names) => {
-                            names.extend(
-                                near.names.iter().map(|name| String::from_utf8_lossy(name).into_owned()),
-                            );
+                            names.extend(near.names.iter().map(|name| Names::text_of(name).into_owned()));
                         }
                     }
                     ids.end();

@@ -1,6 +1,7 @@
 //! Records of insertions and removals.
 
-use hamdex::{Description, Fingerprint};
+use hamdex::Fingerprint;
+use hamdex::set::Description;
 use serde::Deserialize;
 use utoipa::ToSchema;
 

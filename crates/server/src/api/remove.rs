@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use axum::Json;
 use axum::extract::State;
-use hamdex::{Description, Fingerprint};
+use hamdex::Fingerprint;
+use hamdex::set::Description;
 use hamdex_store::{Operation, Store, for_any_store};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -3,8 +3,10 @@
 use std::time::Instant;
 
 use axum::http::StatusCode;
-use hamdex::{Description, Fingerprint};
-use hamdex_documents::{Clusters, Dedup, Document, Error, KnownAs, KnownShingles, Similarity};
+use hamdex::Fingerprint;
+use hamdex::set::Description;
+use hamdex_documents::known::{KnownAs, KnownShingles};
+use hamdex_documents::{Clusters, Dedup, Document, Error, Similarity};
 use hamdex_store::Store;
 use rayon::ThreadPoolBuilder;
 use serde::Serialize;

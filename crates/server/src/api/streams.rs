@@ -12,7 +12,7 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use hamdex::{Fingerprint, FingerprintSet, PairsOptions};
+use hamdex::{Fingerprint, FingerprintSet, Names, PairsOptions};
 use hamdex_any::{AnySet, for_width};
 use hyper::body::Frame;
 use serde::Deserialize;
@@ -241,7 +241,7 @@ fn write_entries<F: Fingerprint>(
                     Labels::Names(names) => {
                         for stored in ids {
                             let name = set.name_of(stored)?.unwrap_or_default();
-                            names.push(String::from_utf8_lossy(&name).into_owned());
+                            names.push(Names::text_of(&name).into_owned());
                         }
                     }
                 }

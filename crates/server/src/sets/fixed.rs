@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use arc_swap::ArcSwap;
-use hamdex::{Description, Fingerprint, OpenOptions, SetError};
+use hamdex::set::Description;
+use hamdex::{Fingerprint, OpenOptions, SetError};
 use hamdex_any::{AnySet, Kind, for_width};
 use hamdex_shards::Shards;
 

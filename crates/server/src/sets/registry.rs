@@ -121,7 +121,7 @@ impl Sets {
             sync_directory(data).map_err(StoreIo("sync it", data).wrap())
         });
         if let Err(error) = moved {
-            // What is left does not hinder the next attempt.
+            // Leftover files do not hinder the next attempt.
             drop(fs::remove_dir_all(&unfinished));
             return Err(error.into());
         }

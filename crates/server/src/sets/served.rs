@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hamdex::{Description, FingerprintSet};
+use hamdex::FingerprintSet;
+use hamdex::set::Description;
 use hamdex_any::{AnySet, Kind};
 use hamdex_store::{AnyStore, Durability, for_any_store};
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,8 @@
 
 use std::num::NonZeroUsize;
 
-use hamdex::{Description, Fingerprint, RECIPE_KEY, shingles};
+use hamdex::set::Description;
+use hamdex::{Fingerprint, RECIPE_KEY, shingles};
 use hamdex_simhash::{Fingerprinter, Outcome, Recipe, Scratch, Shingler};
 
 use crate::failure::chain;

@@ -32,7 +32,7 @@ pub(crate) fn hamdex() -> Command {
         executable.expect("cargo names the command")
     });
     let mut command = Command::new(path);
-    // Options of whoever runs the tests.
+    // Options of the environment in which the tests run.
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"HAMDEX_")) {
         command.env_remove(name);
     }

@@ -54,7 +54,7 @@ fn a_file_that_is_replaced_is_opened_anew_without_a_failed_request() {
     });
     let first = running.client().get("/v1/sets/a/entries?limit=1").rows();
     assert_eq!(first[0]["fingerprint"], hex(29_u64 << 32));
-    // What is no set does not take the place of one, and neither does nothing.
+    // Neither a file that is no set nor a missing one takes the place of a set.
     std::fs::write(directory.path().join("new"), "no set").unwrap();
     std::fs::rename(directory.path().join("new"), data.join("a")).unwrap();
     assert_eq!(running.client().get("/v1/sets/a/entries?limit=1").rows(), first);

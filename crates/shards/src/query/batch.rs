@@ -2,7 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use hamdex::{BatchOptions, Fingerprint, Match, MatchVisitor};
+use hamdex::set::MatchVisitor;
+use hamdex::{BatchOptions, Fingerprint, Match};
 
 use crate::error::Error;
 use crate::partition::Partition;

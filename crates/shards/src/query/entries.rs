@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use hamdex::{Entries, Fingerprint, StoredId};
+use hamdex::set::StoredId;
+use hamdex::{Entries, Fingerprint};
 
 use crate::error::Error;
 use crate::manifest::IdType;

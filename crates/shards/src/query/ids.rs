@@ -1,6 +1,7 @@
 //! The ids of a fingerprint in all shards.
 
-use hamdex::{Fingerprint, StoredId};
+use hamdex::Fingerprint;
+use hamdex::set::StoredId;
 
 use crate::error::Error;
 use crate::manifest::IdType;

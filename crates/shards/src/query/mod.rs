@@ -4,7 +4,7 @@
 //! - [`batch`]: many queries at once
 //! - [`pairs`]: the self-join
 //! - [`entries`]: all stored fingerprints, in order
-//! - [`fingerprint_set`]: the face that it shares with indexes and stores
+//! - [`fingerprint_set`]: the interface that it shares with indexes and stores
 //! - [`ids`]: the ids of a fingerprint, and their names
 
 mod batch;

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use hamdex::{Fingerprint, Match, MultiIndex, MultiMatches, MultiSearcher, ProgressCallback};
+use hamdex::multi::{MultiMatches, MultiSearcher};
+use hamdex::{Fingerprint, Match, MultiIndex, ProgressCallback};
 
 use crate::error::Error;
 use crate::set::Shards;

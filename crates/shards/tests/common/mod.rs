@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use hamdex::{BuildOptions, Fingerprint, FingerprintSet, MatchIds};
+use hamdex::set::MatchIds;
+use hamdex::{BuildOptions, Fingerprint, FingerprintSet};
 use hamdex_shards::{Layout, Shards, ShardsBuilder, ShardsSummary};
 
 /// A fingerprint and its id.

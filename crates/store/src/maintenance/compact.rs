@@ -73,7 +73,7 @@ impl<F: Fingerprint> Store<F> {
     }
 
     /// Pauses or resumes background merges. While they are paused, the number of segments is unbounded
-    /// ([`Health::merges`](crate::Health::merges)).
+    /// ([`Health::merges`](crate::health::Health::merges)).
     pub fn pause_merges(&self, is_paused: bool) {
         self.inner().pause_merges(is_paused);
     }

@@ -1,12 +1,14 @@
-//! A snapshot behind the one face of what can be queried.
+//! A snapshot as a [`FingerprintSet`].
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
+use hamdex::set::{
+    Description, EntryVisitor, MatchIds, MatchVisitor, PairVisitor, ShinglePart, ShingleVisitor, StoredId,
+};
 use hamdex::{
-    BatchOptions, Description, EntryVisitor, Fingerprint, FingerprintSet, Match, MatchIds, MatchVisitor,
-    PairVisitor, PairsOptions, ProgressCallback, RECIPE_KEY, SetError, SetSearcher, ShinglePart,
-    ShingleVisitor, StoredId, Verified, VerifyOptions, shingles,
+    BatchOptions, Fingerprint, FingerprintSet, Match, PairsOptions, ProgressCallback, RECIPE_KEY, SetError,
+    SetSearcher, Verified, VerifyOptions, shingles,
 };
 
 use crate::read::searcher::Searcher;

@@ -5,7 +5,7 @@
 //! - [`pool`]: a pool of searchers
 //! - [`reader`]: reading a store that another process may write to; [`seen`]: its view, and how it is refreshed
 //! - [`pairs`]: all pairs of fingerprint and id, in order
-//! - [`fingerprint_set`]: the face that a snapshot shares with indexes and shards
+//! - [`fingerprint_set`]: the interface that a snapshot shares with indexes and shards
 //! - [`shingles`]: the shingles of documents
 //! - [`lookups`]: names by id, pairs by id, ids by name
 

@@ -4,7 +4,8 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use hamdex::{Fingerprint, Match, MultiSearcher, ProgressCallback};
+use hamdex::multi::MultiSearcher;
+use hamdex::{Fingerprint, Match, ProgressCallback};
 
 use crate::error::Error;
 use crate::read::snapshot::Snapshot;

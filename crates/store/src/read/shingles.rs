@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use hamdex::{Fingerprint, ReadError, SetError, ShinglePart, ShingleVisitor, StoredId, shingles};
+use hamdex::set::{ShinglePart, ShingleVisitor, StoredId};
+use hamdex::{Fingerprint, ReadError, SetError, shingles};
 
 use crate::read::snapshot::Snapshot;
 use crate::segment::LiveSegment;

@@ -248,7 +248,7 @@ impl Soak {
         } else {
             child.kill()?;
             child.wait()?;
-            // What it had said before.
+            // The lines that it had printed before.
             lines.iter().try_for_each(|line| self.follow(&line, &mut needs))?;
         }
         self.compare(!ended)?;

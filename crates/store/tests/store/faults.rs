@@ -35,7 +35,7 @@ fn work_with_failure(seed: u64, number: u64, failure: Failure) {
     let options = tiny().merges(false);
     let mut chance = Chance(seed);
     let mut store = Store::<u64>::create_on(disk.clone(), &shape(true), options).unwrap();
-    // What it may hold: a batch whose outcome is unknown is there or not.
+    // Its possible contents: a batch whose outcome is unknown is there or not.
     let mut allowed = vec![Model::<u64>::default()];
     disk.fail_operation(disk.operations() + number, failure);
     for _ in 0..12 {
@@ -43,7 +43,7 @@ fn work_with_failure(seed: u64, number: u64, failure: Failure) {
         let found = Model(store.snapshot().pairs_in_order().collect::<Result<_, _>>().unwrap());
         assert!(allowed.contains(&found), "seed {seed}, operation {number}, {failure:?}");
         if outcome.is_err() {
-            // What was acknowledged is answered before and after it is opened again.
+            // Acknowledged pairs are found before and after it is opened again.
             assert_same(&store.snapshot(), &found, &[chance.fingerprint()], true);
             drop(store);
             store = Store::open_on(disk.clone(), options)

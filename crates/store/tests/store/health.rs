@@ -242,7 +242,7 @@ fn statistics_and_writes_wait_neither_for_verify_nor_for_backup() {
     });
     let model = write(&store);
     assert_same(&store.snapshot(), &model, &[0], true);
-    // What was kept for the readers has gone.
+    // The files kept for the readers are removed.
     assert_eq!(store.verify(&VerifyOptions::new()).unwrap().notes, Vec::<String>::new());
 }
 
@@ -264,7 +264,7 @@ fn bytes_written_are_compared_with_what_was_added() {
     store.compact().unwrap();
     let merged = store.stats().write_amplification;
     assert!((once + 0.5..once + 1.5).contains(&merged), "{once}, and once more by the merge: {merged}");
-    // What is removed later changes nothing of what was written.
+    // Later removals do not change the files that were written.
     for operation in batch(1) {
         store.remove_fingerprint(operation.pair().0).unwrap();
     }

@@ -112,7 +112,7 @@ fn change(store: &Store<u64>, chance: &mut Chance, done: &mut Done) -> bool {
         2 => {
             let named = batch(chance);
             let Ok(outcomes) = insert_unless_near(store, &named) else {
-                // What it would have inserted is not known here; the next state of the model is the same, or more.
+                // Its insertions are not known here; the next state of the model is the same, or more.
                 return false;
             };
             let given: Vec<u64> = outcomes.iter().filter_map(hamdex_store::Inserted::id).collect();

@@ -194,7 +194,7 @@ fn a_submitted_batch_needs_no_thread_that_waits_for_it() {
         outcomes.recv().unwrap().unwrap();
     }
     assert_same(&store.snapshot(), &model, &[chance.fingerprint()], true);
-    // What has been taken is written before the store is closed.
+    // Accepted batches are written before the store is closed.
     let operations = chance.operations(40, true);
     model.apply(&operations);
     store.submit(operations, move |outcome| done.send(outcome.map(drop)).unwrap()).unwrap();

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use hamdex::{FilterChoice, VerifyOptions};
 use hamdex_store::disk::{Disk, Failure, SimulatedDisk, Survival};
 use hamdex_store::internals::repair_on;
-use hamdex_store::{Error, Operation, Repaired, RepairedFile, Store};
+use hamdex_store::repair::{Repaired, RepairedFile};
+use hamdex_store::{Error, Operation, Store};
 
 use crate::common::{Chance, Model, seeds, shape, step, tiny};
 

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use hamdex::{BatchOptions, Fingerprint, Match, SetSearcher};
 use hamdex_any::{AnySet, Kind};
-use hamdex_documents::{
-    Clusters, Dedup, Error, Known, KnownAs, KnownShingles, KnownTexts, NearestTexts, NewTexts, Reference,
-    nearest_in,
+use hamdex_documents::known::{
+    Known, KnownAs, KnownShingles, KnownTexts, NearestTexts, NewTexts, Reference, nearest_in,
 };
+use hamdex_documents::{Clusters, Dedup, Error};
 use serde::Serialize;
 
 use crate::commands::dedup::Args;
@@ -167,7 +167,7 @@ pub(super) fn for_each<F: Fingerprint>(
                 ids_of(F::truncate(*fingerprint), *set, &mut **searcher)?
             }
             (KnownAs::Id(id), _) => Ids::numbers(vec![*id]),
-            (KnownAs::Name(name), _) => Ids::Names(vec![name.clone()]),
+            (KnownAs::Name(name), _) => Ids::Names(vec![name.clone().into_bytes()]),
             (other, _) => unreachable!("{other:?} is of a set of fingerprints"),
         };
         print(Row { id: &id, known, distance, similarity })?;
@@ -181,7 +181,7 @@ fn ids_of<'a, F: Fingerprint>(
     searcher: &'a mut dyn SetSearcher<F>,
 ) -> Result<Ids<'a>, Failure> {
     if !set.description.has_ids {
-        return Ok(Ids::Names(vec![fingerprint.hex().to_string()]));
+        return Ok(Ids::Names(vec![fingerprint.hex().to_string().into_bytes()]));
     }
     let mut lists = searcher.ids_of(&[Match::new(fingerprint, fingerprint)])?;
     Ids::new(lists.remove(0), set.names(), MAX_IDS)

@@ -76,7 +76,12 @@ fn line<F: Fingerprint>(
         serde_json::to_writer(&mut *output, &entry).map_err(std::io::Error::from)?;
         writeln!(output)?;
     } else if let Some(ids) = ids {
-        if !ids.for_each(&mut |id| writeln!(output, "{fingerprint}\t{id}"))? {
+        let as_they_are = ids.for_each(&mut |id| {
+            write!(output, "{fingerprint}\t")?;
+            output.write_all(id)?;
+            output.write_all(b"\n")
+        })?;
+        if !as_they_are {
             CAUTION.call_once(|| {
                 messages::caution("some names have line ends or other control characters, which are escaped (\\n and the like): `hamdex build` would read different names; --json has the names unchanged");
             });

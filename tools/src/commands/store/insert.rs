@@ -154,6 +154,9 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if args.documents.is_none() && (args.recipe.recipe.is_some() || args.recipe.files().next().is_some()) {
         return refused("--recipe, --idf and --stop-words are for --documents");
     }
+    if args.documents.is_none() {
+        args.fields.refuse_for_fingerprints()?;
+    }
     if args.replace && !manifest.lookups {
         return refused(
             "the store has no look-ups, by which records are replaced; create one with --lookups",

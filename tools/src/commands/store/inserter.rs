@@ -2,8 +2,9 @@
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
-use hamdex::Fingerprint;
-use hamdex_documents::{Clusters, Document, KnownAs};
+use hamdex::{Fingerprint, Names};
+use hamdex_documents::known::KnownAs;
+use hamdex_documents::{Clusters, Document};
 use hamdex_store::{Inserted, Operation, Snapshot, Store};
 use indicatif::ProgressBar;
 use serde::Serialize;
@@ -215,7 +216,6 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
         if !new.is_empty() {
             self.write_named(new)?;
         }
-        self.read += batch.len() as u64;
         self.bar.inc(batch.len() as u64);
         let mut similar_to: Vec<Option<(&str, f64)>> = vec![None; batch.len()];
         for known in clusters.known().unwrap_or_default() {
@@ -229,7 +229,10 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
                 similar_to[one.document as usize] = Some((kept, one.similarity.unwrap_or_default()));
             }
         }
-        self.near += similar_to.iter().flatten().count() as u64;
+        let near = similar_to.iter().flatten().count() as u64;
+        self.near += near;
+        // Without blank ones.
+        self.read += new.len() as u64 + near;
         for ((number, document), similar) in (0..).zip(batch).zip(similar_to) {
             if similar.is_none() && !self.mode.each {
                 continue;
@@ -269,7 +272,7 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
         outcomes: &[Inserted<F>],
     ) -> Result<(), Failure> {
         for ((fingerprint, id, name), outcome) in batch.zip(outcomes) {
-            let name = name.map(String::from_utf8_lossy);
+            let name = name.map(Names::text_of);
             let mut line = Line {
                 fingerprint: Some(fingerprint.hex().to_string()),
                 id,
@@ -285,9 +288,7 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
             };
             self.near += 1;
             let ids = self.has_ids.then(|| match name {
-                Some(_) => Ids::Names(
-                    near.names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect(),
-                ),
+                Some(_) => Ids::Names(near.names.iter().map(|name| name.to_vec()).collect()),
                 None => Ids::numbers(near.ids.clone()),
             });
             line.inserted = self.mode.each.then_some(false);

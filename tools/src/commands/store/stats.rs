@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use hamdex::Fingerprint;
+use hamdex_store::StoreReader;
+use hamdex_store::health::Health;
 use hamdex_store::inspect::{Manifest, StoreStats};
-use hamdex_store::{Health, StoreReader};
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
 

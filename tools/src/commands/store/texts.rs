@@ -5,7 +5,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use hamdex::{Fingerprint, RECIPE_KEY};
-use hamdex_documents::{Counts, Dedup, Document, KnownShingles, Similarity, TooShort};
+use hamdex_documents::known::KnownShingles;
+use hamdex_documents::{Counts, Dedup, Document, Similarity, TooShort};
 use hamdex_simhash::{Fingerprinter, Outcome, Scratch, Shingler, Shingles};
 use hamdex_store::inspect::Manifest;
 use rayon::prelude::*;

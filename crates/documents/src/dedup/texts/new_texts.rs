@@ -27,7 +27,7 @@ use hamdex_simhash::resemblance;
 const MARKS_PER_SHINGLE: usize = 16;
 
 /// New documents, indexed by their shingles: all, or as many as memory allows at a time. A
-/// [`KnownTexts`](crate::KnownTexts) is compared with them.
+/// [`KnownTexts`](crate::known::KnownTexts) is compared with them.
 pub struct NewTexts<'a> {
     similarity: Similarity,
     sets: &'a Spilled<u64>,

@@ -4,10 +4,8 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
 use hamdex::{BuildOptions, Builder, Fingerprint, Index};
-use hamdex_documents::{
-    Clustering, Clusters, Dedup, Documents, Error, KnownAs, KnownTexts, NearestTexts, NewTexts, Preference,
-    Similarity,
-};
+use hamdex_documents::known::{KnownAs, KnownTexts, NearestTexts, NewTexts};
+use hamdex_documents::{Clustering, Clusters, Dedup, Documents, Error, Preference, Similarity};
 use hamdex_simhash::{Fingerprinter, Recipe, Scratch, Shingler, Shingles};
 use proptest::prelude::*;
 

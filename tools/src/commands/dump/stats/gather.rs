@@ -1,6 +1,6 @@
 //! Counts everything in one pass over the fingerprints.
 
-use hamdex::{Fingerprint, Index};
+use hamdex::{Fingerprint, Index, Names};
 use indicatif::HumanCount;
 
 use crate::documents::report::plain;
@@ -61,10 +61,7 @@ impl Spike {
 }
 
 /// Reads all fingerprints; shows ids by their names, if they have names.
-pub(super) fn gather<F: Fingerprint>(
-    index: &Index<F>,
-    names: Option<hamdex::Names<'_>>,
-) -> Result<Spread, Failure> {
+pub(super) fn gather<F: Fingerprint>(index: &Index<F>, names: Option<Names<'_>>) -> Result<Spread, Failure> {
     let mut leading = vec![0u64; 1 << LEADING_BITS];
     let mut spikes: Vec<(u64, F)> = Vec::new();
     let mut sample = Vec::new();
@@ -115,12 +112,12 @@ pub(super) fn gather<F: Fingerprint>(
 fn shown<F: Fingerprint>(
     index: &Index<F>,
     spikes: &[(u64, F)],
-    names: Option<hamdex::Names<'_>>,
+    names: Option<Names<'_>>,
 ) -> Result<Vec<Spike>, Failure> {
     let shown_id = |id: u64| match names {
         Some(names) => {
             let name = names.name_of(id).map_err(Failure::Index)?;
-            Ok::<_, Failure>(plain(&String::from_utf8_lossy(name)).into_owned())
+            Ok::<_, Failure>(plain(&Names::text_of(name)).into_owned())
         }
         None => Ok(id.to_string()),
     };

@@ -79,6 +79,25 @@ pub(crate) fn check_not_mixed(output: &Path, json: bool) -> Result<(), Failure> 
     Ok(())
 }
 
+/// Refuses two outputs in one place: the second would replace the first.
+pub(crate) fn check_distinct(one: &Path, other: &Path) -> Result<(), Failure> {
+    let place = |path: &Path| {
+        path.canonicalize().ok().or_else(|| {
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            let parent = parent.unwrap_or(Path::new(".")).canonicalize().ok()?;
+            Some(parent.join(path.file_name()?))
+        })
+    };
+    let (one, other) = (path_of(one), path_of(other));
+    if one == other || place(one).is_some_and(|one| Some(one) == place(other)) {
+        return Err(Failure::Usage(format!(
+            "{}: two outputs have this name; choose another for one",
+            other.display()
+        )));
+    }
+    Ok(())
+}
+
 /// Refuses to write an index to a terminal, or to mix it with the JSON of `--json`.
 pub(crate) fn check_index_output(output: &Path, json: bool) -> Result<(), Failure> {
     check_not_mixed(output, json)?;

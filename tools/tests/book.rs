@@ -117,7 +117,7 @@ impl Shell {
     /// Runs a command; returns what it prints, and whether it succeeds.
     fn run(&mut self, command: &str) -> (String, bool) {
         let mut input = self.bash.stdin.as_ref().unwrap();
-        // What the command reads is not the rest of the session.
+        // The input of the command is not the rest of the session.
         write!(input, "{{ {command}\n}} </dev/null\nprintf '\\036end of output %s\\n' $?\n").unwrap();
         let mut printed = String::new();
         loop {

@@ -15,9 +15,9 @@ use crate::standard_output;
 /// query reads (its reads with a cold cache) and the candidates that it compares. Prefix filters make the
 /// file larger and spare a query most blocks: both figures are shown without and with them.
 ///
-/// The codec is a separate choice: elias-fano answers queries several times faster, and is smaller for evenly
-/// spread fingerprints; huffman is smaller for clustered ones, such as those of real documents. elias-fano
-/// has smaller blocks, so a query reads more of them, each faster.
+/// The codec is a separate choice: elias-fano answers queries 1.5 to 1.8 times as fast with filters, 3 to 4 times
+/// without, and is smaller for evenly spread fingerprints; huffman is smaller for clustered ones, such as those of
+/// real documents.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:

@@ -38,7 +38,8 @@ pub(crate) struct Args {
     /// Print a summary as a JSON object
     #[arg(long)]
     json: bool,
-    /// The most words counted at a time (about 70 bytes each); beyond that, the rarer half is dropped
+    /// The most words counted at a time (about 70 bytes each); beyond that, the rarer half is dropped,
+    /// with all words that are as rare
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     max_words: usize,
     #[command(flatten)]
@@ -75,7 +76,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     })?;
     report::require_some(&counts)?;
     let error_documents = builder.error_documents();
-    let dictionary = builder.finish().map_err(|error| Failure::Wrong(error.to_string()))?;
+    let dictionary = builder.finish().map_err(|error| {
+        let advice = if error_documents > 0 { ": all were dropped; raise --max-words" } else { "" };
+        Failure::Wrong(format!("{error}{advice}"))
+    })?;
     write!(output, "{dictionary}").map_err(output.failed())?;
     output.finish()?;
     report::summary(&counts, &TooShort::default(), started);

@@ -116,6 +116,23 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
+    /// Refuses options that say how documents are read, where fingerprints are.
+    pub(crate) fn refuse_for_fingerprints(&self) -> Result<(), Failure> {
+        let given = [
+            ("--no-header", self.no_header),
+            ("--delimiter", self.delimiter.is_some()),
+            ("--encoding", self.encoding.is_some()),
+            ("--include", !self.include.is_empty()),
+            ("--exclude", !self.exclude.is_empty()),
+            ("--respect-gitignore", self.respect_gitignore),
+            ("--strict", self.strict),
+        ];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) => Err(Failure::Usage(format!("{option} is for --documents"))),
+            None => Ok(()),
+        }
+    }
+
     /// Returns the name of the id field.
     pub(crate) fn id_name(&self) -> &str {
         self.id_field.as_deref().unwrap_or("id")

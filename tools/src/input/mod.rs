@@ -85,11 +85,6 @@ impl Format {
         }
     }
 
-    /// Returns whether it has named columns.
-    pub(crate) fn is_table(self) -> bool {
-        self.table().is_some()
-    }
-
     /// Returns the notation of numbers in text of this format; either, unless the format is `hex` or
     /// `decimal`.
     pub(crate) fn notation(self) -> Notation {
@@ -108,7 +103,8 @@ pub(crate) enum IdSource {
     None,
     /// The 0-based number of the fingerprint over all inputs
     Row,
-    /// Each line or record is a fingerprint and an id
+    /// Each line or record is a fingerprint and an id; in raw files, numbers alternate, and a NumPy array has a column
+    /// more
     Pairs,
     /// Names, which the index keeps: of documents, or next to each fingerprint in its line or record. An id
     /// is the 0-based number of the document or fingerprint over all inputs
@@ -189,6 +185,29 @@ pub(crate) fn read<F: Fingerprint>(reading: &Reading<'_>, sink: &mut Sink<'_, F>
     outcome
 }
 
+/// Returns the first input that is a table with columns that [`read`] does not read.
+pub(crate) fn with_other_columns<F: Fingerprint>(reading: &Reading<'_>) -> Result<Option<String>, Failure> {
+    for path in reading.paths {
+        let Opened { source, mut input, path, .. } = open::open(path, &ProgressBar::hidden())?;
+        let found = input.format();
+        let format = match reading.format {
+            Format::Auto => {
+                detect::table::<F>(path.as_deref(), found, input.peek()?, reading.columns.fingerprint)
+            }
+            given => Some(given),
+        };
+        let Some(table) = format.and_then(Format::table) else { continue };
+        if let Some(directory) = reading.temp_dir {
+            input = input.temp_dir(directory);
+        }
+        let read = [reading.columns.fingerprint, reading.columns.id];
+        if input.columns(table)?.iter().any(|column| !read.contains(&column.as_str())) {
+            return Ok(Some(source.name));
+        }
+    }
+    Ok(None)
+}
+
 /// Reads all inputs, in order, and counts their bytes.
 pub(crate) fn read_with<F: Fingerprint>(
     reading: &Reading<'_>,
@@ -219,6 +238,7 @@ fn read_one<F: Fingerprint>(
                 None => {
                     start = Start::read(&mut input, reading.is_prompt)
                         .map_err(|error| source.unreadable(&error))?;
+                    detect::check_empty(&source, path.as_deref(), &start)?;
                     let format = detect::format::<F>(&source, path.as_deref(), &start)?;
                     if start.bytes.is_empty() { format } else { agree(format, &source, seen)? }
                 }

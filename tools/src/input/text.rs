@@ -91,8 +91,14 @@ fn parse_line<F: Fingerprint>(line: &[u8], lines: Lines) -> Result<Option<(F, Fo
     let fingerprint = parse_number(token, text, lines)?;
     let pairs = lines.beside == Beside::Id;
     let id = if pairs {
-        let id = tokens.next().and_then(|token| u64::parse_decimal(token).ok());
-        let expected = || format!("expected a fingerprint and a decimal id; found {}", shown(text));
+        let token = tokens.next();
+        let id = token.and_then(|token| u64::parse_decimal(token).ok());
+        let expected = || match token {
+            Some(token) if token.bytes().all(|byte| byte.is_ascii_digit()) => {
+                format!("the decimal id {token} exceeds 64 bits")
+            }
+            _ => format!("expected a fingerprint and a decimal id; found {}", shown(text)),
+        };
         Found::Id(id.ok_or_else(expected)?)
     } else {
         Found::Nothing
@@ -101,7 +107,7 @@ fn parse_line<F: Fingerprint>(line: &[u8], lines: Lines) -> Result<Option<(F, Fo
         None => Ok(Some((fingerprint, id))),
         Some(_) if pairs => Err(format!("expected a fingerprint and an id only; found {}", shown(text))),
         Some(_) => Err(format!(
-            "expected one fingerprint; found {} (with ids: --ids pairs, with names: --ids names)",
+            "expected one fingerprint; found {} (ids and names beside it are read where --ids says so)",
             shown(text)
         )),
     }

@@ -22,6 +22,10 @@ fn two_fingerprints_are_compared_bit_by_bit() {
     let signed = report(&scratch, &["--", "-1", "18446744073709551615"]);
     assert_eq!(signed["distance"], 0);
     assert_eq!(report(&scratch, &["--width", "128", "0", "-1"])["distance"], 128);
+    // As many digits as 128 bits have are hexadecimal, though 64 bits can have the number.
+    let digits = [&format!("{:032}", 10)[..], &format!("{:032}", 1)];
+    let digits = report(&scratch, &digits);
+    assert_eq!((&digits["width"], &digits["differing_bits"]), (&128.into(), &json!([0, 4])));
 }
 
 #[test]

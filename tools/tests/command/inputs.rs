@@ -85,6 +85,28 @@ fn a_raw_input_that_is_cut_off_is_refused() {
 }
 
 #[test]
+fn empty_files_of_formats_that_have_none_are_refused() {
+    let scratch = Scratch::new();
+    for name in ["a.npy", "a.parquet", "a.arrow", "a.csv.gz", "a.txt.zst"] {
+        scratch.write(name, "");
+        let (code, text) = scratch.failure(&["build", "-o", "a.hamdex", name]);
+        assert!(code == 1 && text.contains(": is empty, and no ."), "{text}");
+    }
+    scratch.write("a.txt", "");
+    scratch.output(&["build", "-o", "a.hamdex", "a.txt"]);
+}
+
+#[test]
+fn fingerprints_of_another_width_are_called_so() {
+    let scratch = Scratch::new();
+    scratch.write("64.txt", "0123456789abcdef\n0000000000000010\n");
+    scratch.write("128.txt", format!("{0}{0}\n{0}{0}\n", "0000000000000010"));
+    scratch.output(&["build", "--width", "128", "-o", "wide.hamdex", "128.txt"]);
+    let (_, text) = scratch.failure(&["query", "wide.hamdex", "--file", "64.txt"]);
+    assert!(text.contains("64.txt: has fingerprints of 64 bits, and 128 are expected"), "{text}");
+}
+
+#[test]
 fn blank_lines_are_skipped() {
     let scratch = Scratch::new();
     scratch.write("in.txt", "\n00000000000000ff\n\n \t\r\n00000000000001ff\n\n");

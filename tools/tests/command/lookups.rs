@@ -9,6 +9,20 @@ const PAIRS: &str = "00000000000000ff\t17\n00000000000001ff\t17\n000000000000000
 const NAMED: &str = "00000000000000ff\ta.html\n00000000000001ff\tb.html\n0000000000000001\ta.html\n";
 
 #[test]
+fn look_ups_without_ids_are_refused() {
+    let scratch = Scratch::new();
+    scratch.write("pairs.txt", PAIRS);
+    for ids in [&[][..], &["--ids", "none"]] {
+        let args = [&["build", "-o", "a.hamdex", "--lookups", "pairs.txt"], ids].concat();
+        let (code, text) = scratch.failure(&args);
+        assert!(code == 2 && text.contains("look-ups need ids"), "{text}");
+    }
+    let (code, text) = scratch.failure(&["build", "-o", "a.hamdex", "--delimiter", ";", "pairs.txt"]);
+    assert!(code == 2 && text.contains("--delimiter is for --documents"), "{text}");
+    assert_eq!(scratch.names(), ["pairs.txt"]);
+}
+
+#[test]
 fn fingerprints_are_found_by_id_and_by_name_in_files_and_stores() {
     let scratch = Scratch::new();
     scratch.write("pairs.txt", PAIRS);

@@ -55,6 +55,20 @@ fn a_merged_file_is_the_file_of_a_build() {
 }
 
 #[test]
+fn look_ups_are_made_anew() {
+    let scratch = Scratch::new();
+    scratch.write("a.txt", "00000000000000ff 1\n0000000000000fff 7\n");
+    scratch.write("b.txt", "00000000000000ff 3\n");
+    for (input, index) in
+        [(&["a.txt"][..], "a.hamdex"), (&["b.txt"], "b.hamdex"), (&["a.txt", "b.txt"], "all.hamdex")]
+    {
+        scratch.output(&[&["build", "--ids", "pairs", "--lookups", "-o", index], input].concat());
+    }
+    scratch.output(&["merge", "a.hamdex", "b.hamdex", "-o", "merged.hamdex"]);
+    assert!(same(&scratch, "merged.hamdex", "all.hamdex"));
+}
+
+#[test]
 fn ids_of_all_inputs_are_united() {
     let scratch = Scratch::new();
     scratch.write("a.txt", "00000000000000ff 1\n00000000000000ff 7\n");

@@ -373,7 +373,7 @@ mod killed {
             child.wait().unwrap();
             let left = fs::read(scratch.path("news.hamdex")).unwrap();
             assert!(left == old || left == new, "kill {number}");
-            // What is killed between two calls of the system, by which a file replaces another, is whole and has
+            // A command that is killed between two calls of the system, by which a file replaces another, is whole and has
             // another name yet. A busy system makes that instant longer.
             for other in scratch.names().into_iter().filter(|name| !names.contains(name)) {
                 assert!(other.starts_with(".hamdex-") && other.ends_with(".tmp"), "kill {number}: {other}");

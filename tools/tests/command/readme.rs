@@ -47,7 +47,7 @@ fn the_commands_of_the_readme_run_in_their_order() {
         .filter(|block| block.contains("hamdex dedup "))
         .collect();
     assert_eq!(blocks.len(), 1, "{blocks:?}");
-    // What cargo does takes a compiler and minutes.
+    // Commands of cargo take a compiler and minutes.
     let commands: String =
         blocks[0].split_inclusive('\n').filter(|line| !line.starts_with("cargo ")).collect();
     assert!(commands.lines().count() > 30, "{commands}");

@@ -41,7 +41,7 @@ fn text(bytes: &[u8]) -> String {
 #[test]
 fn one_end_of_input_ends_it_and_a_word_says_that_it_waits() {
     let scratch = with_index(&[]);
-    // What comes after the first end would be read by a command that reads on.
+    // Input after the first end would be read by a command that reads on.
     let keys = format!("00000000000000ff\n{CTRL_D}ffffffffffffffff\n{CTRL_D}");
     let queried = typed(&scratch, &["query", "index.hamdex", "--file", "-", "-k", "0"], &keys);
     assert_eq!(text(&queried.stdout), "00000000000000ff\t00000000000000ff\t0\n");

@@ -61,7 +61,7 @@ fn records_keep_all_columns() {
     assert_eq!(scratch.output(&["dedup", "in.csv", "--unique"]), expected);
     scratch.output(&["dedup", "in.csv", "--unique", "--out", "out.csv"]);
     assert_eq!(read(&scratch, "out.csv"), expected);
-    // What was written is read again.
+    // The output is read again.
     scratch.output(&["dedup", "out.csv", "--unique", "--out", "again.tsv"]);
     assert!(read(&scratch, "again.tsv").starts_with("id\tnote\ttext\tn\n1\t\"a, \"\"b\"\"\nc\"\t"));
     scratch.output(&["dedup", "in.csv", "--unique", "--out", "out.jsonl"]);
@@ -205,11 +205,15 @@ fn fingerprints_are_compared_with_known_ones_and_what_remains_is_written() {
     assert_eq!(scratch.output(&unique), expected);
     scratch.output(&[&unique[..], &["--out", "new.csv"]].concat());
     assert_eq!(read(&scratch, "new.csv"), "id,fingerprint\none,ffff0000ffff0000\ntwo,123456789abcdef0\n");
-    // What was written is read again; other columns are not lost in silence.
-    let again = ["dedup", "--fingerprints", "new.csv", "--unique"];
+    // The output is read again; other columns are not lost in silence.
+    assert_eq!(scratch.output(&["dedup", "--fingerprints", "new.csv", "--unique"]), expected);
+    scratch.write("more.csv", read(&scratch, "new.csv").replace('\n', ",more\n"));
+    let again = ["dedup", "--fingerprints", "more.csv", "--unique"];
     let (code, text) = scratch.failure(&again);
-    assert!(code == 1 && text.contains("--drop-columns"), "{text}");
+    assert!(code == 1 && text.contains("more.csv: fingerprints and ids alone"), "{text}");
     assert_eq!(scratch.output(&[&again[..], &["--drop-columns"]].concat()), expected);
+    scratch.write("bare.tsv", lines.join("\n"));
+    assert!(scratch.output(&["dedup", "--fingerprints", "bare.tsv", "--unique"]).ends_with(expected));
     let piped = scratch
         .hamdex(&["dedup", "--fingerprints", "--unique"])
         .write_stdin(lines.join("\n"))

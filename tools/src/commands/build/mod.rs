@@ -95,7 +95,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "BITS", value_parser = option_values::width())]
     width: Option<u32>,
     /// The block codec: huffman is smaller for clustered fingerprints, such as those of documents; elias-fano
-    /// answers queries several times faster, and is smaller for evenly spread ones
+    /// answers queries 1.5 to 1.8 times as fast with filters, and is smaller for evenly spread ones
     #[arg(long, value_name = "NAME", default_value_t)]
     codec: Codec,
     /// The prefix filters, which spare queries the blocks without a match: auto, none, or a number N for at
@@ -126,7 +126,8 @@ pub(crate) struct Args {
     )]
     documents: Option<texts::Format>,
     /// With --documents: keep the shingles of every document as well, runs of N words (5), by which `hamdex dedup
-    /// --against` compares texts. They take about 5 bytes per word of text; of a set of shards, one family keeps them
+    /// --against` compares texts. They take about 5 bytes per word of text; of a set of shards, one family keeps them.
+    /// With --ids numbers, ids must ascend from document to document
     #[arg(
         long,
         value_name = "N",
@@ -158,7 +159,8 @@ pub(crate) struct Args {
     json: bool,
     #[command(flatten)]
     force: Force,
-    /// Files of fingerprints or documents (or directories of these); - or none for standard input
+    /// Files of fingerprints; or with --documents files of documents, archives or directories; - or none for standard
+    /// input
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
 }
@@ -176,6 +178,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if args.recipe.recipe.is_some() || args.recipe.idf.is_some() || args.recipe.stop_words.is_some() {
         return Err(Failure::Usage("--recipe, --idf and --stop-words are for --documents".to_owned()));
     }
+    args.fields.refuse_for_fingerprints()?;
     for_width!(args.width.unwrap_or(64), F => build::<F>(args, None))
 }
 
@@ -275,6 +278,9 @@ fn id_source(args: &Args) -> Result<IdSource, Failure> {
     if fits.contains(&asked) {
         if asked == IdSource::None && args.shingles.is_some() {
             return Err(Failure::Usage("shingles need ids: leave --ids none out".to_owned()));
+        }
+        if asked == IdSource::None && args.lookups {
+            return Err(Failure::Usage("look-ups need ids: choose their source with --ids".to_owned()));
         }
         return Ok(asked);
     }

@@ -1,10 +1,9 @@
 //! Clusters of precomputed fingerprints.
 
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
 
 use clap::ValueEnum;
-use hamdex::Fingerprint;
+use hamdex::{Fingerprint, Names};
 use hamdex_atomic_file::AtomicFile;
 use hamdex_documents::tables::{Cell, Kind, Rows, TableFormat};
 use hamdex_documents::{Clusters, Dedup};
@@ -56,14 +55,14 @@ impl Options {
 /// Reads the inputs as fingerprints and finds their clusters.
 pub(super) fn clusters<F: Fingerprint>(args: &Args, dedup: &Dedup<'_, F>) -> Result<Clusters, Failure> {
     if args.unique {
-        check_columns(args)?;
         check_files(args)?;
+        check_columns::<F>(args)?;
     }
     dedup.run_on_fingerprints(|sink| {
         let mut row = 0u64;
         read(args, &mut |fingerprint, found| {
             match found {
-                Found::Name(name) => sink(&String::from_utf8_lossy(&name), fingerprint)?,
+                Found::Name(name) => sink(&Names::text_of(&name), fingerprint)?,
                 _ => sink(&row.to_string(), fingerprint)?,
             }
             row += 1;
@@ -73,33 +72,31 @@ pub(super) fn clusters<F: Fingerprint>(args: &Args, dedup: &Dedup<'_, F>) -> Res
 }
 
 fn read<F: Fingerprint>(args: &Args, sink: &mut input::Sink<'_, F>) -> Result<(), Failure> {
+    input::read::<F>(&reading(args), sink)
+}
+
+fn reading(args: &Args) -> input::Reading<'_> {
     let options = &args.fingerprints;
-    let reading = input::Reading {
+    input::Reading {
         paths: &args.inputs.paths,
         format: options.fingerprints.unwrap_or(Format::Auto),
         columns: Columns { fingerprint: &options.fingerprint_field, id: args.inputs.fields.id_name() },
         beside: if options.ids == Ids::Names { Beside::NameIfAny } else { Beside::Nothing },
         temp_dir: args.temp_dir.as_deref(),
         is_prompt: false,
-    };
-    input::read::<F>(&reading, sink)
+    }
 }
 
 /// Refuses to lose the other columns of tables without permission.
-fn check_columns(args: &Args) -> Result<(), Failure> {
-    let given = args.fingerprints.fingerprints.unwrap_or(Format::Auto);
-    let is_table = |path: &&PathBuf| {
-        let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
-        given.is_table()
-            || matches!(&*ending, "csv" | "tsv" | "parquet" | "arrow" | "arrows" | "feather" | "ipc")
-    };
-    match args.inputs.paths.iter().find(is_table) {
-        Some(path) if !args.drop_columns => Err(Failure::Wrong(format!(
-            "{}: fingerprints and ids alone are written, and all other columns are lost (--drop-columns does that)",
-            path.display()
-        ))),
-        _ => Ok(()),
+fn check_columns<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
+    if args.drop_columns {
+        return Ok(());
     }
+    input::with_other_columns::<F>(&reading(args))?.map_or(Ok(()), |name| {
+        Err(Failure::Wrong(format!(
+            "{name}: fingerprints and ids alone are written, and all other columns are lost (--drop-columns does that)"
+        )))
+    })
 }
 
 /// Refuses inputs that cannot be read twice.

@@ -36,7 +36,7 @@ use crate::documents::recipe::{self, usage};
 use crate::documents::report;
 use crate::failure::Failure;
 use crate::option_values;
-use crate::output::{Force, Output, check_temp_dir, inputs_or_standard_input, temp_dir};
+use crate::output::{Force, Output, check_distinct, check_temp_dir, inputs_or_standard_input, temp_dir};
 use crate::threads::Threads;
 
 /// The memory of the program itself, and the least in which it finds anything.
@@ -158,6 +158,9 @@ fn dedup<F: Fingerprint>(
     let (recipe, lists) = recipe_of(args, source, recipe, lists)?;
     let fingerprinter = Fingerprinter::<F>::with_lists(&recipe, lists).map_err(usage)?;
     let format = output::format_of(args.out.as_deref())?;
+    if let (Some(out), Some(html)) = (&args.out, &args.html) {
+        check_distinct(out, html)?;
+    }
     let file = create_output(args)?;
     let page = match &args.html {
         Some(path) => Some(Output::new(path, args.force, &inputs(args)).create()?),

@@ -47,6 +47,10 @@ impl Subject {
     pub(super) fn has_128_bits(&self) -> bool {
         match self {
             Self::Text { .. } => false,
+            // As many digits as those of 128 bits are hexadecimal, whatever they are.
+            Self::Number(number) if number.len() == 32 && number.bytes().all(|b| b.is_ascii_hexdigit()) => {
+                true
+            }
             Self::Number(number) => Notation::Either.parse::<u64>(number).is_err(),
         }
     }

@@ -65,6 +65,11 @@ impl<'p, F: Fingerprint> Merging<'p, F> {
         self.indexes.iter().any(Index::has_names)
     }
 
+    /// Whether any index has look-ups.
+    pub(super) fn has_lookups(&self) -> bool {
+        self.indexes.iter().any(Index::has_lookups)
+    }
+
     /// Returns the property that all indexes share, or two files that differ in it.
     fn common<'m, T: PartialEq>(&'m self, of: impl Fn(&'m Index<F>) -> T) -> Result<T, (&'p Path, &'p Path)> {
         let first = of(&self.indexes[0]);

@@ -30,8 +30,9 @@ use inputs::Merging;
 /// again.
 ///
 /// Design, codec and block size are those of the inputs. If these differ, options choose them. Filters are
-/// made anew, by the number of all fingerprints. Files with and
-/// without ids, files of 64 and of 128 bits, and files whose recipes or metadata differ are not merged.
+/// made anew, by the number of all fingerprints, and so are look-ups if an input has them. Files with and
+/// without ids, files of 64 and of 128 bits, and files whose recipes or metadata differ are not merged; nor are
+/// files with shingles in which one id has different ones.
 ///
 /// Names, such as those of documents, stay with their fingerprints, but ids are renumbered: the ids of the
 /// second file follow those of the first, and so on. A document that is in two files is in the output twice,
@@ -118,6 +119,7 @@ fn options<F: Fingerprint>(
 ) -> Result<(BuildOptions<F>, Codec), Failure> {
     let mut options = BuildOptions::new()
         .filter(args.filter)
+        .lookups(merging.has_lookups())
         .overwrite(args.force.force)
         .threads(args.threads.count())
         .progress(phases.reporter());

@@ -161,6 +161,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
 fn query<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<(), Failure> {
     let mut answerer = Answerer::new(args, set)?;
+    if args.documents.is_none() {
+        args.fields.refuse_for_fingerprints()?;
+    }
     if let Some(format) = args.documents {
         texts::answer_documents(args, set, format, &mut answerer)?;
         return answerer.finish();

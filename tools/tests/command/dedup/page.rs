@@ -58,6 +58,10 @@ fn a_page_is_bounded_and_an_input_is_never_replaced() {
     let (code, text) = scratch.failure(&["dedup", "in.jsonl", "--html", "in.jsonl", "--force"]);
     assert!(code == 2 || code == 1, "{text}");
     assert_eq!(scratch.failure(&["dedup", "in.jsonl", "--html", "out.html"]).0, 1);
+    let twice = ["dedup", "in.jsonl", "--html", "new.csv", "-o", "./new.csv", "--force"];
+    let (code, text) = scratch.failure(&twice);
+    assert!(code == 2 && text.contains("two outputs have this name"), "{text}");
+    assert!(!scratch.path("new.csv").exists());
     scratch.write("bad.jsonl", "{}\n");
     scratch.failure(&["dedup", "--quiet", "bad.jsonl", "--html", "new.html"]);
     assert!(!scratch.path("new.html").exists());

@@ -64,7 +64,7 @@ fn temporary_files_go_where_the_command_says_and_never_to_a_full_tmp() {
     };
     ["in.parquet", "prints.parquet"].into_iter().for_each(pack);
     std::fs::create_dir(scratch.path("temporary")).unwrap();
-    // What would still go to the system's place fails.
+    // A temporary file in the system's directory would fail.
     let run = |args: &[&str]| scratch.hamdex(args).env("TMPDIR", scratch.path("missing")).assert();
     let expected = scratch.output(&["dedup", "in.jsonl", "-k", "8"]);
     let args = ["dedup", "in.parquet.zst", "-k", "8"];

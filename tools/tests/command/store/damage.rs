@@ -116,7 +116,7 @@ fn of_a_segment_with_damaged_ids_the_rest_is_saved() {
     let missing = model.len() as u64 - found.lines().count() as u64;
     assert!(missing <= lost && lost <= missing + 10, "{missing}: {repaired}");
     assert!(found.lines().all(|line| expected.contains(line)), "nothing removed is back");
-    // What came by the log is all there.
+    // All pairs of the log are there.
     assert!(all[2500..].iter().all(|pair| found.contains(lines(64, [*pair]).trim_end())));
 }
 

@@ -135,6 +135,10 @@ fn documents_are_new_unless_their_texts_are_similar() {
         (1, &"1 again".into(), &"page 1".into())
     );
     assert!(lines[0]["similarity"].as_f64().unwrap() > 0.7, "{first}");
+    scratch.write("blank.jsonl", json_line("blank", " "));
+    let blank = ["store", "insert", "s", "--documents", "--unless-similar", "0.7", "blank.jsonl", "--json"];
+    let blank = &json_lines(&scratch.output(&blank))[0];
+    assert_eq!((&blank["read"], &blank["inserted"]), (&0.into(), &0.into()), "{blank}");
     for step in ["flush", "compact", "purge", "verify"] {
         let args: &[&str] = if step == "verify" { &["verify", "s"] } else { &["store", step, "s"] };
         scratch.output(args);
@@ -146,7 +150,7 @@ fn documents_are_new_unless_their_texts_are_similar() {
     // The daily run, without inserting.
     let known = scratch.output(&["dedup", "b.jsonl", "--against", "s"]);
     assert!(known.contains("\tcopy\tpage 5\n") && known.contains("\tok\tshort\n"), "{known}");
-    // What is removed is new again.
+    // A removed document is new again.
     scratch.write("gone.txt", "page 5\n");
     scratch.output(&["store", "remove", "s", "gone.txt"]);
     assert_eq!(scratch.output(&["dedup", "b.jsonl", "--against", "s", "--print", "kept"]), "copy\n");

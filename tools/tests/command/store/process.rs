@@ -66,7 +66,7 @@ fn while_one_process_writes_others_read_and_none_writes() {
     let mut inserting = Inserting::start(&scratch, &[]);
     inserting.write("00000000000000ff 1\n");
     assert_eq!(inserting.line(), "acknowledged 1\n");
-    // What was acknowledged is seen, and nothing is changed by looking.
+    // Acknowledged pairs are seen, and reading changes nothing.
     assert_eq!(scratch.output(&["query", "s", "0xff"]), "00000000000000ff\t00000000000000ff\t0\t1\n");
     assert_eq!(dumped(&scratch, "s"), "00000000000000ff\t1\n");
     scratch.output(&["verify", "s"]);

@@ -1,17 +1,21 @@
 //! Skewed sets: the cost of a match in queries, batches and self-joins, compared with a uniform set.
 //!
-//! `cargo bench --bench skew [-- COUNT]`; COUNT is 20,000,000 unless given. A query of a uniform set finds what it was
-//! made from and little else; one of the others finds many. So times are per match, what is stored counting as its own
-//! match in the self-join. `halves` is measured without filters and with them.
+//! `cargo bench --bench skew [-- COUNT] [--wide] [FILE]`: COUNT fingerprints, 20,000,000 unless given, of 64 bits, or of
+//! 128 with `--wide`. FILE has the fingerprints of real texts as `hamdex fingerprint` prints them, a line each; of these
+//! at most COUNT are one more set. A query of a uniform set finds what it was made from and little else; one of the others
+//! finds many. So times are per match, what is stored counting as its own match in the self-join. `halves` is measured
+//! without filters and with them.
 
 mod common;
 
 use std::error::Error;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::ops::ControlFlow;
 use std::time::Instant;
 
 use common::number;
-use hamdex::{BatchOptions, BuildOptions, Codec, Design, FilterChoice};
+use hamdex::{BatchOptions, BuildOptions, Codec, Design, FilterChoice, Fingerprint};
 
 const DISTANCE: u32 = 3;
 
@@ -23,9 +27,24 @@ const TOGETHER: usize = 200_000;
 const ROUNDS: usize = 7;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let count = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
-    let count: usize = count.map_or(Ok(20_000_000), |text| text.parse())?;
-    println!("{count} fingerprints, k = {DISTANCE}, nanoseconds per match (matches):");
+    let (mut count, mut is_wide, mut file) = (20_000_000, false, None);
+    for argument in std::env::args().skip(1).filter(|argument| argument != "--bench") {
+        match argument.parse() {
+            Ok(number) => count = number,
+            Err(_) if argument == "--wide" => is_wide = true,
+            Err(_) => file = Some(argument),
+        }
+    }
+    if is_wide { run::<u128>(count, file) } else { run::<u64>(count, file) }
+}
+
+fn run<F: Fingerprint>(count: usize, file: Option<String>) -> Result<(), Box<dyn Error>> {
+    let mut shapes: Vec<(&str, Vec<F>)> =
+        vec![("uniform", uniform(count)), ("zipf", zipf(count)), ("spiky", spiky(count))];
+    if let Some(file) = file {
+        shapes.push(("texts", read(&file, count)?));
+    }
+    println!("{count} fingerprints of {} bits, k = {DISTANCE}, nanoseconds per match (matches):", F::BITS);
     println!("{:<24}{:>24}{:>24}{:>24}", "", "query", "batch", "self-join");
     let (none, auto) = (FilterChoice::None, FilterChoice::Auto);
     for (codec, design, filter) in [
@@ -36,10 +55,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         (Codec::EliasFano, "cover-8", none),
     ] {
         println!("{codec}, {design}, --filter {filter}");
-        let shapes: [common::Shape; 3] = [("uniform", common::uniform), ("zipf", zipf), ("spiky", spiky)];
         let mut uniform = None;
-        for (shape, data) in shapes {
-            let figures = figures(&data(count), codec, design, filter)?;
+        for (shape, stored) in &shapes {
+            let figures = figures(stored, codec, design, filter)?;
             let beside = uniform.get_or_insert(figures);
             let column = |(figure, of_uniform): (&Figure, &Figure)| {
                 let ratio = figure.per_match() / of_uniform.per_match();
@@ -50,6 +68,16 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     Ok(())
+}
+
+/// The first `count` fingerprints of a file.
+fn read<F: Fingerprint>(file: &str, count: usize) -> Result<Vec<F>, Box<dyn Error>> {
+    let mut stored = Vec::new();
+    for line in BufReader::new(File::open(file)?).lines().take(count) {
+        let line = line?;
+        stored.push(F::parse(line.split('\t').next().unwrap_or(&line))?);
+    }
+    Ok(stored)
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -71,8 +99,8 @@ impl Figure {
     }
 }
 
-fn figures(
-    stored: &[u64],
+fn figures<F: Fingerprint>(
+    stored: &[F],
     codec: Codec,
     design: &str,
     filter: FilterChoice,
@@ -80,8 +108,8 @@ fn figures(
     let options = BuildOptions::new().codec(codec).design(Design::named(design, DISTANCE)?).filter(filter);
     let (_directory, index) = common::index(stored, options);
     // One bit from something stored.
-    let queries: Vec<u64> = (0..TOGETHER as u64)
-        .map(|i| stored[number(i) as usize % stored.len()] ^ 1 << (number(!i) & 63))
+    let queries: Vec<F> = (0..TOGETHER as u64)
+        .map(|i| stored[number(i) as usize % stored.len()] ^ F::bit(number(!i) as u32 % F::BITS))
         .collect();
     let mut searcher = index.searcher();
     let mut alone = || -> Result<u64, hamdex::ReadError> {
@@ -111,25 +139,34 @@ fn figures(
     Ok([alone, together, joined])
 }
 
+/// A pseudo-random fingerprint of a counter.
+fn value<F: Fingerprint>(counter: u64) -> F {
+    F::truncate(u128::from(number(counter ^ 0xb1_0000_0000_0000)) << 64 | u128::from(number(counter)))
+}
+
+fn uniform<F: Fingerprint>(count: usize) -> Vec<F> {
+    (0..count as u64).map(value).collect()
+}
+
 /// Within six bits of centres, a tenth as many as fingerprints, of which the r-th has a share of 1/r.
-fn zipf(count: usize) -> Vec<u64> {
+fn zipf<F: Fingerprint>(count: usize) -> Vec<F> {
     let centres = (count / 10).max(2) as f64;
     let near = |i: u64| {
         // The logarithm of the rank is uniform.
         let rank = centres.powf(number(i) as f64 / u64::MAX as f64) as u64;
-        flipped(number(rank ^ 0xce << 56), i)
+        flipped(value(rank ^ 0xce << 56), i)
     };
     (0..count as u64).map(near).collect()
 }
 
 /// Half of them anywhere, half within six bits of one of a hundred values.
-fn spiky(count: usize) -> Vec<u64> {
-    let value = |i: u64| if i.is_multiple_of(2) { number(i) } else { flipped(number(number(i) % 100), i) };
-    (0..count as u64).map(value).collect()
+fn spiky<F: Fingerprint>(count: usize) -> Vec<F> {
+    let at = |i: u64| if i.is_multiple_of(2) { value(i) } else { flipped(value(number(i) % 100), i) };
+    (0..count as u64).map(at).collect()
 }
 
 /// With up to six bits flipped.
-fn flipped(centre: u64, i: u64) -> u64 {
+fn flipped<F: Fingerprint>(centre: F, i: u64) -> F {
     let flips = number(i ^ 0xc1);
-    (0..flips % 7).fold(centre, |x, flip| x ^ 1 << (flips >> (8 + 6 * flip) & 63))
+    (0..flips % 7).fold(centre, |x, flip| x ^ F::bit((flips >> (8 + 8 * flip)) as u32 % F::BITS))
 }

@@ -1,7 +1,7 @@
 //! Shared data of the benches: uniform fingerprints, and clustered ones as real crawls have them.
 #![allow(dead_code, unreachable_pub, reason = "each bench uses a part of it")]
 
-use hamdex::{BuildOptions, Builder, Index};
+use hamdex::{BuildOptions, Builder, Fingerprint, Index};
 
 /// A name, and a generator of fingerprints of that shape.
 pub type Shape = (&'static str, fn(usize) -> Vec<u64>);
@@ -61,7 +61,7 @@ pub fn queries(stored: &[u64], count: usize) -> Vec<u64> {
 pub const FILE_NAME: &str = "bench.hamdex";
 
 /// An index in a directory that lasts as long as it does.
-pub fn index(stored: &[u64], options: BuildOptions<u64>) -> (tempfile::TempDir, Index<u64>) {
+pub fn index<F: Fingerprint>(stored: &[F], options: BuildOptions<F>) -> (tempfile::TempDir, Index<F>) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let path = directory.path().join(FILE_NAME);
     let mut builder = Builder::with_options(&path, options).expect("the options are right");

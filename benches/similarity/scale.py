@@ -73,7 +73,7 @@ class Words:
                 chance = mixed(numbers + np.uint64(1 << 62))
             is_copy = (numbers % np.uint64(copies) == 0) & (numbers > COPIES)
             origins = chance % np.maximum(numbers, np.uint64(1))
-            # What is copied is no copy itself.
+            # A document that is copied is no copy itself.
             origins += origins % np.uint64(COPIES) == 0
             origins = np.where(is_copy, origins, numbers)
             for number, origin, bits, text in zip(

@@ -100,7 +100,7 @@ def is_boundary(text: str, place: int) -> bool:
         return True
     if word_break(text[place]) in ("Extend", "Format"):
         return False  # WB4
-    # What a mark stands on counts, not the mark.
+    # The letter below a mark counts, not the mark.
     before = [word_break(c) for c in text[:place] if word_break(c) not in ("Extend", "Format")][-2:]
     after = [word_break(c) for c in text[place:] if word_break(c) not in ("Extend", "Format")][:2]
     before = [""] * (2 - len(before)) + before

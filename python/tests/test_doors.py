@@ -1,4 +1,4 @@
-"""What is taken for fingerprints, texts and sets, and what tables give."""
+"""The inputs that are taken for fingerprints, texts and sets, and the outputs as tables."""
 
 from collections import Counter
 from pathlib import Path

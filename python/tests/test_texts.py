@@ -128,7 +128,7 @@ def test_what_is_known_is_left_out(tmp_path: Path) -> None:
         hamdex.dedup(CORPUS, against=index)
     clusters, seen = hamdex.dedup(CORPUS, against=tmp_path / "bare.hamdex", recipe="default", k=0)
     assert seen.column_names == ["id", "fingerprint", "distance"] and seen["id"].tolist() == [1, 3, 4]
-    # What is compared among the texts themselves stays what it was.
+    # Results among the texts themselves stay the same.
     assert clusters.column_names == ["cluster", "id", "kept", "distance", "similarity"]
     with pytest.raises(ValueError, match="leave recipe out"):
         hamdex.dedup(CORPUS, against=index, recipe="default min-features=2", k=3)

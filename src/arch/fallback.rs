@@ -1,4 +1,4 @@
-//! The face of this folder on processors that have nothing special to offer.
+//! The interface of this folder on processors that have nothing special to offer.
 
 use crate::arch::instructions::{Kernel, Portable};
 

@@ -1,4 +1,4 @@
-//! Everything that depends on the instruction set, behind one portable face.
+//! Everything that depends on the instruction set, behind one portable interface.
 //!
 //! Code that gains from wider instructions is a [`Kernel`]: written once, over the operations of
 //! [`Instructions`], and compiled once for each instruction set. [`run`] takes the best that this

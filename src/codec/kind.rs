@@ -20,8 +20,8 @@ pub enum Codec {
     /// for clustered fingerprints, as of real documents.
     #[default]
     Huffman,
-    /// Elias–Fano coding of each block: several times faster to query, and smaller if
-    /// fingerprints are spread evenly.
+    /// Elias–Fano coding of each block: 1.5 to 1.8 times as fast to query with filters, 3 to 4 times without, and smaller
+    /// if fingerprints are spread evenly.
     EliasFano,
 }
 

@@ -1,7 +1,7 @@
 //! Ids: which documents have a fingerprint.
 //!
-//! All ids are in one bit-packed array, ordered by fingerprint and then by id, each as what it
-//! exceeds the smallest one by. A bitmap of the same order marks the first id of each fingerprint; it
+//! All ids are in one bit-packed array, ordered by fingerprint and then by id, each as its
+//! difference from the smallest id. A bitmap of the same order marks the first id of each fingerprint; it
 //! is left out when every fingerprint has just one. A directory gives, for each block of table 0, the
 //! place of its first fingerprint's first id; behind these, the number of marks before every 4,096th place
 //! leads past a fingerprint with very many ids.

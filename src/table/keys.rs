@@ -1,8 +1,8 @@
 //! The last fingerprint of each block: which block may hold a value?
 //!
-//! The keys stay in the file: all processes that have mapped it share them. In memory is a
-//! [directory](crate::table::directory) of them, from which alone most values find their block; a key is read
-//! if it leaves a doubt.
+//! A [directory](crate::table::directory) of the keys leads most values to their block; a key is read if it leaves a
+//! doubt. By default the keys are copied when a file is opened; else they stay in the file, and all processes that have
+//! mapped it share them.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use hamdex_fingerprint::Fingerprint;
 pub(crate) struct Keys<F> {
     /// Their range in the file.
     bytes: Range<usize>,
-    /// A copy of the bytes, if the file may change.
+    /// A copy of the bytes, if they are not read from the file.
     copy: Option<Box<[u8]>>,
     count: usize,
     directory: Directory<F>,
@@ -33,7 +33,7 @@ impl<F: Fingerprint> Keys<F> {
         Some(Self { bytes, copy: None, count, directory })
     }
 
-    /// Keeps a copy of the keys: for files that change under their readers.
+    /// Keeps a copy of the keys.
     pub(crate) fn copied(mut self, file: &[u8]) -> Self {
         self.copy = Some(file[self.bytes.clone()].into());
         self

@@ -52,7 +52,7 @@ pub fn run(input: &[u8]) {
     std::fs::write(&path, contents).expect("a temporary directory");
     let first = read(&documents(&path));
     assert_eq!(first, read(&documents(&path)), "it is read differently the second time");
-    // What is compressed once is decompressed once.
+    // A compressed document is decompressed once.
     let is_plain = Input::open(&path).is_ok_and(|input| !input.is_compressed());
     let has_ending = [".gz", ".zst", ".bz2", ".zip", ".tar"].iter().any(|ending| name.ends_with(ending));
     if is_plain && !has_ending && !contents.is_empty() && !contents.starts_with(b"PK") {

@@ -52,7 +52,7 @@ fn read(bytes: &[u8], identity: &Identity, sealed: Option<Sealed>) {
         (None, Err(error)) => assert!(!matches!(error, Error::Io { .. }), "{error}"),
         (expected, found) => panic!("{expected:?} by the specification, {found:?} by the store"),
     }
-    // What can be had of it is at least what is whole.
+    // A salvage has at least the intact records.
     let mut saved = Batches::new();
     let _ = salvage::<u64>(&disk, identity, start, sealed, |sequence, batch| {
         saved.push((sequence, batch.clone()));

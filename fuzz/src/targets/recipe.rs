@@ -20,7 +20,7 @@ fn fingerprint<F: Fingerprint>(recipe: &Recipe, text: &str) {
     let Ok(fingerprinter) = Fingerprinter::<F>::new(recipe) else { return };
     let mut scratch = Scratch::default();
     let first = fingerprinter.fingerprint(text, &mut scratch);
-    // What was done before leaves no trace.
+    // Earlier work leaves no trace.
     let _ = fingerprinter.fingerprint("something else altogether, of ten words or even more", &mut scratch);
     assert_eq!(fingerprinter.fingerprint(text, &mut scratch), first);
     assert_eq!(fingerprinter.fingerprint(text, &mut Scratch::default()), first);

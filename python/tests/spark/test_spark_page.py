@@ -1,4 +1,4 @@
-"""What the page about Spark says."""
+"""The page about Spark is true."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ fn check(refusal: &Refusal, spoil: &Spoil) {
     if spoil.seal {
         file.seal();
     }
-    // What may be read late is.
+    // Parts that may be read late are read late.
     let error = match OpenOptions::new().map_keys(true).from_bytes::<u64>(file.bytes) {
         Err(error) => {
             assert_eq!(refusal.when, When::Open, "{name}: {error}");

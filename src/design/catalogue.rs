@@ -296,7 +296,8 @@ mod tests {
         assert!(text.contains("halves") && text.contains("cover-8") && text.contains("auto"), "{text}");
     }
 
-    /// Of the designs that BENCHMARKS.md measures ("Other distances"), none takes less than 1/1.1 of the time.
+    /// Of the designs that BENCHMARKS.md measures ("Other distances"), none takes less than 1/1.1 of the time, but where
+    /// a smaller one reads few blocks.
     #[test]
     fn auto_is_the_design_that_was_measured_to_be_the_fastest() {
         let (ten, hundred) = (10_000_000, 100_000_000);
@@ -305,7 +306,7 @@ mod tests {
             (
                 ten,
                 Codec::EliasFano,
-                ["quarters", "quarters", "thirds", "quarters", "quarters", "quarters", "quarters"],
+                ["halves", "quarters", "thirds", "quarters", "quarters", "quarters", "quarters"],
             ),
             (hundred, Codec::Huffman, ["halves", "halves", "halves", "halves", "thirds", "thirds", "thirds"]),
             (

@@ -448,6 +448,7 @@ fn every_stored_file_has_a_test() {
             "filters",
             "halves-ids",
             "lookups",
+            "lookups-empty",
             "many-ids",
             "names",
             "names-with-gaps",

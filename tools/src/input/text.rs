@@ -202,7 +202,7 @@ mod tests {
         assert!(refusal(b"xyz", false).contains("expected 16 hexadecimal digits"));
         assert!(refusal(b"xyz", false).contains("\"xyz\""));
         assert!(refusal(b",", false).contains("expected a fingerprint"));
-        assert!(refusal(b"00000000000000ff 1", false).contains("--ids pairs"));
+        assert!(refusal(b"00000000000000ff 1", false).contains("where --ids says so"));
         assert!(refusal(b"00000000000000ff", true).contains("decimal id"));
         assert!(refusal(b"00000000000000ff -1", true).contains("decimal id"));
         assert!(refusal(b"00000000000000ff +1", true).contains("decimal id"));

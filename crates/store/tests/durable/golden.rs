@@ -226,7 +226,8 @@ fn log_fields() -> Vec<(usize, &'static str)> {
         (8, "first sequence number 8"),
         (8, "length of log 2: 113"),
         (1, "has ids"),
-        (3, "reserved"),
+        (1, "has no names"),
+        (2, "reserved"),
         (4, "CRC-32 of bytes 0 to 59"),
     ];
     let first = [

@@ -85,6 +85,8 @@ pub(super) struct TableCost {
     block_ns: f64,
     /// To decode and compare a fingerprint that agrees with the query in the prefix.
     candidate_ns: f64,
+    /// Share of the cost of a block to scan it for another prefix.
+    again_share: f64,
 }
 
 /// The cost of a probe, estimated.
@@ -100,14 +102,15 @@ impl TableCost {
         let entries_per_block = codec.expected_entries::<F>(count, block_bytes);
         // A block, and its key.
         let bytes = f64::from(block_bytes + F::BITS / 8) / entries_per_block;
-        let (block_ns, candidate_ns) = match codec {
-            Codec::Huffman => (400.0, 10.0),
-            Codec::EliasFano => (120.0, 0.8),
+        let (block_ns, candidate_ns, again_share) = match codec {
+            Codec::Huffman => (400.0, 10.0, EXACT_SHARE),
+            // Another prefix is found without decoding.
+            Codec::EliasFano => (120.0, 0.8, 0.0),
         };
         let blocks = (count as f64 / entries_per_block).max(1.0);
         let uncached = 1.0 - (CACHED_BYTES / (count as f64 * bytes)).min(1.0);
         let reach_ns = LOCATE_NS + WAIT_NS * uncached;
-        Self { bytes, entries_per_block, blocks, reach_ns, block_ns, candidate_ns }
+        Self { bytes, entries_per_block, blocks, reach_ns, block_ns, candidate_ns, again_share }
     }
 
     /// Returns the cost of a probe that reads every block that may hold a match.
@@ -125,7 +128,7 @@ impl TableCost {
         let per_positive = 1.0 + per_prefix / self.entries_per_block;
         let AskingCost { lines_ns, patterns_ns } = asking(filter, errors);
         let scans = patterns::count(filter.prefix_bits, errors) * positive * per_positive;
-        let ns = lines_ns + patterns_ns + scans * (self.reach_ns + EXACT_SHARE * self.block_ns);
+        let ns = lines_ns + patterns_ns + scans * self.exact_ns();
         // Prefixes that differ in bits which do not distinguish blocks share a block.
         let distinguishing_bits = self.distinguishing_bits(f64::from(filter.prefix_bits));
         let other_bits = f64::from(filter.prefix_bits) - distinguishing_bits;
@@ -136,6 +139,18 @@ impl TableCost {
             })
             .sum();
         ProbeCost { ns, blocks: (blocks * per_positive).min(self.blocks) }
+    }
+
+    /// Returns the number of prefixes, at least 1, whose blocks cost as much as those of a probe without a filter. A block
+    /// that has several is read for each of them.
+    pub(super) fn most_passed<F: Fingerprint>(&self, reach: &TableDesign<F>, count: u64) -> usize {
+        let again_ns = self.reach_ns + self.again_share * self.block_ns;
+        (self.direct(reach, count).ns / again_ns).max(1.0) as usize
+    }
+
+    /// Returns the time to read a block for a prefix without errors.
+    fn exact_ns(&self) -> f64 {
+        self.reach_ns + EXACT_SHARE * self.block_ns
     }
 
     /// Returns the blocks to read and the candidates to compare for one probe.

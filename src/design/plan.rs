@@ -24,15 +24,16 @@ pub struct Probe<F> {
 pub struct Plan<F> {
     distance: u32,
     probes: Vec<Probe<F>>,
-    /// Whether each probe asks the filter of its table first.
-    by_filter: Vec<bool>,
+    /// For each probe that asks the filter of its table first, the most prefixes that may pass, as where fingerprints
+    /// crowd: beyond that, it costs less to read all blocks that may have one. 0 for the others.
+    most_passed: Vec<usize>,
 }
 
 impl<F: Fingerprint> Plan<F> {
     /// Returns a walk over table 0, with the whole width as its prefix.
     pub(super) fn of_one_table(distance: u32) -> Self {
         let reach = TableDesign { mask: F::ONES, radius: distance };
-        Self { distance, probes: vec![Probe { table: 0, reach }], by_filter: vec![false] }
+        Self { distance, probes: vec![Probe { table: 0, reach }], most_passed: vec![0] }
     }
 
     /// Returns the plan for the distance of a design.
@@ -60,12 +61,18 @@ impl<F: Fingerprint> Plan<F> {
     /// Returns whether a probe asks the filter of its table first.
     #[inline(always)]
     pub(crate) fn asks_filter(&self, probe: usize) -> bool {
-        self.by_filter[probe]
+        self.most_passed[probe] > 0
+    }
+
+    /// Returns the most prefixes that may pass the filter of a probe, for the probe to read their blocks alone.
+    #[inline(always)]
+    pub(crate) fn most_passed(&self, probe: usize) -> usize {
+        self.most_passed[probe]
     }
 
     /// Returns the estimated cost for a probe to ask its filter; `None` if it asks none.
     pub(crate) fn asking_cost(&self, probe: usize, filter: Option<&Geometry>) -> Option<AskingCost> {
-        filter.filter(|_| self.by_filter[probe]).map(|filter| asking(filter, self.prefix_errors(probe)))
+        filter.filter(|_| self.asks_filter(probe)).map(|filter| asking(filter, self.prefix_errors(probe)))
     }
 
     /// Returns the number of errors that a probe admits in its prefix.
@@ -75,14 +82,14 @@ impl<F: Fingerprint> Plan<F> {
 
     /// Returns whether some probe asks the filter of a table.
     pub(crate) fn uses_filter(&self, table: usize) -> bool {
-        self.probes.iter().zip(&self.by_filter).any(|(probe, &asks)| probe.table == table && asks)
+        self.probes.iter().zip(&self.most_passed).any(|(probe, &most)| probe.table == table && most > 0)
     }
 
     /// Returns the cost of the plan, estimated, with these filters.
     fn cost(&self, count: u64, layout: Layout, filters: &[Option<Geometry>]) -> ProbeCost {
         let costs = TableCost::new::<F>(count, layout.codec, layout.block_bytes as u32);
         let each = self.probes.iter().enumerate().map(|(number, probe)| {
-            let filter = filters[probe.table].as_ref().filter(|_| self.by_filter[number]);
+            let filter = filters[probe.table].as_ref().filter(|_| self.asks_filter(number));
             match filter {
                 Some(filter) => costs.filtered(filter, self.prefix_errors(number), count),
                 None => costs.direct(&probe.reach, count),
@@ -142,16 +149,18 @@ fn make<F: Fingerprint>(
 ) -> Plan<F> {
     let distance = distance.min(F::BITS);
     let costs = TableCost::new::<F>(count, layout.codec, layout.block_bytes as u32);
-    let asks = |probe: &Probe<F>| {
+    let most_passed = |probe: &Probe<F>| {
         let errors = probe.reach.radius.min(distance);
-        filters[probe.table].as_ref().is_some_and(|filter| {
+        let filter = filters[probe.table].as_ref();
+        let pays = filter.is_some_and(|filter| {
             costs.filtered(filter, errors, count).ns < costs.direct(&probe.reach, count).ns
-        })
+        });
+        if pays { costs.most_passed(&probe.reach, count) } else { 0 }
     };
     let walk = Plan::of_one_table(distance);
     let Some(probes) = covering_radii(design, distance) else { return walk };
-    let by_filter = probes.iter().map(asks).collect();
-    let plan = Plan { distance, probes, by_filter };
+    let most_passed = probes.iter().map(most_passed).collect();
+    let plan = Plan { distance, probes, most_passed };
     let ns = |plan: &Plan<F>| plan.ns(count, layout, filters);
     if distance <= design.distance() || ns(&plan) < ns(&walk) { plan } else { walk }
 }

@@ -179,7 +179,8 @@ impl<F: Fingerprint> Locate<'_, F> {
         }
     }
 
-    /// Makes the targets: of a probe that asks a filter, one for each prefix that the table may have.
+    /// Makes the targets: of a probe that asks a filter, one for each prefix that the table may have, unless these are too
+    /// many.
     #[inline(always)]
     fn make_targets(&mut self, instructions: impl Instructions) -> Result<(), ReadError> {
         let Self { tables, file, queries, plan, targets, origins, .. } = self;
@@ -188,16 +189,23 @@ impl<F: Fingerprint> Locate<'_, F> {
                 let table = &tables[probe.table];
                 let origin = Origin { query: place as u32, probe: number as u32 };
                 let target = target_of(&probe.reach, plan.distance(), table.permutation.apply(query));
-                let mut push = |target| {
+                let push = |target, targets: &mut Vec<Target<F>>, origins: &mut Vec<Origin>| {
                     table.prefetch_directory(&target);
                     targets.push(target);
                     origins.push(origin);
                 };
                 if plan.asks_filter(number) {
-                    table.split_by_filter(instructions, file, &target, push)?;
-                } else {
-                    push(target);
+                    let first = targets.len();
+                    table.split_by_filter(instructions, file, &target, |target| {
+                        push(target, targets, origins);
+                    })?;
+                    if targets.len() - first <= plan.most_passed(number) {
+                        continue;
+                    }
+                    targets.truncate(first);
+                    origins.truncate(first);
                 }
+                push(target, targets, origins);
             }
         }
         Ok(())

@@ -31,8 +31,10 @@ pub struct ProbeTrace<F> {
 pub struct FilterTrace {
     /// Number of prefixes that the filter is asked for: all with at most the admitted errors.
     pub tried: u64,
-    /// The prefixes that pass: only their blocks are read.
+    /// The prefixes that pass: only their blocks are read. Empty if too many pass.
     pub passed: Vec<PassedPrefix>,
+    /// Whether so many prefixes pass, as where fingerprints crowd, that all blocks are read that may have one.
+    pub passes_too_many: bool,
 }
 
 /// A prefix that a filter lets pass.
@@ -87,6 +89,7 @@ impl<F: Fingerprint> Index<F> {
             let filter = plan.asks_filter(number).then(|| FilterTrace {
                 tried: patterns::count(probe.reach.prefix_bits(), errors) as u64,
                 passed: Vec::new(),
+                passes_too_many: false,
             });
             let permuted = self.tables[probe.table].permutation.apply(query);
             ProbeTrace { probe, permuted, filter, blocks: Vec::new() }
@@ -95,6 +98,10 @@ impl<F: Fingerprint> Index<F> {
         for (&probe, target) in probes.iter().zip(&targets) {
             let ProbeTrace { permuted, filter, .. } = &mut traces[probe];
             if let Some(filter) = filter {
+                if target.prefix_errors() > 0 {
+                    filter.passes_too_many = true;
+                    continue;
+                }
                 let prefix = prefix_of(target.query, target.prefix_bits);
                 let errors = (prefix ^ prefix_of(*permuted, target.prefix_bits)).count_ones();
                 filter.passed.push(PassedPrefix { prefix, errors });

@@ -83,9 +83,14 @@ fn print_probe<F: Fingerprint>(
     writeln!(output, "  mask            {}", reach.mask.hex())?;
     writeln!(output, "  in table order  {}", trace.permuted.hex())?;
     match &trace.filter {
-        Some(FilterTrace { tried, passed, .. }) => {
+        Some(FilterTrace { tried, passed, passes_too_many, .. }) => {
             let prefixes = counted(*tried, "prefix", "prefixes");
-            writeln!(output, "  filter          {} of {prefixes} pass", passed.len())?;
+            match passes_too_many {
+                true => {
+                    writeln!(output, "  filter          so many of {prefixes} pass that it is passed over")?
+                }
+                false => writeln!(output, "  filter          {} of {prefixes} pass", passed.len())?,
+            }
             for passed in passed {
                 let errors = counted(passed.errors.into(), "error", "errors");
                 writeln!(output, "  prefix          {}, {errors}", prefix_hex(trace, passed))?;
@@ -123,7 +128,7 @@ fn probe_json<F: Fingerprint>(trace: &ProbeTrace<F>) -> Value {
         let passed: Vec<Value> = passed
             .map(|passed| json!({ "prefix": prefix_hex(trace, passed), "errors": passed.errors }))
             .collect();
-        json!({ "tried": filter.tried, "passed": passed })
+        json!({ "tried": filter.tried, "passed": passed, "passes_too_many": filter.passes_too_many })
     });
     json!({
         "table": trace.probe.table,

@@ -12,7 +12,7 @@ RUN .ci/release licences archive --machines "$(uname -m)" \
     && mkdir /out \
     && tar -xzf dist/hamdex-*-linux.tar.gz --strip-components=1 -C /out
 
-# The command is static. Bash is there for the health check and for whoever looks inside.
+# The command is static. Bash is there for the health check and for a look inside.
 FROM debian:bookworm-slim
 COPY --from=build /out/ /usr/
 RUN useradd --uid 10001 --no-create-home --home-dir /var/lib/hamdex --shell /usr/sbin/nologin hamdex \

@@ -48,7 +48,7 @@ impl ColumnTable {
 }
 
 impl<'a> Names<'a> {
-    /// Returns a name as text: bytes that are not UTF-8 are written as `\\xff`, so that different names have different
+    /// Returns a name as text: bytes that are not UTF-8 are written as `\xff`, so that different names have different
     /// texts, unless one has that very text as its name.
     ///
     /// ```

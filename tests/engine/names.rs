@@ -238,7 +238,7 @@ fn indexes_with_names_and_without_are_not_merged_nor_are_ids_that_become_too_lar
     }
 }
 
-/// Whoever needs no names is not troubled by damage to them.
+/// Damaged names do not hinder queries without them.
 #[test]
 fn an_index_with_damaged_names_answers_by_number() {
     let pairs = pairs_of::<u64>(0..500);

@@ -51,14 +51,9 @@ impl<'a> Ids<'a> {
         match self {
             Self::Numbers(mut ids) => ids.try_for_each(|stored| visit(stored.id.to_string().as_bytes())),
             Self::Names(names) => names.iter().try_for_each(|name| {
-                let text = Names::text_of(name);
-                match report::rest_of_line(&text) {
-                    Cow::Borrowed(_) => visit(name),
-                    Cow::Owned(escaped) => {
-                        as_they_are = false;
-                        visit(escaped.as_bytes())
-                    }
-                }
+                let shown = report::rest_of_line(name);
+                as_they_are &= matches!(shown, Cow::Borrowed(_));
+                visit(&shown)
             }),
         }?;
         Ok(as_they_are)

@@ -61,7 +61,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// Too little of a manifest and its copy can be read to repair a store.
-    #[error("{}: too little of it and its copy can be read to repair the store; restore the store from a backup, or query and merge its segments, which are index files", path.display())]
+    #[error("{}: too little of it and its copy can be read to repair the store; restore the store from a backup, or query and merge its segments, which are index files without the latest records, and with removed ones", path.display())]
     Irreparable {
         /// The manifest.
         path: PathBuf,

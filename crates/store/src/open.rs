@@ -37,6 +37,9 @@ impl<F: Fingerprint> StoreInner<F> {
         })?;
         // Before the lock writes its text into a file that may be another's, and once more, since another process may
         // have created a store meanwhile.
+        if !StoreLock::may_be_taken(&*disk)? {
+            return Err(Error::Exists { path: disk.path("") });
+        }
         check_empty(&*disk)?;
         let lock = StoreLock::take(&*disk)?;
         check_empty(&*disk)?;
@@ -98,25 +101,25 @@ fn design_of<F: Fingerprint>(create: &CreateOptions) -> Result<String, Error> {
     Ok(design.name().to_owned())
 }
 
-/// Rejects a directory with any file or directory, but for those that an interrupted creation leaves.
+/// Rejects a directory with any file, but for those that an interrupted creation leaves, or with a directory that is
+/// none of a store's. At the root of a file system, `lost+found` counts as none.
 fn check_empty(disk: &dyn Disk) -> Result<(), Error> {
     let exists = || Err(Error::Exists { path: disk.path("") });
     let directories = disk.list_directories("").map_err(Error::io("list it", disk.path("")))?;
-    if directories.iter().any(|name| ![SEGMENTS, DELETES, LOGS].contains(&name.as_str())) {
+    let own = [SEGMENTS, DELETES, LOGS, layout::DAMAGED, "lost+found"];
+    if directories.iter().any(|name| !own.contains(&name.as_str())) {
         return exists();
     }
-    for directory in ["", SEGMENTS, DELETES, LOGS] {
+    for directory in ["", SEGMENTS, DELETES, LOGS, layout::DAMAGED] {
         let names = match disk.list(directory) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             names => names.map_err(Error::io("list it", disk.path(directory)))?,
         };
         for name in names {
             let name = if directory.is_empty() { name } else { format!("{directory}/{name}") };
-            let is_leftover = if name == layout::LOCK {
-                StoreLock::is_own(disk)?
-            } else {
-                name == layout::log(FIRST_LOG) && is_unused_log(disk, &name)?
-            };
+            // Without a manifest and its copy, the next ones are not complete.
+            let is_leftover = matches!(name.as_str(), layout::LOCK | layout::NEW_MANIFEST | layout::NEW_COPY)
+                || name == layout::log(FIRST_LOG) && is_unused_log(disk, &name)?;
             if !is_leftover {
                 return exists();
             }

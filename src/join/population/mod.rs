@@ -56,7 +56,7 @@ pub(crate) trait Population<F: Fingerprint>: Send + Sync {
     /// table.
     fn bounds(&self, part: &Part) -> (F, F);
 
-    /// Announces that a part will be read.
+    /// Prefetches a part.
     fn prefetch(&self, _part: &Part) {}
 
     /// Delivers the fingerprints of a part, some at a time, in the order of its table.

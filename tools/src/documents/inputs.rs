@@ -128,7 +128,9 @@ impl Fields {
             ("--strict", self.strict),
         ];
         match given.iter().find(|(_, is_given)| *is_given) {
-            Some((option, _)) => Err(Failure::Usage(format!("{option} is for --documents"))),
+            Some((option, _)) => {
+                Err(Failure::Usage(format!("{option} is for documents, and fingerprints are read")))
+            }
             None => Ok(()),
         }
     }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::time::Instant;
 
+use hamdex::Names;
 use hamdex_documents::{Counts, TooShort};
 use indicatif::{DecimalBytes, HumanCount};
 
@@ -83,24 +84,37 @@ pub(crate) fn require_some(counts: &Counts) -> Result<(), Failure> {
 
 /// Returns an id for a line of plain text, with backslashes escaped, and control characters, which could end
 /// the line or the column.
-pub(crate) fn plain(id: &str) -> Cow<'_, str> {
-    escaped(id, |c| c.is_control() || c == '\\')
+pub(crate) fn plain(id: &[u8]) -> Cow<'_, str> {
+    shown(id, |c| c.is_control() || c == '\\')
 }
 
-/// Returns a name that is the rest of its line: only control characters are escaped, so that any other name
-/// is read back unchanged.
-pub(crate) fn rest_of_line(name: &str) -> Cow<'_, str> {
-    escaped(name, char::is_control)
+/// Returns a name that is the rest of its line, byte by byte, so that it is read back unchanged; control characters are
+/// escaped.
+pub(crate) fn rest_of_line(name: &[u8]) -> Cow<'_, [u8]> {
+    match shown(name, char::is_control) {
+        Cow::Owned(text) if name.utf8_chunks().any(|chunk| chunk.valid().contains(char::is_control)) => {
+            Cow::Owned(text.into_bytes())
+        }
+        _ => Cow::Borrowed(name),
+    }
 }
 
-/// Returns a name for a list with commas between names; bytes that are not UTF-8 as `\xff`.
-pub(crate) fn plain_in_list(name: &[u8]) -> String {
+/// Returns a name for a list with commas between names.
+pub(crate) fn plain_in_list(name: &[u8]) -> Cow<'_, str> {
+    shown(name, |c| c.is_control() || c == '\\' || c == ',')
+}
+
+/// Returns a name as text, with some characters escaped, and bytes that are not UTF-8 as `\xff`.
+fn shown(name: &[u8], is_special: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if let Ok(text) = std::str::from_utf8(name) {
+        return escaped(text, is_special);
+    }
     let mut text = String::new();
     for chunk in name.utf8_chunks() {
-        text.push_str(&escaped(chunk.valid(), |c| c.is_control() || c == '\\' || c == ','));
-        chunk.invalid().iter().for_each(|byte| text.push_str(&format!("\\x{byte:02x}")));
+        text.push_str(&escaped(chunk.valid(), &is_special));
+        text.push_str(&Names::text_of(chunk.invalid()));
     }
-    text
+    Cow::Owned(text)
 }
 
 fn escaped(id: &str, is_special: impl Fn(char) -> bool) -> Cow<'_, str> {
@@ -142,9 +156,12 @@ mod tests {
 
     #[test]
     fn an_id_stays_on_its_line() {
-        assert_eq!(plain("notes/été 1.txt"), "notes/été 1.txt");
-        assert_eq!(plain("a\tb\nc"), "a\\tb\\nc");
-        assert_eq!(plain("a\\tb, c"), "a\\\\tb, c");
+        assert_eq!(plain("notes/été 1.txt".as_bytes()), "notes/été 1.txt");
+        assert_eq!(plain(b"a\tb\nc"), "a\\tb\\nc");
+        assert_eq!(plain(b"a\\tb, c"), "a\\\\tb, c");
+        assert_eq!(plain(b"a\xff\t\\"), "a\\xff\\t\\\\");
+        assert_eq!(*rest_of_line(b"a\xff\\"), *b"a\xff\\");
+        assert_eq!(*rest_of_line(b"a\xff\n"), *b"a\\xff\\n");
         assert_eq!(plain_in_list(b"a,b"), "a\\,b");
     }
 

@@ -112,13 +112,13 @@ fn is_quoted(cell: &[u8], name: &str) -> bool {
 }
 
 /// Refuses an empty file whose name has the ending of a format without empty files.
-pub(super) fn check_empty(source: &Source, path: Option<&Path>, start: &Start) -> Result<(), Failure> {
+pub(super) fn check_empty(source: &Source, path: Option<&Path>, start: &[u8]) -> Result<(), Failure> {
     let ending = path.and_then(Path::extension).unwrap_or_default().to_string_lossy().to_lowercase();
     let has_a_head = ["npy", "parquet", "arrow", "arrows", "feather", "ipc", "gz", "zst", "xz", "bz2", "lz4"];
-    if !start.bytes.is_empty() || !has_a_head.contains(&ending.as_str()) {
+    if !start.is_empty() || !has_a_head.contains(&ending.as_str()) {
         return Ok(());
     }
-    Err(source.complaint(format_args!("is empty, and no .{ending} file is: it was not written to its end")))
+    Err(source.complaint(format_args!("is empty, and no .{ending} file is: write it again, or leave it out")))
 }
 
 /// Returns the format of an input; `path` is its file, unless it is standard input.
@@ -177,12 +177,12 @@ fn notation<F: Fingerprint>(source: &Source, start: &Start) -> Result<Notation, 
         }
     }
     evidence.notation().map_err(|(hex, decimal)| {
-        let other_bits = 192 - F::BITS;
+        let other_bits = if F::BITS == 64 { 128 } else { 64 };
         let has_other_width =
             |token: &[u8]| token.len() == other_bits as usize / 4 && token.iter().all(u8::is_ascii_hexdigit);
         if start.lines().filter_map(text::first_token).all(has_other_width) {
             return source.complaint(format_args!(
-                "has fingerprints of {other_bits} bits, and {} are expected",
+                "has fingerprints of {other_bits} bits, and {} are expected (--width, or a set of that width)",
                 F::BITS
             ));
         }

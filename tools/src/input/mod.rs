@@ -200,8 +200,9 @@ pub(crate) fn with_other_columns<F: Fingerprint>(reading: &Reading<'_>) -> Resul
         if let Some(directory) = reading.temp_dir {
             input = input.temp_dir(directory);
         }
-        let read = [reading.columns.fingerprint, reading.columns.id];
-        if input.columns(table)?.iter().any(|column| !read.contains(&column.as_str())) {
+        let (columns, has_id) = (reading.columns, reading.beside != Beside::Nothing);
+        let is_read = |column: &str| column == columns.fingerprint || has_id && column == columns.id;
+        if input.columns(table)?.iter().any(|column| !is_read(column)) {
             return Ok(Some(source.name));
         }
     }
@@ -231,6 +232,7 @@ fn read_one<F: Fingerprint>(
     let (columns, beside) = (reading.columns, reading.beside);
     let mut start = Start::default();
     let found = input.format();
+    detect::check_empty(&source, path.as_deref(), input.peek()?)?;
     let format = match reading.format {
         Format::Auto => {
             match detect::table::<F>(path.as_deref(), found, input.peek()?, columns.fingerprint) {
@@ -238,7 +240,6 @@ fn read_one<F: Fingerprint>(
                 None => {
                     start = Start::read(&mut input, reading.is_prompt)
                         .map_err(|error| source.unreadable(&error))?;
-                    detect::check_empty(&source, path.as_deref(), &start)?;
                     let format = detect::format::<F>(&source, path.as_deref(), &start)?;
                     if start.bytes.is_empty() { format } else { agree(format, &source, seen)? }
                 }

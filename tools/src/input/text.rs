@@ -107,7 +107,7 @@ fn parse_line<F: Fingerprint>(line: &[u8], lines: Lines) -> Result<Option<(F, Fo
         None => Ok(Some((fingerprint, id))),
         Some(_) if pairs => Err(format!("expected a fingerprint and an id only; found {}", shown(text))),
         Some(_) => Err(format!(
-            "expected one fingerprint; found {} (ids and names beside it are read where --ids says so)",
+            "expected one fingerprint; found {} (`hamdex build` reads ids with --ids pairs, and names with --ids names)",
             shown(text)
         )),
     }
@@ -202,7 +202,7 @@ mod tests {
         assert!(refusal(b"xyz", false).contains("expected 16 hexadecimal digits"));
         assert!(refusal(b"xyz", false).contains("\"xyz\""));
         assert!(refusal(b",", false).contains("expected a fingerprint"));
-        assert!(refusal(b"00000000000000ff 1", false).contains("where --ids says so"));
+        assert!(refusal(b"00000000000000ff 1", false).contains("--ids pairs"));
         assert!(refusal(b"00000000000000ff", true).contains("decimal id"));
         assert!(refusal(b"00000000000000ff -1", true).contains("decimal id"));
         assert!(refusal(b"00000000000000ff +1", true).contains("decimal id"));

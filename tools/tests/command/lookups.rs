@@ -18,7 +18,7 @@ fn look_ups_without_ids_are_refused() {
         assert!(code == 2 && text.contains("look-ups need ids"), "{text}");
     }
     let (code, text) = scratch.failure(&["build", "-o", "a.hamdex", "--delimiter", ";", "pairs.txt"]);
-    assert!(code == 2 && text.contains("--delimiter is for --documents"), "{text}");
+    assert!(code == 2 && text.contains("--delimiter is for documents"), "{text}");
     assert_eq!(scratch.names(), ["pairs.txt"]);
 }
 

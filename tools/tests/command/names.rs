@@ -118,9 +118,13 @@ fn names_that_are_not_utf_8_stay_different_and_are_read_back() {
         .clone();
     assert_eq!(listed.stdout, lines);
     assert!(listed.stderr.is_empty());
-    let duplicates =
-        scratch.output(&["dedup", "--fingerprints", "-k", "3", "in.txt", "--print", "duplicates", "-0"]);
-    assert_eq!(duplicates, "caf\\xe9.jpg\0");
+    let dedup = |options: &[&str]| {
+        let args = [&["dedup", "--fingerprints", "in.txt"], options].concat();
+        scratch.hamdex(&args).assert().success().get_output().stdout.clone()
+    };
+    assert_eq!(dedup(&["--print", "duplicates", "-0"]), b"caf\xe9.jpg\0");
+    assert_eq!(dedup(&["--print", "duplicates"]), b"caf\\xe9.jpg\n");
+    assert_eq!(dedup(&["--unique"]), b"0123456789abcdee\tcaf\xe8.jpg\n");
     let json = json_lines(&scratch.output(&["query", "a.hamdex", "0123456789abcdef", "--json"]));
     assert_eq!((&json[0]["ids"], &json[1]["ids"]), (&json!(["caf\\xe9.jpg"]), &json!(["caf\\xe8.jpg"])));
 }

@@ -314,7 +314,7 @@ fn files_of_other_names_say_nothing_about_a_directory() {
     scratch.output(&["store", "create", "store", "-k", "3"]);
     scratch.output(&["store", "ingest", "store", "one.hamdex"]);
     let manifest = fs::read_to_string(scratch.path("hash.shards/manifest")).unwrap();
-    // Options of a set of shards, and options of none.
+    // The manifest of a set of shards, and an object without fields.
     for text in [manifest.as_str(), "{}"] {
         scratch.write("store/shards.json", text);
         scratch.write("store/shards", text);

@@ -212,6 +212,15 @@ fn fingerprints_are_compared_with_known_ones_and_what_remains_is_written() {
     let (code, text) = scratch.failure(&again);
     assert!(code == 1 && text.contains("more.csv: fingerprints and ids alone"), "{text}");
     assert_eq!(scratch.output(&[&again[..], &["--drop-columns"]].concat()), expected);
+    // Without ids, their column would be lost.
+    let by_row = ["dedup", "--fingerprints", "new.csv", "--unique", "--ids", "row"];
+    assert_eq!(scratch.failure(&by_row).0, 1);
+    scratch.output(&["dedup", "--fingerprints", "new.csv", "--unique", "--out", "new.parquet"]);
+    let parquet = ["dedup", "--fingerprints", "new.parquet", "--unique"];
+    assert_eq!(scratch.output(&parquet), expected);
+    assert_eq!(scratch.failure(&[&parquet[..], &["--ids", "row"]].concat()).0, 1);
+    let (code, text) = scratch.failure(&[&parquet[..], &["--strict"]].concat());
+    assert!(code == 2 && text.contains("--strict is for documents"), "{text}");
     scratch.write("bare.tsv", lines.join("\n"));
     assert!(scratch.output(&["dedup", "--fingerprints", "bare.tsv", "--unique"]).ends_with(expected));
     let piped = scratch

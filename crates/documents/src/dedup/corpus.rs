@@ -136,7 +136,7 @@ impl<F: Fingerprint> CorpusBuilder<F> {
     }
 
     pub(crate) fn push(&mut self, document: &Document, features: Features<F>) -> Result<(), Error> {
-        let number = self.push_fingerprint(&document.id, features.outcome)?;
+        let number = self.push_fingerprint(document.id.as_bytes(), features.outcome)?;
         if self.counts_short {
             self.too_short.note(&document.id, &features.outcome);
         }
@@ -149,7 +149,7 @@ impl<F: Fingerprint> CorpusBuilder<F> {
     }
 
     /// Adds a document of which only the fingerprint is known; returns its number.
-    pub(crate) fn push_fingerprint(&mut self, id: &str, outcome: Outcome<F>) -> Result<u32, Error> {
+    pub(crate) fn push_fingerprint(&mut self, id: &[u8], outcome: Outcome<F>) -> Result<u32, Error> {
         // The last number is reserved.
         let number = u32::try_from(self.states.len()).ok().filter(|number| *number < u32::MAX);
         let number = number.ok_or(Error::TooManyDocuments)?;

@@ -61,7 +61,7 @@ impl<F: Fingerprint> Dedup<'_, F> {
     /// When a similarity is set, the error that `read` returns, or as [`Dedup::run`].
     pub fn run_on_fingerprints<E: From<Error>>(
         &self,
-        read: impl FnOnce(&mut dyn FnMut(&str, F) -> Result<(), Error>) -> Result<(), E>,
+        read: impl FnOnce(&mut dyn FnMut(&[u8], F) -> Result<(), Error>) -> Result<(), E>,
     ) -> Result<Clusters, E> {
         if self.similarity.is_some() {
             return Err(Error::Option { option: "similarity", reason: InvalidOption::NoTexts }.into());

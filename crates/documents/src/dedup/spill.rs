@@ -144,8 +144,8 @@ impl StringsWriter {
         Self(SpillWriter::new(directory, max_bytes))
     }
 
-    pub(crate) fn push(&mut self, id: &str) -> Result<(), Error> {
-        self.0.push(id.as_bytes())
+    pub(crate) fn push(&mut self, id: &[u8]) -> Result<(), Error> {
+        self.0.push(id)
     }
 
     pub(crate) fn finish(self) -> Result<Strings, Error> {
@@ -154,11 +154,8 @@ impl StringsWriter {
 }
 
 impl Strings {
-    pub(crate) fn get(&self, document: u32) -> Result<Cow<'_, str>, Error> {
-        Ok(match self.0.get(document)? {
-            Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
-            Cow::Owned(bytes) => Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()),
-        })
+    pub(crate) fn get(&self, document: u32) -> Result<Cow<'_, [u8]>, Error> {
+        self.0.get(document)
     }
 }
 

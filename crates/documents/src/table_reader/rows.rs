@@ -6,6 +6,8 @@ use std::cell::RefCell;
 #[cfg(feature = "parquet")]
 use arrow_schema::{DataType, SchemaRef};
 
+use hamdex::Names;
+
 use crate::error::Error;
 use crate::format::Format;
 use crate::input::Input;
@@ -22,7 +24,7 @@ impl Input {
     /// Calls `visit` for every row of a table (CSV, TSV, Parquet or Arrow) with its place and its cells in the
     /// named columns, in the order of the names.
     ///
-    /// Cells of CSV are texts, or null if the record ends before the column; invalid UTF-8 is replaced.
+    /// Cells of CSV are texts ([`Names::text_of`]), or null if the record ends before the column.
     ///
     /// ```
     /// use hamdex_documents::tables::Value;
@@ -74,11 +76,15 @@ impl Input {
     /// Returns the names of the columns of a table (CSV, TSV, Parquet or Arrow); of an empty CSV none.
     ///
     /// # Errors
-    /// When the format has no columns, or the file has another format or is damaged.
+    /// When the format has no columns, the file has another format or is damaged, or the first record is longer than 64
+    /// MiB or has a quote that is not closed.
     pub fn columns(self, format: Format) -> Result<Vec<String>, Error> {
         match format {
-            Format::Csv => header(self, b','),
-            Format::Tsv => header(self, b'\t'),
+            Format::Csv | Format::Tsv => {
+                let delimiter = if format == Format::Csv { b',' } else { b'\t' };
+                let mut records = Records::new(self, delimiter, MAX_RECORD_BYTES);
+                Ok(if has_next(&mut records)? { names(&records) } else { Vec::new() })
+            }
             #[cfg(feature = "parquet")]
             Format::Parquet | Format::Arrow => {
                 let names = RefCell::default();
@@ -96,51 +102,37 @@ impl Input {
     }
 }
 
-/// Returns the fields of the first record.
-fn header(input: Input, delimiter: u8) -> Result<Vec<String>, Error> {
+type Visit<'a> = dyn FnMut(Place, &[Value<'_>]) -> Result<(), Error> + 'a;
+
+fn records(input: Input, delimiter: u8, columns: &[&str], visit: &mut Visit<'_>) -> Result<(), Error> {
     let mut records = Records::new(input, delimiter, MAX_RECORD_BYTES);
-    let next = records.next()?;
-    let problem = match next {
-        Next::End => return Ok(Vec::new()),
-        Next::Record => {
-            return Ok(records.fields().map(|name| String::from_utf8_lossy(name).into_owned()).collect());
-        }
+    if !has_next(&mut records)? {
+        return Ok(());
+    }
+    let numbers = select(&records.place(), &names(&records), columns)?;
+    while has_next(&mut records)? {
+        let texts: Vec<_> = numbers.iter().map(|&number| records.field(number).map(Names::text_of)).collect();
+        let cells: Vec<Value<'_>> =
+            texts.iter().map(|text| text.as_deref().map_or(Value::Null, Value::Text)).collect();
+        visit(records.place(), &cells)?;
+    }
+    Ok(())
+}
+
+/// Reads the next record; `false` at the end.
+fn has_next(records: &mut Records) -> Result<bool, Error> {
+    let problem = match records.next()? {
+        Next::End => return Ok(false),
+        Next::Record => return Ok(true),
         Next::TooLong(what) => Problem::TooLong { what, max_bytes: MAX_RECORD_BYTES },
         Next::Unclosed => Problem::UnclosedQuote,
     };
     Err(Error::Document { place: records.place(), problem })
 }
 
-type Visit<'a> = dyn FnMut(Place, &[Value<'_>]) -> Result<(), Error> + 'a;
-
-fn records(input: Input, delimiter: u8, columns: &[&str], visit: &mut Visit<'_>) -> Result<(), Error> {
-    let mut records = Records::new(input, delimiter, MAX_RECORD_BYTES);
-    let mut numbers = None;
-    loop {
-        let next = records.next()?;
-        let place = records.place();
-        match (next, &numbers) {
-            (Next::End, _) => return Ok(()),
-            (Next::TooLong(what), _) => {
-                let problem = Problem::TooLong { what, max_bytes: MAX_RECORD_BYTES };
-                return Err(Error::Document { place, problem });
-            }
-            (Next::Unclosed, _) => return Err(Error::Document { place, problem: Problem::UnclosedQuote }),
-            (Next::Record, None) => {
-                let names = records.fields().map(|name| String::from_utf8_lossy(name).into_owned());
-                numbers = Some(select(&place, &names.collect::<Vec<_>>(), columns)?);
-            }
-            (Next::Record, Some(numbers)) => {
-                let texts: Vec<_> = numbers
-                    .iter()
-                    .map(|&number| records.field(number).map(String::from_utf8_lossy))
-                    .collect();
-                let cells: Vec<Value<'_>> =
-                    texts.iter().map(|text| text.as_deref().map_or(Value::Null, Value::Text)).collect();
-                visit(place, &cells)?;
-            }
-        }
-    }
+/// Returns the fields of the record as names of columns.
+fn names(records: &Records) -> Vec<String> {
+    records.fields().map(|name| Names::text_of(name).into_owned()).collect()
 }
 
 #[cfg(feature = "parquet")]

@@ -1,5 +1,6 @@
 //! The lock that admits one writing process at a time.
 
+use std::io;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -40,13 +41,25 @@ impl StoreLock {
         }
     }
 
-    /// Whether the file `lock` of a directory is one that a store wrote, rather than another's of that name.
+    /// Whether the file `lock` of a new store is missing or one that a store wrote, rather than another's of that name.
     ///
     /// # Errors
     /// When the operating system refuses it.
-    pub(crate) fn is_own(disk: &dyn Disk) -> Result<bool, Error> {
-        let first = disk.read_first(LOCK, OWN_TEXT.len()).map_err(Error::io("read it", disk.path(LOCK)))?;
-        Ok(first.is_empty() || first == OWN_TEXT.as_bytes())
+    pub(crate) fn may_be_taken(disk: &dyn Disk) -> Result<bool, Error> {
+        let names = disk.list("").map_err(Error::io("list it", disk.path("")))?;
+        if !names.iter().any(|name| name == LOCK) {
+            return Ok(true);
+        }
+        if disk.is_link(LOCK) {
+            return Ok(false);
+        }
+        match disk.read_first(LOCK, OWN_TEXT.len()) {
+            Ok(first) => Ok(first.is_empty() || first == OWN_TEXT.as_bytes()),
+            // Some systems do not let a file be read that another process has locked.
+            Err(_) if disk.lock_text(LOCK).is_ok_and(|text| text.is_some()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(false),
+            Err(error) => Err(Error::io("read it", disk.path(LOCK))(error)),
+        }
     }
 
     /// Writes a status line for other processes, after the description of this one. It is for information only.

@@ -101,6 +101,12 @@ pub trait Disk: DiskClone + Any + fmt::Debug + Send + Sync {
         Ok(Vec::new())
     }
 
+    /// Whether a name is a symbolic link. By default none is.
+    fn is_link(&self, name: &str) -> bool {
+        let _ = name;
+        false
+    }
+
     /// Returns the length of a file, in bytes.
     ///
     /// # Errors

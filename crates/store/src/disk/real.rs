@@ -97,6 +97,10 @@ impl Disk for RealDisk {
         self.names(directory, fs::FileType::is_dir)
     }
 
+    fn is_link(&self, name: &str) -> bool {
+        fs::symlink_metadata(self.path(name)).is_ok_and(|metadata| metadata.is_symlink())
+    }
+
     fn length(&self, name: &str) -> io::Result<u64> {
         fs::metadata(self.path(name)).map(|metadata| metadata.len())
     }

@@ -429,6 +429,21 @@ fn a_store_is_created_in_an_empty_directory_only_and_any_other_is_left_as_it_was
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn no_text_is_written_through_a_link_of_the_name_of_the_lock() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, target) = (directory.path().join("s"), directory.path().join("target"));
+    fs::create_dir(&path).unwrap();
+    std::os::unix::fs::symlink(&target, path.join("lock")).unwrap();
+    for text in [None, Some("process"), Some("")] {
+        text.map_or((), |text| fs::write(&target, text).unwrap());
+        let error = Store::<u64>::create(&path, &shape(true), tiny()).unwrap_err();
+        assert!(matches!(error, Error::Exists { .. }), "{error}");
+        assert_eq!(fs::read_to_string(&target).ok().as_deref(), text);
+    }
+}
+
 #[test]
 fn an_interrupted_creation_is_repeated() {
     let directory = tempfile::tempdir().unwrap();
@@ -439,6 +454,12 @@ fn an_interrupted_creation_is_repeated() {
         fs::remove_file(path.join("manifest")).unwrap();
         fs::remove_file(path.join("manifest.copy")).unwrap();
         fs::write(path.join("log/000001"), log).unwrap();
+        for name in ["manifest.new", "manifest.copy.new"] {
+            fs::write(path.join(name), "{\"hamdex").unwrap();
+        }
+        for name in ["damaged", "lost+found"] {
+            fs::create_dir_all(path.join(name)).unwrap();
+        }
         Store::<u64>::create(&path, &shape(true), tiny()).unwrap();
     }
 }

@@ -35,7 +35,7 @@ def joined(edges: DataFrame) -> DataFrame:
 def contracted(edges: DataFrame, held: list[DataFrame]) -> DataFrame:
     """Return ``node`` and ``component`` of any number of edges. Each round is a job.
 
-    What Spark keeps for the result is added to ``held``.
+    Data that Spark keeps for the result are added to ``held``.
     """
     node = edges.schema["one"].dataType
     ends = [F.greatest("one", "other").alias("node"), F.least("one", "other").alias("neighbour")]

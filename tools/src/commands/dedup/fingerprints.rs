@@ -54,6 +54,7 @@ impl Options {
 
 /// Reads the inputs as fingerprints and finds their clusters.
 pub(super) fn clusters<F: Fingerprint>(args: &Args, dedup: &Dedup<'_, F>) -> Result<Clusters, Failure> {
+    args.inputs.fields.refuse_for_fingerprints()?;
     if args.unique {
         check_files(args)?;
         check_columns::<F>(args)?;
@@ -62,8 +63,8 @@ pub(super) fn clusters<F: Fingerprint>(args: &Args, dedup: &Dedup<'_, F>) -> Res
         let mut row = 0u64;
         read(args, &mut |fingerprint, found| {
             match found {
-                Found::Name(name) => sink(&Names::text_of(&name), fingerprint)?,
-                _ => sink(&row.to_string(), fingerprint)?,
+                Found::Name(name) => sink(&name, fingerprint)?,
+                _ => sink(row.to_string().as_bytes(), fingerprint)?,
             }
             row += 1;
             Ok(())
@@ -137,7 +138,11 @@ pub(super) fn unique<F: Fingerprint>(
                 rows.push(&[Cell::Text(&id), Cell::Number(fingerprint.to_u128() as u64)])?;
             }
             Written::Rows(rows) => rows.push(&[Cell::Text(&id), Cell::Text(&hex)])?,
-            Written::Lines(lines) => writeln!(lines, "{hex}\t{}", report::rest_of_line(&id))?,
+            Written::Lines(lines) => {
+                write!(lines, "{hex}\t")?;
+                lines.write_all(&report::rest_of_line(&clusters.id_bytes(document)?))?;
+                lines.write_all(b"\n")?;
+            }
         }
         Ok(())
     })?;

@@ -55,7 +55,7 @@ pub(super) fn clusters(
         if let Some(similarity) = member.similarity {
             write!(output, "{similarity:.3}\t")?;
         }
-        writeln!(output, "{}", plain(&clusters.id(member.document)?))?;
+        writeln!(output, "{}", plain(&clusters.id_bytes(member.document)?))?;
     }
     Ok(output.flush()?)
 }
@@ -83,7 +83,7 @@ pub(super) fn known<F: Fingerprint>(
                 None if clusters.has_similarities() => write!(output, "-\t")?,
                 None => {}
             }
-            write!(output, "{}", plain(row.id))?;
+            write!(output, "{}", plain(row.id.as_bytes()))?;
             row.known.print(&mut output)?;
             writeln!(output)?;
         }
@@ -100,7 +100,7 @@ pub(super) fn ids(clusters: &Clusters, which: Which, with_zeros: bool) -> Result
             output.write_all(&clusters.id_bytes(document)?)?;
             return Ok(output.write_all(b"\0")?);
         }
-        Ok(writeln!(output, "{}", plain(&clusters.id(document)?))?)
+        Ok(writeln!(output, "{}", plain(&clusters.id_bytes(document)?))?)
     };
     match which {
         Which::Kept => clusters.unique().try_for_each(&mut print)?,

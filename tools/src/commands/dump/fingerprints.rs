@@ -83,7 +83,7 @@ fn line<F: Fingerprint>(
         })?;
         if !as_they_are {
             CAUTION.call_once(|| {
-                messages::caution("some names have line ends or other control characters, which are escaped (\\n and the like): `hamdex build` would read different names; --json has the names unchanged");
+                messages::caution("some names have line ends or other control characters, which are escaped (\\n and the like): `hamdex build` would read different names; --json has them unchanged");
             });
         }
     } else {

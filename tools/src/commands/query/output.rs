@@ -82,7 +82,7 @@ pub(super) fn print_too_short(
         let (document, too_short_features) = (Some(document), Some(features));
         return line_of_json(output, &Answer { document, query: None, too_short_features, matches: vec![] });
     }
-    Ok(writeln!(output, "{}\t-", plain(document))?)
+    Ok(writeln!(output, "{}\t-", plain(document.as_bytes()))?)
 }
 
 fn line_of_json(output: &mut impl Write, line: &impl Serialize) -> Result<(), Failure> {
@@ -92,7 +92,7 @@ fn line_of_json(output: &mut impl Write, line: &impl Serialize) -> Result<(), Fa
 
 fn print_query<F: Fingerprint>(output: &mut impl Write, query: F, document: Option<&str>) -> io::Result<()> {
     match document {
-        Some(document) => write!(output, "{}", plain(document)),
+        Some(document) => write!(output, "{}", plain(document.as_bytes())),
         None => write!(output, "{}", query.hex()),
     }
 }

@@ -117,7 +117,7 @@ fn shown<F: Fingerprint>(
     let shown_id = |id: u64| match names {
         Some(names) => {
             let name = names.name_of(id).map_err(Failure::Index)?;
-            Ok::<_, Failure>(plain(&Names::text_of(name)).into_owned())
+            Ok::<_, Failure>(plain(name).into_owned())
         }
         None => Ok(id.to_string()),
     };

@@ -53,6 +53,14 @@ pub(crate) fn affordable(wanted: u64, headroom: u64) -> Result<u64, u64> {
     }
 }
 
+/// Reserves address space until the result is dropped, if that of the process is limited and has so much left.
+pub(crate) fn hold(bytes: u64) -> Option<impl Sized> {
+    let mut held = Vec::<u8>::new();
+    let bytes = usize::try_from(bytes).ok().filter(|_| has_address_limit())?;
+    held.try_reserve_exact(bytes).ok()?;
+    Some(std::hint::black_box(held))
+}
+
 /// Returns whether the allocator can reserve that many more bytes of address space, within the limits of the
 /// process (`ulimit -v`, `ulimit -d`). It does not tell whether there is memory for them.
 pub(crate) fn can_reserve(bytes: usize) -> bool {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
-use crate::memory::can_reserve;
+use crate::memory::{can_reserve, hold};
 
 /// Address space for each thread: its stack, what the allocator sets aside for it (64 MiB with glibc), and
 /// something to work in.
@@ -36,6 +36,17 @@ impl Pool {
             None => Self::own(default_threads()),
             Some(threads) => Self::own(threads),
         }
+    }
+
+    /// Returns a pool as [`Self::new`] does, whose threads leave `bytes` of a limited address space to the work: a thread
+    /// takes some for its allocations when it makes the first, or does without if there is none.
+    pub(crate) fn leaving(threads: usize, bytes: u64) -> io::Result<Self> {
+        let room = hold(bytes);
+        let pool = Self::new(threads)?;
+        if room.is_some() {
+            pool.install(|| rayon::broadcast(|_| drop(std::hint::black_box(Box::new(0u8)))));
+        }
+        Ok(pool)
     }
 
     fn own(threads: NonZeroUsize) -> io::Result<Self> {

@@ -10,7 +10,7 @@ use hamdex_atomic_file::{AtomicFile, SealedFile, temporary_directory};
 
 use crate::error::BuildError;
 use crate::format::header::FileId;
-use crate::memory::{BUILD_HEADROOM_BYTES, affordable};
+use crate::memory::{BUILD_HEADROOM_BYTES, MIN_MEMORY, affordable};
 use crate::progress::{Phase, Progress};
 use crate::threads::{self, Pool};
 use crate::writer::assemble::assemble;
@@ -38,7 +38,8 @@ impl<F: Fingerprint> Job<F> {
         let temp_dir = options.temp_dir.clone().unwrap_or_else(|| temporary_directory(output));
         // Better now than after an hour, when memory no longer suffices.
         drop(temporary::file(&temp_dir)?);
-        let pool = Pool::new(options.threads).map_err(|source| BuildError::Threads { source })?;
+        let least = options.memory.min(MIN_MEMORY) + BUILD_HEADROOM_BYTES;
+        let pool = Pool::leaving(options.threads, least).map_err(|source| BuildError::Threads { source })?;
         let memory = affordable(options.memory, BUILD_HEADROOM_BYTES)
             .map_err(|bytes| BuildError::OutOfMemory { bytes })?;
         Ok(Self { options: options.memory(memory), temp_dir, pool })

@@ -85,13 +85,13 @@ pub(crate) fn require_some(counts: &Counts) -> Result<(), Failure> {
 /// Returns an id for a line of plain text, with backslashes escaped, and control characters, which could end
 /// the line or the column.
 pub(crate) fn plain(id: &[u8]) -> Cow<'_, str> {
-    shown(id, |c| c.is_control() || c == '\\')
+    as_text(id, |c| c.is_control() || c == '\\')
 }
 
 /// Returns a name that is the rest of its line, byte by byte, so that it is read back unchanged; control characters are
 /// escaped.
 pub(crate) fn rest_of_line(name: &[u8]) -> Cow<'_, [u8]> {
-    match shown(name, char::is_control) {
+    match as_text(name, char::is_control) {
         Cow::Owned(text) if name.utf8_chunks().any(|chunk| chunk.valid().contains(char::is_control)) => {
             Cow::Owned(text.into_bytes())
         }
@@ -101,11 +101,11 @@ pub(crate) fn rest_of_line(name: &[u8]) -> Cow<'_, [u8]> {
 
 /// Returns a name for a list with commas between names.
 pub(crate) fn plain_in_list(name: &[u8]) -> Cow<'_, str> {
-    shown(name, |c| c.is_control() || c == '\\' || c == ',')
+    as_text(name, |c| c.is_control() || c == '\\' || c == ',')
 }
 
 /// Returns a name as text, with some characters escaped, and bytes that are not UTF-8 as `\xff`.
-fn shown(name: &[u8], is_special: impl Fn(char) -> bool) -> Cow<'_, str> {
+fn as_text(name: &[u8], is_special: impl Fn(char) -> bool) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(name) {
         return escaped(text, is_special);
     }

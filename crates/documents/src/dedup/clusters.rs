@@ -87,7 +87,7 @@ impl Clusters {
         self.members.len() as u64 - self.count()
     }
 
-    /// Returns the id of a document as text: see [`Names::text_of`].
+    /// Returns the id of a document as text: see [`Names::text_of`](hamdex::Names::text_of).
     ///
     /// # Errors
     /// When the temporary file that holds it cannot be read.
@@ -95,10 +95,7 @@ impl Clusters {
     /// # Panics
     /// When there is no document of this number.
     pub fn id(&self, document: u32) -> Result<Cow<'_, str>, Error> {
-        Ok(match self.ids.get(document)? {
-            Cow::Borrowed(id) => Names::text_of(id),
-            Cow::Owned(id) => Cow::Owned(Names::text_of(&id).into_owned()),
-        })
+        self.ids.get(document)
     }
 
     /// Returns the id of a document as bytes: those of the path of its file, if that is the id, or of the name of a
@@ -112,7 +109,7 @@ impl Clusters {
     pub fn id_bytes(&self, document: u32) -> Result<Vec<u8>, Error> {
         match self.paths.get(&document) {
             Some(path) => Ok(path.as_os_str().as_encoded_bytes().to_vec()),
-            None => Ok(self.ids.get(document)?.into_owned()),
+            None => Ok(self.ids.bytes(document)?.into_owned()),
         }
     }
 

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use hamdex::Names;
 use hamdex_atomic_file::read_exact_at;
 use hamdex_simhash::SHINGLE_BITS;
 
@@ -154,7 +155,15 @@ impl StringsWriter {
 }
 
 impl Strings {
-    pub(crate) fn get(&self, document: u32) -> Result<Cow<'_, [u8]>, Error> {
+    /// Returns a string as text: see [`Names::text_of`].
+    pub(crate) fn get(&self, document: u32) -> Result<Cow<'_, str>, Error> {
+        Ok(match self.bytes(document)? {
+            Cow::Borrowed(bytes) => Names::text_of(bytes),
+            Cow::Owned(bytes) => Cow::Owned(Names::text_of(&bytes).into_owned()),
+        })
+    }
+
+    pub(crate) fn bytes(&self, document: u32) -> Result<Cow<'_, [u8]>, Error> {
         self.0.get(document)
     }
 }

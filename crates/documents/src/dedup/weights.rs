@@ -55,7 +55,7 @@ impl WeightsWriter {
                 writer.count += 1;
                 writer.has_some |= !value.is_empty();
                 writer.are_numbers &= value.is_empty() || Decimal::of(value).is_some();
-                writer.values.push(value)
+                writer.values.push(value.as_bytes())
             }
         }
     }

@@ -437,7 +437,7 @@ fn no_text_is_written_through_a_link_of_the_name_of_the_lock() {
     fs::create_dir(&path).unwrap();
     std::os::unix::fs::symlink(&target, path.join("lock")).unwrap();
     for text in [None, Some("process"), Some("")] {
-        text.map_or((), |text| fs::write(&target, text).unwrap());
+        text.iter().for_each(|text| fs::write(&target, text).unwrap());
         let error = Store::<u64>::create(&path, &shape(true), tiny()).unwrap_err();
         assert!(matches!(error, Error::Exists { .. }), "{error}");
         assert_eq!(fs::read_to_string(&target).ok().as_deref(), text);

@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write};
 
 use clap::ValueEnum;
-use hamdex::{Fingerprint, Names};
+use hamdex::Fingerprint;
 use hamdex_atomic_file::AtomicFile;
 use hamdex_documents::tables::{Cell, Kind, Rows, TableFormat};
 use hamdex_documents::{Clusters, Dedup};

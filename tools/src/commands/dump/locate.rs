@@ -85,11 +85,10 @@ fn print_probe<F: Fingerprint>(
     match &trace.filter {
         Some(FilterTrace { tried, passed, passes_too_many, .. }) => {
             let prefixes = counted(*tried, "prefix", "prefixes");
-            match passes_too_many {
-                true => {
-                    writeln!(output, "  filter          so many of {prefixes} pass that it is passed over")?
-                }
-                false => writeln!(output, "  filter          {} of {prefixes} pass", passed.len())?,
+            if *passes_too_many {
+                writeln!(output, "  filter          so many of {prefixes} pass that it is passed over")?;
+            } else {
+                writeln!(output, "  filter          {} of {prefixes} pass", passed.len())?;
             }
             for passed in passed {
                 let errors = counted(passed.errors.into(), "error", "errors");

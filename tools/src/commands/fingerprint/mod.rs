@@ -150,7 +150,9 @@ fn print<F: Fingerprint>(
         serde_json::to_writer(&mut *output, &line).map_err(io::Error::from)?;
         writeln!(output)?;
     } else if let Some(fingerprint) = fingerprint {
-        writeln!(output, "{}\t{}", fingerprint.hex(), report::rest_of_line(id))?;
+        write!(output, "{}\t", fingerprint.hex())?;
+        output.write_all(&report::rest_of_line(id.as_bytes()))?;
+        writeln!(output)?;
     }
     Ok(())
 }

@@ -80,13 +80,13 @@ const ADDRESS_SPACE_BYTES: u64 = 1 << 47;
 
 // Miri knows no such call.
 #[cfg(all(target_os = "linux", not(miri)))]
-fn has_address_limit() -> bool {
+pub(crate) fn has_address_limit() -> bool {
     use rustix::process::{Resource, getrlimit};
     [Resource::As, Resource::Data].into_iter().any(|resource| getrlimit(resource).current.is_some())
 }
 
 #[cfg(any(not(target_os = "linux"), miri))]
-fn has_address_limit() -> bool {
+pub(crate) fn has_address_limit() -> bool {
     true
 }
 

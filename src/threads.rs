@@ -6,9 +6,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
-use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
+use rayon::{BroadcastContext, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
-use crate::memory::{can_reserve, hold};
+use crate::memory::{can_reserve, has_address_limit, hold};
 
 /// Address space for each thread: its stack, what the allocator sets aside for it (64 MiB with glibc), and
 /// something to work in.
@@ -38,15 +38,11 @@ impl Pool {
         }
     }
 
-    /// Returns a pool as [`Self::new`] does, whose threads leave `bytes` of a limited address space to the work: a thread
-    /// takes some for its allocations when it makes the first, or does without if there is none.
+    /// Returns a pool as [`Self::new`] does, whose threads, if they are new, leave `bytes` of a limited address space to
+    /// the work.
     pub(crate) fn leaving(threads: usize, bytes: u64) -> io::Result<Self> {
-        let room = hold(bytes);
-        let pool = Self::new(threads)?;
-        if room.is_some() {
-            pool.install(|| rayon::broadcast(|_| drop(std::hint::black_box(Box::new(0u8)))));
-        }
-        Ok(pool)
+        let _room = hold(bytes);
+        Self::new(threads)
     }
 
     fn own(threads: NonZeroUsize) -> io::Result<Self> {
@@ -119,7 +115,12 @@ fn has_global_pool() -> bool {
     *HAS_POOL.get_or_init(|| {
         let threads = affordable(default_threads());
         match ThreadPoolBuilder::new().num_threads(threads.get()).build_global() {
-            Ok(()) => true,
+            Ok(()) => {
+                if has_address_limit() {
+                    rayon::broadcast(allocate);
+                }
+                true
+            }
             // It has been started before, unless there is a reason why it could not.
             Err(error) => std::error::Error::source(&error).is_none(),
         }
@@ -141,7 +142,17 @@ fn start_pool(threads: usize) -> Result<ThreadPool, ThreadPoolBuildError> {
         // A thread without work has not panicked.
         started.into_iter().for_each(|thread| drop(thread.join()));
     }
-    pool
+    pool.inspect(|pool| {
+        if has_address_limit() {
+            pool.broadcast(allocate);
+        }
+    })
+}
+
+/// Makes an allocation in a thread. With its first one a thread takes address space of its own, or does without if there
+/// is none; after that it takes no more at once.
+fn allocate(_: BroadcastContext<'_>) {
+    drop(std::hint::black_box(Box::new(0u8)));
 }
 
 /// Returns the result of `start` for `threads`, or for the greatest number with which it succeeds as that is

@@ -35,7 +35,7 @@ pub type PairVisitor<'v, F> = dyn FnMut(&[Pair<F>]) -> ControlFlow<()> + 'v;
 /// Receives a fingerprint with its ids, until it breaks.
 pub type EntryVisitor<'v, F> = dyn FnMut(F, MatchIds<'_>) -> ControlFlow<()> + 'v;
 
-/// A set of fingerprints that can be queried: an [`Index`](crate::Index), a [`MultiIndex`](crate::MultiIndex), a
+/// A set of fingerprints that can be queried: an [`Index`], a [`MultiIndex`](crate::MultiIndex), a
 /// snapshot of a store, or a set of shards.
 ///
 /// Programs that open any kind of set hold a `Box<dyn FingerprintSet<F>>`. Calls through it are made per

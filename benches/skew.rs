@@ -2,9 +2,9 @@
 //!
 //! `cargo bench --bench skew [-- COUNT] [--wide] [FILE]`: COUNT fingerprints, 20,000,000 unless given, of 64 bits, or of
 //! 128 with `--wide`. FILE has the fingerprints of real texts as `hamdex fingerprint` prints them, a line each; of these
-//! at most COUNT are one more set. A query of a uniform set finds what it was made from and little else; one of the others
-//! finds many. So times are per match, what is stored counting as its own match in the self-join. `halves` is measured
-//! without filters and with them.
+//! at most COUNT are one more set. A query of a uniform set has hardly a match but its origin; a query of the others has
+//! many. So times are per match; in the self-join a fingerprint is its own match. `halves` is measured without filters and
+//! with them.
 
 mod common;
 

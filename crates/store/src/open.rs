@@ -101,29 +101,15 @@ fn design_of<F: Fingerprint>(create: &CreateOptions) -> Result<String, Error> {
     Ok(design.name().to_owned())
 }
 
-/// Rejects a directory with any file, but for those that an interrupted creation leaves, or with a directory that is
-/// none of a store's. At the root of a file system, `lost+found` counts as none.
+/// Rejects a directory that is not empty, except for files that an interrupted creation leaves.
 fn check_empty(disk: &dyn Disk) -> Result<(), Error> {
-    let exists = || Err(Error::Exists { path: disk.path("") });
-    let directories = disk.list_directories("").map_err(Error::io("list it", disk.path("")))?;
-    let own = [SEGMENTS, DELETES, LOGS, layout::DAMAGED, "lost+found"];
-    if directories.iter().any(|name| !own.contains(&name.as_str())) {
-        return exists();
+    // Without a manifest and its copy, the next ones are not complete.
+    let is_leftover = |name: &str| {
+        Ok(matches!(name, layout::LOCK | layout::NEW_MANIFEST | layout::NEW_COPY)
+            || name == layout::log(FIRST_LOG) && is_unused_log(disk, name)?)
+    };
+    match layout::is_occupied(disk, is_leftover)? {
+        true => Err(Error::Exists { path: disk.path("") }),
+        false => Ok(()),
     }
-    for directory in ["", SEGMENTS, DELETES, LOGS, layout::DAMAGED] {
-        let names = match disk.list(directory) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            names => names.map_err(Error::io("list it", disk.path(directory)))?,
-        };
-        for name in names {
-            let name = if directory.is_empty() { name } else { format!("{directory}/{name}") };
-            // Without a manifest and its copy, the next ones are not complete.
-            let is_leftover = matches!(name.as_str(), layout::LOCK | layout::NEW_MANIFEST | layout::NEW_COPY)
-                || name == layout::log(FIRST_LOG) && is_unused_log(disk, &name)?;
-            if !is_leftover {
-                return exists();
-            }
-        }
-    }
-    Ok(())
 }

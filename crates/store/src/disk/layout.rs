@@ -1,5 +1,7 @@
 //! The names of the files of a store.
 
+use std::io;
+
 use crate::disk::Disk;
 use crate::error::Error;
 
@@ -42,6 +44,35 @@ pub(crate) fn log(number: u64) -> String {
 /// Returns the name of a log that is to replace another of the same number, until it is complete.
 pub(crate) fn new_log(number: u64) -> String {
     format!("{LOGS}/{number:06}.new")
+}
+
+/// Returns whether a directory that is to become a store has a file, other than leftovers, or a directory that no store
+/// has. `lost+found`, at the root of a file system, does not count.
+///
+/// # Errors
+/// When the operating system refuses it, or the error of `is_leftover`.
+pub(crate) fn is_occupied(
+    disk: &dyn Disk,
+    is_leftover: impl Fn(&str) -> Result<bool, Error>,
+) -> Result<bool, Error> {
+    let directories = disk.list_directories("").map_err(Error::io("list it", disk.path("")))?;
+    let own = [SEGMENTS, DELETES, LOGS, DAMAGED];
+    if directories.iter().any(|name| !own.contains(&name.as_str()) && name != "lost+found") {
+        return Ok(true);
+    }
+    for directory in [""].into_iter().chain(own) {
+        let names = match disk.list(directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            names => names.map_err(Error::io("list it", disk.path(directory)))?,
+        };
+        for name in names {
+            let name = if directory.is_empty() { name } else { format!("{directory}/{name}") };
+            if !is_leftover(&name)? {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// Lists a directory and returns the numbers that `parse` finds in the names of its files, ascending.

@@ -175,7 +175,7 @@ fn prepare(target: &dyn Disk) -> Result<(), Error> {
     if target.exists(BACKUP).map_err(refused("read it", BACKUP))? {
         discard_interrupted(target)?;
     } else {
-        if !target.list("").map_err(refused("list it", ""))?.is_empty() || has_files(target)? {
+        if layout::is_occupied(target, |_| Ok(false))? {
             return Err(Error::Exists { path: target.path("") });
         }
         let note = || {
@@ -190,19 +190,6 @@ fn prepare(target: &dyn Disk) -> Result<(), Error> {
         target.create_directory(directory).inspect_err(remove).map_err(refused("create it", directory))?;
     }
     Ok(())
-}
-
-/// Whether any directory of a store has files.
-fn has_files(target: &dyn Disk) -> Result<bool, Error> {
-    for directory in [SEGMENTS, DELETES, LOGS] {
-        match target.list(directory) {
-            Ok(names) if names.is_empty() => {}
-            Ok(_) => return Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(Error::io("list it", target.path(directory))(error)),
-        }
-    }
-    Ok(false)
 }
 
 /// Removes the files of an interrupted copy. Files of any other name are foreign, and refused.

@@ -86,7 +86,7 @@ fn print_probe<F: Fingerprint>(
         Some(FilterTrace { tried, passed, passes_too_many, .. }) => {
             let prefixes = counted(*tried, "prefix", "prefixes");
             if *passes_too_many {
-                writeln!(output, "  filter          so many of {prefixes} pass that it is passed over")?;
+                writeln!(output, "  filter          ignored: too many of {prefixes} pass")?;
             } else {
                 writeln!(output, "  filter          {} of {prefixes} pass", passed.len())?;
             }

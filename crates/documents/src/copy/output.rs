@@ -136,11 +136,11 @@ fn write_record(output: &mut impl Write, records: &Records, names: &[String]) ->
 
 /// Writes the fields of a record, with empty fields for those it lacks.
 fn push_record(rows: &mut Rows, records: &Records, width: usize) -> Result<(), Error> {
-    let texts: Vec<_> = records.fields().map(String::from_utf8_lossy).collect();
-    if texts.len() > width {
-        let problem = Problem::LongRecord { found: texts.len(), names: width };
+    if let Some(found) = records.excess(width) {
+        let problem = Problem::LongRecord { found, names: width };
         return Err(Error::Document { place: records.place(), problem });
     }
+    let texts: Vec<_> = records.fields().map(String::from_utf8_lossy).collect();
     let cells: Vec<Cell<'_>> =
         (0..width).map(|at| Cell::Text(texts.get(at).map_or("", |text| text))).collect();
     rows.push(&cells)

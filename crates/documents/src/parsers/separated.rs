@@ -18,6 +18,8 @@ struct Columns {
     id: Option<usize>,
     texts: Vec<usize>,
     extra: Option<usize>,
+    /// Number of columns: of names, or of fields of the first record if there are no names.
+    count: Option<usize>,
 }
 
 /// Reads records. The first record names the columns, unless the columns are given by number.
@@ -30,7 +32,7 @@ pub(crate) fn read(input: Input, delimiter: u8, collector: &mut Collector<'_>) -
         collector.enter(records.input(), || Shape::Records { names: None, delimiter })?;
     }
     loop {
-        match (records.next()?, &columns) {
+        match (records.next()?, &mut columns) {
             (Next::End, _) => return Ok(()),
             (Next::Unclosed, _) => {
                 return Err(Error::Document { place: records.place(), problem: Problem::UnclosedQuote });
@@ -45,12 +47,24 @@ pub(crate) fn read(input: Input, delimiter: u8, collector: &mut Collector<'_>) -
                 columns = Some(named(documents, &names, &records)?);
                 collector.enter(records.input(), || Shape::Records { names: Some(names), delimiter })?;
             }
-            (Next::Record, Some(columns)) => take(&records, columns, collector)?,
+            (Next::Record, Some(columns)) => {
+                let count = *columns.count.get_or_insert_with(|| records.fields().count());
+                take(&records, columns, count, collector)?;
+            }
         }
     }
 }
 
-fn take(records: &Records, columns: &Columns, collector: &mut Collector<'_>) -> Result<(), Error> {
+fn take(
+    records: &Records,
+    columns: &Columns,
+    count: usize,
+    collector: &mut Collector<'_>,
+) -> Result<(), Error> {
+    if let Some(found) = records.excess(count) {
+        let problem = Problem::LongRecord { found, names: count };
+        return collector.skip_row(records.place(), problem, Row::Record(records));
+    }
     let texts: Vec<&[u8]> = columns.texts.iter().filter_map(|&column| records.field(column)).collect();
     let id = columns.id.map(|column| records.field(column));
     if id == Some(None) || texts.len() < columns.texts.len() {
@@ -104,6 +118,7 @@ fn named(documents: &Documents, names: &[String], records: &Records) -> Result<C
         id,
         texts: documents.text_fields.iter().map(text).collect::<Result<_, _>>()?,
         extra: documents.extra_field.as_deref().and_then(find),
+        count: Some(names.len()),
     })
 }
 
@@ -120,6 +135,7 @@ fn numbered(documents: &Documents) -> Result<Columns, Error> {
         id: documents.id_field.as_deref().map(number).transpose()?,
         texts: documents.text_fields.iter().map(|name| number(name)).collect::<Result<_, _>>()?,
         extra: documents.extra_field.as_deref().map(number).transpose()?,
+        count: None,
     })
 }
 

@@ -77,6 +77,13 @@ impl Records {
         (0..self.ends.len()).filter_map(|number| self.field(number))
     }
 
+    /// Returns the number of fields if there are more than `columns`, and one of the others is not empty: its text
+    /// belongs to no column. Spreadsheets write empty ones.
+    pub(crate) fn excess(&self, columns: usize) -> Option<usize> {
+        let others = self.fields().skip(columns).any(|field| !field.is_empty());
+        others.then(|| self.fields().count())
+    }
+
     pub(crate) fn next(&mut self) -> Result<Next, Error> {
         self.line = self.parser.line();
         self.ends.resize(INITIAL_FIELDS, 0);

@@ -44,8 +44,8 @@ impl Input {
     ///
     /// # Errors
     /// When the format has no columns, the file has another format or is damaged, a column is missing or its type
-    /// is not text, integer or binary of a fixed size, a record is longer than 64 MiB; or the error that `visit`
-    /// returns.
+    /// is not text, integer or binary of a fixed size, a record is longer than 64 MiB or has more fields than there are
+    /// columns; or the error that `visit` returns.
     pub fn for_each_row<E: From<Error>>(
         self,
         format: Format,
@@ -109,8 +109,13 @@ fn records(input: Input, delimiter: u8, columns: &[&str], visit: &mut Visit<'_>)
     if !has_next(&mut records)? {
         return Ok(());
     }
-    let numbers = select(&records.place(), &names(&records), columns)?;
+    let names = names(&records);
+    let numbers = select(&records.place(), &names, columns)?;
     while has_next(&mut records)? {
+        if let Some(found) = records.excess(names.len()) {
+            let problem = Problem::LongRecord { found, names: names.len() };
+            return Err(Error::Document { place: records.place(), problem });
+        }
         let texts: Vec<_> = numbers.iter().map(|&number| records.field(number).map(Names::text_of)).collect();
         let cells: Vec<Value<'_>> =
             texts.iter().map(|text| text.as_deref().map_or(Value::Null, Value::Text)).collect();

@@ -53,8 +53,15 @@ pub struct Counts {
     pub not_utf8: u64,
     /// Files of a directory that cannot be read, skipped.
     pub unreadable: u64,
+    /// Files and streams read, whether they hold documents or not.
+    pub inputs: u64,
     /// Links, pipes, sockets and devices in directories, ignored. They do not count as documents.
     pub passed_over: u64,
+    /// Files of directories and archives that are not documents by their names, not read: hidden ones, and files that
+    /// are no tables next to tables.
+    pub litter: u64,
+    /// Files that were read before under another name or path, not read again.
+    pub repeated_files: u64,
     /// Documents with the id of an earlier document; they are not skipped.
     pub repeated_ids: u64,
     /// Whether only a sample of the ids was compared, because there are too many: more may be repeated.

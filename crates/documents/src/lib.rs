@@ -70,7 +70,7 @@ pub use format::Format;
 pub use hamdex::RECIPE_KEY;
 pub use input::Input;
 pub use read::fingerprint::stored_recipe;
-pub use read::options::Documents;
+pub use read::options::{Documents, MAX_TEXT_FIELDS};
 pub use read::read_text;
 
 /// Documents that are known already, whose near-duplicates are left out: what [`Dedup::against`] and
@@ -85,7 +85,7 @@ pub mod known {
 /// Problems with single documents and files, and their places.
 pub mod problems {
     pub use crate::format::signatures::{FileKind, FileSort, kind_of_file};
-    pub use crate::problem::{Action, Field, Notice, Place, Position, Problem};
+    pub use crate::problem::{Action, Field, Notice, Place, Position, Problem, SomeNames};
 }
 
 /// Tables of cells, read and written row by row.

@@ -12,6 +12,9 @@ const MAX_CHARACTERS: usize = 40;
 /// The greatest number of names that a message lists.
 const MAX_NAMES: usize = 20;
 
+/// The greatest number of names of files that a message lists.
+const MAX_SHOWN: usize = 3;
+
 /// A part of a document that is in a field or column with a configurable name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -142,12 +145,12 @@ pub enum Problem {
         /// The number of its fields.
         found: usize,
     },
-    /// A record of CSV or TSV has more fields than the columns of the Parquet output.
+    /// A record of CSV or TSV has more fields than there are columns, as one with an unquoted delimiter has.
     #[error("the record has {found} fields, more than there are columns ({names})")]
     LongRecord {
         /// The number of its fields.
         found: usize,
-        /// The number of names.
+        /// The number of columns.
         names: usize,
     },
     /// A quoted field of a CSV or TSV file is never closed, so it includes the rest of the file.
@@ -215,6 +218,19 @@ pub enum Problem {
         /// The format that it looks like.
         format: Format,
     },
+    /// Files were read before, under another name or path; each is read once.
+    #[error("read once, though {names} {} reached again", if names.count == 1 { "is" } else { "are" })]
+    RepeatedFile {
+        /// The paths by which they were reached again.
+        names: SomeNames,
+    },
+    /// Files of a directory or archive are not read, since their names say that they are no documents: hidden ones
+    /// (`.crc`, `_SUCCESS`), and files that are no tables next to tables (`README.md`).
+    #[error("{names} {} not read: hidden, or no table next to tables", if names.count == 1 { "is" } else { "are" })]
+    Litter {
+        /// Their paths within the directory or archive.
+        names: SomeNames,
+    },
     /// A directory or archive has both files with a document in each row and files that are one document each.
     #[error("holds {rows} with a document in each row, and {whole}")]
     Mixed {
@@ -223,6 +239,41 @@ pub enum Problem {
         /// The others: `3 files that are one document each`.
         whole: String,
     },
+}
+
+/// A number of names, and the first of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SomeNames {
+    /// Number of names.
+    pub count: u64,
+    /// The first different names, at most three.
+    pub shown: Vec<String>,
+}
+
+impl SomeNames {
+    pub(crate) fn add(&mut self, name: &str) {
+        self.count += 1;
+        if self.shown.len() < MAX_SHOWN && !self.shown.iter().any(|shown| shown == name) {
+            self.shown.push(name.to_owned());
+        }
+    }
+
+    pub(crate) fn first(&self) -> Option<&str> {
+        self.shown.first().map(String::as_str)
+    }
+}
+
+/// `a`, `2 files (a, b)`, or `5 files, such as a, b, c`.
+impl fmt::Display for SomeNames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.shown.join(", ");
+        match self.count {
+            1 => f.write_str(&names),
+            count if count == self.shown.len() as u64 => write!(f, "{count} files ({names})"),
+            count => write!(f, "{count} files, such as {names}"),
+        }
+    }
 }
 
 /// The handling of a problem.

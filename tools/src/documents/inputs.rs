@@ -6,7 +6,7 @@ use bytesize::ByteSize;
 use clap::ValueEnum;
 use hamdex_atomic_file::AtomicFile;
 use hamdex_documents::tables::TableFormat;
-use hamdex_documents::{Copied, Documents};
+use hamdex_documents::{Copied, Documents, MAX_TEXT_FIELDS};
 use indicatif::ProgressBar;
 
 use crate::documents::notices::Notices;
@@ -97,7 +97,8 @@ pub(crate) struct Fields {
     #[arg(long, value_name = "NAME", help_heading = "Documents")]
     encoding: Option<String>,
     /// In directories and archives, read only files that match; a glob without a slash matches names at any
-    /// depth
+    /// depth. Without it, names that begin with . or _ are passed over, and files that are no tables in a directory
+    /// most of whose bytes are tables; '*' reads them all
     #[arg(long, value_name = "GLOB", help_heading = "Documents")]
     include: Vec<String>,
     /// In directories and archives, leave out files and folders that match
@@ -183,6 +184,9 @@ impl Reading {
         let standard_input = [PathBuf::from("-")];
         let paths = if paths.is_empty() { &standard_input } else { paths };
         announce_terminal_input(paths);
+        if fields.text_fields.len() > MAX_TEXT_FIELDS {
+            return Err(Failure::Usage(format!("at most {MAX_TEXT_FIELDS} text fields (--text-field)")));
+        }
         let mut documents = Documents::from_paths(paths)
             .text_fields(&fields.text_fields)
             .header(!fields.no_header)

@@ -41,6 +41,7 @@ pub(crate) fn of_problem(problem: &Problem) -> String {
         Problem::Binary => {
             format!("{problem} (text in UTF-16 without a byte order mark: --encoding utf-16le)")
         }
+        Problem::Litter { .. } => format!("{problem} (--include, as in --include '*', reads them)"),
         other => other.to_string(),
     }
 }

@@ -46,12 +46,13 @@ pub(crate) fn skipped(counts: &Counts) -> String {
 
 /// Returns `, 2 links or special files passed over`, or nothing.
 fn passed_over(counts: &Counts) -> String {
-    match counts.passed_over {
-        0 => String::new(),
-        some => {
-            format!(", {} passed over", counted(some, "link or special file", "links or special files"))
-        }
-    }
+    let kinds = [
+        (counts.passed_over, "link or special file", "links or special files"),
+        (counts.litter, "file that is no document", "files that are no documents"),
+        (counts.repeated_files, "file reached again", "files reached again"),
+    ];
+    let some = kinds.into_iter().filter(|(count, ..)| *count > 0);
+    some.map(|(count, one, several)| format!(", {} passed over", counted(count, one, several))).collect()
 }
 
 /// Returns why documents were skipped: `1 malformed, 2 binary`.
@@ -70,13 +71,14 @@ fn reasons(counts: &Counts) -> String {
     reasons.join(", ")
 }
 
-/// Returns an error if no document was read.
+/// Returns an error if no document was read, except from inputs that are whole and have none: a header alone, `[]`.
 pub(crate) fn require_some(counts: &Counts) -> Result<(), Failure> {
-    if counts.documents > 0 {
+    let is_empty_result = counts.skipped() == 0 && counts.inputs > 0;
+    if counts.documents > 0 || is_empty_result {
         return Ok(());
     }
     let why = match counts.skipped() {
-        0 => format!("no document was found: the inputs are empty{}", passed_over(counts)),
+        0 => format!("no document was found: the inputs hold no file to read{}", passed_over(counts)),
         some => format!("no document could be used: {} skipped ({})", HumanCount(some), reasons(counts)),
     };
     Err(Failure::Wrong(why))

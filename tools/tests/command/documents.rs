@@ -401,12 +401,38 @@ fn a_command_that_could_use_no_document_fails_and_leaves_nothing() {
         assert_eq!((code, text.as_str()), (1, expected), "{command:?}");
         assert_eq!(scratch.names(), ["bad.jsonl", "empty.jsonl"], "{command:?}");
     }
+    std::fs::create_dir(scratch.path("none")).unwrap();
     for command in commands {
-        let (code, text) = scratch.failure(&[command, &["empty.jsonl"]].concat());
-        let expected = "hamdex: no document was found: the inputs are empty\n";
+        let (code, text) = scratch.failure(&[command, &["none"]].concat());
+        let expected = "hamdex: no document was found: the inputs hold no file to read\n";
         assert_eq!((code, text.as_str()), (1, expected), "{command:?}");
     }
-    assert_eq!(scratch.names(), ["bad.jsonl", "empty.jsonl"]);
+    assert_eq!(scratch.names(), ["bad.jsonl", "empty.jsonl", "none"]);
+}
+
+#[test]
+fn an_empty_result_is_a_result() {
+    let scratch = Scratch::new();
+    scratch.write("none.csv", "id,text\n");
+    scratch.write("none.json", "[]");
+    for name in ["none.csv", "none.json"] {
+        assert_eq!(scratch.output(&["dedup", name]), "");
+        assert_eq!(scratch.output(&["fingerprint", name]), "");
+        scratch.output(&["build", "-o", "none.hamdex", "--force", "--documents", name]);
+        assert_eq!(scratch.output(&["query", "none.hamdex", "0x0"]), "");
+    }
+    scratch.output(&["dedup", "none.csv", "--unique", "--out", "unique.csv"]);
+    assert_eq!(std::fs::read_to_string(scratch.path("unique.csv")).unwrap(), "id,text\n");
+}
+
+#[test]
+fn more_text_fields_than_a_document_has_are_refused() {
+    let scratch = Scratch::new();
+    scratch.write("in.jsonl", jsonl());
+    let fields: Vec<String> = (0..61).map(|number| format!("--text-field={number}")).collect();
+    let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+    let (code, text) = scratch.failure(&[&["dedup", "in.jsonl"], &*fields].concat());
+    assert_eq!((code, text.as_str()), (2, "hamdex: at most 60 text fields (--text-field)\n"));
 }
 
 #[test]

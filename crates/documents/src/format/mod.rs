@@ -80,7 +80,7 @@ impl Format {
     pub(crate) fn of_name(name: &Path) -> Option<Self> {
         let ending = name.extension().unwrap_or_default().to_string_lossy().to_lowercase();
         Some(match ending.as_str() {
-            "jsonl" | "ndjson" => Self::Jsonl,
+            "jsonl" | "ndjson" | "jl" | "jsonlines" => Self::Jsonl,
             "json" => Self::Json,
             "csv" => Self::Csv,
             "tsv" => Self::Tsv,

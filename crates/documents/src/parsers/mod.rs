@@ -17,9 +17,11 @@ use crate::input::Input;
 use crate::read::collector::Collector;
 use crate::read::recognition;
 
+pub(crate) use json::is_object_without_text;
+
 /// Reads all documents of an input.
 pub(crate) fn read(input: Input, format: Format, collector: &mut Collector<'_>) -> Result<(), Error> {
-    collector.is_transcoded = input.is_transcoded();
+    collector.enter_input(&input);
     match format {
         Format::Lines => lines::read(input, collector),
         Format::TextLines => lines::read_texts(input, collector),

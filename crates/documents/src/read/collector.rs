@@ -14,7 +14,8 @@ use crate::document::Document;
 use crate::error::Error;
 use crate::format::signatures::FileSort;
 use crate::input::{Input, input_name};
-use crate::problem::{Action, Notice, Place, Problem};
+use crate::problem::{Action, Notice, Place, Problem, SomeNames};
+use crate::read::known_files::KnownFiles;
 use crate::read::options::Documents;
 use crate::read::repeated_ids::RepeatedIds;
 
@@ -37,7 +38,8 @@ pub(crate) struct Collector<'a> {
     /// Whether there is one input, so that the number of a row identifies it.
     is_only_input: bool,
     /// Whether the input was in another encoding, so that U+FFFD marks invalid text.
-    pub(crate) is_transcoded: bool,
+    is_transcoded: bool,
+    files: KnownFiles,
 }
 
 impl<'a> Collector<'a> {
@@ -49,11 +51,15 @@ impl<'a> Collector<'a> {
             destination,
             is_only_input,
             is_transcoded: false,
+            files: KnownFiles::default(),
         }
     }
 
     /// Returns the counts after everything is read.
     pub(crate) fn finish(mut self) -> Counts {
+        if let Some((place, problem)) = self.files.notice() {
+            self.notify(place, problem);
+        }
         if let RepeatedIds::Counted(sample) = self.repeats {
             let (repeated, are_all) = sample.count();
             (self.counts.repeated_ids, self.counts.ids_are_sampled) = (repeated, !are_all);
@@ -103,7 +109,27 @@ impl<'a> Collector<'a> {
         file.map(Some).map_err(|source| Error::Read { input: input_name(path), source })
     }
 
-    /// Starts an input with these columns.
+    /// Returns whether a file was read before, under another name or path. It is counted and reported then, and not to
+    /// be read again: each of its documents would be a duplicate of itself.
+    pub(crate) fn is_repeated(&mut self, path: &Path) -> bool {
+        let is_repeated = self.files.is_repeated(path);
+        self.counts.repeated_files += u64::from(is_repeated);
+        is_repeated
+    }
+
+    /// Counts files that are not read since their names say that they are no documents.
+    pub(crate) fn leave_out(&mut self, place: Place, names: SomeNames) {
+        self.counts.litter += names.count;
+        self.notify(place, Problem::Litter { names });
+    }
+
+    /// Starts an input.
+    pub(crate) fn enter_input(&mut self, input: &Input) {
+        self.is_transcoded = input.is_transcoded();
+        self.counts.inputs += 1;
+    }
+
+    /// Starts the rows of an input, with these columns.
     pub(crate) fn enter(&mut self, input: &str, shape: impl FnOnce() -> Shape) -> Result<(), Error> {
         let Some(plan) = &self.documents.plan else { return Ok(()) };
         let shape = shape();

@@ -3,11 +3,13 @@
 //! - [`options`]: which documents to read, and how
 //! - [`recognition`]: the format of each input
 //! - [`collector`]: the receiver of documents and of problems with them, which are counted
+//! - [`known_files`]: files that are reached more than once
 //! - [`repeated_ids`]: ids that occur more than once
 //! - [`fingerprint`]: fingerprints of documents, made on several threads
 
 pub(crate) mod collector;
 pub(crate) mod fingerprint;
+mod known_files;
 pub(crate) mod options;
 pub(crate) mod recognition;
 mod repeated_ids;
@@ -77,6 +79,9 @@ impl Documents {
 }
 
 fn read_file(path: &Path, collector: &mut Collector<'_>) -> Result<(), Error> {
+    if collector.is_repeated(path) {
+        return Ok(());
+    }
     let input = collector.open(path)?;
     if archive::is_archive(&input) {
         return archive::read(input, path, collector);

@@ -17,8 +17,8 @@ use crate::table_writer::format::TableFormat;
 const DEFAULT_ID_FIELD: &str = "id";
 const DEFAULT_TEXT_FIELD: &str = "text";
 
-/// The greatest number of text fields.
-const MAX_TEXT_FIELDS: usize = 60;
+/// The greatest number of text fields of a document ([`Documents::text_fields`]).
+pub const MAX_TEXT_FIELDS: usize = 60;
 
 /// The default limit on the length of a document.
 const DEFAULT_MAX_DOCUMENT_BYTES: u64 = 64 << 20;
@@ -136,7 +136,7 @@ impl Documents {
     /// Sets the fields or columns of the text, which are joined by line ends. A document must have one of them.
     ///
     /// # Panics
-    /// When there are none, or more than 60.
+    /// When there are none, or more than [`MAX_TEXT_FIELDS`].
     #[must_use]
     pub fn text_fields(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.text_fields = names.into_iter().map(Into::into).collect();

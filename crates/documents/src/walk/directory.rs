@@ -8,6 +8,7 @@ use ignore::WalkBuilder;
 use crate::error::Error;
 use crate::problem::{Place, Problem};
 use crate::read::collector::Collector;
+use crate::walk::litter::Litter;
 use crate::walk::{archive, file_set};
 
 /// Reads all files below a directory. Symbolic links are not followed, since their targets are in the tree under
@@ -22,7 +23,11 @@ pub(crate) fn read(directory: &Path, collector: &mut Collector<'_>) -> Result<()
         .follow_links(false)
         .overrides(file_set::globs(selection, directory)?)
         .sort_by_file_name(std::ffi::OsStr::cmp);
-    let mut files = file_set::FileSet::of(&directory.display().to_string());
+    let mut litter = Litter::of(directory, collector.documents)?;
+    for entry in walk.build().flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file())) {
+        litter.weigh(entry.path(), entry.metadata().map_or(0, |metadata| metadata.len()));
+    }
+    let mut files = file_set::FileSet::of(&directory.display().to_string(), litter);
     for entry in walk.build() {
         let entry = match entry {
             Ok(entry) => entry,
@@ -42,12 +47,15 @@ pub(crate) fn read(directory: &Path, collector: &mut Collector<'_>) -> Result<()
                 continue;
             }
         }
+        if files.is_hidden(entry.path()) || collector.is_repeated(entry.path()) {
+            continue;
+        }
         match collector.open(entry.path()) {
             Ok(input) if archive::is_archive(&input) => {
                 let outcome = archive::read(input, entry.path(), collector);
                 file_set::settle(outcome, collector)?;
             }
-            opened => files.read(opened, collector)?,
+            opened => files.read(entry.path(), opened, collector)?,
         }
     }
     files.finish(collector);

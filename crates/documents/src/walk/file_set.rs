@@ -12,6 +12,7 @@ use crate::problem::{Place, Problem};
 use crate::read::collector::Collector;
 use crate::read::options::Selection;
 use crate::read::recognition;
+use crate::walk::litter::Litter;
 
 /// The files of a directory or archive read so far.
 pub(crate) struct FileSet {
@@ -20,38 +21,51 @@ pub(crate) struct FileSet {
     rows: BTreeMap<String, u64>,
     /// Number of files that are one document each.
     whole: u64,
+    litter: Litter,
 }
 
 impl FileSet {
-    /// Creates the set of the directory or archive with this name.
-    pub(crate) fn of(name: &str) -> Self {
-        Self { place: Place::whole(name), rows: BTreeMap::new(), whole: 0 }
+    /// Creates the set of the directory or archive with this name; its files follow this rule.
+    pub(crate) fn of(name: &str, litter: Litter) -> Self {
+        Self { place: Place::whole(name), rows: BTreeMap::new(), whole: 0, litter }
+    }
+
+    /// Returns whether a file is hidden, so that it is not to be opened.
+    pub(crate) fn is_hidden(&mut self, path: &Path) -> bool {
+        self.litter.takes_hidden(path)
     }
 
     /// Reads a file. An unreadable file is an error in strict reading.
     pub(crate) fn read(
         &mut self,
+        path: &Path,
         input: Result<Input, Error>,
         collector: &mut Collector<'_>,
     ) -> Result<(), Error> {
-        let outcome = input.and_then(|input| self.try_read(input, collector));
+        let outcome = input.and_then(|input| self.try_read(path, input, collector));
         settle(outcome, collector)
     }
 
     /// Reads a file of an archive.
     pub(crate) fn read_member(
         &mut self,
+        path: &Path,
         opened: Result<Input, Error>,
         collector: &mut Collector<'_>,
     ) -> Result<(), Error> {
         let input = opened.and_then(|input| collector.prepared(input));
-        self.read(input, collector)
+        self.read(path, input, collector)
     }
 
-    fn try_read(&mut self, input: Input, collector: &mut Collector<'_>) -> Result<(), Error> {
+    fn try_read(&mut self, path: &Path, input: Input, collector: &mut Collector<'_>) -> Result<(), Error> {
         let documents = collector.documents;
         let format = recognition::format_of(&input, documents);
-        if let Some(problem) = input.refusal(format, false, documents.encoding.is_some()) {
+        let problem = input.refusal(format, false, documents.encoding.is_some());
+        let has_text = !matches!(problem, Some(Problem::Binary | Problem::NotRead { .. }));
+        if has_text && self.litter.takes(path, &input, format, documents) {
+            return Ok(());
+        }
+        if let Some(problem) = problem {
             return collector.skip(Place::whole(input.name()), problem);
         }
         if format.has_rows() {
@@ -62,8 +76,12 @@ impl FileSet {
         parsers::read(input, format, collector)
     }
 
-    /// Reports a mixture of files with rows and files that are documents.
+    /// Reports files that were left out, and a mixture of files with rows and files that are documents.
     pub(crate) fn finish(self, collector: &mut Collector<'_>) {
+        let names = self.litter.into_names();
+        if names.count > 0 {
+            collector.leave_out(self.place.clone(), names);
+        }
         if self.rows.is_empty() || self.whole == 0 {
             return;
         }

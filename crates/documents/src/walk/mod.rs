@@ -1,6 +1,7 @@
 //! Directories and archives, whose files are read one by one.
 //!
 //! - [`file_set`]: the files of either, and the handling of unreadable ones
+//! - [`litter`]: files that are no documents by their names
 //! - [`directory`]: the files of a directory tree
 //! - [`archive`]: the files of an archive
 //! - [`zip_archive`], [`tar_archive`]: those of each kind
@@ -8,5 +9,6 @@
 pub(crate) mod archive;
 pub(crate) mod directory;
 mod file_set;
+mod litter;
 mod tar_archive;
 mod zip_archive;

@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::input::Input;
 use crate::read::collector::Collector;
 use crate::walk::file_set::{FileSet, globs};
+use crate::walk::litter::Litter;
 
 /// The most bytes of the headers between two files: names and attributes, which are kept in memory, and padding.
 const MAX_HEADER_BYTES: u64 = 16 << 20;
@@ -27,7 +28,8 @@ pub(super) fn read(input: Input, path: &Path, collector: &mut Collector<'_>) -> 
     collector.expect_several();
     let name = input.name().to_owned();
     let globs = globs(&collector.documents.selection, path)?;
-    let mut file_set = FileSet::of(&name);
+    // Read once from its start, so that no file tells in advance whether it is one of tables.
+    let mut file_set = FileSet::of(&name, Litter::of(path, collector.documents)?);
     let damaged = |source: io::Error| Error::NotArchive { input: name.clone(), source: source.into() };
     let meter = Rc::new(Meter::default());
     let mut archive = Archive::new(Metered { inner: input, meter: Rc::clone(&meter) });
@@ -53,7 +55,7 @@ pub(super) fn read(input: Input, path: &Path, collector: &mut Collector<'_>) -> 
         let inner = Names::text_of(&entry.path_bytes()).into_owned();
         let inner = inner.trim_start_matches("./").trim_start_matches('/');
         let whole = path.join(inner);
-        if globs.matched(&whole, false).is_ignore() {
+        if globs.matched(&whole, false).is_ignore() || file_set.is_hidden(&whole) {
             continue;
         }
         let bytes = entry.size();
@@ -68,7 +70,8 @@ pub(super) fn read(input: Input, path: &Path, collector: &mut Collector<'_>) -> 
         }
         file.rewind().map_err(Error::temporary("read a temporary file in it", &directory))?;
         unread = 0;
-        file_set.read_member(Input::of(format!("{name}/{inner}"), &whole, Box::new(file)), collector)?;
+        let opened = Input::of(format!("{name}/{inner}"), &whole, Box::new(file));
+        file_set.read_member(&whole, opened, collector)?;
     }
     if meter.zeros.get() < END_BYTES {
         return Err(damaged(io::Error::other("it has no end, so it may be cut off")));

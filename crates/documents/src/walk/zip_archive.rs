@@ -14,6 +14,7 @@ use crate::input::Input;
 use crate::problem::{Place, Problem};
 use crate::read::collector::Collector;
 use crate::walk::file_set::{FileSet, globs};
+use crate::walk::litter::Litter;
 
 /// Files that identify an archive as an Office document or an e-book.
 const OFFICE_FILES: [&str; 2] = ["[Content_Types].xml", "mimetype"];
@@ -45,16 +46,21 @@ pub(crate) fn read(input: Input, path: &Path, collector: &mut Collector<'_>) -> 
         let source = "its files overlap, so it may hold far more than it says".into();
         return Err(Error::NotArchive { input: name, source });
     }
-    let mut file_set = FileSet::of(&name);
+    let mut litter = Litter::of(path, collector.documents)?;
+    let is_selected = |entry: &&Entry| !globs.matched(path.join(&entry.name), false).is_ignore();
+    for entry in entries.iter().filter(is_selected) {
+        litter.weigh(&path.join(&entry.name), entry.bytes);
+    }
+    let mut file_set = FileSet::of(&name, litter);
     let mut entries = entries;
     entries.sort_by(|one, other| one.name.cmp(&other.name));
     for entry in &entries {
         let inner = path.join(&entry.name);
-        if globs.matched(&inner, false).is_ignore() {
+        if !is_selected(&entry) || file_set.is_hidden(&inner) {
             continue;
         }
         let opened = open(&archive, entry, format!("{name}/{}", entry.name), &inner);
-        file_set.read_member(opened, collector)?;
+        file_set.read_member(&inner, opened, collector)?;
     }
     file_set.finish(collector);
     Ok(())

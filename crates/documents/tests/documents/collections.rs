@@ -29,12 +29,10 @@ fn a_directory_of_prose_has_a_document_in_each_file() {
     scratch.write("tree/brace", "{ is no object");
     scratch.write("tree/keys.arrows", "up and down");
     let read = scratch.read_file("tree");
-    assert_eq!(
-        read.ids(),
-        ["tree/a/.hidden", "tree/a/page.html", "tree/brace", "tree/keys.arrows", "tree/z"]
-    );
-    assert_eq!(read.texts()[1], "a page");
-    let lines = scratch.read(scratch.documents(&["tree"]).format(Format::TextLines));
+    assert_eq!(read.ids(), ["tree/a/page.html", "tree/brace", "tree/keys.arrows", "tree/z"]);
+    assert_eq!((read.texts()[0], read.counts.litter), ("a page", 1));
+    let all = scratch.documents(&["tree"]).include(["*"]);
+    let lines = scratch.read(all.format(Format::TextLines));
     assert_eq!(lines.ids()[0], "tree/a/.hidden:1");
 }
 
@@ -44,7 +42,7 @@ fn a_mixture_is_reported_and_unreadable_files_are_skipped() {
     scratch.write("tree/a.jsonl", line("a"));
     scratch.write("tree/b.csv", "id,text\nb,x\n");
     scratch.write("tree/c.csv", "key,body\nc,x\n");
-    scratch.write("tree/d.md", "prose");
+    scratch.write("tree/d.md", "prose ".repeat(100));
     scratch.write("tree/e.pdf", "%PDF-1.4 ...");
     scratch.write("tree/f.png", b"\x89PNG\r\n\x1a\n\0\0");
     scratch.write("tree/g.txt.gz", &gzip(b"cut off in the middle")[..20]);
@@ -78,7 +76,8 @@ fn globs_choose_files() {
         let documents = scratch.documents(&["tree"]).include(included.to_vec()).exclude(excluded.to_vec());
         scratch.read(documents).ids().join(" ")
     };
-    assert_eq!(ids(&["*.txt"], &[".git"]), "tree/a.txt tree/new/d.txt tree/old/c.txt");
+    assert_eq!(ids(&["*.txt"], &[]), "tree/a.txt tree/new/d.txt tree/old/c.txt");
+    assert_eq!(ids(&["*"], &["old", "new", "*.md"]), "tree/.git/e.txt tree/a.txt");
     assert_eq!(ids(&["*.txt", "*.md"], &["old", ".*"]), "tree/a.txt tree/b.md tree/new/d.txt");
     assert_eq!(ids(&["new/**"], &[]), "tree/new/d.txt");
     assert_eq!(ids(&[], &["*.txt"]), "tree/b.md");
@@ -104,11 +103,78 @@ fn links_and_sockets_are_counted() {
     assert_eq!(scratch.read_file("named").ids(), ["named/a.txt"]);
 }
 
+/// A folder as Spark writes it, with the files that repositories of data sets have next to their tables.
+const OF_TABLES: [(&str, &str); 8] = [
+    ("_SUCCESS", ""),
+    (".part-0.jsonl.crc", "crc"),
+    (".gitattributes", "*.jsonl filter=lfs"),
+    ("README.md", "# A card"),
+    ("state.json", "{\"_data_files\": [{\"filename\": \"part-0.jsonl\"}]}"),
+    ("_temporary/0/part-0.jsonl", "{\"id\": \"t\", \"text\": \"half a row\"}\n"),
+    ("date=1/part-0.jsonl", "{\"id\": \"a\", \"text\": \"the first of all the texts\"}\n"),
+    ("part-0.jsonl", "{\"id\": \"b\", \"text\": \"the second of all the texts\"}\n"),
+];
+
+#[test]
+fn what_lies_next_to_tables_is_no_document() {
+    let scratch = Scratch::new();
+    for (name, text) in OF_TABLES {
+        scratch.write(&format!("tables/{name}"), text);
+    }
+    let read = scratch.read_file("tables");
+    assert_eq!((read.ids(), read.counts.litter, read.counts.skipped()), (vec!["a", "b"], 6, 0));
+    let expected = "tables: 6 files, such as .gitattributes, .part-0.jsonl.crc, README.md are not read: hidden, or no \
+                    table next to tables";
+    assert_eq!(read.notices, [expected]);
+    let shown = |glob: &str| scratch.read(scratch.documents(&["tables"]).include([glob]));
+    assert_eq!(shown("README.md").texts(), ["# A card"]);
+    assert_eq!(shown("*.jsonl").ids(), ["a", "b"]);
+    assert_eq!(shown("_temporary/**").ids(), ["t"]);
+    assert_eq!(shown("*").counts.inputs, 8);
+    // With a format, all that are not hidden are read in it.
+    let given = scratch.read(scratch.documents(&["tables"]).format(Format::TextLines));
+    assert_eq!((given.counts.documents, given.counts.litter), (4, 4));
+    // Where most is prose, a table next to it changes nothing.
+    scratch.write("tables/README.md", "prose ".repeat(100));
+    assert_eq!(scratch.read_file("tables").counts.documents, 3);
+}
+
+#[test]
+fn what_lies_next_to_tables_in_an_archive_is_no_document() {
+    let scratch = Scratch::new();
+    let files = OF_TABLES.map(|(name, text)| (name, text.as_bytes()));
+    scratch.write("all.zip", zip(&files));
+    let read = scratch.read_file("all.zip");
+    assert_eq!((read.ids(), read.counts.litter), (vec!["a", "b"], 6));
+    // A tar archive tells its files one by one: hidden names are all that is known of each.
+    scratch.write("all.tar", tar(&files));
+    let read = scratch.read_file("all.tar");
+    assert_eq!((read.counts.documents, read.counts.litter), (3, 4));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_reached_again_is_read_once() {
+    let scratch = Scratch::new();
+    let file = scratch.write("n/a.jsonl", "{\"id\": \"a\", \"text\": \"a text\"}\n");
+    scratch.write("n/copy.jsonl", "{\"id\": \"b\", \"text\": \"a text\"}\n");
+    std::fs::hard_link(&file, scratch.path("n/z.jsonl")).unwrap();
+    std::os::unix::fs::symlink(&file, scratch.path("link.jsonl")).unwrap();
+    let read = scratch.read(scratch.documents(&["n", "n/a.jsonl", "link.jsonl", "./n"]));
+    assert_eq!((read.ids(), read.counts.repeated_files), (vec!["a", "b"], 6));
+    assert_eq!(read.notices.len(), 1, "{:?}", read.notices);
+    assert!(
+        read.notices[0].starts_with("n/z.jsonl: read once, though 6 files, such as n/z.jsonl"),
+        "{:?}",
+        read.notices
+    );
+}
+
 #[test]
 fn each_file_of_an_archive_is_read() {
     let scratch = Scratch::new();
     let files: [(&str, &[u8]); 4] = [
-        ("z.txt", b"prose"),
+        ("z.txt", b"prose that is longer than the tables next to it: one, two, three, four, five, six"),
         ("a/set.jsonl", b"{\"text\": \"x\"}\n"),
         ("a/packed.csv.gz", &gzip(b"id,text\nb,y\n")),
         ("inner.zip", &zip(&[("x", b"x")])),
@@ -116,7 +182,10 @@ fn each_file_of_an_archive_is_read() {
     scratch.write("all.zip", zip(&files));
     let read = scratch.read_file("all.zip");
     assert_eq!(read.ids(), ["b", "all.zip/a/set.jsonl:1", "all.zip/z.txt"]);
-    assert_eq!((read.texts(), read.counts.binary), (vec!["y", "x", "prose"], 1));
+    assert_eq!(
+        (read.texts(), read.counts.binary),
+        (vec!["y", "x", std::str::from_utf8(files[0].1).unwrap()], 1)
+    );
     let text = scratch.read(scratch.documents(&["all.zip"]).include(["*.txt"]));
     assert_eq!(text.ids(), ["all.zip/z.txt"]);
     scratch.write("tree/all.zip", zip(&files[..1]));

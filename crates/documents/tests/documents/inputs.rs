@@ -37,6 +37,37 @@ fn ids_are_as_they_are_written() {
 }
 
 #[test]
+fn a_record_with_more_fields_than_columns_is_no_document() {
+    let scratch = Scratch::new();
+    let rows = ["1,Good morning, the cat sat", "2,\"Good morning, parliament\"", "3,short,,", "4,a,b"];
+    let names = ["id,text\n", ""];
+    for (names, text) in names.into_iter().zip(["text", "2"]) {
+        // Without names, the first record says how many columns there are.
+        let rows = if names.is_empty() { [rows[1], rows[0], rows[2], rows[3]] } else { rows };
+        scratch.write("a.csv", format!("{names}{}\n", rows.join("\n")));
+        scratch.write("a.tsv", format!("{names}{}\n", rows.join("\n")).replace(',', "\t"));
+        for name in ["a.csv", "a.tsv"] {
+            let documents = scratch.documents(&[name]).header(!names.is_empty()).text_field(text);
+            let read = scratch.read(documents.clone());
+            assert_eq!((read.counts.documents, read.counts.malformed), (2, 2), "{read:?}");
+            let expected = format!("{name}:2: the record has 3 fields, more than there are columns (2)");
+            assert_eq!(read.notices[0], expected);
+            assert_eq!(scratch.try_read(documents.strict(true)).unwrap_err(), expected);
+        }
+    }
+}
+
+#[test]
+fn an_input_without_rows_is_whole() {
+    let scratch = Scratch::new();
+    for (name, text) in [("a.csv", "id,text\n"), ("a.jsonl", ""), ("a.json", "[]"), ("a.jl", "\n")] {
+        scratch.write(name, text);
+        let counts = scratch.read_file(name).counts;
+        assert_eq!((counts.documents, counts.inputs, counts.skipped()), (0, 1, 0), "{name}");
+    }
+}
+
+#[test]
 fn lines_can_be_texts_and_text_files_are_one_document() {
     let scratch = Scratch::new();
     for name in ["a.lines", "a.txt", "a.md"] {

@@ -93,6 +93,16 @@ fn read_lists(mut input: Input, fields: &Fields<'_>, collector: &mut Collector<'
     Ok(())
 }
 
+/// Returns whether a short input is one object, in which no field has a text: the state of a program.
+pub(crate) fn is_object_without_text(input: &Input, documents: &Documents) -> bool {
+    let (start, true) = input.start() else { return false };
+    let Ok(object) = str::from_utf8(start) else { return false };
+    let names: Vec<&str> = documents.text_fields.iter().map(String::as_str).collect();
+    let is_list = names[0].contains(LIST_MARK);
+    let found = fields::of(object.trim(), &names);
+    !is_list && found.is_ok_and(|mut values| values.all(|value| matches!(value, Ok(None))))
+}
+
 /// Returns whether the first line is a whole object; then every line must be one.
 fn starts_with_object_line(start: &[u8]) -> bool {
     let text = start.trim_ascii_start();

@@ -1,0 +1,162 @@
+//! Files of a directory or archive that are no documents by their names, as other readers pass them over.
+//!
+//! - Names that begin with `_` or `.`, also of folders (`_SUCCESS`, `.crc`, `.git`), as in Spark, Hive and Arrow. The
+//!   folder of a partition, `_date=2024-01-01`, is none of them.
+//! - Next to tables, files that are no tables (`README.md`), and a JSON file that is one object without a text next to
+//!   tables of other formats (`state.json`). A directory is one of tables if these are most of its bytes.
+
+use std::path::{Component, Path, PathBuf};
+
+use ignore::overrides::Override;
+
+use crate::error::Error;
+use crate::format::Format;
+use crate::input::Input;
+use crate::input::compression::inner_name;
+use crate::parsers;
+use crate::problem::SomeNames;
+use crate::read::options::{Documents, Selection};
+use crate::walk::file_set;
+
+/// Globs that include hidden files, since they include all.
+const ALL: [&str; 3] = ["*", "**", "**/*"];
+
+/// Knows which files of a directory or archive are no documents.
+pub(crate) struct Litter {
+    root: PathBuf,
+    /// Globs that name hidden files.
+    shown: Override,
+    has_shown: bool,
+    /// Whether the caller chose the files or their format, so that only hidden ones are left out.
+    is_chosen: bool,
+    table_bytes: u64,
+    other_bytes: u64,
+    /// Whether there are tables that are not JSON.
+    has_pure_tables: bool,
+    names: SomeNames,
+}
+
+impl Litter {
+    /// Creates the rule of a directory or archive.
+    pub(crate) fn of(root: &Path, documents: &Documents) -> Result<Self, Error> {
+        let Selection { included, .. } = &documents.selection;
+        let names_hidden = |glob: &&String| ALL.contains(&glob.as_str()) || glob.split('/').any(is_hidden);
+        let shown: Vec<String> = included.iter().filter(names_hidden).cloned().collect();
+        let has_shown = !shown.is_empty();
+        let shown = Selection { included: shown, ..Selection::default() };
+        Ok(Self {
+            root: root.to_owned(),
+            shown: file_set::globs(&shown, root)?,
+            has_shown,
+            is_chosen: documents.format.is_some() || !included.is_empty(),
+            table_bytes: 0,
+            other_bytes: 0,
+            has_pure_tables: false,
+            names: SomeNames::default(),
+        })
+    }
+
+    /// Adds a file to those by which a directory of tables is known. Archives and pictures do not count.
+    pub(crate) fn weigh(&mut self, path: &Path, bytes: u64) {
+        if self.hidden_part(path).is_some() {
+            return;
+        }
+        match Format::of_name(&inner_name(path)) {
+            Some(format) if format.has_rows() => {
+                self.table_bytes += bytes;
+                self.has_pure_tables |= format != Format::Json;
+            }
+            Some(_) => self.other_bytes += bytes,
+            None if path.extension().is_none() => self.other_bytes += bytes,
+            None => {}
+        }
+    }
+
+    /// Returns whether a file is hidden, and counts it.
+    pub(crate) fn takes_hidden(&mut self, path: &Path) -> bool {
+        let Some(part) = self.hidden_part(path) else { return false };
+        self.names.add(&part);
+        true
+    }
+
+    /// Returns whether a file is no table next to tables, and counts it.
+    pub(crate) fn takes(
+        &mut self,
+        path: &Path,
+        input: &Input,
+        format: Format,
+        documents: &Documents,
+    ) -> bool {
+        let is_of_tables = !self.is_chosen && self.table_bytes > self.other_bytes;
+        let is_litter = is_of_tables
+            && (!format.has_rows()
+                || format == Format::Json
+                    && self.has_pure_tables
+                    && parsers::is_object_without_text(input, documents));
+        if is_litter {
+            let inner = path.strip_prefix(&self.root).unwrap_or(path);
+            self.names.add(&inner.display().to_string());
+        }
+        is_litter
+    }
+
+    /// Returns the names of all that were left out.
+    pub(crate) fn into_names(self) -> SomeNames {
+        self.names
+    }
+
+    /// Returns the path up to the first hidden name below the root, unless a glob names the file.
+    fn hidden_part(&self, path: &Path) -> Option<String> {
+        let inner = path.strip_prefix(&self.root).unwrap_or(path);
+        let mut part = PathBuf::new();
+        for component in inner.components() {
+            let Component::Normal(name) = component else { continue };
+            part.push(name);
+            if is_hidden(&name.to_string_lossy()) {
+                let is_shown = self.has_shown && self.shown.matched(path, false).is_whitelist();
+                return (!is_shown).then(|| part.display().to_string());
+            }
+        }
+        None
+    }
+}
+
+fn is_hidden(name: &str) -> bool {
+    name.starts_with('.') && name != "." && name != ".." || name.starts_with('_') && !name.contains('=')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hidden(documents: &Documents, path: &str) -> Option<String> {
+        Litter::of(Path::new("/root/_a"), documents).unwrap().hidden_part(&Path::new("/root/_a").join(path))
+    }
+
+    #[test]
+    fn names_of_other_programs_are_hidden_and_partitions_are_not() {
+        let documents = Documents::from_paths(["/root/_a"]);
+        for (path, part) in [
+            ("_SUCCESS", Some("_SUCCESS")),
+            ("b/.c/d.jsonl", Some("b/.c")),
+            ("_date=2024-01-01/d.jsonl", None),
+            ("b/d_e.f.jsonl", None),
+        ] {
+            assert_eq!(hidden(&documents, path).as_deref(), part, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_glob_shows_the_hidden_files_that_it_names() {
+        for (glob, path, is_hidden) in [
+            ("*.jsonl", "_temporary/a.jsonl", true),
+            ("*", "_temporary/a.jsonl", false),
+            ("_posts/**", "_posts/a.md", false),
+            ("_posts/**", ".git/a.md", true),
+            (".env", "b/.env", false),
+        ] {
+            let documents = Documents::from_paths(["/root/_a"]).include([glob]);
+            assert_eq!(hidden(&documents, path).is_some(), is_hidden, "{glob} {path}");
+        }
+    }
+}

@@ -278,6 +278,10 @@ impl<F: Fingerprint> LogWriter<F> {
                 // A partial write would hide later records.
                 if !is_out_of_space(&error) || self.file.truncate(self.bytes).is_err() {
                     self.poison = Some(clone_io_error(&error));
+                } else if self.reserved.is_some() {
+                    // The truncation has given up the reserved space as well.
+                    let kept = self.bytes + KEPT_BYTES;
+                    self.reserved = Some(self.file.reserve(kept).map_or(0, |()| kept));
                 }
                 return Err(self.error("write to it")(error));
             }
@@ -346,7 +350,7 @@ impl<F: Fingerprint> LogWriter<F> {
         Ok(())
     }
 
-    fn check(&self) -> Result<(), Error> {
+    pub(crate) fn check(&self) -> Result<(), Error> {
         match &self.poison {
             Some(error) => Err(Error::Poisoned {
                 path: self.disk.path(&layout::log(self.number)),

@@ -39,6 +39,8 @@ impl<F: Fingerprint> Writer<F> {
         batches: impl ExactSizeIterator<Item = &'b Batch<F>> + Clone,
         durability: Durability,
     ) -> Result<(), Error> {
+        // A batch whose sync failed may be in the log, so no other can have its number.
+        self.log.check()?;
         for (number, batch) in (1..).zip(batches.clone()) {
             self.log.push_named(self.sequence + number, &batch.operations, &batch.names);
         }

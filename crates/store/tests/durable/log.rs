@@ -350,3 +350,33 @@ fn bytes_of_any_kind_behind_the_synced_ones_change_nothing() {
         prop_assert!(replayed::<u64>(&disk, &IDENTITY, Some(log.sealed())).unwrap().1.is_clean);
     });
 }
+
+#[test]
+fn removals_have_room_again_after_a_write_for_which_there_was_none() {
+    let disk = disk();
+    disk.set_space(2 << 20);
+    let mut log = writer::<u64>(&disk, IDENTITY);
+    log.push(1, &[Operation::Insert(7, 1)]);
+    log.reserve_space().unwrap();
+    log.sync().unwrap();
+    // Other programs take the rest, and more pairs are removed at once than room is kept for.
+    disk.set_space(0);
+    log.push(2, &vec![Operation::Remove(7, 1); 100_000]);
+    log.write().unwrap_err();
+    assert!(!log.is_poisoned());
+    // They take what the log has given up.
+    disk.set_space(0);
+    log.push(2, &[Operation::Insert(8, 1)]);
+    log.reserve_space().unwrap_err();
+    for sequence in 2..1000 {
+        log.push(sequence, &[Operation::Remove(7, sequence)]);
+        log.sync().unwrap();
+    }
+    let (batches, _) = replayed::<u64>(&disk, &IDENTITY, None).unwrap();
+    assert_eq!(batches.len(), 999);
+    // There is room again.
+    disk.set_space(2 << 20);
+    log.push(1000, &[Operation::Insert(8, 1)]);
+    log.reserve_space().unwrap();
+    log.sync().unwrap();
+}

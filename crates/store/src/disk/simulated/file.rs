@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::machine::{Kind, Machine};
+use super::machine::{Failure, Kind, Machine};
 use super::names::FileNumber;
 use crate::disk::{DiskFile, DiskLock};
 
@@ -26,8 +26,13 @@ impl Write for SimulatedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut machine = self.machine.lock().expect("no panic while it is held");
         let outcome = machine.begin(Kind::Grow, "write", &self.path);
+        let room = machine.allocate(self.number, self.end + bytes.len()) - self.end;
+        let outcome = match outcome {
+            Ok(()) if room == 0 && !bytes.is_empty() => Err(Failure::Full.error()),
+            outcome => outcome,
+        };
         // A failed write may be partial.
-        let written = if outcome.is_ok() { bytes.len() } else { bytes.len() / 2 };
+        let written = if outcome.is_ok() { room } else { room.min(bytes.len() / 2) };
         if outcome.is_ok() || !machine.has_lost_power() {
             machine.files[self.number].write(self.end, &bytes[..written]);
             self.end += written;
@@ -55,8 +60,24 @@ impl DiskFile for SimulatedFile {
     fn truncate(&mut self, length: u64) -> io::Result<()> {
         let mut machine = self.machine.lock().expect("no panic while it is held");
         machine.begin(Kind::Change, "truncate", &self.path)?;
+        machine.release(self.number, length as usize);
         machine.files[self.number].truncate(length as usize);
         self.end = length as usize;
+        Ok(())
+    }
+
+    fn reserve(&mut self, length: u64) -> io::Result<()> {
+        let mut machine = self.machine.lock().expect("no panic while it is held");
+        if machine.space.is_none() {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        machine.begin(Kind::Grow, "reserve", &self.path)?;
+        let length = length as usize;
+        if machine.allocate(self.number, length) < length {
+            // As a failed `fallocate`, it may keep what it has got.
+            return Err(Failure::Full.error());
+        }
+        machine.reserved.insert(self.number, length);
         Ok(())
     }
 }

@@ -1,8 +1,10 @@
 //! Files, names and locks of one simulated machine, and its injected faults.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::io;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::choice::{Choices, Survival};
 use super::contents::Contents;
@@ -19,7 +21,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    fn error(self) -> io::Error {
+    pub(super) fn error(self) -> io::Error {
         match self {
             Self::Io => io::Error::other("simulated I/O error"),
             Self::Full => io::Error::new(io::ErrorKind::StorageFull, "simulated full disk"),
@@ -36,6 +38,16 @@ pub(super) enum Kind {
     Change,
     /// As `Change`, and it needs space.
     Grow,
+}
+
+/// A callback that gets each operation on a name before it happens: what it does, and the name.
+#[derive(Clone)]
+pub(super) struct Hook(pub(super) Arc<dyn Fn(&str, &str) + Send + Sync>);
+
+impl fmt::Debug for Hook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Hook")
+    }
 }
 
 /// One simulated machine.
@@ -55,8 +67,13 @@ pub(super) struct Machine {
     pub(super) failure: Option<(Range<u64>, Failure)>,
     /// Whether no space is left.
     pub(super) is_full: bool,
+    /// The bytes that are left; `None` if they are not counted, and cannot be reserved.
+    pub(super) space: Option<u64>,
+    /// The length up to which a file has space, if it has more than its bytes.
+    pub(super) reserved: BTreeMap<FileNumber, usize>,
     /// Changes of files with this path prefix fail.
     pub(super) failing_names: Option<String>,
+    pub(super) hook: Option<Hook>,
 }
 
 impl Machine {
@@ -74,6 +91,29 @@ impl Machine {
             Some((numbers, failure)) if numbers.contains(&self.operations) => Err(failure.error()),
             _ if self.is_full && kind == Kind::Grow => Err(Failure::Full.error()),
             _ => Ok(()),
+        }
+    }
+
+    /// Returns the length up to which a file has space.
+    fn allocated(&self, file: FileNumber) -> usize {
+        self.files[file].bytes().len().max(self.reserved.get(&file).copied().unwrap_or(0))
+    }
+
+    /// Takes space for a file up to a length. Returns the length up to which there is some.
+    pub(super) fn allocate(&mut self, file: FileNumber, length: usize) -> usize {
+        let allocated = self.allocated(file);
+        let Some(space) = &mut self.space else { return length };
+        let more = (length.saturating_sub(allocated) as u64).min(*space);
+        *space -= more;
+        length.min(allocated + more as usize)
+    }
+
+    /// Gives back the space of a file behind a length.
+    pub(super) fn release(&mut self, file: FileNumber, length: usize) {
+        let allocated = self.allocated(file);
+        self.reserved.remove(&file);
+        if let Some(space) = &mut self.space {
+            *space += allocated.saturating_sub(length) as u64;
         }
     }
 

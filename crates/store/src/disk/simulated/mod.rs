@@ -38,7 +38,7 @@ pub use choice::Survival;
 use contents::Contents;
 use file::{SimulatedFile, SimulatedLock};
 pub use machine::Failure;
-use machine::{Kind, Machine};
+use machine::{Hook, Kind, Machine};
 use names::directory_of;
 
 use super::{Disk, DiskFile, DiskLock};
@@ -115,9 +115,20 @@ impl SimulatedDisk {
         self.machine().is_full = is_full;
     }
 
+    /// Sets how many bytes are left for all files. From then on they are counted, and can be reserved.
+    pub fn set_space(&self, bytes: u64) {
+        self.machine().space = Some(bytes);
+    }
+
     /// Makes changes of files with this name prefix fail; `None` ends that.
     pub fn fail_names(&self, names: Option<&str>) {
         self.machine().failing_names = names.map(|names| self.full(names));
+    }
+
+    /// Calls `hook` before each operation on a name, other than writes to open files and their syncs, with what it does,
+    /// as [`SimulatedDisk::trace`] says it, and the name. `None` ends that.
+    pub fn before_operations(&self, hook: Option<Arc<dyn Fn(&str, &str) + Send + Sync>>) {
+        self.machine().hook = hook.map(Hook);
     }
 
     /// Damages a file: changes its bytes durably, without an operation.
@@ -144,6 +155,11 @@ impl SimulatedDisk {
     /// Counts an operation on a file.
     fn begin(&self, kind: Kind, what: &str, name: &str) -> io::Result<(MutexGuard<'_, Machine>, String)> {
         let path = self.full(name);
+        // Called without the lock: it may use the disk.
+        let hook = self.machine().hook.clone();
+        if let Some(Hook(hook)) = hook {
+            hook(what, name);
+        }
         let mut machine = self.machine();
         machine.begin(kind, what, &path)?;
         Ok((machine, path))

@@ -1,7 +1,7 @@
 //! The queue of group commits: a leader serves all waiting requests together.
 
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -193,7 +193,8 @@ impl<R, A> Queue<R, A> {
         Ok(())
     }
 
-    /// Leads whenever only callbacks wait, until the queue is closed and empty. `serve` gets the outcome of `prepare`.
+    /// Leads whenever only callbacks wait, until the queue is closed and empty. `serve` gets the outcome of `prepare`. If
+    /// one of them panics, the requests of that group are answered with `None`, and later ones are served.
     pub(crate) fn run<E>(
         &self,
         mut prepare: impl FnMut() -> Result<(), E>,
@@ -207,8 +208,16 @@ impl<R, A> Queue<R, A> {
                 return;
             }
             drop(inner);
-            let prepared = prepare();
-            self.lead(self.leadership(), None, |requests| serve(requests, prepared));
+            let leadership = self.leadership(None);
+            // A group whose preparation panics is taken as well: nothing else would answer it.
+            let prepared = catch_unwind(AssertUnwindSafe(&mut prepare));
+            let lead = || {
+                self.lead(leadership, |requests| {
+                    serve(requests, prepared.unwrap_or_else(|panic| resume_unwind(panic)))
+                })
+            };
+            // The thread stays, since no other serves callbacks.
+            drop(catch_unwind(AssertUnwindSafe(lead)));
         }
     }
 
@@ -224,28 +233,17 @@ impl<R, A> Queue<R, A> {
         prepare: impl FnOnce() -> Result<(), E>,
         serve: impl FnOnce(Vec<R>) -> Vec<A>,
     ) -> Result<A, NotServed<E>> {
-        let leadership = self.leadership();
-        if let Err(error) = prepare() {
-            let mut inner = self.lock();
-            let at = inner.place_of(own).expect("a request waits until it is taken");
-            inner.waiting.remove(at);
-            drop(inner);
-            return Err(NotServed::Refused(error));
-        }
-        Ok(self.lead(leadership, Some(own), serve).expect("the own request waits"))
+        let leadership = self.leadership(Some(own));
+        prepare().map_err(NotServed::Refused)?;
+        Ok(self.lead(leadership, serve).expect("the own request waits"))
     }
 
-    fn leadership(&self) -> Leadership<'_, R, A> {
-        Leadership { queue: self, recipients: Vec::new(), is_over: false }
+    fn leadership<'a>(&'a self, own: Option<&'a Arc<Waiter<A>>>) -> Leadership<'a, R, A> {
+        Leadership { queue: self, own, recipients: Vec::new(), is_over: false }
     }
 
     /// Serves all waiting requests. Returns the answer to the own request.
-    fn lead(
-        &self,
-        mut leadership: Leadership<'_, R, A>,
-        own: Option<&Arc<Waiter<A>>>,
-        serve: impl FnOnce(Vec<R>) -> Vec<A>,
-    ) -> Option<A> {
+    fn lead(&self, mut leadership: Leadership<'_, R, A>, serve: impl FnOnce(Vec<R>) -> Vec<A>) -> Option<A> {
         let group = std::mem::take(&mut self.lock().waiting);
         let mut requests = Vec::with_capacity(group.len());
         for (request, recipient) in group {
@@ -256,7 +254,7 @@ impl<R, A> Queue<R, A> {
         assert_eq!(answers.len(), leadership.recipients.len(), "every request has an answer");
         // The next leader can write its group while this one is answered.
         leadership.hand_over();
-        let mut own_answer = None;
+        let (own, mut own_answer) = (leadership.own, None);
         for (recipient, answer) in leadership.recipients.drain(..).zip(answers) {
             match (&recipient, own) {
                 (Recipient::Thread(waiter), Some(own)) if Arc::ptr_eq(waiter, own) => {
@@ -290,9 +288,11 @@ impl<R, A> Inner<R, A> {
     }
 }
 
-/// The right to lead, which is handed over even if serving panics.
+/// The right to lead, which is handed over even if preparing or serving panics.
 struct Leadership<'a, R, A> {
     queue: &'a Queue<R, A>,
+    /// The leading thread, if it has a request in the queue.
+    own: Option<&'a Arc<Waiter<A>>>,
     /// The recipients of the requests that are being served.
     recipients: Vec<Recipient<A>>,
     is_over: bool,
@@ -303,6 +303,10 @@ impl<R, A> Leadership<'_, R, A> {
     fn hand_over(&mut self) {
         self.is_over = true;
         let mut inner = self.queue.lock();
+        // A leader that could not begin withdraws its request: it will not lead again.
+        if let Some(at) = self.own.and_then(|own| inner.place_of(own)) {
+            inner.waiting.remove(at);
+        }
         let threads = inner.waiting.iter().find_map(|(_, recipient)| match recipient {
             Recipient::Thread(waiter) => Some(waiter),
             Recipient::Callback(_) => None,
@@ -495,6 +499,53 @@ mod tests {
     }
 
     #[test]
+    fn a_leader_that_panics_before_it_begins_leaves_the_others_to_the_next() {
+        let queue = Queue::<u32, u32>::new();
+        thread::scope(|scope| {
+            let mut other = None;
+            let panics = || {
+                other = Some(scope.spawn(|| submit(&queue, 2, |requests| requests)));
+                while queue.len() < 2 {
+                    thread::yield_now();
+                }
+                panic!("on purpose")
+            };
+            let submitted = || queue.submit::<()>(1, None, panics, |requests| requests);
+            assert!(catch_unwind(AssertUnwindSafe(submitted)).is_err());
+            assert_eq!(other.unwrap().join().unwrap(), 2);
+        });
+        assert!(!queue.lock().has_leader && queue.len() == 0);
+        assert_eq!(submit(&queue, 3, |requests| requests), 3);
+    }
+
+    #[test]
+    fn the_thread_of_callbacks_outlives_a_panic() {
+        let queue = Arc::new(Queue::<u32, u32>::new());
+        let server = {
+            let queue = Arc::clone(&queue);
+            let mut turns = 0;
+            let prepare = move || {
+                turns += 1;
+                if turns == 1 { panic!("on purpose") } else { Ok::<_, ()>(()) }
+            };
+            let serve = |requests: Vec<u32>, _| match requests[0] {
+                2 => panic!("on purpose"),
+                _ => requests,
+            };
+            thread::spawn(move || queue.run(prepare, serve))
+        };
+        let (send, answers) = std::sync::mpsc::channel();
+        for (request, expected) in [(1, None), (2, None), (3, Some(3))] {
+            let send = send.clone();
+            queue.push(request, Box::new(move |answer| send.send(answer).unwrap()), 9).unwrap();
+            assert_eq!(answers.recv_timeout(Duration::from_secs(60)), Ok(expected));
+        }
+        assert_eq!(submit(&queue, 4, |requests| requests), 4);
+        queue.close();
+        server.join().unwrap();
+    }
+
+    #[test]
     fn callbacks_are_answered_with_and_without_threads_that_wait() {
         let queue = Arc::new(Queue::<u32, u32>::new());
         let answers = Arc::new(Mutex::new(Vec::new()));
@@ -532,7 +583,7 @@ mod tests {
         assert_eq!((push(), push(), push()), (Ok(()), Ok(()), Err(Refused::Full)));
         assert_eq!((queue.len(), queue.sum(|request| u64::from(*request))), (2, 2));
         // Callbacks are also called if the requests cannot be served.
-        let mut leadership = queue.leadership();
+        let mut leadership = queue.leadership(None);
         leadership.recipients.extend(queue.lock().waiting.drain(..).map(|(_, recipient)| recipient));
         drop(leadership);
     }

@@ -31,6 +31,7 @@ impl<F: Fingerprint> Opened<F> {
     pub(crate) fn load(disk: &dyn Disk, options: StoreOptions) -> Result<Self, Error> {
         let manifest = manifest::read(disk)?;
         let (mut view, replayed) = load(disk, &manifest, options.opening())?;
+        check_before_sweeping(disk, &manifest, &view)?;
         view.memtable = view.memtable.with_background_merges();
         let mut current = CurrentManifest::new(disk, manifest.clone());
         current.take_over(replayed.is_clean)?;
@@ -38,6 +39,24 @@ impl<F: Fingerprint> Opened<F> {
         let writer = Writer::new(log, view.sequence);
         Ok(Self { current, writer, view })
     }
+}
+
+/// Reads the segments that the manifest names and a later copy does without, before files that only the copy names are
+/// removed as leftovers: a crash came between the replacement of the copy and that of the manifest.
+fn check_before_sweeping<F: Fingerprint>(
+    disk: &dyn Disk,
+    manifest: &Manifest,
+    view: &View<F>,
+) -> Result<(), Error> {
+    let copy = match manifest::read_named(disk, layout::COPY) {
+        Ok(copy) if copy != *manifest => copy,
+        _ => return Ok(()),
+    };
+    let is_replaced = |live: &&LiveSegment<F>| copy.entry(live.segment.number).is_none();
+    for live in view.segments.iter().filter(is_replaced) {
+        live.index().verify()?;
+    }
+    Ok(())
 }
 
 /// Opens the segments of a manifest, without the logs.

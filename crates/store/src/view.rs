@@ -28,6 +28,9 @@ pub(crate) struct View<F> {
     /// The frozen memtables, the oldest first.
     pub(crate) frozen: Vec<FrozenMemtable<F>>,
     pub(crate) segments: Arc<Vec<LiveSegment<F>>>,
+    /// A segment that a manifest is about to name. Queries do not see it, since its pairs are in what it replaces;
+    /// removals reach it, so that it can become visible without another look at its file.
+    pub(crate) pending: Option<LiveSegment<F>>,
 }
 
 /// A memtable that waits for its flush. Its pairs can still be removed.
@@ -59,6 +62,7 @@ impl<F> Clone for View<F> {
             memtable: self.memtable.clone(),
             frozen: self.frozen.clone(),
             segments: Arc::clone(&self.segments),
+            pending: self.pending.clone(),
         }
     }
 }
@@ -87,6 +91,7 @@ impl<F: Fingerprint> View<F> {
             memtable: Memtable::new(distance),
             frozen: Vec::new(),
             segments: Arc::default(),
+            pending: None,
         }
     }
 
@@ -228,6 +233,12 @@ impl<F: Fingerprint> View<F> {
                 Arc::make_mut(&mut self.segments)[number].removed.insert(place);
                 was_there = true;
             }
+        }
+        // A removal of an absent pair is in no log. A pair of a file that is being ingested stays then.
+        if let Some(pending) = self.pending.as_mut().filter(|_| was_there)
+            && let Some(place) = pending.find(pair)?
+        {
+            pending.removed.insert(place);
         }
         self.removals += u64::from(was_there);
         Ok(was_there)

@@ -1,9 +1,13 @@
 //! Publishing: changes of the set of files become durable in the manifest, then visible to readers.
 //!
 //! The inputs of a segment that was written in the background were read some time ago. The journal of the writer has
-//! the pairs that were removed since; they are marked in the new segment before it becomes visible. The manifest has,
-//! per segment, the sequence number up to which its removals are reflected, so that a replay of the log neither misses
-//! a removal nor applies one to later pairs.
+//! the pairs that were removed since; they are marked in the new segment before the manifest names it. From then on it
+//! is pending in the view, where each removal marks its pair before it is acknowledged. The manifest has, per segment,
+//! the sequence number up to which its removals are reflected, so that a replay of the log neither misses a removal nor
+//! applies one to later pairs.
+//!
+//! All that can fail comes before the manifest is replaced. Afterwards nothing fails, so that no file goes that it
+//! names.
 
 use std::sync::Arc;
 
@@ -36,13 +40,18 @@ pub(crate) struct Added<F> {
     entry: SegmentEntry,
     /// The removals that the file does not reflect; `None` if only those to come concern it.
     journal: Option<JournalReader>,
-    /// Places of pairs that were removed while the file was written.
+    /// Places of pairs that were removed until the segment became pending.
     removed: RemovedPlaces,
 }
 
 impl<F: Fingerprint> Added<F> {
     pub(crate) fn new(segment: Arc<Segment<F>>, entry: SegmentEntry, journal: Option<JournalReader>) -> Self {
         Self { segment, entry, journal, removed: RemovedPlaces::default() }
+    }
+
+    /// Returns the new segment with its removals.
+    fn live(&self) -> LiveSegment<F> {
+        LiveSegment { segment: Arc::clone(&self.segment), removed: self.removed.clone() }
     }
 
     /// Removes the pairs from the new segment that have been removed since its inputs were read.
@@ -59,15 +68,14 @@ impl<F: Fingerprint> StoreInner<F> {
     ///
     /// # Errors
     /// When the disk refuses it: nothing has changed then, unless the manifest cannot be trusted any more. The new
-    /// file is removed, if it can be.
+    /// file is removed, unless a manifest may name it.
     pub(crate) fn publish(&self, mut change: Change<F>) -> Result<(), Error> {
         let outcome = self.try_publish(&mut change);
         if let Some(added) = change.added {
             if let Some(reader) = added.journal {
                 self.writer().journal.close(reader.begun);
             }
-            // A manifest that may or may not have been replaced names it; then it has to stay.
-            if outcome.is_err() && !self.lock_manifest().is_poisoned() {
+            if outcome.is_err() && !self.lock_manifest().may_name(added.segment.number) {
                 added.segment.retire();
             }
         }
@@ -77,20 +85,27 @@ impl<F: Fingerprint> StoreInner<F> {
     fn try_publish(&self, change: &mut Change<F>) -> Result<(), Error> {
         let mut current = self.lock_manifest();
         self.check_open()?;
+        // Files that the uncertain manifest names must not be written again.
+        current.check()?;
         let (view, sequence) = self.prepare(change)?;
         let mut stale = Vec::new();
-        let manifest = self.next_manifest(current.manifest(), change, &view, sequence, &mut stale)?;
+        let replaced = self
+            .next_manifest(current.manifest(), change, &view, sequence, &mut stale)
+            .and_then(|manifest| self.replace_manifest(&mut current, manifest));
         drop(view);
-        self.replace_manifest(&mut current, manifest)?;
-        self.swap_view(change)?;
+        if let Err(error) = replaced {
+            self.change_view(|view| view.pending = None);
+            return Err(error);
+        }
+        self.swap_view(change);
         self.background.signal_room();
         self.background.signal_work();
         self.remove_files(self.stale_files.retire(stale));
         Ok(())
     }
 
-    /// Makes the log durable and applies the removals since the inputs were read, mostly while writers go on. Returns
-    /// the view that the next manifest describes, and its sequence number.
+    /// Makes the log durable and applies the removals since the inputs were read, mostly while writers go on. Then the
+    /// new segment is pending. Returns the view that the next manifest describes, and its sequence number.
     fn prepare(&self, change: &mut Change<F>) -> Result<(Arc<View<F>>, u64), Error> {
         if let Some(Added { segment, journal: Some(reader), removed, .. }) = &mut change.added {
             let removals: Vec<Pair<F>> = self.writer().journal.since(reader.seen).collect();
@@ -99,15 +114,16 @@ impl<F: Fingerprint> StoreInner<F> {
         }
         self.sync_concurrently()?;
         let mut writer = self.writer();
-        if let Some(added) = &mut change.added {
-            added.journal.get_or_insert_with(|| writer.open_journal());
-        }
         // Removals become durable with the files; no batch before them may be lost then.
         writer.sync()?;
+        let mut view = View::clone(&self.view.load());
         if let Some(added) = &mut change.added {
             added.catch_up(&writer)?;
+            view.pending = Some(added.live());
         }
-        Ok((self.view.load_full(), writer.sequence))
+        let view = Arc::new(view);
+        self.view.store(Arc::clone(&view));
+        Ok((view, writer.sequence))
     }
 
     /// Returns the manifest after a change, and writes the removals that it names. Appends the names of the files that
@@ -156,32 +172,31 @@ impl<F: Fingerprint> StoreInner<F> {
         Ok(manifest)
     }
 
-    /// Makes a change visible: swaps the view for one with the added segment and without the dropped ones.
-    fn swap_view(&self, change: &mut Change<F>) -> Result<(), Error> {
-        let Change { added, dropped, is_flush } = change;
-        let writer = self.writer();
-        if let Some(added) = added {
-            added.catch_up(&writer)?;
-        }
-        let mut view = View::clone(&self.view.load());
-        let segments = Arc::make_mut(&mut view.segments);
-        let is_gone = |live: &mut LiveSegment<F>| dropped.contains(&live.segment.number);
-        let gone: Vec<_> = segments.extract_if(.., is_gone).collect();
+    /// Makes a change visible: swaps the view for one with the pending segment and without the dropped ones.
+    fn swap_view(&self, change: &Change<F>) {
+        let Change { dropped, is_flush, .. } = change;
+        let mut gone = Vec::new();
+        let before = self.change_view(|view| {
+            let segments = Arc::make_mut(&mut view.segments);
+            gone.extend(segments.extract_if(.., |live| dropped.contains(&live.segment.number)));
+            segments.extend(view.pending.take());
+            if *is_flush {
+                view.frozen.remove(0);
+            }
+            view.ingests += u64::from(!*is_flush && dropped.is_empty());
+        });
         gone.iter().for_each(|live| live.segment.retire());
-        segments.extend(added.as_ref().map(|added| LiveSegment {
-            segment: Arc::clone(&added.segment),
-            removed: added.removed.clone(),
-        }));
-        if *is_flush {
-            view.frozen.remove(0);
-        }
-        view.ingests += u64::from(!*is_flush && dropped.is_empty());
-        let before = self.view.swap(Arc::new(view));
-        drop(writer);
         // Large files take their time to go: no writer waits for it.
         self.searchers.clear();
         drop((before, gone));
-        Ok(())
+    }
+
+    /// Replaces the view by a changed copy. Returns the one before.
+    fn change_view(&self, change: impl FnOnce(&mut View<F>)) -> Arc<View<F>> {
+        let _writer = self.writer();
+        let mut view = View::clone(&self.view.load());
+        change(&mut view);
+        self.view.swap(Arc::new(view))
     }
 
     /// Writes the removals of all segments in use, before a flush removes the logs that have them.
@@ -241,4 +256,65 @@ fn remove_all<F: Fingerprint>(
     });
     *removed = live.removed;
     outcome
+}
+
+#[cfg(all(test, feature = "unstable"))]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::disk::SimulatedDisk;
+    use crate::options::{CreateOptions, StoreOptions};
+    use crate::segment::Opening;
+    use crate::store::Store;
+
+    /// A block of a new segment that is damaged when it is first read, as in a file that is larger than memory.
+    #[test]
+    fn a_removal_that_cannot_read_a_new_segment_fails_and_not_the_publication() {
+        let disk = SimulatedDisk::new();
+        let options = StoreOptions::new().threads(1).merges(false);
+        let open = |disk: &SimulatedDisk| Store::<u64>::open_on(disk.clone(), options).unwrap();
+        let store =
+            Store::<u64>::create_on(disk.clone(), &CreateOptions::new().design("single"), options).unwrap();
+        let all: Vec<u64> =
+            (0..5_000).map(|number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+        all.iter().for_each(|&fingerprint| store.insert(fingerprint, 1).unwrap());
+        store.flush().unwrap();
+        let inner = store.inner();
+        // The same pairs once more, as a file that is ingested while they are removed.
+        let number = inner.next_segment();
+        let (name, from) = (layout::segment(number), layout::segment(1));
+        let bytes = crate::disk::Disk::read(&disk, &from).unwrap();
+        let mut file = crate::disk::Disk::create_new(&disk, &name).unwrap();
+        std::io::Write::write_all(&mut file, &bytes).unwrap();
+        crate::disk::DiskFile::sync(&mut *file).unwrap();
+        let middle = bytes.len() / 2;
+        disk.alter(&name, |bytes| bytes[middle] ^= 1);
+        let (segment, entry) = inner.open_segment(number, 0, Opening::default()).unwrap();
+        disk.alter(&name, |bytes| bytes[middle] ^= 1);
+        let outcomes = Arc::new(Mutex::new(Vec::new()));
+        let (told, remover, victims) = (Arc::clone(&outcomes), store.clone(), all.clone());
+        disk.before_operations(Some(Arc::new(move |what, name| {
+            if (what, name) == ("rename", layout::NEW_MANIFEST) {
+                let removed =
+                    victims.iter().map(|&fingerprint| (fingerprint, remover.remove(fingerprint, 1).is_ok()));
+                told.lock().unwrap().extend(removed);
+            }
+        })));
+        let added = Added::new(segment, entry, None);
+        inner.publish(Change { added: Some(added), dropped: Vec::new(), is_flush: false }).unwrap();
+        disk.before_operations(None);
+        let outcomes = std::mem::take(&mut *outcomes.lock().unwrap());
+        let refused = outcomes.iter().filter(|(_, is_removed)| !is_removed).count();
+        assert!(
+            refused > 0 && refused < all.len() / 2,
+            "{refused} of {} are in the damaged block",
+            all.len()
+        );
+        drop(store);
+        let reopened = open(&disk);
+        for (fingerprint, is_removed) in outcomes {
+            assert_eq!(reopened.snapshot().contains(fingerprint).unwrap(), !is_removed);
+        }
+    }
 }

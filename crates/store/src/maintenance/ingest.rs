@@ -81,7 +81,7 @@ impl<F: Fingerprint> Store<F> {
             drop(index);
             let number = inner.next_segment();
             let brought =
-                inner.link_or_copy_in(path, number).and_then(|()| inner.open_segment(number, 0, false));
+                inner.link_or_copy_in(path, number).and_then(|()| inner.open_segment(number, 0, inner.options.opening()));
             brought.inspect_err(|_| drop(inner.disk.remove(&layout::segment(number))))
         };
         let (segment, entry) = brought?;

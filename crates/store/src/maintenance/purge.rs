@@ -26,8 +26,8 @@ pub struct Purged {
 impl<F: Fingerprint> Store<F> {
     /// Rewrites files until none of the store, logs included, holds a pair that was removed before this call.
     ///
-    /// It cannot reach files that open snapshots ([`Purged::held`]) or other processes use, backups, other links of
-    /// ingested files, and the remains of deleted files in the file system or the device.
+    /// It cannot reach files that open snapshots ([`Purged::held`]) or other processes use, backups, checkpoints, the
+    /// originals of ingested files, and the remains of deleted files in the file system or the device.
     ///
     /// # Errors
     /// When the disk refuses an operation, or a file is damaged.
@@ -63,6 +63,7 @@ impl<F: Fingerprint> Store<F> {
         let disk = &*self.inner().disk;
         // The manifest cannot change meanwhile.
         let current = self.inner().lock_manifest();
+        current.check()?;
         let mut held = Vec::new();
         for name in manifest::leftovers(disk, current.manifest())?.own {
             let path = disk.path(&name);

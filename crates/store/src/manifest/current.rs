@@ -9,20 +9,29 @@ pub(crate) struct CurrentManifest {
     file: ManifestFile,
     /// The contents on the disk.
     manifest: Manifest,
+    /// The manifest whose replacement failed half-way, so that a crash may leave it.
+    uncertain: Option<Manifest>,
 }
 
 impl CurrentManifest {
     pub(crate) fn new(disk: &dyn Disk, manifest: Manifest) -> Self {
-        Self { file: ManifestFile::new(disk), manifest }
+        Self { file: ManifestFile::new(disk), manifest, uncertain: None }
     }
 
     pub(crate) fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// Whether it is unknown which manifest a crash would leave.
-    pub(crate) fn is_poisoned(&self) -> bool {
-        self.file.is_poisoned()
+    /// Checks that the manifest can be replaced: after a failure it may be unknown which one a crash would leave, and
+    /// no file that either of them names may be removed or written again.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.file.check()
+    }
+
+    /// Whether the manifest that a crash would leave may name a segment.
+    pub(crate) fn may_name(&self, segment: u64) -> bool {
+        let manifests = [Some(&self.manifest), self.uncertain.as_ref()];
+        manifests.into_iter().flatten().any(|manifest| manifest.entry(segment).is_some())
     }
 
     /// Makes the manifest durable, unless the last shutdown was clean, and removes the files that it does not name.
@@ -32,8 +41,13 @@ impl CurrentManifest {
 
     /// Replaces the manifest.
     pub(crate) fn replace(&mut self, manifest: Manifest) -> Result<(), Error> {
-        self.file.replace(&manifest)?;
-        self.manifest = manifest;
-        Ok(())
+        self.check()?;
+        let replaced = self.file.replace(&manifest);
+        if replaced.is_ok() {
+            self.manifest = manifest;
+        } else if self.file.is_poisoned() {
+            self.uncertain = Some(manifest);
+        }
+        replaced
     }
 }

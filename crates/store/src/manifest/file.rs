@@ -79,6 +79,13 @@ impl ManifestFile {
         self.poison.is_some()
     }
 
+    /// Checks that it is not poisoned.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let poisoned =
+            |error| Error::Poisoned { path: self.disk.path(MANIFEST), source: clone_io_error(error) };
+        self.poison.as_ref().map_or(Ok(()), |error| Err(poisoned(error)))
+    }
+
     /// Replaces the manifest and its copy atomically and durably. The files that it names must be durable before.
     ///
     /// # Errors
@@ -86,10 +93,8 @@ impl ManifestFile {
     /// is unknown which of them a crash would leave: this is *poisoned* then, and no file that either of them names may
     /// be removed.
     pub fn replace(&mut self, manifest: &Manifest) -> Result<(), Error> {
+        self.check()?;
         let path = self.disk.path(MANIFEST);
-        if let Some(error) = &self.poison {
-            return Err(Error::Poisoned { path, source: clone_io_error(error) });
-        }
         debug_assert_eq!(manifest.check(), Ok(()));
         // If a file stays, the next replacement removes it.
         let tidy =

@@ -124,6 +124,11 @@ impl Manifest {
         Position::start_of(self.first_log, self.sequence)
     }
 
+    /// Returns the entry of a segment.
+    pub(crate) fn entry(&self, segment: u64) -> Option<&SegmentEntry> {
+        self.segments.iter().find(|entry| entry.number == segment)
+    }
+
     /// Returns the names of the designs that new segments can have.
     fn designs(&self) -> Vec<String> {
         match self.identity.width {

@@ -29,8 +29,10 @@ impl<F: Fingerprint> StoreInner<F> {
         level: u32,
         write: impl FnOnce(BuildOptions<F>, Output) -> Result<Output, BuildError>,
     ) -> Result<(Arc<Segment<F>>, SegmentEntry), Error> {
+        // After a failure it may be that no manifest can name it.
+        self.lock_manifest().check()?;
         let number = self.next_segment();
-        let built = self.write_segment(number, write).and_then(|()| self.open_segment(number, level, true));
+        let built = self.write_segment(number, write).and_then(|()| self.open_fresh(number, level));
         built.inspect_err(|_| drop(self.disk.remove(&layout::segment(number))))
     }
 
@@ -75,17 +77,27 @@ impl<F: Fingerprint> StoreInner<F> {
         })
     }
 
-    /// Opens a durable file as a segment that a manifest is to name. One that has just been written is read and checked
-    /// if it fits in memory, so that queries find it in the page cache.
+    /// Opens a durable file that has just been written as a segment that a manifest is to name. It is read and checked as
+    /// a whole first, since the files in whose place it comes are removed then.
+    fn open_fresh(&self, number: u64, level: u32) -> Result<(Arc<Segment<F>>, SegmentEntry), Error> {
+        let name = layout::segment(number);
+        let bytes = self.disk.length(&name).map_err(Error::io("read it", self.disk.path(&name)))?;
+        let opening = self.options.opening();
+        // It stays in memory. Of a larger file, the system evicts what queries read again, and check again.
+        let stays = opening.in_memory || bytes <= default_memory();
+        if !stays {
+            Segment::<F>::open_as(&*self.disk, number, Opening { is_checked: true, ..opening })?;
+        }
+        self.open_segment(number, level, Opening { is_checked: stays, ..opening })
+    }
+
+    /// Opens a durable file as a segment that a manifest is to name, and that the caller checks as a whole.
     pub(crate) fn open_segment(
         &self,
         number: u64,
         level: u32,
-        is_fresh: bool,
+        opening: Opening,
     ) -> Result<(Arc<Segment<F>>, SegmentEntry), Error> {
-        let name = layout::segment(number);
-        let bytes = self.disk.length(&name).map_err(Error::io("read it", self.disk.path(&name)))?;
-        let opening = Opening { is_checked: is_fresh && bytes <= default_memory(), ..self.options.opening() };
         let segment = Segment::open_as(&*self.disk, number, opening)?;
         // Publishing sets the sequence number.
         let entry = segment.entry(level, 0);

@@ -15,5 +15,6 @@ mod maintenance;
 mod model;
 mod named;
 mod pressure;
+mod publish;
 mod reader;
 mod repair;

@@ -116,6 +116,14 @@ pub enum Error {
         /// The directory of the copy.
         path: PathBuf,
     },
+    /// A segment cannot have a second name for a checkpoint.
+    #[error("{}: cannot link it; a checkpoint lies on the file system of the store, and that has hard links: make a backup instead", path.display())]
+    CannotLink {
+        /// The new name.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: io::Error,
+    },
     /// Memory is full and cannot be flushed.
     #[error("{}: memory is full and cannot be flushed; nothing is lost, and writes continue once the cause is fixed", path.display())]
     Full {
@@ -262,7 +270,10 @@ impl Error {
             | Self::Full { .. }
             | Self::NoIdsLeft { .. }
             | Self::OfGroup { .. } => Category::Unavailable,
-            Self::BatchTooLarge { .. } | Self::BackupInside { .. } | Self::Design(_) => Category::Usage,
+            Self::BatchTooLarge { .. }
+            | Self::BackupInside { .. }
+            | Self::CannotLink { .. }
+            | Self::Design(_) => Category::Usage,
             Self::NoWidth { .. }
             | Self::NoIds { .. }
             | Self::Names { .. }

@@ -74,7 +74,7 @@ mod write;
 
 pub use any::{AnyStore, width};
 pub use error::Error;
-pub use maintenance::backup::{backup, backup_with};
+pub use maintenance::backup::{backup, backup_with, checkpoint};
 pub use maintenance::inspect::inspect;
 pub use maintenance::purge::Purged;
 pub use maintenance::repair::{repair, repair_with};

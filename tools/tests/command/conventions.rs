@@ -27,8 +27,19 @@ const COMMANDS: [&str; 17] = [
 ];
 
 /// Those of `hamdex store`.
-const OF_STORE: [&str; 10] =
-    ["create", "insert", "remove", "flush", "compact", "purge", "backup", "ingest", "stats", "repair"];
+const OF_STORE: [&str; 11] = [
+    "create",
+    "insert",
+    "remove",
+    "flush",
+    "compact",
+    "purge",
+    "backup",
+    "checkpoint",
+    "ingest",
+    "stats",
+    "repair",
+];
 
 /// Those of `hamdex shards`.
 const OF_SHARDS: [&str; 2] = ["create", "add"];

@@ -139,9 +139,9 @@ pub(crate) async fn compact(
 
 /// Copy a store
 ///
-/// The copy is a store of the moment of the request or later, in the directory of backups of the service. Segments are
-/// linked if the file system can, so that a copy on the same one takes little space. Queries and writes go on
-/// meanwhile.
+/// The copy is a store of the moment of the request or later, in the directory of backups of the service, and is checked
+/// as it is made. On a file system that can do it, segments share their blocks with the originals, so that a copy takes
+/// little space. Queries and writes go on meanwhile.
 #[utoipa::path(
     post, path = "/v1/sets/{set}/backup", tag = "maintenance", operation_id = "backup",
     params(("set" = String, Path, description = "The name of the set.")),

@@ -1,12 +1,21 @@
 //! Copies of files, and links in place of copies.
 
-use std::io::{self, Write};
+use std::io::{self, Read};
 use std::ops::ControlFlow;
 
-use super::Disk;
+use super::{Disk, DiskFile};
 
 /// Bytes per write, as of [`Pieces`](hamdex_atomic_file::Pieces).
 const WRITE_BYTES: usize = 2 << 20;
+
+/// How a copy of a file was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Copied {
+    /// Its blocks are those of the original until either file is written to, which changes that one alone.
+    Cloned,
+    /// Byte by byte.
+    Written,
+}
 
 /// Copies the first `at_most` bytes of a file, which must not be truncated meanwhile, to a new file. The copy is
 /// durable when this returns; its name is durable after a sync of its directory. `done` is called with the bytes of
@@ -21,22 +30,61 @@ pub(crate) fn copy(
 ) -> io::Result<u64> {
     let bytes = from.map(name)?;
     let bytes = bytes.as_ref();
-    let bytes = &bytes[..bytes.len().min(usize::try_from(at_most).unwrap_or(usize::MAX))];
-    let mut file = to.create_new(new_name)?;
-    let mut write = || {
-        for chunk in bytes.chunks(WRITE_BYTES) {
-            file.write_all(chunk)?;
-            if done(chunk.len() as u64).is_break() {
-                return Err(io::ErrorKind::Interrupted.into());
-            }
+    let mut bytes = &bytes[..bytes.len().min(usize::try_from(at_most).unwrap_or(usize::MAX))];
+    create(to, new_name, |file| write_all(&mut bytes, file, done))
+}
+
+/// Copies an immutable file: it shares its blocks with the original if the file system can do that. Otherwise as
+/// [`copy`]; `done` is not called for a file that shares its blocks.
+pub(crate) fn clone_or_copy(
+    from: &dyn Disk,
+    name: &str,
+    to: &dyn Disk,
+    new_name: &str,
+    done: &mut dyn FnMut(u64) -> ControlFlow<()>,
+) -> io::Result<Copied> {
+    create(to, new_name, |file| {
+        if from.open(name).and_then(|original| file.share_blocks_of(&original)).is_ok() {
+            return Ok(Copied::Cloned);
         }
-        file.sync()?;
-        Ok(bytes.len() as u64)
-    };
-    write().inspect_err(|_| {
-        // If a partial copy stays, the next writer removes it as a leftover.
-        let _ = to.remove(new_name);
+        write_all(&mut from.map(name)?.as_ref(), file, done)?;
+        Ok(Copied::Written)
     })
+}
+
+/// Creates a file, durably, and removes it if `write` fails.
+pub(crate) fn create<T>(
+    disk: &dyn Disk,
+    name: &str,
+    write: impl FnOnce(&mut dyn DiskFile) -> io::Result<T>,
+) -> io::Result<T> {
+    let mut file = disk.create_new(name)?;
+    let written = write(&mut *file).and_then(|written| file.sync().map(|()| written));
+    written.inspect_err(|_| {
+        // If a partial copy stays, the next writer removes it as a leftover.
+        let _ = disk.remove(name);
+    })
+}
+
+/// Writes all that can be read to a file. Returns its length. `done` is as for [`copy`].
+pub(crate) fn write_all(
+    from: &mut dyn Read,
+    file: &mut dyn DiskFile,
+    done: &mut dyn FnMut(u64) -> ControlFlow<()>,
+) -> io::Result<u64> {
+    let (mut chunk, mut length) = (Vec::new(), 0);
+    loop {
+        chunk.clear();
+        let bytes = (&mut *from).take(WRITE_BYTES as u64).read_to_end(&mut chunk)? as u64;
+        if bytes == 0 {
+            return Ok(length);
+        }
+        file.write_all(&chunk)?;
+        length += bytes;
+        if done(bytes).is_break() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+    }
 }
 
 /// Links an immutable file to a second name if the file system can; otherwise copies it. The name is durable after a
@@ -57,6 +105,8 @@ pub(crate) fn link_or_copy(
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
     use crate::disk::RealDisk;
 
@@ -72,11 +122,14 @@ mod tests {
             assert_eq!(to.read(&name).unwrap(), expected);
         }
         assert_eq!(copy(from, "empty", to, "copy-of-empty", 9, go_on).unwrap(), 0);
+        clone_or_copy(from, "long", to, "clone", go_on).unwrap();
+        assert_eq!(to.read("clone").unwrap(), contents);
         link_or_copy(from, "long", to, "linked", go_on).unwrap();
         assert_eq!(to.read("linked").unwrap(), contents);
         for outcome in [
             copy(from, "long", to, "linked", 1, go_on).map(drop),
             link_or_copy(from, "long", to, "linked", go_on),
+            clone_or_copy(from, "long", to, "linked", go_on).map(drop),
         ] {
             assert_eq!(outcome.unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         }
@@ -85,6 +138,7 @@ mod tests {
         let stopped = copy(from, "long", to, "stopped", u64::MAX, &mut |_| ControlFlow::Break(()));
         assert_eq!(stopped.unwrap_err().kind(), io::ErrorKind::Interrupted);
         assert!(!to.exists("stopped").unwrap());
+        assert!(clone_or_copy(from, "missing", to, "none", go_on).is_err() && !to.exists("none").unwrap());
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod simulated;
 
 use std::any::Any;
 use std::fmt;
+use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 
@@ -85,6 +86,15 @@ pub trait Disk: DiskClone + Any + fmt::Debug + Send + Sync {
     /// When the operating system refuses it: [`io::ErrorKind::CrossesDevices`] if only a copy is possible, as to a
     /// disk of another kind, [`io::ErrorKind::AlreadyExists`] if the name is taken.
     fn link(&self, name: &str, to: &dyn Disk, to_name: &str) -> io::Result<()>;
+
+    /// Opens a file of the file system for reading, so that others can share its blocks. By default there is none.
+    ///
+    /// # Errors
+    /// When the operating system refuses it; [`io::ErrorKind::Unsupported`] if this is no directory of a file system.
+    fn open(&self, name: &str) -> io::Result<File> {
+        let _ = name;
+        Err(io::ErrorKind::Unsupported.into())
+    }
 
     /// Returns the names of the files in a directory, in ascending order.
     ///
@@ -226,6 +236,16 @@ pub trait DiskFile: io::Write + fmt::Debug + Send + 'static {
     /// # Errors
     /// When the operating system refuses it.
     fn truncate(&mut self, length: u64) -> io::Result<()>;
+
+    /// Makes this file, which is empty, a copy of another one that shares its blocks until either is written to, which
+    /// changes that one alone. By default it cannot.
+    ///
+    /// # Errors
+    /// When the file system cannot do that, or the operating system refuses it. The file is empty then.
+    fn share_blocks_of(&mut self, original: &File) -> io::Result<()> {
+        let _ = original;
+        Err(io::ErrorKind::Unsupported.into())
+    }
 
     /// Reserves disk space, so that the file can grow to a length. Its present length stays.
     ///

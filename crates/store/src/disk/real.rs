@@ -89,6 +89,10 @@ impl Disk for RealDisk {
         fs::hard_link(self.path(name), to.path(to_name))
     }
 
+    fn open(&self, name: &str) -> io::Result<File> {
+        open_regular(&self.path(name))
+    }
+
     fn list(&self, directory: &str) -> io::Result<Vec<String>> {
         self.names(directory, |kind| !kind.is_dir())
     }
@@ -233,6 +237,11 @@ impl DiskFile for RealFile {
     fn truncate(&mut self, length: u64) -> io::Result<()> {
         self.0.set_len(length)?;
         self.0.seek(SeekFrom::Start(length)).map(drop)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn share_blocks_of(&mut self, original: &File) -> io::Result<()> {
+        rustix::fs::ioctl_ficlone(&self.0, original).map_err(io::Error::from)
     }
 
     #[cfg(target_os = "linux")]

@@ -1,27 +1,23 @@
-//! Backup: a consistent copy of a store.
+//! Backups and checkpoints: consistent copies of a store.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use hamdex::{BuildError, Fingerprint, Phase, Progress};
+use hamdex::{Fingerprint, Progress};
 
-use crate::disk::copy::copy;
 use crate::disk::layout::{self, BACKUP, COPY, DELETES, LOGS, MANIFEST, SEGMENTS};
-use crate::disk::{Disk, RealDisk, create_replacing, link_or_copy};
+use crate::disk::{Disk, RealDisk, create_replacing};
 use crate::error::Error;
-use crate::log::{Sealed, replay};
+use crate::maintenance::copying::{Kind, Report, copy_all, end_of_logs};
 use crate::manifest::Manifest;
-use crate::manifest::current::CurrentManifest;
 use crate::read::reader::retry_if_manifest_changed;
 use crate::store::Store;
 
-/// A progress callback.
-type Report = dyn Fn(Progress) -> ControlFlow<()>;
-
 /// Copies a store to a directory that does not exist yet or is empty, also while another process writes to it. The
-/// copy has every write that was acknowledged before this was called. Otherwise as [`Store::backup`].
+/// copy has every write that was acknowledged before this was called, and is checked as it is made. Otherwise as
+/// [`Store::backup`].
 ///
 /// ```
 /// use hamdex_store::{CreateOptions, Store, StoreOptions, backup};
@@ -42,8 +38,8 @@ pub fn backup(path: impl AsRef<Path>, directory: impl AsRef<Path>) -> Result<(),
     backup_with(path, directory, |_| ControlFlow::Continue(()))
 }
 
-/// Copies a store with a progress callback, as [`Store::compact_with`]: in bytes, of which those of linked files are
-/// done at once.
+/// Copies a store with a progress callback, as [`Store::compact_with`]: in bytes, of which those of files that share
+/// their blocks are done at once.
 ///
 /// # Errors
 /// As for [`backup`]; when the callback cancels it.
@@ -53,7 +49,17 @@ pub fn backup_with(
     report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
 ) -> Result<(), Error> {
     copy_or_clean_up(path.as_ref(), directory.as_ref(), |target| {
-        backup_and_report(&RealDisk::new(&path), target, &report)
+        copy_store(&RealDisk::new(&path), target, Kind::Copied, &report)
+    })
+}
+
+/// Makes a checkpoint of a store, also while another process writes to it: see [`Store::checkpoint`].
+///
+/// # Errors
+/// As for [`backup`]; when the file system cannot link the segments.
+pub fn checkpoint(path: impl AsRef<Path>, directory: impl AsRef<Path>) -> Result<(), Error> {
+    copy_or_clean_up(path.as_ref(), directory.as_ref(), |target| {
+        copy_store(&RealDisk::new(&path), target, Kind::Linked, &|_| ControlFlow::Continue(()))
     })
 }
 
@@ -62,10 +68,10 @@ pub fn backup_with(
 /// # Errors
 /// As for [`backup`].
 pub fn backup_on(disk: &dyn Disk, target: &dyn Disk) -> Result<(), Error> {
-    backup_and_report(disk, target, &|_| ControlFlow::Continue(()))
+    copy_store(disk, target, Kind::Copied, &|_| ControlFlow::Continue(()))
 }
 
-fn backup_and_report(disk: &dyn Disk, target: &dyn Disk, report: &Report) -> Result<(), Error> {
+fn copy_store(disk: &dyn Disk, target: &dyn Disk, kind: Kind, report: &Report) -> Result<(), Error> {
     // Nothing is created for a source that is not a store.
     crate::manifest::read(disk)?;
     prepare(target)?;
@@ -76,14 +82,23 @@ fn backup_and_report(disk: &dyn Disk, target: &dyn Disk, report: &Report) -> Res
             target.remove(name).map_err(Error::io("remove it", target.path(name)))?;
         }
         copied.clear();
-        let end = if manifest.identity.width == 128 {
-            end_of_logs::<u128>(disk, &manifest)
-        } else {
-            end_of_logs::<u64>(disk, &manifest)
-        };
-        copy_all(disk, manifest, end?, target, &mut copied, report)
+        let copy = if manifest.identity.width == 128 { copy_current::<u128> } else { copy_current::<u64> };
+        copy(disk, manifest, target, kind, &mut copied, report)
     });
     finish(target, outcome, &copied)
+}
+
+/// Copies the files of a manifest, and the logs up to their present end.
+fn copy_current<F: Fingerprint>(
+    disk: &dyn Disk,
+    manifest: Manifest,
+    target: &dyn Disk,
+    kind: Kind,
+    copied: &mut Vec<String>,
+    report: &Report,
+) -> Result<(), Error> {
+    let end = end_of_logs::<F>(disk, &manifest)?;
+    copy_all::<F>(disk, (manifest, end), target, kind, copied, report)
 }
 
 /// Copies to a directory outside the store. After a failure that leaves no store, removes the directories that are
@@ -121,12 +136,16 @@ fn is_within(directory: &Path, outer: &Path) -> bool {
 }
 
 impl<F: Fingerprint> Store<F> {
-    /// Copies a snapshot of the store to a directory that does not exist yet or is empty: segments by hard links if the
-    /// file system can, logs byte by byte. Writes, flushes and merges continue meanwhile. The copy becomes a store when
-    /// this returns, not before. An interrupted copy is replaced.
+    /// Copies a snapshot of the store to a directory that does not exist yet or is empty. Segments share their blocks
+    /// with the originals if the file system can do that (`FICLONE`), and are copied byte by byte otherwise; a change of
+    /// one of the files changes that one alone. Writes, flushes and merges continue meanwhile. The copy becomes a store
+    /// when this returns, not before. An interrupted copy is replaced.
+    ///
+    /// Logs, removals, and segments that are copied byte by byte and fit in memory are read and checked. Damage on the
+    /// device to blocks that files share shows in both: a backup against that lies on another device.
     ///
     /// # Errors
-    /// When the directory is not empty or lies inside the store, or the disk refuses an operation.
+    /// When the directory is not empty or lies inside the store, a file is damaged, or the disk refuses an operation.
     pub fn backup(&self, directory: impl AsRef<Path>) -> Result<(), Error> {
         self.backup_with(directory, |_| ControlFlow::Continue(()))
     }
@@ -142,7 +161,34 @@ impl<F: Fingerprint> Store<F> {
     ) -> Result<(), Error> {
         let store = self.inner().disk.path("");
         let report = self.inner().background.cancellation().or_report(Arc::new(report));
-        copy_or_clean_up(&store, directory.as_ref(), |target| self.copy_to(target, &report))
+        copy_or_clean_up(&store, directory.as_ref(), |target| self.copy_to(target, Kind::Copied, &report))
+    }
+
+    /// Makes a checkpoint: a store of its own, as [`Store::backup`] makes one, in little time and without further space.
+    /// Its segments are hard links to those of this store, and so **the same files: damage to one shows in both**, as
+    /// by a program that writes to a file in place. Each store removes its own names only. It is for going back after a
+    /// change, and to be copied elsewhere at leisure, and no backup.
+    ///
+    /// ```
+    /// use hamdex_store::{CreateOptions, Store, StoreOptions};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let (path, before) = (directory.path().join("news.store"), directory.path().join("before.store"));
+    /// let store = Store::<u64>::create(&path, &CreateOptions::new(), StoreOptions::new())?;
+    /// store.insert(0x00ff, 1)?;
+    /// store.checkpoint(&before)?;
+    /// store.remove(0x00ff, 1)?;
+    /// assert!(Store::<u64>::open(&before, StoreOptions::new())?.snapshot().contains(0x00ff)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Store::backup`]; when the segments cannot be linked, as to another file system.
+    pub fn checkpoint(&self, directory: impl AsRef<Path>) -> Result<(), Error> {
+        let store = self.inner().disk.path("");
+        copy_or_clean_up(&store, directory.as_ref(), |target| {
+            self.copy_to(target, Kind::Linked, &|_| ControlFlow::Continue(()))
+        })
     }
 
     /// As [`Store::backup`], to any disk.
@@ -151,17 +197,27 @@ impl<F: Fingerprint> Store<F> {
     /// As for [`Store::backup`].
     #[doc(hidden)]
     pub fn backup_to(&self, target: &dyn Disk) -> Result<(), Error> {
-        self.copy_to(target, &|_| ControlFlow::Continue(()))
+        self.copy_to(target, Kind::Copied, &|_| ControlFlow::Continue(()))
     }
 
-    fn copy_to(&self, target: &dyn Disk, report: &Report) -> Result<(), Error> {
+    /// As [`Store::checkpoint`], to any disk.
+    ///
+    /// # Errors
+    /// As for [`Store::checkpoint`].
+    #[doc(hidden)]
+    pub fn checkpoint_to(&self, target: &dyn Disk) -> Result<(), Error> {
+        self.copy_to(target, Kind::Linked, &|_| ControlFlow::Continue(()))
+    }
+
+    fn copy_to(&self, target: &dyn Disk, kind: Kind, report: &Report) -> Result<(), Error> {
         let inner = self.inner();
         let _activity = inner.begin()?;
         prepare(target)?;
         let pinned = inner.pin()?;
         let mut copied = Vec::new();
         let manifest = pinned.manifest.as_ref().clone();
-        let outcome = copy_all(&*inner.disk, manifest, pinned.end, target, &mut copied, report);
+        let end = (manifest, pinned.end);
+        let outcome = copy_all::<F>(&*inner.disk, end, target, kind, &mut copied, report);
         finish(target, outcome, &copied)
     }
 }
@@ -228,92 +284,4 @@ fn finish(target: &dyn Disk, outcome: Result<(), Error>, copied: &[String]) -> R
         target.sync_directory("")
     };
     remove().map_err(Error::io("remove it", target.path(BACKUP)))
-}
-
-/// Returns the current end of the live logs.
-fn end_of_logs<F: Fingerprint>(disk: &dyn Disk, manifest: &Manifest) -> Result<Sealed, Error> {
-    let start = manifest.logs_start();
-    let end = replay::<F>(disk, &manifest.identity, start, manifest.sealed, |_, _| Ok(()))?.end;
-    Ok(Sealed { log: end.log, bytes: end.offset })
-}
-
-/// The progress of a copy, in bytes.
-struct Copying<'r> {
-    report: &'r Report,
-    done: u64,
-    total: u64,
-    is_stopped: bool,
-}
-
-impl Copying<'_> {
-    fn add(&mut self, bytes: u64) -> ControlFlow<()> {
-        self.done += bytes;
-        // A log that is written to may be longer by now.
-        let total = self.total.max(self.done);
-        let outcome = (self.report)(Progress::new(Phase::Copy, self.done, Some(total)));
-        self.is_stopped |= outcome.is_break();
-        outcome
-    }
-
-    /// Fails if the callback has cancelled the copy.
-    fn check(&mut self) -> Result<(), Error> {
-        if self.is_stopped || self.add(0).is_break() { Err(BuildError::Stopped.into()) } else { Ok(()) }
-    }
-
-    /// Turns the outcome of copying a file into an error about the target.
-    fn outcome(&self, outcome: io::Result<()>, target: &dyn Disk, name: &str) -> Result<(), Error> {
-        match outcome {
-            Err(_) if self.is_stopped => Err(BuildError::Stopped.into()),
-            outcome => outcome.map_err(Error::io("copy it", target.path(name))),
-        }
-    }
-}
-
-/// Copies all files that a manifest names, the logs up to an end, and the manifest last. Appends the names of the
-/// copied files, without the manifest, to `copied`.
-fn copy_all(
-    disk: &dyn Disk,
-    mut manifest: Manifest,
-    end: Sealed,
-    target: &dyn Disk,
-    copied: &mut Vec<String>,
-    report: &Report,
-) -> Result<(), Error> {
-    let segments: Vec<String> = manifest.segments.iter().map(|entry| layout::segment(entry.number)).collect();
-    let removals = manifest.segments.iter().filter_map(|entry| {
-        let removals = entry.removals?;
-        Some((layout::removals(entry.number, removals.version), u64::MAX))
-    });
-    let logs = (manifest.first_log..=end.log).map(|number| {
-        let bytes = if number == end.log { end.bytes } else { u64::MAX };
-        (layout::log(number), bytes)
-    });
-    let rest: Vec<(String, u64)> = removals.chain(logs).collect();
-    // A file without a length fails when it is copied.
-    let length = |name: &str| disk.length(name).unwrap_or(0);
-    let total = segments.iter().map(|name| length(name)).sum::<u64>()
-        + rest.iter().map(|(name, at_most)| length(name).min(*at_most)).sum::<u64>();
-    let mut copying = Copying { report, done: 0, total, is_stopped: false };
-    copying.check()?;
-    for name in segments {
-        let before = copying.done;
-        let linked = link_or_copy(disk, &name, target, &name, &mut |bytes| copying.add(bytes));
-        copying.outcome(linked, target, &name)?;
-        if copying.done == before {
-            let _ = copying.add(length(&name));
-        }
-        copied.push(name);
-        copying.check()?;
-    }
-    for (name, at_most) in rest {
-        let written = copy(disk, &name, target, &name, at_most, &mut |bytes| copying.add(bytes));
-        copying.outcome(written.map(drop), target, &name)?;
-        copied.push(name);
-    }
-    for directory in [SEGMENTS, DELETES, LOGS] {
-        target.sync_directory(directory).map_err(Error::io("sync it", target.path(directory)))?;
-    }
-    // All of it is durable: damage to the end of its last log is noticed.
-    manifest.sealed = Some(end);
-    CurrentManifest::new(target, manifest.clone()).replace(manifest)
 }

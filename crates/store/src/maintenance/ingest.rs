@@ -1,17 +1,18 @@
 //! Ingestion of a file that was built elsewhere.
 
-use std::io::{self, Write};
+use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
 use hamdex::{
-    Fingerprint, Index, Mapping, OpenOptions, Progress, ProgressCallback, ReadError, VerifyOptions, shingles,
+    Fingerprint, Index, OpenOptions, Phase, Progress, ProgressCallback, ReadError, ReadErrorKind,
+    VerifyOptions, shingles,
 };
 
 use crate::compaction::publish::{Added, Change};
+use crate::disk::copy::{create, write_all};
 use crate::disk::layout::{self, SEGMENTS};
-use crate::disk::{Disk, RealDisk};
 use crate::error::Error;
 use crate::inner::StoreInner;
 use crate::manifest::SegmentEntry;
@@ -20,11 +21,12 @@ use crate::segment::write_index;
 use crate::store::Store;
 
 impl<F: Fingerprint> Store<F> {
-    /// Adds all pairs of a file that was built elsewhere, in one atomic step: by a hard link if the file system allows
-    /// it, otherwise by a copy. The whole file is read and checked first. It must have ids exactly if the store has
-    /// them; its design and codec may differ until a merge rewrites it.
+    /// Adds all pairs of a file that was built elsewhere, in one atomic step: by a copy, which shares its blocks with
+    /// the file if the file system can do that (`FICLONE`). The whole copy is read and checked before it is part of the
+    /// store. The file must have ids exactly if the store has them; its design and codec may differ until a merge
+    /// rewrites it. Only later removals concern its pairs.
     ///
-    /// The file must not be changed afterwards. Only later removals concern its pairs.
+    /// The file must not be changed meanwhile. Afterwards the store is independent of it.
     ///
     /// A file with names needs a store with names. It is rewritten with ids above all that the store has assigned. A
     /// file that is ingested twice is stored twice, with different ids.
@@ -36,8 +38,8 @@ impl<F: Fingerprint> Store<F> {
         self.ingest_with(path, |_| ControlFlow::Continue(()))
     }
 
-    /// Ingests a file with a progress callback, as [`Store::compact_with`]: while the file is checked, and while it is
-    /// rewritten for a store with names.
+    /// Ingests a file with a progress callback, as [`Store::compact_with`]: while the file is copied and checked, or
+    /// checked and rewritten.
     ///
     /// # Errors
     /// As for [`Store::ingest`]; when the callback cancels it. The store is unchanged then.
@@ -50,38 +52,22 @@ impl<F: Fingerprint> Store<F> {
         let inner = self.inner();
         let _activity = inner.begin()?;
         let index = OpenOptions::new().open::<F>(path)?;
-        let identity = inner.schema.identity;
-        if index.has_ids() != identity.has_ids {
-            return Err(Error::IngestIds { path: path.to_owned(), has_ids: index.has_ids() });
-        }
-        if index.has_names() != identity.has_names {
-            return Err(Error::IngestNames { path: path.to_owned(), has_names: index.has_names() });
-        }
-        if index.has_shingles() != identity.has_shingles {
-            return Err(Error::IngestShingles { path: path.to_owned(), has_shingles: index.has_shingles() });
-        }
-        let definition = index.metadata().get(shingles::KEY).map(Vec::as_slice);
-        let own = inner.schema.shingles.as_deref().map(str::as_bytes);
-        if own.is_some() && definition != own {
-            return Err(Error::IngestOtherShingles { path: path.to_owned() });
-        }
-        let verify = VerifyOptions::new().threads(inner.options.threads);
-        index.verify_with(&verify.progress(inner.background.cancellation().or_report(report.clone())))?;
-        let needs_lookups = inner.schema.lookups && !index.has_lookups();
-        let brought = if identity.has_names {
+        inner.check_fits(&index, path)?;
+        let brought = if inner.schema.identity.has_names {
+            inner.check_whole(&index, &report)?;
             let Some(last) = index.names()?.map(|names| names.last_id()).transpose()?.flatten() else {
                 return Ok(());
             };
             let first = last.checked_add(1).and_then(|count| inner.reserve_ids(count));
             let first = first.ok_or_else(|| self.no_ids_left())?;
             inner.write_with_shifted_ids(&index, first, report)
-        } else if needs_lookups {
+        } else if inner.lacks_lookups(&index) {
+            inner.check_whole(&index, &report)?;
             inner.write_with_shifted_ids(&index, 0, report)
         } else {
             drop(index);
             let number = inner.next_segment();
-            let brought =
-                inner.link_or_copy_in(path, number).and_then(|()| inner.open_segment(number, 0, inner.options.opening()));
+            let brought = inner.bring_in(path, number, &report);
             brought.inspect_err(|_| drop(inner.disk.remove(&layout::segment(number))))
         };
         let (segment, entry) = brought?;
@@ -98,6 +84,38 @@ impl<F: Fingerprint> Store<F> {
 }
 
 impl<F: Fingerprint> StoreInner<F> {
+    /// Checks that a file can be part of this store.
+    fn check_fits(&self, index: &Index<F>, path: &Path) -> Result<(), Error> {
+        let (identity, path) = (self.schema.identity, path.to_owned());
+        if index.has_ids() != identity.has_ids {
+            return Err(Error::IngestIds { path, has_ids: index.has_ids() });
+        }
+        if index.has_names() != identity.has_names {
+            return Err(Error::IngestNames { path, has_names: index.has_names() });
+        }
+        if index.has_shingles() != identity.has_shingles {
+            return Err(Error::IngestShingles { path, has_shingles: index.has_shingles() });
+        }
+        let definition = index.metadata().get(shingles::KEY).map(Vec::as_slice);
+        let own = self.schema.shingles.as_deref().map(str::as_bytes);
+        if own.is_some() && definition != own {
+            return Err(Error::IngestOtherShingles { path });
+        }
+        Ok(())
+    }
+
+    /// Whether a file has to be rewritten, since the store has look-ups.
+    fn lacks_lookups(&self, index: &Index<F>) -> bool {
+        self.schema.lookups && !index.has_lookups()
+    }
+
+    /// Reads and checks a whole file.
+    fn check_whole(&self, index: &Index<F>, report: &ProgressCallback) -> Result<(), Error> {
+        let report = self.background.cancellation().or_report(Arc::clone(report));
+        index.verify_with(&VerifyOptions::new().threads(self.options.threads).progress(report))?;
+        Ok(())
+    }
+
     /// Writes the pairs and names of a file to a new segment, with `by` added to every id, and all that the store's
     /// segments have.
     fn write_with_shifted_ids(
@@ -131,30 +149,44 @@ impl<F: Fingerprint> StoreInner<F> {
         })
     }
 
-    /// Links or copies a file into the directory of the segments, durably.
-    fn link_or_copy_in(&self, path: &Path, number: u64) -> Result<(), Error> {
+    /// Copies a file into the directory of the segments, durably, and opens the copy when all of it is checked.
+    fn bring_in(
+        &self,
+        path: &Path,
+        number: u64,
+        report: &ProgressCallback,
+    ) -> Result<(Arc<Segment<F>>, SegmentEntry), Error> {
         let name = layout::segment(number);
         let target = self.disk.path(&name);
-        let link = || -> io::Result<()> {
-            let file = path.file_name().and_then(|name| name.to_str());
-            let file = file.ok_or(io::ErrorKind::InvalidInput)?;
-            // A link to a symbolic link would follow a name that another program may change.
-            let path = path.canonicalize()?;
-            let parent = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-            let file = path.file_name().and_then(|name| name.to_str()).unwrap_or(file);
-            RealDisk::new(parent).link(file, &*self.disk, &name)?;
-            self.disk.append(&name)?.sync()
-        };
-        if link().is_err() {
-            let _ = self.disk.remove(&name);
-            let copy = || -> io::Result<()> {
-                let bytes = Mapping::open(path)?;
-                let mut file = self.disk.create_new(&name)?;
-                file.write_all(bytes.as_ref())?;
-                file.sync()
+        let mut original = File::open(path).map_err(Error::io("read it", path))?;
+        let total = original.metadata().ok().map(|metadata| metadata.len());
+        let cancelled = self.background.cancellation().or_report(Arc::clone(report));
+        let (mut copied, mut is_stopped) = (0, false);
+        let outcome = create(&*self.disk, &name, |file| {
+            if file.share_blocks_of(&original).is_ok() {
+                return Ok(());
+            }
+            let mut done = |bytes| {
+                copied += bytes;
+                let outcome = cancelled(Progress::new(Phase::Copy, copied, total));
+                is_stopped |= outcome.is_break();
+                outcome
             };
-            copy().map_err(Error::io("copy it into the store", &target))?;
+            write_all(&mut original, file, &mut done).map(drop)
+        });
+        if is_stopped {
+            return Err(ReadError::from(ReadErrorKind::Stopped).into());
         }
-        self.disk.sync_directory(SEGMENTS).map_err(Error::io("sync its directory", target))
+        outcome.map_err(Error::io("copy it into the store", &target))?;
+        self.disk.sync_directory(SEGMENTS).map_err(Error::io("sync its directory", &target))?;
+        // What was copied counts, not what had the name before.
+        let data = self.disk.map(&name).map_err(Error::io("map it", &target))?;
+        let index = OpenOptions::new().from_mapping::<F>(data, path)?;
+        self.check_fits(&index, path)?;
+        if self.lacks_lookups(&index) {
+            return Err(Error::damaged(path, None, "another file has taken its place meanwhile"));
+        }
+        self.check_whole(&index, report)?;
+        self.open_segment(number, 0, self.options.opening())
     }
 }

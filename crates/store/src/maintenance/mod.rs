@@ -3,7 +3,7 @@
 //! - [`stats`]: counts and costs
 //! - [`verify`]: reading and checking everything
 //! - [`compact`]: flush, merges, one file
-//! - [`backup`]: a consistent copy
+//! - [`backup`]: backups and checkpoints, consistent copies; [`copying`] copies their files
 //! - [`ingest`]: adding a file that was built elsewhere
 //! - [`purge`]: removed pairs leave the disk
 //! - [`repair`]: salvaging a damaged store
@@ -12,6 +12,7 @@
 
 pub(crate) mod backup;
 mod compact;
+mod copying;
 mod ingest;
 pub(crate) mod inspect;
 pub(crate) mod pinned;

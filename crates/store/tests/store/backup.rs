@@ -158,6 +158,87 @@ fn a_copy_that_was_killed_is_replaced_by_the_next_one() {
     assert!(interrupted > changes);
 }
 
+/// The paths of the segments of a store.
+fn segments(store: &std::path::Path) -> Vec<std::path::PathBuf> {
+    std::fs::read_dir(store.join("segments")).unwrap().map(|entry| entry.unwrap().path()).collect()
+}
+
+/// Writes over the middle of a file in place.
+fn damage(path: &std::path::Path) {
+    use std::io::{Seek, SeekFrom, Write};
+    let mut file = std::fs::File::options().write(true).open(path).unwrap();
+    let bytes = file.metadata().unwrap().len();
+    file.seek(SeekFrom::Start(bytes / 8)).unwrap();
+    file.write_all(&vec![0xa5; bytes as usize / 2]).unwrap();
+}
+
+#[test]
+fn damage_to_a_backup_is_none_of_the_store_and_that_to_a_checkpoint_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let [path, copy, links] = ["s", "copy", "links"].map(|name| directory.path().join(name));
+    let store = Store::<u64>::create(&path, &shape(true), tiny().merges(false)).unwrap();
+    let (mut chance, mut model) = (Chance(17), Model::default());
+    for _ in 0..3 {
+        let operations = chance.operations(150, true);
+        model.apply(&operations);
+        store.write(operations).unwrap();
+        store.flush().unwrap();
+    }
+    store.backup(&copy).unwrap();
+    store.checkpoint(&links).unwrap();
+    let whole = |path: &std::path::Path| {
+        let store = Store::<u64>::open(path, tiny().merges(false)).unwrap();
+        store.verify(&VerifyOptions::new()).is_ok()
+    };
+    assert!(whole(&copy) && whole(&links));
+    segments(&copy).iter().for_each(|segment| damage(segment));
+    assert!(!whole(&copy) && whole(&links));
+    store.verify(&VerifyOptions::new()).unwrap();
+    // Either store does without its files, and the other keeps them.
+    store.compact().unwrap();
+    assert_same(&store.snapshot(), &model, &[0], true);
+    assert!(whole(&links));
+    std::fs::remove_dir_all(&links).unwrap();
+    store.checkpoint(&links).unwrap();
+    segments(&links).iter().for_each(|segment| damage(segment));
+    assert!(!whole(&links));
+    assert!(store.verify(&VerifyOptions::new()).is_err());
+}
+
+#[test]
+fn a_damaged_store_gives_no_backup() {
+    let directory = tempfile::tempdir().unwrap();
+    let [path, copy] = ["s", "copy"].map(|name| directory.path().join(name));
+    let store = Store::<u64>::create(&path, &shape(true), tiny().merges(false)).unwrap();
+    store.write(Chance(18).operations(200, true)).unwrap();
+    store.flush().unwrap();
+    segments(&path).iter().for_each(|segment| damage(segment));
+    for outcome in [store.backup(&copy), backup(&path, &copy)] {
+        let error = outcome.unwrap_err();
+        assert_eq!(error.category(), hamdex::Category::Damaged);
+        assert!(error.to_string().starts_with(path.to_str().unwrap()), "{error}");
+        assert!(!copy.exists());
+    }
+}
+
+#[test]
+fn a_checkpoint_is_made_while_the_store_is_written_to() {
+    let disk = SimulatedDisk::new();
+    let store = Store::<u64>::create_on(disk.clone(), &shape(true), tiny().merges(false)).unwrap();
+    let elsewhere = SimulatedDisk::new();
+    store.insert(7, 1).unwrap();
+    store.flush().unwrap();
+    let error = store.checkpoint_to(&elsewhere).unwrap_err();
+    assert!(matches!(error, Error::CannotLink { .. }), "{error}");
+    assert!(!elsewhere.exists("manifest").unwrap() && elsewhere.list("segments").unwrap().is_empty());
+    let links = disk.sibling("links");
+    store.checkpoint_to(&links).unwrap();
+    store.remove(7, 1).unwrap();
+    store.purge().unwrap();
+    let before = Store::<u64>::open_on(links.crashed(Survival::Nothing), tiny()).unwrap();
+    assert_eq!(before.snapshot().ids(7).unwrap(), [1]);
+}
+
 #[test]
 fn a_store_is_not_copied_into_itself() {
     let directory = tempfile::tempdir().unwrap();

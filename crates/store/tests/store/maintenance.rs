@@ -143,6 +143,47 @@ fn a_file_that_does_not_fit_is_refused_and_changes_nothing() {
 }
 
 #[test]
+fn an_ingested_file_may_be_changed_afterwards_and_what_was_copied_counts() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("s");
+    let (store, mut model, _) = filled(&path, 4);
+    let build = |name: &str, id: u64| {
+        let file = directory.path().join(name);
+        let mut builder = Builder::<u64>::with_options(&file, BuildOptions::new().ids(true)).unwrap();
+        builder.push_with_id(0x00ff, id).unwrap();
+        builder.finish().unwrap();
+        file
+    };
+    let [file, other, broken] = [build("a.hamdex", 1), build("b.hamdex", 2), build("c.hamdex", 3)];
+    let mut bytes = fs::read(&broken).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&broken, bytes).unwrap();
+    // Another file takes its place while it is read: that one is checked, and counts, or is refused.
+    let swap = |by: std::path::PathBuf| {
+        let file = file.clone();
+        move |_: Progress| {
+            let _ = fs::rename(&by, &file);
+            ControlFlow::Continue(())
+        }
+    };
+    store.ingest_with(&file, swap(other)).unwrap();
+    let ids = store.snapshot().ids(0x00ff).unwrap();
+    let new = *ids.iter().find(|id| !model.0.contains(&(0x00ff, **id))).unwrap();
+    model.0.insert((0x00ff, new));
+    assert_same(&store.snapshot(), &model, &[0x00ff], true);
+    store.ingest_with(&file, swap(broken)).ok();
+    store.verify(&VerifyOptions::new()).unwrap();
+    assert!(store.ingest(&file).is_err());
+    // Written over in place.
+    let last = build("d.hamdex", 9);
+    store.ingest(&last).unwrap();
+    fs::write(&last, "something else").unwrap();
+    store.verify(&VerifyOptions::new()).unwrap();
+    assert!(store.snapshot().ids(0x00ff).unwrap().contains(&9));
+}
+
+#[test]
 fn a_backup_is_the_store_at_one_moment_and_lives_by_itself() {
     let directory = tempfile::tempdir().unwrap();
     let (store, mut model, mut chance) = filled(&directory.path().join("s"), 3);

@@ -13,9 +13,9 @@ use crate::progress::Phases;
 
 /// Add index files that `hamdex build` has made to a store, each in one step.
 ///
-/// Every file is read and checked before. It must have the width of the store, and ids if the store has ids;
-/// design and codec may differ. On the same file system the store links the file, otherwise it copies it: the
-/// file must not be changed in place afterwards, but may be deleted.
+/// Every file is copied, and the copy is read and checked before it counts. It must have the width of the store, and
+/// ids if the store has ids; design and codec may differ. On a file system that can do it, such as Btrfs and XFS,
+/// the copy shares its blocks with the file. Afterwards the file may be changed or deleted.
 ///
 /// A store with names takes files with names, and renumbers their ids to follow its own.
 #[derive(clap::Args)]

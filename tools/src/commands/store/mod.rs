@@ -4,7 +4,7 @@
 //! - [`insert`]: inserts records, all or only those without a near one; [`inserter`] writes batches of them
 //! - [`remove`]: removes records, or everything with some ids
 //! - [`maintain`]: flush, compact, purge
-//! - [`backup`]: makes a consistent copy
+//! - [`backup`]: backups and checkpoints, consistent copies
 //! - [`ingest`]: adds index files
 //! - [`repair`]: salvages a damaged store
 //! - [`stats`]: counts and costs
@@ -60,7 +60,8 @@ enum Command {
     Flush(maintain::FlushArgs),
     Compact(maintain::CompactArgs),
     Purge(maintain::PurgeArgs),
-    Backup(backup::Args),
+    Backup(backup::BackupArgs),
+    Checkpoint(backup::CheckpointArgs),
     Ingest(ingest::Args),
     Stats(stats::Args),
     Repair(repair::Args),
@@ -74,7 +75,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Command::Flush(args) => maintain::flush(args),
         Command::Compact(args) => maintain::compact(args),
         Command::Purge(args) => maintain::purge(args),
-        Command::Backup(args) => backup::run(args),
+        Command::Backup(args) => backup::backup(args),
+        Command::Checkpoint(args) => backup::checkpoint(args),
         Command::Ingest(args) => ingest::run(args),
         Command::Stats(args) => stats::run(args),
         Command::Repair(args) => repair::run(args),

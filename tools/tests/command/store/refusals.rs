@@ -19,6 +19,7 @@ fn a_directory_that_is_no_store_is_named() {
         &["store", "stats", "d"],
         &["store", "repair", "d"],
         &["store", "backup", "d", "copy"],
+        &["store", "checkpoint", "d", "copy"],
     ];
     for command in commands {
         let (code, text) = scratch.failure(command);

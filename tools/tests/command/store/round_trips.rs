@@ -261,6 +261,23 @@ fn a_backup_is_a_store_of_its_own() {
 }
 
 #[test]
+fn a_checkpoint_is_a_store_of_its_own_by_links() {
+    let scratch = with_store(&[]);
+    scratch.write("in.txt", lines(64, pairs(64, 50, 7).iter().copied()));
+    scratch.output(&["store", "insert", "s", "in.txt"]);
+    scratch.output(&["store", "flush", "s"]);
+    let before = dumped(&scratch, "s");
+    scratch.output(&["store", "checkpoint", "s", "before"]);
+    scratch.write("gone.txt", &before);
+    scratch.output(&["store", "remove", "s", "gone.txt"]);
+    scratch.output(&["store", "purge", "s"]);
+    assert_eq!((dumped(&scratch, "before"), dumped(&scratch, "s")), (before, String::new()));
+    scratch.output(&["verify", "before"]);
+    let (code, text) = scratch.failure(&["store", "checkpoint", "s", "before"]);
+    assert!(text.contains("before: exists already") && code == 1, "{text}");
+}
+
+#[test]
 fn a_file_that_was_built_elsewhere_joins_the_store() {
     let scratch = with_store(&[]);
     let all = pairs(64, 300, 11);

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import http.client
 import json
+import math
 import operator
 import ssl
-import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, SupportsIndex
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 
 from ._hamdex import DamagedError, Error, StoreError
+from ._http import Service
+from ._numbers import fingerprints_in, is_single, number, one_in
 from ._results import Match
 
 _WIDE = 1 << 53
-_TRIES = 3
 
 
 class RemoteError(Error):
@@ -60,121 +60,50 @@ def _raise(status: int, body: bytes) -> None:
     raise RemoteError(problem)
 
 
-class _Service:
-    """Requests to one service; each thread has a connection of its own."""
+def _loaded(answer: bytes) -> Any:
+    try:
+        return json.loads(answer)
+    except ValueError:
+        raise RemoteError({"detail": "the answer is no JSON: is this the address of a hamdex service?"}) from None
 
-    def __init__(self, url: str, token: str | None, timeout: float, context: ssl.SSLContext | None) -> None:
-        parts = urlsplit(url if "://" in url else "http://" + url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"{url!r} is no address of a service; use http://localhost:7700")
-        self.url = f"{parts.scheme}://{parts.netloc}"
-        self.path = parts.path
-        self._host, self._port = parts.hostname, parts.port
-        self._context = (context or ssl.create_default_context()) if parts.scheme == "https" else None
-        self._timeout = timeout
-        self._headers = {"Accept": "application/json"}
-        if token is not None:
-            self._headers["Authorization"] = f"Bearer {token}"
-        self._local = threading.local()
-        self._all: list[http.client.HTTPConnection] = []
-        self._lock = threading.Lock()
-        self.closed = False
 
-    def _connection(self) -> http.client.HTTPConnection:
-        if self.closed:
-            raise ValueError("the connection is closed")
-        connection: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            if self._context is not None:
-                connection = http.client.HTTPSConnection(self._host, self._port, timeout=self._timeout, context=self._context)
-            else:
-                connection = http.client.HTTPConnection(self._host, self._port, timeout=self._timeout)
-            self._local.connection = connection
-            with self._lock:
-                self._all.append(connection)
-        return connection
+class _Api:
+    """The requests of one service, and their refusals as exceptions."""
 
-    def _send(self, method: str, path: str, body: bytes | None) -> http.client.HTTPResponse:
-        headers = dict(self._headers)
-        if body is not None:
-            headers["Content-Type"] = "application/json"
-        connection = self._connection()
-        is_kept = connection.sock is not None
-        try:
-            connection.request(method, path, body, headers)
-            return connection.getresponse()
-        except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
-            connection.close()
-            # The service ends connections that were idle. Only reading is repeated: a change may have been made.
-            if not is_kept or not (method == "GET" or path.endswith(("/query", "/fingerprints"))):
-                raise
-            connection.request(method, path, body, headers)
-            return connection.getresponse()
-        except BaseException:
-            # Half an answer would be taken for that of the next request.
-            connection.close()
-            raise
+    def __init__(self, service: Service) -> None:
+        self.service = service
 
     def ask(self, method: str, path: str, body: object = None) -> Any:
         encoded = None if body is None else json.dumps(body).encode()
-        attempt = 0
-        while True:
-            attempt += 1
-            response = self._send(method, path, encoded)
-            answer = response.read()
-            status = response.status
-            # Refused before anything was done.
-            if status == 429 and attempt < _TRIES:
-                time.sleep(min(float(response.headers.get("Retry-After") or 1), 5.0))
-                continue
-            break
+        status, answer = self.service.ask(method, path, encoded)
         if status >= 300:
             _raise(status, answer)
-        return json.loads(answer)
+        return _loaded(answer)
 
     def rows(self, path: str) -> Iterator[dict[str, Any]]:
-        """Lines of JSON, on a connection of their own, so that other requests can be made meanwhile."""
-        other = _Service(self.url, None, self._timeout, self._context)
-        other._headers = self._headers
-        try:
-            response = other._send("GET", path, None)
-            if response.status >= 300:
-                _raise(response.status, response.read())
-            rest = b""
-            # Of a stream that is cut off, read1 raises IncompleteRead; lines of the response would just end.
-            while chunk := response.read1(1 << 16):
-                *lines, rest = (rest + chunk).split(b"\n")
-                yield from map(json.loads, lines)
-        finally:
-            other.close()
-
-    def close(self) -> None:
-        self.closed = True
-        with self._lock:
-            for connection in self._all:
-                connection.close()
-            self._all.clear()
+        """Return the lines of JSON of an answer."""
+        rest = b""
+        for status, chunk in self.service.chunks(path):
+            if status >= 300:
+                _raise(status, chunk)
+            *lines, rest = (rest + chunk).split(b"\n")
+            yield from map(_loaded, lines)
 
 
-def _one(fingerprint: Any) -> int | None:
-    """The number of a single fingerprint; None if it is several."""
-    if hasattr(fingerprint, "ndim") and fingerprint.ndim > 0:
-        return None
-    try:
-        return operator.index(fingerprint)
-    except TypeError:
-        return None
+def _listed(values: Any) -> list[Any]:
+    """The values of an array, an Arrow column, or anything that can be walked through."""
+    for method in ("tolist", "to_pylist"):
+        if hasattr(values, method):
+            return list(getattr(values, method)())
+    return list(values)
 
 
-def _numbers(values: Any, is_wide: bool) -> list[int]:
-    """The numbers of fingerprints: of an array, or of any sequence."""
-    if hasattr(values, "ndim"):
-        if values.ndim == 2:
-            return [int(high) << 64 | int(low) for high, low in values]
-        return [int(value) & (2**64 - 1) if value < 0 else int(value) for value in values.tolist()]
-    if hasattr(values, "to_pylist"):
-        values = values.to_pylist()
-    return [int.from_bytes(value, "big") if is_wide and isinstance(value, bytes) else operator.index(value) for value in values]
+def _id(id: Any) -> str | int:
+    """An id of a request: a number that JSON may not keep is a text."""
+    if isinstance(id, str):
+        return id
+    id = number(id)
+    return str(id) if id > _WIDE else id
 
 
 class RemoteTable:
@@ -207,9 +136,12 @@ class Remote:
 
     Inserts and removals are as durable as the store promises when they return. An index file or a set of shards can be
     queried, and refuses changes.
+
+    Connections are kept, and opened anew after a pause or a fork. Questions are repeated when a connection breaks. A change
+    whose answer is lost raises `ConnectionError` or `TimeoutError`: it may have been made, and is not sent again.
     """
 
-    def __init__(self, service: _Service, name: str) -> None:
+    def __init__(self, service: _Api, name: str) -> None:
         self._service = service
         self._name = name
         self._path = f"/v1/sets/{quote(name, safe='')}"
@@ -217,12 +149,12 @@ class Remote:
 
     def __repr__(self) -> str:
         kind = {"none": "without ids", "numbers": "with ids", "names": "with names"}[self._set["ids"]]
-        return f"<hamdex.Remote {self._service.url}{self._path}, {self.width} bits, {kind}>"
+        return f"<hamdex.Remote {self.url}, {self.width} bits, {kind}>"
 
     @property
     def url(self) -> str:
         """The address of the service."""
-        return self._service.url + self._path
+        return self._service.service.url + self._path
 
     @property
     def name(self) -> str:
@@ -263,7 +195,7 @@ class Remote:
     @property
     def closed(self) -> bool:
         """Whether the connections are closed."""
-        return self._service.closed
+        return self._service.service.closed
 
     def __len__(self) -> int:
         return int(self._service.ask("GET", self._path)["fingerprints"])
@@ -275,21 +207,22 @@ class Remote:
         return bool(self.query(fingerprint, 0, limit=1))
 
     def _hex(self, number: int) -> str:
-        if not 0 <= number < 1 << self.width:
+        # Below 0: the bit pattern of a signed integer of this width.
+        if not -1 << self.width - 1 <= number < 1 << self.width:
             raise ValueError(f"{number} is no fingerprint of {self.width} bits")
-        return f"{number:0{self.width // 4}x}"
+        return f"{number & (1 << self.width) - 1:0{self.width // 4}x}"
 
     def _asked(self, queries: Any) -> dict[str, Any]:
         if isinstance(queries, str):
             return {"texts": [queries]}
-        number = _one(queries)
-        if number is not None:
-            return {"fingerprints": [self._hex(number)]}
+        one = one_in(queries, self.width)
+        if one is not None:
+            return {"fingerprints": [self._hex(one)]}
         if not hasattr(queries, "ndim") and not hasattr(queries, "to_pylist"):
-            queries = list(queries)
-            if queries and isinstance(queries[0], str):
+            queries = queries if isinstance(queries, (bytes, bytearray, dict)) else list(queries)
+            if queries and all(isinstance(query, str) for query in queries):
                 return {"texts": queries}
-        return {"fingerprints": [self._hex(number) for number in _numbers(queries, self.width == 128)]}
+        return {"fingerprints": [self._hex(one) for one in fingerprints_in(queries, self.width)]}
 
     def _match(self, found: Mapping[str, Any]) -> Match:
         return Match(int(found["fingerprint"], 16), found["distance"], self._ids(found.get("ids", [])))
@@ -343,17 +276,11 @@ class Remote:
             records = [{"fingerprint": digits} for digits in asked["fingerprints"]]
         if ids is None:
             return records
-        if isinstance(ids, str):
-            given: list[Any] = [ids]
-        else:
-            number = _one(ids)
-            given = [number] if number is not None else ids.tolist() if hasattr(ids, "tolist") else list(ids)
+        given = [ids] if is_single(ids) else _listed(ids)
         if len(given) != len(records):
             raise ValueError(f"{len(records)} fingerprints and {len(given)} ids")
         for record, id in zip(records, given, strict=True):
-            if not isinstance(id, str):
-                id = operator.index(id)
-            record["id"] = str(id) if isinstance(id, int) and id > _WIDE else id
+            record["id"] = _id(id)
         return records
 
     def insert(self, fingerprints: Any, ids: Any = None) -> None:
@@ -368,7 +295,7 @@ class Remote:
 
     def insert_unless_near(self, fingerprints: Any, ids: Any = None, *, k: int | None = None) -> Any:
         """Insert each unless something is within k bits; return that instead of None, for each."""
-        is_one = isinstance(fingerprints, str) or _one(fingerprints) is not None
+        is_one = isinstance(fingerprints, str) or one_in(fingerprints, self.width) is not None
         records = self._records(fingerprints, ids)
         body = {"records": records, "unless_near": self.distance if k is None else operator.index(k)}
         outcomes: list[Match | None] = [None] * len(records)
@@ -379,6 +306,9 @@ class Remote:
     def insert_unless_similar(self, texts: Any, ids: Any, similarity: float = 0.7) -> Any:
         """Insert each text unless a stored one shares this part of its shingles, in a set with shingles; return the name of
         that one and the similarity instead of None, for each."""
+        if not math.isfinite(similarity):
+            raise ValueError(f"unless_similar cannot be {similarity}")
+        similarity = float(similarity)
         records = self._records(texts, ids)
         outcomes: list[tuple[str, float] | None] = [None] * len(records)
         answer = self._service.ask("POST", self._path + "/insert", {"records": records, "unless_similar": similarity})
@@ -393,16 +323,22 @@ class Remote:
 
     def remove_names(self, names: Iterable[str]) -> int:
         """Remove every pair with one of these names."""
-        return int(self._service.ask("POST", self._path + "/remove", {"ids": list(names)})["removed"])
+        if isinstance(names, str):
+            raise TypeError("remove_names takes several names: give a list, even of one")
+        wanted = _listed(names)
+        for name in wanted:
+            if not isinstance(name, str):
+                raise TypeError(f"a name is a str, not {type(name).__name__}")
+        return int(self._service.ask("POST", self._path + "/remove", {"ids": wanted})["removed"])
 
     def remove_ids(self, ids: Iterable[int]) -> int:
         """Remove every pair with one of these ids."""
-        wanted = [str(id) if id > _WIDE else id for id in map(operator.index, ids)]
+        wanted = [_id(number(id)) for id in _listed(ids)]
         return int(self._service.ask("POST", self._path + "/remove", {"ids": wanted})["removed"])
 
     def entries(self, after: int | None = None, limit: int | None = None) -> Iterator[tuple[int, list[Any]]]:
         """Walk through the set: fingerprints, ascending, with their ids."""
-        parameters = [f"after={self._hex(after)}"] if after is not None else []
+        parameters = [f"after={self._hex(number(after))}"] if after is not None else []
         if limit is not None:
             parameters.append(f"limit={operator.index(limit)}")
         for row in self._service.rows(self._path + "/entries?" + "&".join(parameters)):
@@ -450,7 +386,7 @@ class Remote:
 
     def close(self) -> None:
         """Close the connections. The set stays open in the service."""
-        self._service.close()
+        self._service.service.close()
 
     def __enter__(self) -> Self:
         return self
@@ -479,9 +415,9 @@ def connect(
     >>> pages = hamdex.connect("http://localhost:7700", "pages", token="…")  # doctest: +SKIP
     >>> pages.insert_unless_near(0x0123456789abcdef, 17)  # doctest: +SKIP
     """
-    service = _Service(url, token, timeout, ssl_context)
+    service = _Api(Service(url, token, timeout, ssl_context))
     try:
-        named = service.path.rstrip("/").removeprefix("/v1/sets").strip("/")
+        named = service.service.path.rstrip("/").removeprefix("/v1/sets").strip("/")
         if named and set is not None:
             raise ValueError(f"{url!r} names a set already; leave {set!r} out")
         name = unquote(named) or set
@@ -498,5 +434,5 @@ def connect(
                     raise
         return Remote(service, name)
     except BaseException:
-        service.close()
+        service.service.close()
         raise

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use hamdex::{BuildError, Category, DesignError, ReadError};
 
 use crate::format::Format;
-use crate::problem::{Field, Place, Problem};
+use crate::problem::{Field, Place, Problem, SomeNames};
 
 /// An error of reading, searching or writing documents. Its cause, if there is one, is its source and not part
 /// of its text.
@@ -88,6 +88,13 @@ pub enum Error {
         place: Place,
         /// The problem.
         problem: Problem,
+    },
+    /// Files of directories and archives that should hold documents cannot be read whole
+    /// ([`Documents::skip_unreadable`](crate::Documents::skip_unreadable)). All others were read.
+    #[error("{names} cannot be read whole")]
+    Unread {
+        /// The names of the files.
+        names: SomeNames,
     },
     /// The rows of two inputs do not fit into one table.
     #[error("{input}: has other columns than {first}; only JSON Lines (.jsonl) take both")]

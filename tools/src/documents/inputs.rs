@@ -111,6 +111,12 @@ pub(crate) struct Fields {
     /// that an earlier one had)
     #[arg(long, help_heading = "Documents")]
     strict: bool,
+    /// In directories and archives, leave out files that should hold documents and cannot be read whole: damaged or
+    /// truncated, in another format than they say, without the text's column. Without it, they end the command with
+    /// exit code 1 after the last file, and nothing is written. Rows that --unique cannot copy make the exit code
+    /// 1, too
+    #[arg(long, help_heading = "Documents")]
+    pub(crate) skip_unreadable: bool,
     /// Longest line or file; longer ones are skipped and counted, without being kept in memory
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = option_values::size, help_heading = "Documents")]
     max_document: ByteSize,
@@ -127,6 +133,7 @@ impl Fields {
             ("--exclude", !self.exclude.is_empty()),
             ("--respect-gitignore", self.respect_gitignore),
             ("--strict", self.strict),
+            ("--skip-unreadable", self.skip_unreadable),
         ];
         match given.iter().find(|(_, is_given)| *is_given) {
             Some((option, _)) => {
@@ -194,6 +201,7 @@ impl Reading {
             .exclude(&fields.exclude)
             .obey_ignore_files(fields.respect_gitignore)
             .strict(fields.strict)
+            .skip_unreadable(fields.skip_unreadable)
             .max_document_bytes(fields.max_document.as_u64());
         if let Some(name) = &fields.id_field {
             documents = documents.id_field(name);

@@ -75,6 +75,9 @@ pub(crate) fn of_error(error: &Error) -> String {
         }
         Error::NoValues => format!("{error} (--keep)"),
         Error::NoTextForm { .. } => format!("{error}: name one with --out, as in --out unique.parquet"),
+        Error::Unread { .. } => {
+            format!("{error}; nothing is written (--skip-unreadable leaves them out)")
+        }
         Error::ColumnType { .. } => format!("{error} (--text-field, --id-field)"),
         other => chain(other),
     }

@@ -411,6 +411,39 @@ fn a_command_that_could_use_no_document_fails_and_leaves_nothing() {
 }
 
 #[test]
+fn a_shard_that_cannot_be_read_leaves_no_output() {
+    let scratch = Scratch::new();
+    std::fs::create_dir(scratch.path("set")).unwrap();
+    scratch.write("set/a.jsonl", jsonl());
+    scratch.write("set/b.jsonl.gz", &gzip(&jsonl())[..60]);
+    scratch.write("new.jsonl", jsonl());
+    let commands: [&[&str]; 7] = [
+        &["dedup", "set"],
+        &["dedup", "set", "--unique", "--out", "out.jsonl"],
+        &["dedup", "set", "--out", "out.csv"],
+        &["dedup", "new.jsonl", "--against", "set", "--unique", "--out", "out.jsonl"],
+        &["fingerprint", "set", "--parquet", "out.parquet"],
+        &["idf", "set", "-o", "out.idf"],
+        &["build", "-o", "out.hamdex", "--documents", "set"],
+    ];
+    for command in commands {
+        let (code, text) = scratch.failure(&[command, &["--quiet"]].concat());
+        let expected = "hamdex: set/b.jsonl.gz cannot be read whole; nothing is written (--skip-unreadable leaves \
+                        them out)\n";
+        assert_eq!((code, text.as_str()), (1, expected), "{command:?}");
+        assert_eq!(scratch.names(), ["new.jsonl", "set"], "{command:?}");
+    }
+    for command in commands {
+        scratch.output(&[command, &["--skip-unreadable"]].concat());
+        for name in scratch.names() {
+            if name.starts_with("out.") {
+                std::fs::remove_file(scratch.path(&name)).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
 fn an_empty_result_is_a_result() {
     let scratch = Scratch::new();
     scratch.write("none.csv", "id,text\n");

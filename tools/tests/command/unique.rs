@@ -8,6 +8,11 @@ fn read(scratch: &Scratch, name: &str) -> String {
     std::fs::read_to_string(scratch.path(name)).unwrap()
 }
 
+fn failed(scratch: &Scratch, args: &[&str], code: i32) -> (String, String) {
+    let output = scratch.hamdex(args).assert().code(code).get_output().clone();
+    (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+}
+
 fn messages(scratch: &Scratch, args: &[&str]) -> String {
     let output = scratch.hamdex(args).assert().success();
     String::from_utf8(output.get_output().stderr.clone()).unwrap()
@@ -24,13 +29,20 @@ fn lines_of_json_stay_as_they_are_with_those_that_are_no_documents() {
         "{\"id\": 9, \"text\": null}".to_owned(),
     ];
     scratch.write("in.jsonl", lines.join("\n"));
-    let expected = [&lines[0], &lines[1], &lines[2], &lines[4]].map(|line| format!("{line}\n")).concat();
-    assert_eq!(scratch.output(&["dedup", "in.jsonl", "--unique"]), expected);
-    let mut command = scratch.hamdex(&["dedup", "--unique", "--out", "out.jsonl", "--format", "jsonl"]);
-    let output = command.write_stdin(lines.join("\n")).assert().success();
-    let said = String::from_utf8(output.get_output().stderr.clone()).unwrap();
+    let expected = [&lines[0], &lines[1], &lines[4]].map(|line| format!("{line}\n")).concat();
+    // Other readers would fail on the line that is not JSON: it is left out, and said.
+    let (found, said) = failed(&scratch, &["dedup", "in.jsonl", "--unique"], 1);
+    assert_eq!(found, expected);
+    assert!(said.contains("2 rows without a usable text are kept"), "{said}");
+    assert!(
+        said.ends_with(
+            "1 row is not written: malformed or too long (--max-document); --skip-unreadable accepts that\n"
+        ),
+        "{said}"
+    );
+    let accepts = ["dedup", "--unique", "--out", "out.jsonl", "--format", "jsonl", "--skip-unreadable"];
+    scratch.hamdex(&accepts).write_stdin(lines.join("\n")).assert().success();
     assert_eq!(read(&scratch, "out.jsonl"), expected);
-    assert!(said.contains("3 rows without a usable text are kept"), "{said}");
 }
 
 #[test]
@@ -237,10 +249,15 @@ fn trees_and_several_files_are_copied_in_their_order() {
     std::fs::create_dir(scratch.path("set")).unwrap();
     scratch.write("set/a.jsonl", json_line("a", &story(1)) + &json_line("b", &story(2)));
     scratch.write("set/b.jsonl", json_line("c", &story(2)) + &json_line("d", &story(3)));
+    // Most of the bytes are prose, so it is no file next to tables.
     scratch.write("set/c.txt", story(4));
+    scratch.write("set/d.txt", story(4) + &story(5) + &story(6) + &story(7) + &story(8));
     let expected = [json_line("a", &story(1)), json_line("b", &story(2)), json_line("d", &story(3))].concat();
-    let found = scratch.output(&["dedup", "set", "--unique"]);
+    let found = scratch.output(&["dedup", "set", "--unique", "--exclude", "d.txt", "--include", "*"]);
     assert_eq!(found, format!("{expected}{{\"id\":\"set/c.txt\",\"text\":\"{}\"}}\n", story(4)));
+    assert_eq!(scratch.output(&["dedup", "set", "--unique"]).lines().count(), 5);
+    std::fs::remove_file(scratch.path("set/d.txt")).unwrap();
+    assert_eq!(scratch.output(&["dedup", "set", "--unique"]), expected);
 }
 
 #[test]

@@ -20,11 +20,12 @@ use crate::read::options::Documents;
 pub struct Copied {
     /// Rows written.
     pub rows: u64,
-    /// Rows written that are not documents: they lack a text or an id, or are damaged.
+    /// Rows written that are not documents: they lack a text or an id.
     pub unread: u64,
-    /// Rows left out although they are not known to be duplicates: they are too long to be read, or they are not
-    /// documents and the output has only ids and texts.
+    /// Rows left out although they are not known to be duplicates: they are malformed or too long to be read.
     pub left_out: u64,
+    /// Rows left out since they are not documents and the output has only ids and texts.
+    pub without_text: u64,
     /// Whether the output has only ids and texts although the inputs have more columns.
     pub is_partial: bool,
 }
@@ -78,7 +79,7 @@ impl<'k> Copier<'k> {
 
 impl Documents {
     /// Copies rows of the inputs to `file`: the rows of the `wanted` documents, numbered from 0 in the order in which
-    /// they were read, and all rows that could not be read as documents, since these never count as duplicates. The
+    /// they were read, and all rows without an id or a text, since these never count as duplicates. The
     /// documents must be [`Documents::copyable`] and have been read before. They are read again, and must not have
     /// changed.
     ///
@@ -144,7 +145,7 @@ impl RowSink for Copier<'_> {
         if is_written {
             self.count(true, document.is_some());
         } else {
-            self.leave_out();
+            self.copied.without_text += 1;
         }
         Ok(())
     }

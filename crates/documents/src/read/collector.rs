@@ -40,6 +40,8 @@ pub(crate) struct Collector<'a> {
     /// Whether the input was in another encoding, so that U+FFFD marks invalid text.
     is_transcoded: bool,
     files: KnownFiles,
+    /// Files that should hold documents and could not be read whole.
+    unread: SomeNames,
 }
 
 impl<'a> Collector<'a> {
@@ -52,11 +54,15 @@ impl<'a> Collector<'a> {
             is_only_input,
             is_transcoded: false,
             files: KnownFiles::default(),
+            unread: SomeNames::default(),
         }
     }
 
-    /// Returns the counts after everything is read.
-    pub(crate) fn finish(mut self) -> Counts {
+    /// Returns the counts after everything is read. Fails if a file was not read that should have been.
+    pub(crate) fn finish(mut self) -> Result<Counts, Error> {
+        if self.unread.count > 0 && !self.documents.skips_unreadable {
+            return Err(Error::Unread { names: self.unread });
+        }
         if let Some((place, problem)) = self.files.notice() {
             self.notify(place, problem);
         }
@@ -64,7 +70,7 @@ impl<'a> Collector<'a> {
             let (repeated, are_all) = sample.count();
             (self.counts.repeated_ids, self.counts.ids_are_sampled) = (repeated, !are_all);
         }
-        self.counts
+        Ok(self.counts)
     }
 
     pub(crate) fn max_bytes(&self) -> u64 {
@@ -178,13 +184,17 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Skips a row, which is an error in strict reading. The row never counts as a duplicate, so it is copied.
+    /// Skips a row, which is an error in strict reading. The row never counts as a duplicate, so it is copied, unless
+    /// it is malformed: other readers would fail on it.
     pub(crate) fn skip_row(&mut self, place: Place, problem: Problem, row: Row<'_>) -> Result<(), Error> {
+        let is_row = !matches!(problem, Problem::Malformed { .. });
         self.skip(place, problem)?;
         match &mut self.destination {
-            Destination::Sink(_) => Ok(()),
-            Destination::Rows(rows) => rows.take(row, None),
+            Destination::Sink(_) => {}
+            Destination::Rows(rows) if is_row => rows.take(row, None)?,
+            Destination::Rows(rows) => rows.leave_out(),
         }
+        Ok(())
     }
 
     /// Ends a batch of rows after all were taken or skipped.
@@ -216,8 +226,18 @@ impl<'a> Collector<'a> {
 
     /// Skips a document or file, which is an error in strict reading.
     pub(crate) fn skip(&mut self, place: Place, problem: Problem) -> Result<(), Error> {
+        self.count(&problem);
+        match &problem {
+            // Directories commonly contain such files, so they are neither reported nor an error.
+            Problem::Binary => Ok(()),
+            Problem::NotRead { kind } if kind.sort == FileSort::Other => Ok(()),
+            _ => self.report(place, problem, Action::Skipped),
+        }
+    }
+
+    fn count(&mut self, problem: &Problem) {
         let counts = &mut self.counts;
-        *match &problem {
+        *match problem {
             Problem::MissingField { .. }
             | Problem::MissingList { .. }
             | Problem::ShortRecord { .. }
@@ -231,12 +251,14 @@ impl<'a> Collector<'a> {
             }
             _ => &mut counts.malformed,
         } += 1;
-        match &problem {
-            // Directories commonly contain such files, so they are neither reported nor an error.
-            Problem::Binary => Ok(()),
-            Problem::NotRead { kind } if kind.sort == FileSort::Other => Ok(()),
-            _ => self.report(place, problem, Action::Skipped),
-        }
+    }
+
+    /// Skips a file that should hold documents, or the rest of it. Unless such files are to be skipped, reading fails
+    /// after the last one.
+    pub(crate) fn skip_file(&mut self, place: Place, problem: Problem) -> Result<(), Error> {
+        self.unread.add(&place.input);
+        self.count(&problem);
+        self.report(place, problem, Action::Skipped)
     }
 
     pub(crate) fn too_long(&mut self, place: Place, what: &'static str) -> Result<(), Error> {

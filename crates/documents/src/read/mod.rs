@@ -38,7 +38,8 @@ impl Documents {
     /// # Errors
     /// When an input cannot be opened, is not text (or not in UTF-8, see [`Documents::encoding`]), ends early or
     /// lacks a column; with [`Documents::strict`] also at the first problem with a document; or the error that
-    /// `sink` returns. A file of a directory or archive that cannot be read is skipped and reported.
+    /// `sink` returns. A file of a directory or archive that cannot be read is reported, and is an error after the last
+    /// file unless [`Documents::skip_unreadable`].
     pub fn read<E: From<Error>>(&self, mut sink: impl FnMut(Document) -> Result<(), E>) -> Result<Counts, E> {
         let mut stopped = None;
         let outcome = self.read_into(&mut |document| {
@@ -70,7 +71,7 @@ impl Documents {
                 read_file(path, &mut collector)?;
             }
         }
-        let counts = collector.finish();
+        let counts = collector.finish()?;
         if let Some(plan) = &self.plan {
             locked(plan).end(&counts)?;
         }

@@ -61,6 +61,7 @@ pub struct Documents {
     pub(crate) encoding: Option<&'static Encoding>,
     pub(crate) selection: Selection,
     pub(crate) strict: bool,
+    pub(crate) skips_unreadable: bool,
     pub(crate) max_document_bytes: u64,
     pub(crate) temp_dir: Option<PathBuf>,
     pub(crate) drops_columns: bool,
@@ -99,6 +100,7 @@ impl Documents {
             encoding: None,
             selection: Selection::default(),
             strict: false,
+            skips_unreadable: false,
             max_document_bytes: DEFAULT_MAX_DOCUMENT_BYTES,
             temp_dir: None,
             drops_columns: false,
@@ -213,6 +215,16 @@ impl Documents {
     #[must_use]
     pub fn strict(mut self, strict: bool) -> Self {
         self.strict = strict;
+        self
+    }
+
+    /// Sets whether files of directories and archives that should hold documents and cannot be read whole are skipped:
+    /// reported and counted. By default reading goes on to the last file and fails then, with their names
+    /// ([`Error::Unread`](crate::Error::Unread)). A file should hold documents by its extension, by the format given, or
+    /// next to tables.
+    #[must_use]
+    pub fn skip_unreadable(mut self, skip: bool) -> Self {
+        self.skips_unreadable = skip;
         self
     }
 

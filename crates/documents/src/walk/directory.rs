@@ -35,7 +35,8 @@ pub(crate) fn read(directory: &Path, collector: &mut Collector<'_>) -> Result<()
                 let path = path_of(&error).unwrap_or(directory.to_owned());
                 let text = error.to_string();
                 let what = error.into_io_error().unwrap_or_else(|| io::Error::other(text));
-                collector.skip(Place::whole(path.display().to_string()), Problem::Unreadable { what })?;
+                collector
+                    .skip_file(Place::whole(path.display().to_string()), Problem::Unreadable { what })?;
                 continue;
             }
         };

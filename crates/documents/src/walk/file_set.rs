@@ -6,6 +6,7 @@ use std::path::Path;
 use ignore::overrides::{Override, OverrideBuilder};
 
 use crate::error::{Error, InvalidOption};
+use crate::format::signatures::FileSort;
 use crate::input::Input;
 use crate::parsers;
 use crate::problem::{Place, Problem};
@@ -43,7 +44,15 @@ impl FileSet {
         collector: &mut Collector<'_>,
     ) -> Result<(), Error> {
         let outcome = input.and_then(|input| self.try_read(path, input, collector));
-        settle(outcome, collector)
+        match outcome {
+            // Between texts, a table without texts is not missed.
+            Err(Error::MissingColumn { place, field: Some(field), column, columns })
+                if !collector.documents.strict && !self.litter.is_of_tables() =>
+            {
+                collector.skip(place, Problem::MissingColumn { field, column, columns })
+            }
+            outcome => settle(outcome, collector),
+        }
     }
 
     /// Reads a file of an archive.
@@ -66,7 +75,14 @@ impl FileSet {
             return Ok(());
         }
         if let Some(problem) = problem {
-            return collector.skip(Place::whole(input.name()), problem);
+            let place = Place::whole(input.name());
+            let is_picture = matches!(&problem, Problem::NotRead { kind } if kind.sort == FileSort::Other);
+            let should_be = self.litter.holds_documents(path, documents, is_picture);
+            return if should_be {
+                collector.skip_file(place, problem)
+            } else {
+                collector.skip(place, problem)
+            };
         }
         if format.has_rows() {
             *self.rows.entry(format.to_string()).or_default() += 1;
@@ -101,7 +117,7 @@ pub(crate) fn settle(outcome: Result<(), Error>, collector: &mut Collector<'_>) 
     match outcome {
         Err(error) if !collector.documents.strict => {
             let (place, problem) = of_member(error)?;
-            collector.skip(place, problem)
+            collector.skip_file(place, problem)
         }
         outcome => outcome,
     }

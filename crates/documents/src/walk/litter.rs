@@ -87,8 +87,8 @@ impl Litter {
         format: Format,
         documents: &Documents,
     ) -> bool {
-        let is_of_tables = !self.is_chosen && self.table_bytes > self.other_bytes;
-        let is_litter = is_of_tables
+        let is_litter = !self.is_chosen
+            && self.is_of_tables()
             && (!format.has_rows()
                 || format == Format::Json
                     && self.has_pure_tables
@@ -98,6 +98,19 @@ impl Litter {
             self.names.add(&inner.display().to_string());
         }
         is_litter
+    }
+
+    /// Returns whether tables are most of the bytes.
+    pub(crate) fn is_of_tables(&self) -> bool {
+        self.table_bytes > self.other_bytes
+    }
+
+    /// Returns whether a file should hold documents: by its extension, or, unless its first bytes are those of a picture
+    /// or program, by the format given or, without an extension, by the tables next to it.
+    pub(crate) fn holds_documents(&self, path: &Path, documents: &Documents, is_picture: bool) -> bool {
+        let inner = inner_name(path);
+        let has_neighbours = inner.extension().is_none() && self.is_of_tables();
+        Format::of_name(&inner).is_some() || !is_picture && (documents.format.is_some() || has_neighbours)
     }
 
     /// Returns the names of all that were left out.

@@ -47,7 +47,9 @@ fn a_mixture_is_reported_and_unreadable_files_are_skipped() {
     scratch.write("tree/f.png", b"\x89PNG\r\n\x1a\n\0\0");
     scratch.write("tree/g.txt.gz", &gzip(b"cut off in the middle")[..20]);
     scratch.write("tree/h.txt", b"\xe4\xf6\xfc \xe4\xf6\xfc");
-    let read = scratch.read_file("tree");
+    let error = scratch.try_read(scratch.documents(&["tree"])).unwrap_err();
+    assert_eq!(error, "2 files (tree/g.txt.gz, tree/h.txt) cannot be read whole");
+    let read = scratch.read(scratch.documents(&["tree"]).skip_unreadable(true));
     assert_eq!(read.ids(), ["a", "b", "tree/d.md"]);
     let counts = &read.counts;
     assert_eq!((counts.binary, counts.unreadable, counts.not_utf8), (2, 2, 1));
@@ -150,6 +152,38 @@ fn what_lies_next_to_tables_in_an_archive_is_no_document() {
     scratch.write("all.tar", tar(&files));
     let read = scratch.read_file("all.tar");
     assert_eq!((read.counts.documents, read.counts.litter), (3, 4));
+}
+
+#[test]
+fn a_shard_that_cannot_be_read_is_an_error() {
+    let good = (0..50).map(|number| line(&number.to_string())).collect::<String>();
+    let parquet_start = b"PAR1\x15\x04\x15 and no end";
+    let cut: Vec<u8> = gzip(good.as_bytes())[..40].to_vec();
+    let utf16: Vec<u8> = good.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let shards: [(&str, &[u8]); 8] = [
+        ("b.jsonl.gz", &cut),
+        ("b.jsonl.zst", &zstd::encode_all(good.as_bytes(), 1).unwrap()[..30]),
+        ("b.parquet", parquet_start),
+        ("b.jsonl", &utf16),
+        ("b.csv", b"id,body\n1,no text\n"),
+        ("b.csv", b"id,text\n1,\"a quote that is not closed\n2,x\n"),
+        ("b.json", b"[{\"id\": 1, \"text\": \"x\"}, {\"id\""),
+        ("part-b", &utf16[..200]),
+    ];
+    for (name, bytes) in shards {
+        let scratch = Scratch::new();
+        scratch.write("set/a.jsonl", &good);
+        scratch.write(&format!("set/{name}"), bytes);
+        let error = scratch.try_read(scratch.documents(&["set"])).unwrap_err();
+        assert_eq!(error, format!("set/{name} cannot be read whole"));
+        let rest = scratch.read(scratch.documents(&["set"]).skip_unreadable(true));
+        assert!(rest.counts.documents >= 50 && rest.counts.skipped() == 1, "{name}: {rest:?}");
+        assert!(scratch.try_read(scratch.documents(&["set"]).strict(true)).is_err(), "{name}");
+    }
+    let scratch = Scratch::new();
+    scratch.write("set/a.jsonl", &good);
+    scratch.write("set/all.zip", &zip(&[("x.jsonl", good.as_bytes())])[..60]);
+    assert_eq!(scratch.refusal("set"), "set/all.zip cannot be read whole");
 }
 
 #[cfg(unix)]

@@ -209,7 +209,11 @@ fn dedup<F: Fingerprint>(
     if clusters.counts().documents == 1 && args.inputs.is_one_file() && !args.fingerprints.are_given() {
         summary::alone();
     }
-    summary::print(&clusters, copied.as_ref(), args.method.are_linked(), started)
+    summary::print(&clusters, copied.as_ref(), args.method.are_linked(), started)?;
+    match copied.filter(|copied| copied.left_out > 0) {
+        Some(copied) if !args.inputs.fields.skip_unreadable => Err(summary::incomplete(&copied)),
+        _ => Ok(()),
+    }
 }
 
 /// Returns the recipe of the known documents if they have one, otherwise that of the options.

@@ -64,13 +64,20 @@ fn caution(copied: &Copied) {
             "only ids and texts are written; a file that ends as the inputs do, or in .jsonl, takes all fields",
         );
     }
-    if copied.left_out > 0 {
+    if copied.without_text > 0 {
         messages::caution(format_args!(
-            "{} left out that cannot be copied: too long (--max-document), or without a text where only ids and \
-             texts are written",
-            counted(copied.left_out, "row is", "rows are")
+            "{} left out: without a text, where only ids and texts are written",
+            counted(copied.without_text, "row is", "rows are")
         ));
     }
+}
+
+/// Returns the error of a copy that lacks rows.
+pub(super) fn incomplete(copied: &Copied) -> Failure {
+    let rows = counted(copied.left_out, "row is", "rows are");
+    Failure::Wrong(format!(
+        "{rows} not written: malformed or too long (--max-document); --skip-unreadable accepts that"
+    ))
 }
 
 /// Describes a cluster: `"t980" and 11 others`; for a chain also how far it reaches.

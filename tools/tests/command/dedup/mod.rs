@@ -263,5 +263,5 @@ fn an_index_with_shingles_is_compared_as_its_documents_are() {
 fn nothing_and_one_document_have_no_clusters() {
     let scratch = Scratch::new();
     scratch.hamdex(&["dedup", "--json"]).write_stdin("a b\n").assert().success().stdout("");
-    scratch.hamdex(&["dedup", "--json"]).write_stdin("").assert().code(1).stdout("");
+    scratch.hamdex(&["dedup", "--json"]).write_stdin("").assert().success().stdout("");
 }

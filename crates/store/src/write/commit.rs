@@ -234,7 +234,7 @@ impl<F: Fingerprint> StoreInner<F> {
             if !effective.operations.is_empty() {
                 batches.push((replies.len(), effective));
             }
-            replies.push(reply.map_err(Error::from));
+            replies.push(reply);
         }
         if batches.is_empty() {
             return Ok(replies);

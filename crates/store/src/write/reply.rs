@@ -12,8 +12,8 @@ pub(crate) enum Reply<F> {
     NoIdsLeft,
     /// The number of operations that the request would take, which exceeds that of a batch. It had no effect.
     TooLarge(usize),
-    /// The outcome of each pair.
-    UnlessNear(Vec<Inserted<F>>),
+    /// The outcome of each pair, and of all together.
+    UnlessNear(Vec<Inserted<F>>, Written),
     /// The search has to be repeated: newer pairs have been flushed, or a near fingerprint has been removed. The
     /// request had no effect.
     SearchAgain,

@@ -2,16 +2,18 @@
 
 use std::collections::HashSet;
 
-use hamdex::{Fingerprint, ReadError};
+use hamdex::Fingerprint;
 
+use crate::error::Error;
 use crate::view::View;
 use crate::write::batch::{Batch, Operation, Pair};
 use crate::write::document::Document;
 use crate::write::reply::Reply;
 use crate::write::unless_near::decide::UnlessNear;
+use crate::write::unless_near::replace::ReplaceUnlessNear;
 
 /// A request of a writer, which is applied atomically.
-pub(crate) enum Request<F> {
+pub(crate) enum Request<F: Fingerprint> {
     /// Operations to apply in order.
     Batch(Vec<Operation<F>>),
     /// Fingerprints to insert with names, with ids that the store assigns.
@@ -28,6 +30,8 @@ pub(crate) enum Request<F> {
     UpsertNamed(Vec<(F, Document)>),
     /// Pairs to insert in order, each unless a fingerprint is near to it.
     UnlessNear(UnlessNear<F>),
+    /// Pairs of which each is to be the only one with its id or name, unless a fingerprint of another is near to it.
+    ReplaceUnlessNear(Box<ReplaceUnlessNear<F>>),
 }
 
 impl<F: Fingerprint> Request<F> {
@@ -44,7 +48,11 @@ impl<F: Fingerprint> Request<F> {
         match self {
             Self::Batch(operations) => operations.iter().all(|o| matches!(o, Operation::Remove(..))),
             Self::RemoveFingerprints(_) | Self::RemoveIds(_) | Self::RemoveNames(_) => true,
-            Self::Named(_) | Self::Upsert(_) | Self::UpsertNamed(_) | Self::UnlessNear(_) => false,
+            Self::Named(_)
+            | Self::Upsert(_)
+            | Self::UpsertNamed(_)
+            | Self::UnlessNear(_)
+            | Self::ReplaceUnlessNear(_) => false,
         }
     }
 
@@ -58,6 +66,7 @@ impl<F: Fingerprint> Request<F> {
             Self::RemoveFingerprints(_) | Self::RemoveIds(_) | Self::RemoveNames(_) => 0,
             Self::Upsert(pairs) => pairs.len(),
             Self::UnlessNear(request) => request.pairs.len(),
+            Self::ReplaceUnlessNear(request) => request.pairs.len(),
         };
         pairs as u64
     }
@@ -66,8 +75,8 @@ impl<F: Fingerprint> Request<F> {
     ///
     /// # Errors
     /// When a segment is damaged. The request has been applied in part then.
-    pub(crate) fn apply(self, view: &mut View<F>, effective: &mut Batch<F>) -> Result<Reply<F>, ReadError> {
-        match self {
+    pub(crate) fn apply(self, view: &mut View<F>, effective: &mut Batch<F>) -> Result<Reply<F>, Error> {
+        let reply = match self {
             Self::Named(named) => {
                 let first = view.insert_named(&named, effective);
                 Ok(first.map_or(Reply::NoIdsLeft, Reply::Named))
@@ -86,6 +95,8 @@ impl<F: Fingerprint> Request<F> {
             Self::Upsert(pairs) => view.upsert(&pairs, effective),
             Self::UpsertNamed(named) => view.upsert_named(&named, effective),
             Self::UnlessNear(request) => request.apply(view, effective),
-        }
+            Self::ReplaceUnlessNear(request) => return request.apply(view, effective),
+        };
+        Ok(reply?)
     }
 }

@@ -108,7 +108,7 @@ impl<F: Fingerprint> Store<F> {
         }
     }
 
-    fn check_lookups(&self) -> Result<(), Error> {
+    pub(crate) fn check_lookups(&self) -> Result<(), Error> {
         if self.inner().schema.lookups {
             return Ok(());
         }

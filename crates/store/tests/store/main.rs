@@ -18,3 +18,4 @@ mod pressure;
 mod publish;
 mod reader;
 mod repair;
+mod replace_unless_near;

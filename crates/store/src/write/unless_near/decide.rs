@@ -6,7 +6,7 @@ use hamdex::{Fingerprint, Match, ReadError};
 
 use crate::manifest::identity::Identity;
 use crate::memtable::Memtable;
-use crate::view::View;
+use crate::view::{View, Written};
 use crate::write::batch::{Batch, Operation, Pair};
 use crate::write::document::Document;
 use crate::write::reply::Reply;
@@ -66,7 +66,8 @@ impl<F: Fingerprint> UnlessNear<F> {
                 Inserted::Near(Near { fingerprint, distance, ids, names })
             }
         };
-        Ok(Reply::UnlessNear(decisions.into_iter().map(outcome).collect()))
+        let written = Written::of_insertions(numbers.len() as u64);
+        Ok(Reply::UnlessNear(decisions.into_iter().map(outcome).collect(), written))
     }
 
     /// Decides about each pair, given the memtables with newer pairs; `None` if a near fingerprint has been removed.

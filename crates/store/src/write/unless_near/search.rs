@@ -15,7 +15,7 @@ use crate::write::unless_near::inserted::Inserted;
 const MAX_SEARCHES: usize = 8;
 
 /// Minimum number of pairs that are searched for as a batch, by all threads.
-const MIN_BATCH: usize = 64;
+pub(super) const MIN_BATCH: usize = 64;
 
 impl<F: Fingerprint> Store<F> {
     /// Inserts a pair unless a stored fingerprint lies within `distance`. Returns the nearest one with its ids then.
@@ -96,7 +96,7 @@ impl<F: Fingerprint> Store<F> {
         }
         request.names = names.map(<[_]>::to_vec);
         match commit(self, Request::UnlessNear(request))? {
-            Reply::UnlessNear(outcomes) => Ok(Some(outcomes)),
+            Reply::UnlessNear(outcomes, _) => Ok(Some(outcomes)),
             Reply::NoIdsLeft => Err(self.no_ids_left()),
             _ => Ok(None),
         }

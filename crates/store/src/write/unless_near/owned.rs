@@ -1,0 +1,100 @@
+//! The stored pairs that the records of a batch would replace.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use hamdex::{Fingerprint, Match, ReadError};
+
+use crate::view::View;
+use crate::write::batch::Pair;
+use crate::write::document::Document;
+
+/// The stored pairs of each label of a batch: of each id, or in a store with names of each name.
+pub(crate) struct Owned<F> {
+    /// The number of the label of each record.
+    pub(crate) labels: Vec<usize>,
+    /// The stored pairs of each label.
+    pub(crate) pairs: Vec<BTreeSet<Pair<F>>>,
+}
+
+impl<F: Fingerprint> Owned<F> {
+    /// Finds the stored pairs of the labels of records.
+    pub(crate) fn of(
+        view: &View<F>,
+        pairs: &[Pair<F>],
+        names: Option<&[Document]>,
+    ) -> Result<Self, ReadError> {
+        match names {
+            Some(names) => Self::of_names(view, names),
+            None => Self::of_ids(view, pairs),
+        }
+    }
+
+    fn of_ids(view: &View<F>, pairs: &[Pair<F>]) -> Result<Self, ReadError> {
+        let (labels, numbers) = numbered(pairs.iter().map(|pair| pair.1));
+        let mut owned = vec![BTreeSet::new(); numbers.len()];
+        for pair in view.pairs_with_ids(&numbers.keys().copied().collect())? {
+            owned[numbers[&pair.1]].insert(pair);
+        }
+        Ok(Self { labels, pairs: owned })
+    }
+
+    fn of_names(view: &View<F>, names: &[Document]) -> Result<Self, ReadError> {
+        let (labels, numbers) = numbered(names.iter().map(Document::name));
+        let mut owned = vec![BTreeSet::new(); numbers.len()];
+        let names: HashSet<Vec<u8>> = numbers.keys().map(|name| name.to_vec()).collect();
+        for pair in view.pairs_with_ids(&view.ids_of_names(&names)?)? {
+            let name = view.name(pair.1)?.unwrap_or_default();
+            if let Some(&number) = numbers.get(name) {
+                owned[number].insert(pair);
+            }
+        }
+        Ok(Self { labels, pairs: owned })
+    }
+
+    /// Returns the pairs that a record would replace.
+    pub(crate) fn by(&self, record: usize) -> &BTreeSet<Pair<F>> {
+        &self.pairs[self.labels[record]]
+    }
+}
+
+/// Returns the number of each label, and the numbers by label.
+fn numbered<L: std::hash::Hash + Eq + Copy>(all: impl Iterator<Item = L>) -> (Vec<usize>, HashMap<L, usize>) {
+    let mut numbers = HashMap::new();
+    let labels = all
+        .map(|label| {
+            let next = numbers.len();
+            *numbers.entry(label).or_insert(next)
+        })
+        .collect();
+    (labels, numbers)
+}
+
+/// The number of distinct fingerprints of pairs within a distance.
+pub(crate) fn count_within<F: Fingerprint>(owned: &BTreeSet<Pair<F>>, value: F, distance: u32) -> usize {
+    let mut last = None;
+    let is_new = |&&(own, _): &&Pair<F>| last.replace(own) != Some(own);
+    owned.iter().filter(is_new).filter(|(own, _)| own.distance(value) <= distance).count()
+}
+
+impl<F: Fingerprint> View<F> {
+    /// Whether a fingerprint is stored with an id of none of these pairs, all of which are stored.
+    pub(crate) fn has_other(&self, value: F, owned: &BTreeSet<Pair<F>>) -> Result<bool, ReadError> {
+        let own = owned.range((value, 0)..=(value, u64::MAX)).count();
+        if own == 0 { self.contains(value) } else { Ok(self.ids(value)?.len() > own) }
+    }
+
+    /// Returns the first match, of some from the nearest on, whose fingerprint is stored with an id of none of these
+    /// pairs.
+    pub(crate) fn first_other(
+        &self,
+        found: &[Match<F>],
+        owned: &BTreeSet<Pair<F>>,
+    ) -> Result<Option<Match<F>>, ReadError> {
+        for &found in found {
+            if self.has_other(found.fingerprint, owned)? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,210 @@
+//! Replacement unless something else is near: the second half, a decision about each record, when it is committed.
+//!
+//! Records are taken in order, as if each were alone: a record is refused if a fingerprint within the distance is
+//! stored with another id or name than its own; otherwise it takes the place of all pairs of its id or name. Refused
+//! records change nothing, so their earlier pairs stay.
+//!
+//! A snapshot is searched without any lock, which also brings what is needed into memory. The decisions are made when
+//! the records are committed, on the view that they change. They use a result of the snapshot where it is still true,
+//! and search otherwise.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use hamdex::{Fingerprint, Match, ReadError};
+
+use crate::error::Error;
+use crate::log::MAX_OPERATIONS;
+use crate::manifest::schema::Schema;
+use crate::memtable::Memtable;
+use crate::read::searcher::Searcher;
+use crate::read::snapshot::Snapshot;
+use crate::view::{View, Written};
+use crate::write::batch::{Batch, Operation, Pair};
+use crate::write::document::Document;
+use crate::write::reply::Reply;
+use crate::write::unless_near::inserted::{Inserted, Near};
+use crate::write::unless_near::owned::{Owned, count_within};
+
+/// A request to replace pairs unless something else is near.
+pub(crate) struct ReplaceUnlessNear<F: Fingerprint> {
+    pub(crate) pairs: Vec<Pair<F>>,
+    /// In a store with names, the names of the pairs, whose ids are meaningless then.
+    pub(super) names: Option<Vec<Document>>,
+    pub(super) distance: u32,
+    /// The nearest fingerprint of another id or name in the snapshot, for each pair.
+    pub(super) known: Vec<Known<F>>,
+    pub(super) snapshot: Snapshot<F>,
+    pub(super) schema: Arc<Schema>,
+}
+
+/// The nearest fingerprint of another id or name in the snapshot.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Known<F> {
+    /// It was not searched for.
+    Unknown,
+    Nothing,
+    Nearest(Match<F>),
+}
+
+impl<F> From<Option<Match<F>>> for Known<F> {
+    fn from(found: Option<Match<F>>) -> Self {
+        found.map_or(Self::Nothing, Self::Nearest)
+    }
+}
+
+/// Returns the nearest fingerprint that is stored with an id of none of these pairs.
+pub(super) fn nearest_other<F: Fingerprint>(
+    searcher: &mut Searcher<F>,
+    value: F,
+    owned: &BTreeSet<Pair<F>>,
+    distance: u32,
+) -> Result<Option<Match<F>>, Error> {
+    let count = count_within(owned, value, distance) + 1;
+    let found = searcher.nearest_within(value, count, distance)?.to_vec();
+    Ok(searcher.snapshot().view().first_other(&found, owned)?)
+}
+
+impl<F: Fingerprint> ReplaceUnlessNear<F> {
+    /// Applies the request to a view that may be newer than the snapshot.
+    pub(crate) fn apply(self, view: &mut View<F>, effective: &mut Batch<F>) -> Result<Reply<F>, Error> {
+        let mut owned = Owned::of(view, &self.pairs, self.names.as_deref())?;
+        let (mut outcomes, mut written) = (Vec::with_capacity(self.pairs.len()), Written::default());
+        for record in 0..self.pairs.len() {
+            let outcome = match self.nearest_other(view, record, owned.by(record))? {
+                Some(found) => Inserted::Near(self.described(view, found, owned.by(record))?),
+                None => {
+                    let label = owned.labels[record];
+                    let own = &mut owned.pairs[label];
+                    let Some(id) = self.replace(view, record, own, &mut written, effective)? else {
+                        return Ok(Reply::NoIdsLeft);
+                    };
+                    Inserted::New { id }
+                }
+            };
+            outcomes.push(outcome);
+        }
+        match effective.operations.len() {
+            count if count > MAX_OPERATIONS => Ok(Reply::TooLarge(count)),
+            _ => Ok(Reply::UnlessNear(outcomes, written)),
+        }
+    }
+
+    /// Returns the nearest fingerprint of another id or name than a record has.
+    fn nearest_other(
+        &self,
+        view: &View<F>,
+        record: usize,
+        owned: &BTreeSet<Pair<F>>,
+    ) -> Result<Option<Match<F>>, Error> {
+        let (searched, value) = (self.snapshot.view(), self.pairs[record].0);
+        let is_known = match self.known[record] {
+            Known::Unknown => false,
+            Known::Nothing => true,
+            Known::Nearest(found) => view.has_other(found.fingerprint, owned)?,
+        };
+        let newer = view
+            .memtables_since(searched.generation)
+            .filter(|_| is_known && view.ingests == searched.ingests);
+        let Some(newer) = newer else {
+            let snapshot = Snapshot::new(Arc::new(view.clone()), Arc::clone(&self.schema));
+            return nearest_other(&mut snapshot.searcher(), value, owned, self.distance);
+        };
+        let mut nearest = match self.known[record] {
+            Known::Nearest(found) => Some(found),
+            Known::Unknown | Known::Nothing => None,
+        };
+        for (generation, memtable) in newer {
+            let of_search = (generation == searched.generation).then_some(&searched.memtable);
+            let newer = of_search.map_or_else(|| Some(memtable.clone()), |earlier| memtable.since(earlier));
+            if let Some(newer) = newer {
+                nearest = self.nearer(view, &newer, value, owned, nearest)?;
+            }
+        }
+        Ok(nearest)
+    }
+
+    /// Returns the nearest of a match and the fingerprints of a memtable that are stored with an id of none of these
+    /// pairs.
+    fn nearer(
+        &self,
+        view: &View<F>,
+        memtable: &Memtable<F>,
+        value: F,
+        owned: &BTreeSet<Pair<F>>,
+        nearest: Option<Match<F>>,
+    ) -> Result<Option<Match<F>>, ReadError> {
+        let Some(first) = memtable.nearest(value, self.distance) else { return Ok(nearest) };
+        if nearest.is_some_and(|nearest| nearest <= first) {
+            return Ok(nearest);
+        }
+        // Mostly the first is another's.
+        let found = if view.has_other(first.fingerprint, owned)? {
+            Some(first)
+        } else {
+            let mut near = BTreeSet::new();
+            let _ = memtable.for_each(value, self.distance, |found| {
+                near.insert(Match::new(value, found));
+                ControlFlow::Continue(())
+            });
+            let near: Vec<Match<F>> = near.into_iter().collect();
+            view.first_other(&near, owned)?
+        };
+        Ok(found.into_iter().chain(nearest).min())
+    }
+
+    /// Returns a match with the ids and names of others than these pairs have.
+    fn described(
+        &self,
+        view: &View<F>,
+        found: Match<F>,
+        owned: &BTreeSet<Pair<F>>,
+    ) -> Result<Near<F>, ReadError> {
+        let Match { fingerprint, distance, .. } = found;
+        let mut ids = view.ids(fingerprint)?;
+        ids.retain(|&id| !owned.contains(&(fingerprint, id)));
+        let mut names = Vec::new();
+        if self.names.is_some() {
+            for &id in &ids {
+                names.push(Arc::from(view.name(id)?.unwrap_or_default()));
+            }
+        }
+        Ok(Near { fingerprint, distance, ids, names })
+    }
+
+    /// Puts a record in place of these pairs. Returns its id; `None` if no id is left.
+    fn replace(
+        &self,
+        view: &mut View<F>,
+        record: usize,
+        own: &mut BTreeSet<Pair<F>>,
+        written: &mut Written,
+        effective: &mut Batch<F>,
+    ) -> Result<Option<u64>, ReadError> {
+        let pair = self.pairs[record];
+        // In a store with names each pair has an id of its own.
+        let stays = self.names.is_none() && own.contains(&pair);
+        let gone: Vec<Operation<F>> = std::mem::take(own)
+            .into_iter()
+            .filter(|&stored| !(stays && stored == pair))
+            .map(|(fingerprint, id)| Operation::Remove(fingerprint, id))
+            .collect();
+        written.removed += view.apply(&gone, effective)?.removed;
+        let id = match &self.names {
+            Some(names) => match view.insert_named(&[(pair.0, names[record].clone())], effective) {
+                Some(id) => id,
+                None => return Ok(None),
+            },
+            None => {
+                if !stays {
+                    view.apply(&[Operation::Insert(pair.0, pair.1)], effective)?;
+                }
+                pair.1
+            }
+        };
+        written.inserted += u64::from(!stays);
+        own.insert((pair.0, id));
+        Ok(Some(id))
+    }
+}

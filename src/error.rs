@@ -59,6 +59,12 @@ pub enum ReadErrorKind {
         /// Its length, in bytes.
         length: u64,
     },
+    /// The file was cut off, or its storage failed, after it was opened: see
+    /// [`Mapping::survive_lost_pages`](crate::Mapping::survive_lost_pages).
+    #[error(
+        "was cut off, or cannot be read any more, since it was opened; replace a file by a rename (mv), never in place (cp)"
+    )]
+    Lost,
     /// Some bytes differ from the bytes written.
     #[error("damaged at {place}: {what}; restore it from a copy or build it again")]
     Damaged {
@@ -126,7 +132,9 @@ impl ReadError {
             | ReadErrorKind::TooNew { .. }
             | ReadErrorKind::TooOld { .. }
             | ReadErrorKind::UnknownFeatures { .. } => Category::Format,
-            ReadErrorKind::Truncated { .. } | ReadErrorKind::Damaged { .. } => Category::Damaged,
+            ReadErrorKind::Truncated { .. } | ReadErrorKind::Lost | ReadErrorKind::Damaged { .. } => {
+                Category::Damaged
+            }
             ReadErrorKind::Stopped => Category::Stopped,
         }
     }

@@ -139,7 +139,7 @@ pub use index::{Checksums, Entries, Entry, Index, Lookups, Match, OpenOptions, S
 pub use join::{Pair, Pairs, PairsOptions, pairs};
 pub use mapping::Mapping;
 #[doc(hidden)]
-pub use mapping::prefer_huge_pages;
+pub use mapping::{limit_heaps, prefer_huge_pages};
 pub use memory::default_memory;
 pub use merge::{MAX_MERGED, Merger};
 pub use metadata::RECIPE_KEY;

@@ -1,4 +1,9 @@
 //! The bytes of an index, and huge pages: the only module that maps files, and that advises the system about memory.
+//!
+//! - `lost`: files that are cut off while they are mapped
+
+#[cfg(target_os = "linux")]
+mod lost;
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -33,7 +38,8 @@ const HUGE_PAGE_BYTES: usize = 2 << 20;
 /// hamdex itself never changes a file in place; a rebuilt index replaces the old one by rename, which leaves
 /// mappings of the old one intact. If one of these points cannot be relied on, read the file into memory
 /// ([`Mapping::load`], [`OpenOptions::in_memory`](crate::OpenOptions::in_memory)): then I/O errors are errors
-/// when it is opened, and nothing that happens to the file afterwards matters.
+/// when it is opened, and nothing that happens to the file afterwards matters. A program that has to go on, such as a
+/// service of many files, calls [`Mapping::survive_lost_pages`].
 #[derive(Debug)]
 pub struct Mapping {
     bytes: Bytes,
@@ -45,6 +51,9 @@ pub struct Mapping {
 #[derive(Debug)]
 enum Bytes {
     Mapped {
+        /// That of a file. It is dropped before the mapping is.
+        #[cfg(target_os = "linux")]
+        guard: Option<lost::Guard>,
         map: Mmap,
         /// Number of its bytes: no mapping is empty.
         length: usize,
@@ -75,7 +84,52 @@ impl Mapping {
         #[cfg(unix)]
         let _ = map.advise(Advice::Random);
         let length = map.len();
-        Ok(Self::new(Bytes::Mapped { map, length }, true))
+        #[cfg(target_os = "linux")]
+        let guard = Some(lost::Guard::of(&map));
+        let bytes = Bytes::Mapped {
+            #[cfg(target_os = "linux")]
+            guard,
+            map,
+            length,
+        };
+        Ok(Self::new(bytes, true))
+    }
+
+    /// Lets the process survive, from now on, that a mapped file is cut off or its storage cannot be read: instead of
+    /// `SIGBUS`, the reader gets zeros in place of the whole file, and [`Mapping::is_lost`] says so. Results may be
+    /// wrong then, so ask before you use one: [`Index::check_file`](crate::Index::check_file),
+    /// [`FingerprintSet::check_files`](crate::FingerprintSet::check_files). For Linux; elsewhere nothing changes.
+    ///
+    /// It sets the action for the signal `SIGBUS`, which belongs to the whole process; a signal that is not of such a
+    /// file has the action of before. Files that are written to, and not cut off, remain the caller's part.
+    ///
+    /// # Errors
+    /// When the system refuses it.
+    pub fn survive_lost_pages() -> io::Result<()> {
+        #[cfg(target_os = "linux")]
+        lost::survive()?;
+        Ok(())
+    }
+
+    /// Whether the file was cut off, or could not be read, after it was mapped: see [`Mapping::survive_lost_pages`].
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        if let Bytes::Mapped { guard: Some(guard), .. } = &self.bytes {
+            return guard.is_lost();
+        }
+        false
+    }
+
+    /// Bytes of memory of the process, or of a private copy of a file.
+    fn unguarded(map: Mmap, length: usize, is_file: bool) -> Self {
+        let bytes = Bytes::Mapped {
+            #[cfg(target_os = "linux")]
+            guard: None,
+            map,
+            length,
+        };
+        Self::new(bytes, is_file)
     }
 
     fn new(bytes: Bytes, is_file: bool) -> Self {
@@ -125,7 +179,7 @@ impl Mapping {
         // SAFETY: the mapping is private, and what others do to the file meanwhile is the caller's part, as for `open`.
         let mut map = unsafe { MmapOptions::new().len(length).map_copy(&file)? };
         change(&mut map);
-        Ok(Self::new(Bytes::Mapped { map: map.make_read_only()?, length }, true))
+        Ok(Self::unguarded(map.make_read_only()?, length, true))
     }
 
     /// Fills memory of the process, in huge pages if the system has them.
@@ -138,7 +192,7 @@ impl Mapping {
         #[cfg(target_os = "linux")]
         let _ = map.advise(Advice::HugePage);
         fill(&mut map[..length])?;
-        Ok(Self::new(Bytes::Mapped { map: map.make_read_only()?, length }, false))
+        Ok(Self::unguarded(map.make_read_only()?, length, false))
     }
 
     /// Returns whether its bytes may have to come from storage.
@@ -152,7 +206,7 @@ impl Mapping {
         #[cfg(test)]
         self.hints.needed.lock().unwrap().push(offset..offset + length);
         #[cfg(unix)]
-        if let Bytes::Mapped { map, length: end } = &self.bytes {
+        if let Bytes::Mapped { map, length: end, .. } = &self.bytes {
             in_pieces(offset..offset.saturating_add(length).min(*end), |piece| {
                 // From the start of its page on, to which memmap2 takes it; a refusal costs a wait later.
                 let _ = map.advise_range(Advice::WillNeed, piece.start, piece.len());
@@ -173,7 +227,7 @@ impl Mapping {
         #[cfg(test)]
         self.hints.kept.lock().unwrap().push(offset..offset + length);
         #[cfg(unix)]
-        if let Bytes::Mapped { map, length: end } = &self.bytes {
+        if let Bytes::Mapped { map, length: end, .. } = &self.bytes {
             let end = offset.saturating_add(length).min(*end);
             if offset < end {
                 let _ = map.advise_range(Advice::Normal, offset, end - offset);
@@ -218,6 +272,20 @@ pub fn prefer_huge_pages<T>(values: &mut Vec<T>) {
     let _ = values;
 }
 
+/// Limits the heaps among which glibc divides the memory of threads: for a program whose threads come and go, and that
+/// runs for long. Each heap keeps what was free when its threads ended, so the memory of the process grows with their
+/// number, 8 per processor by default. It does nothing where the allocator is another, or the user has chosen by
+/// `MALLOC_ARENA_MAX`. To be called before threads are started.
+pub fn limit_heaps(heaps: u16) {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    if std::env::var_os("MALLOC_ARENA_MAX").is_none() {
+        // SAFETY: it takes two numbers, and changes a parameter of the allocator under its lock.
+        let _ = unsafe { libc::mallopt(libc::M_ARENA_MAX, heaps.into()) };
+    }
+    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+    let _ = heaps;
+}
+
 fn open_regular(path: &Path) -> io::Result<File> {
     // Before it is opened: that of a pipe would wait for a writer.
     if !path.metadata()?.is_file() {
@@ -229,7 +297,7 @@ fn open_regular(path: &Path) -> io::Result<File> {
 impl AsRef<[u8]> for Mapping {
     fn as_ref(&self) -> &[u8] {
         match &self.bytes {
-            Bytes::Mapped { map, length } => &map[..*length],
+            Bytes::Mapped { map, length, .. } => &map[..*length],
             Bytes::Owned(bytes) => bytes,
         }
     }
@@ -266,6 +334,52 @@ mod tests {
             prefer_huge_pages(&mut values);
             assert!(values.iter().copied().eq(0..length as u64));
         }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_that_is_cut_off_is_lost_and_others_are_not() {
+        use std::sync::atomic::{AtomicBool, Ordering};
+        Mapping::survive_lost_pages().unwrap();
+        Mapping::survive_lost_pages().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let length = 9 << 12 | 17;
+        let open = |name: &str| {
+            let path = directory.path().join(name);
+            std::fs::write(&path, vec![7; length]).unwrap();
+            (Mapping::open(&path).unwrap(), File::options().write(true).open(&path).unwrap())
+        };
+        let sum = |mapping: &Mapping| mapping.as_ref().iter().map(|&byte| usize::from(byte)).sum::<usize>();
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            // Mappings that come and go meanwhile take the places of others in the list.
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    let (mapping, _) = open("other");
+                    assert!(sum(&mapping) == 7 * length && !mapping.is_lost());
+                }
+            });
+            for round in 0..50 {
+                let (whole, _) = open("whole");
+                let (cut, file) = open("cut");
+                assert_eq!(sum(&cut), 7 * length);
+                file.set_len(round % 4 << 12).unwrap();
+                // All threads that read it at once.
+                std::thread::scope(|scope| {
+                    let read = || {
+                        assert!(sum(&cut) < 7 * length);
+                        assert!(cut.is_lost());
+                    };
+                    scope.spawn(read);
+                    scope.spawn(read);
+                });
+                assert_eq!(sum(&cut), 0, "all of it");
+                assert!(sum(&whole) == 7 * length && !whole.is_lost());
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+        let (again, _) = open("cut");
+        assert!(sum(&again) == 7 * length && !again.is_lost());
     }
 
     #[test]

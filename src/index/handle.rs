@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use crate::codec::Codec;
 use crate::design::{Design, Plan};
-use crate::error::ReadError;
+use crate::error::{ReadError, ReadErrorKind};
 use crate::filter::geometry::Geometry;
 use crate::format::footer::Footer;
 use crate::format::header::{FileId, Header};
@@ -148,6 +148,16 @@ impl<F: Fingerprint> Index<F> {
     #[cold]
     pub(crate) fn error(&self, error: ReadError) -> ReadError {
         error.of_file(self.path.as_deref())
+    }
+
+    /// Checks that no page of the mapped file was gone when it was read: results of an index that is lost may be wrong.
+    /// It can only be in a program that has called
+    /// [`Mapping::survive_lost_pages`](crate::Mapping::survive_lost_pages). It reads nothing.
+    ///
+    /// # Errors
+    /// When the file was cut off, or could not be read, since it was opened.
+    pub fn check_file(&self) -> Result<(), ReadError> {
+        if self.data.is_lost() { Err(self.error(ReadErrorKind::Lost.into())) } else { Ok(()) }
     }
 
     /// Returns the probes for a distance.

@@ -68,6 +68,36 @@ impl<'a> Names<'a> {
         Cow::Owned(text)
     }
 
+    /// Returns the names that [`Names::text_of`] may have given a text for: the text itself, and, if bytes that are not
+    /// UTF-8 are written in it, the name with these bytes.
+    ///
+    /// ```
+    /// let of = |text| hamdex::Names::with_text(text).collect::<Vec<_>>();
+    /// assert_eq!(of("caf\\xe9"), [b"caf\\xe9".to_vec(), b"caf\xe9".to_vec()]);
+    /// assert_eq!(of("caf\\x65"), [b"caf\\x65"]);
+    /// ```
+    pub fn with_text(text: &str) -> impl Iterator<Item = Vec<u8>> {
+        let mut bytes = Vec::with_capacity(text.len());
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once("\\x") {
+            bytes.extend_from_slice(before.as_bytes());
+            let digits = after.get(..2).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
+            match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+                Some(byte) if !byte.is_ascii() => {
+                    bytes.push(byte);
+                    rest = &after[2..];
+                }
+                _ => {
+                    bytes.extend_from_slice(b"\\x");
+                    rest = after;
+                }
+            }
+        }
+        bytes.extend_from_slice(rest.as_bytes());
+        let is_written_so = bytes != text.as_bytes() && Self::text_of(&bytes) == text;
+        [Some(text.as_bytes().to_vec()), is_written_so.then_some(bytes)].into_iter().flatten()
+    }
+
     /// Returns the number of names.
     #[must_use]
     pub fn len(&self) -> u64 {

@@ -130,6 +130,14 @@ pub trait FingerprintSet<F: Fingerprint>: Send + Sync {
         visit: &mut ShingleVisitor<'_>,
     ) -> Result<ControlFlow<()>, SetError>;
 
+    /// Checks that no page of a mapped file was gone when it was read: what was computed from a set that is lost may be
+    /// wrong. Only of use in a program that has called
+    /// [`Mapping::survive_lost_pages`](crate::Mapping::survive_lost_pages). It reads nothing.
+    ///
+    /// # Errors
+    /// When a file was cut off, or could not be read, since it was opened.
+    fn check_files(&self) -> Result<(), SetError>;
+
     /// Reads the whole set and checks everything.
     ///
     /// # Errors

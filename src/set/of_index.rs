@@ -93,6 +93,10 @@ impl<F: Fingerprint> FingerprintSet<F> for Index<F> {
         Ok(shingles.for_each_in(part.documents.clone(), visit)?)
     }
 
+    fn check_files(&self) -> Result<(), SetError> {
+        Ok(self.check_file()?)
+    }
+
     fn verify_all(&self, options: &VerifyOptions) -> Result<Verified, SetError> {
         Ok(self.verify_with(options)?)
     }

@@ -105,6 +105,10 @@ impl<F: Fingerprint> FingerprintSet<F> for MultiIndex<F> {
         Ok(ControlFlow::Continue(()))
     }
 
+    fn check_files(&self) -> Result<(), SetError> {
+        Ok(self.as_slice().iter().try_for_each(|index| index.check_file())?)
+    }
+
     fn verify_all(&self, options: &VerifyOptions) -> Result<Verified, SetError> {
         let mut sum = Verified::default();
         for index in self.as_slice() {

@@ -86,6 +86,14 @@ impl AnySet {
         either!(&self.set, set => set.name_of(id))
     }
 
+    /// Checks that no page of a mapped file was gone when it was read: see [`FingerprintSet::check_files`].
+    ///
+    /// # Errors
+    /// When a file was cut off, or could not be read, since it was opened.
+    pub fn check_files(&self) -> Result<(), SetError> {
+        either!(&self.set, set => set.check_files())
+    }
+
     /// Reads the whole set and checks everything.
     ///
     /// # Errors

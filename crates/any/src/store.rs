@@ -75,6 +75,10 @@ impl<F: Fingerprint> FingerprintSet<F> for OpenStore<F> {
         self.snapshot.visit_shingles(part, visit)
     }
 
+    fn check_files(&self) -> Result<(), SetError> {
+        self.snapshot.check_files()
+    }
+
     fn verify_all(&self, options: &VerifyOptions) -> Result<Verified, SetError> {
         Ok(self.reader.verify(options)?)
     }

@@ -135,6 +135,14 @@ impl<F: Fingerprint> Shards<F> {
         Ok(self.opened[number].get_or_init(|| Arc::new(index)))
     }
 
+    /// Checks that no page of the shards that are open was gone when it was read.
+    ///
+    /// # Errors
+    /// When one was.
+    pub(crate) fn check_opened(&self) -> Result<(), ReadError> {
+        self.opened.iter().filter_map(|index| index.get()).try_for_each(|index| index.check_file())
+    }
+
     /// Returns whether a shard is open.
     pub(crate) fn is_open(&self, number: usize) -> bool {
         self.opened[number].get().is_some()

@@ -343,6 +343,7 @@ impl Error {
                     kind,
                     ReadErrorKind::NotHamdex
                         | ReadErrorKind::Truncated { .. }
+                        | ReadErrorKind::Lost
                         | ReadErrorKind::Damaged { .. }
                         | ReadErrorKind::Width { .. }
                 ),

@@ -103,6 +103,14 @@ impl<F: Fingerprint> View<F> {
         }
     }
 
+    /// Checks that no page of a segment was gone when it was read.
+    ///
+    /// # Errors
+    /// When one was.
+    pub(crate) fn check_files(&self) -> Result<(), ReadError> {
+        self.segments.iter().try_for_each(|live| live.index().check_file())
+    }
+
     /// Continues the counters of the view that this one replaces, so that searches on that one are repeated.
     pub(crate) fn continue_from(&mut self, before: &Self) {
         self.generation = before.generation + 1;

@@ -96,6 +96,10 @@ impl<F: Fingerprint> FingerprintSet<F> for Shards<F> {
         Ok(shingles.for_each_in(part.documents.clone(), visit)?)
     }
 
+    fn check_files(&self) -> Result<(), SetError> {
+        Ok(self.check_opened()?)
+    }
+
     fn verify_all(&self, options: &VerifyOptions) -> Result<Verified, SetError> {
         Ok(self.verify(options)?)
     }

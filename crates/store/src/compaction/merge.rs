@@ -176,6 +176,8 @@ impl<F: Fingerprint> StoreInner<F> {
                 });
             }
             merger.write_to(&mut output)?;
+            // Nothing is made of what was read from a file that is lost.
+            inputs.iter().try_for_each(|live| live.index().check_file())?;
             Ok(output)
         })
     }

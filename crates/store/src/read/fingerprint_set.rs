@@ -99,6 +99,10 @@ impl<F: Fingerprint> FingerprintSet<F> for Snapshot<F> {
         self.visit_shingles_of(part, visit)
     }
 
+    fn check_files(&self) -> Result<(), SetError> {
+        Ok(self.view().check_files()?)
+    }
+
     /// Checks the segments of the snapshot. Of the files of the store,
     /// [`StoreReader::verify`](crate::StoreReader::verify) checks all.
     fn verify_all(&self, options: &VerifyOptions) -> Result<Verified, SetError> {

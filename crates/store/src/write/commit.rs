@@ -236,6 +236,8 @@ impl<F: Fingerprint> StoreInner<F> {
             }
             replies.push(reply);
         }
+        // The replies may be those of segments that were cut off.
+        view.check_files()?;
         if batches.is_empty() {
             return Ok(replies);
         }

@@ -11,6 +11,8 @@ mod gated;
 mod health;
 mod ingest_named;
 mod lookups;
+#[cfg(target_os = "linux")]
+mod lost_files;
 mod maintenance;
 mod model;
 mod named;

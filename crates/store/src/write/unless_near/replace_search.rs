@@ -96,6 +96,7 @@ impl<F: Fingerprint> Store<F> {
         let (snapshot, schema) = (self.snapshot(), Arc::clone(&self.inner().schema));
         let owned = Owned::of(snapshot.view(), &pairs, names.as_deref())?;
         let known = self.nearest_others(&snapshot, &pairs, &owned, distance)?;
+        snapshot.view().check_files()?;
         let request = ReplaceUnlessNear { pairs, names, distance, known, snapshot, schema };
         match self.commit(Request::ReplaceUnlessNear(Box::new(request)))? {
             Reply::UnlessNear(outcomes, written) => Ok((outcomes, written)),

@@ -121,12 +121,15 @@ impl<F: Fingerprint> Store<F> {
         };
         let (view, identity) = (snapshot.view(), self.inner().schema.identity);
         let described = |found: Option<Match<F>>| found.map(|found| view.near(found, &identity)).transpose();
+        let nearest = nearest.into_iter().map(described).collect::<Result<_, _>>()?;
+        // What was found in segments that were cut off, and what was not.
+        view.check_files()?;
         Ok(UnlessNear {
             identity,
             pairs: pairs.to_vec(),
             names: None,
             distance,
-            nearest: nearest.into_iter().map(described).collect::<Result<_, _>>()?,
+            nearest,
             memtable: view.memtable.clone(),
             generation: view.generation,
             removals: view.removals,

@@ -38,6 +38,14 @@ pub enum Failure {
         /// The error of the operating system.
         source: io::Error,
     },
+    /// None of the sets can be opened.
+    #[error("{what}")]
+    Unavailable {
+        /// The reason of the first.
+        what: String,
+        /// Its kind.
+        category: Category,
+    },
     /// A set cannot be opened.
     #[error(transparent)]
     Set(#[from] SetError),
@@ -64,6 +72,7 @@ impl Failure {
             Self::Usage(_) => Category::Usage,
             Self::Input { .. } => Category::Input,
             Self::Io { .. } | Self::Listen { .. } => Category::System,
+            Self::Unavailable { category, .. } => *category,
             Self::Set(error) => error.category(),
             Self::Store(error) => error.category(),
         }

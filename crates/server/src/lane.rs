@@ -162,6 +162,11 @@ impl Lane {
 /// The problem of work that panicked. The panic itself is in the log.
 pub(crate) fn broken(error: &JoinError) -> Problem {
     tracing::error!(%error, "a request ended in a panic");
+    panicked()
+}
+
+/// As [`broken`].
+pub(crate) fn panicked() -> Problem {
     Problem::internal("an error in the service itself; its log has more")
 }
 

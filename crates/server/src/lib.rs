@@ -47,6 +47,9 @@ pub use server::{Server, never};
 /// Threads that may run work of requests: those of lanes, and of writes of many stores.
 const MAX_WORKERS: usize = 4096;
 
+/// Heaps that threads share.
+const MAX_HEAPS: u16 = 2;
+
 /// Threads that poll sockets.
 const MAX_POLLERS: usize = 4;
 
@@ -59,6 +62,8 @@ pub fn run(options: Options, is_quiet: bool, announce: impl FnOnce(&str)) -> Res
     let config = options.with_environment().check()?;
     logs::start(config.log_form(), if is_quiet { LevelFilter::ERROR } else { config.log_level });
     tracing::debug!(?config, "options");
+    // Threads of work come and go.
+    hamdex::limit_heaps(MAX_HEAPS);
     let runtime = Builder::new_multi_thread()
         .worker_threads(config.threads.min(MAX_POLLERS))
         .max_blocking_threads(MAX_WORKERS)

@@ -142,7 +142,7 @@ fn describe() {
     describe_gauge!("hamdex_connections", Unit::Count, "Open connections.");
     describe_gauge!("hamdex_waiting", Unit::Count, "Requests that wait for a thread, by kind.");
     describe_gauge!("hamdex_sets", Unit::Count, "Sets.");
-    describe_gauge!("hamdex_set_up", "1 if the set is open, 0 if it is damaged.");
+    describe_gauge!("hamdex_set_up", "1 if the set is open, 0 if it is damaged or cannot be opened.");
     describe_gauge!("hamdex_set_fingerprints", Unit::Count, "Fingerprints; an upper bound in a store.");
     describe_gauge!("hamdex_store_segments", Unit::Count, "Segments of a store: queries search them all.");
     describe_gauge!("hamdex_store_bytes", Unit::Bytes, "Bytes of the segments.");

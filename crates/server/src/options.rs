@@ -10,6 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::builder::FalseyValueParser;
+use hamdex::set::Description;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 
@@ -64,7 +65,11 @@ impl FromStr for Size {
     }
 }
 
-/// A time: `30s`, `500ms`, `2m`.
+/// The longest time that can be set, and the shortest, which a request cannot end in.
+const TIMES: std::ops::RangeInclusive<Duration> =
+    Duration::from_millis(1)..=Duration::from_secs(24 * 60 * 60);
+
+/// A time: `30s`, `500ms`, `2m`, from 1 ms to 24 hours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Time(pub Duration);
 
@@ -73,7 +78,7 @@ impl FromStr for Time {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let time = humantime::parse_duration(text).map_err(|_| format!("invalid time {text:?}; use 30s"))?;
-        if time.is_zero() { Err("the time cannot be 0".to_owned()) } else { Ok(Self(time)) }
+        if TIMES.contains(&time) { Ok(Self(time)) } else { Err(format!("{text:?} is not from 1ms to 24h")) }
     }
 }
 
@@ -106,17 +111,25 @@ pub struct Options {
     /// A directory of sets: all are served, and new stores are made in it
     #[arg(long, value_name = "DIR", env = "HAMDEX_DATA")]
     pub data: Option<PathBuf>,
-    /// The address to listen on, port 0 for any free port; other machines reach it only with --token-file or --insecure
+    /// Open stores for reading, without their lock: those that another process writes to, or of a medium that cannot be
+    /// written; no request changes anything
+    #[arg(long, env = "HAMDEX_READ_ONLY", value_parser = FalseyValueParser::new())]
+    pub read_only: bool,
+    /// Read files into memory instead of mapping them: then it does no harm if one is overwritten or cut off
+    #[arg(long, env = "HAMDEX_IN_MEMORY", value_parser = FalseyValueParser::new())]
+    pub in_memory: bool,
+    /// The address to listen on, port 0 for any free port; one that other machines reach needs a file of tokens, or
+    /// --insecure
     /// [default: 127.0.0.1:7700]
     #[arg(long, value_name = "ADDRESS", env = "HAMDEX_LISTEN")]
     pub listen: Option<String>,
     /// Allow an address that other machines reach without tokens
     #[arg(long, env = "HAMDEX_INSECURE", value_parser = FalseyValueParser::new())]
     pub insecure: bool,
-    /// A file of bearer tokens that allow everything, one per line; only its owner may be able to read it
+    /// A file of bearer tokens that allow everything, one per line; only its owner and group may have access to it
     #[arg(long, value_name = "F", env = "HAMDEX_TOKEN_FILE")]
     pub token_file: Option<PathBuf>,
-    /// A file of bearer tokens that allow reading only
+    /// A file of bearer tokens that allow reading only, as that of --token-file
     #[arg(long, value_name = "F", env = "HAMDEX_READ_TOKEN_FILE")]
     pub read_token_file: Option<PathBuf>,
     /// The certificate chain for TLS, as PEM; read again on SIGHUP
@@ -125,7 +138,7 @@ pub struct Options {
     /// The private key of the certificate, as PEM
     #[arg(long, value_name = "F", env = "HAMDEX_TLS_KEY")]
     pub tls_key: Option<PathBuf>,
-    /// The greatest distance of a query [default: 8]
+    /// The greatest distance of a query, or that of its set if it is greater [default: 8]
     #[arg(long, value_name = "K", env = "HAMDEX_MAX_DISTANCE")]
     pub max_distance: Option<u32>,
     /// The most queries or records per request [default: 100000]
@@ -165,6 +178,8 @@ pub struct Options {
 pub struct Config {
     pub(crate) sets: Vec<PathBuf>,
     pub(crate) data: Option<PathBuf>,
+    pub(crate) read_only: bool,
+    pub(crate) in_memory: bool,
     pub(crate) listen: SocketAddr,
     pub(crate) insecure: bool,
     pub(crate) token_file: Option<PathBuf>,
@@ -185,6 +200,13 @@ pub(crate) struct Limits {
     pub(crate) batch: usize,
     pub(crate) body: usize,
     pub(crate) timeout: Duration,
+}
+
+impl Limits {
+    /// The greatest distance of a query to a set: for its own, it is made.
+    pub(crate) fn distance_of(&self, set: &Description) -> u32 {
+        self.distance.max(set.distance)
+    }
 }
 
 impl Options {
@@ -240,6 +262,8 @@ impl Options {
         Self {
             sets: if self.sets.is_empty() { file.sets } else { self.sets },
             data: self.data.or(file.data),
+            read_only: self.read_only || file.read_only,
+            in_memory: self.in_memory || file.in_memory,
             listen: self.listen.or(file.listen),
             insecure: self.insecure || file.insecure,
             token_file: self.token_file.or(file.token_file),
@@ -264,7 +288,8 @@ impl Options {
             return Err(usage("name a set to serve, or a directory of sets by --data"));
         }
         let listen = address(self.listen.as_deref().unwrap_or(LISTEN))?;
-        if !is_loopback(listen.ip()) && self.token_file.is_none() && !self.insecure {
+        let has_tokens = self.token_file.is_some() || self.read_token_file.is_some();
+        if !is_loopback(listen.ip()) && !has_tokens && !self.insecure {
             return Err(Failure::Usage(format!(
                 "--listen {listen}: other machines reach this address: protect it by --token-file, or allow everything to \
                  everyone by --insecure"
@@ -278,13 +303,23 @@ impl Options {
             }
             (None, Some(_)) => return Err(usage("--tls-key needs --tls-cert, the certificate of the key")),
         };
-        let at_least_one = |name: &str, number: Option<usize>| match number {
-            Some(0) => Err(Failure::Usage(format!("--{name} cannot be 0"))),
+        let number = |name: &str, number: Option<usize>, most: usize| match number {
+            Some(number) if !(1..=most).contains(&number) => {
+                out_of_range(name, number as u64, 1, most as u64)
+            }
             other => Ok(other),
         };
         let max_body = self.max_body.map_or(MAX_BODY, |size| size.0);
-        if max_body == 0 {
-            return Err(usage("--max-body cannot be 0"));
+        if !(1..=MOST_BODY).contains(&max_body) {
+            return out_of_range("max-body", max_body, 1, MOST_BODY);
+        }
+        let distance = self.max_distance.unwrap_or(MAX_DISTANCE);
+        if distance > u128::BITS {
+            return out_of_range("max-distance", u64::from(distance), 0, u64::from(u128::BITS));
+        }
+        let timeout = self.timeout.map_or(TIMEOUT, |time| time.0);
+        if !TIMES.contains(&timeout) {
+            return Err(Failure::Usage(format!("--timeout {timeout:?}: is not from 1ms to 24h")));
         }
         let level = self.log_level.as_deref().unwrap_or("info");
         let log_level = level.parse().map_err(|_| {
@@ -293,22 +328,24 @@ impl Options {
         Ok(Config {
             sets: self.sets,
             data: self.data,
+            read_only: self.read_only,
+            in_memory: self.in_memory,
             listen,
             insecure: self.insecure,
             token_file: self.token_file,
             read_token_file: self.read_token_file,
             tls,
             limits: Limits {
-                distance: self.max_distance.unwrap_or(MAX_DISTANCE),
-                batch: at_least_one("max-batch", self.max_batch)?.unwrap_or(MAX_BATCH),
+                distance,
+                batch: number("max-batch", self.max_batch, MOST_BATCH)?.unwrap_or(MAX_BATCH),
                 body: usize::try_from(max_body).unwrap_or(usize::MAX),
-                timeout: self.timeout.map_or(TIMEOUT, |time| time.0),
+                timeout,
             },
-            max_connections: at_least_one("max-connections", self.max_connections)?
+            max_connections: number("max-connections", self.max_connections, MOST_CONNECTIONS)?
                 .unwrap_or_else(affordable_connections),
-            threads: at_least_one("threads", self.threads)?
-                .unwrap_or_else(|| thread::available_parallelism().map_or(1, std::num::NonZero::get))
-                .min(MAX_THREADS),
+            threads: number("threads", self.threads, MAX_THREADS)?.unwrap_or_else(|| {
+                thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MAX_THREADS)
+            }),
             backups: self.backups,
             log: self.log.unwrap_or_default(),
             log_level,
@@ -318,6 +355,15 @@ impl Options {
 
 /// The most threads for queries.
 const MAX_THREADS: usize = 1024;
+
+/// The greatest values of `--max-batch`, `--max-connections` and `--max-body`.
+const MOST_BATCH: usize = 100_000_000;
+const MOST_CONNECTIONS: usize = 1_000_000;
+const MOST_BODY: u64 = 64 << 30;
+
+fn out_of_range<T>(name: &str, given: u64, least: u64, most: u64) -> Result<T, Failure> {
+    Err(Failure::Usage(format!("--{name} {given}: is not from {least} to {most}")))
+}
 
 impl Config {
     /// The form of logs.
@@ -403,7 +449,7 @@ mod tests {
             let value = match name {
                 "config" => continue,
                 "sets" => "[\"a\", \"b\"]",
-                "insecure" => "true",
+                "insecure" | "read-only" | "in-memory" => "true",
                 "max-distance" | "max-batch" | "max-connections" | "threads" | "max-body" => "3",
                 "timeout" => "\"3s\"",
                 "log" => "\"json\"",
@@ -450,7 +496,21 @@ mod tests {
         assert!(with(|o| o.tls_key = Some("k".into())).unwrap_err().contains("--tls-cert"));
         assert!(with(|o| o.threads = Some(0)).unwrap_err().contains("--threads"));
         assert!(with(|o| o.log_level = Some("loud".into())).unwrap_err().contains("--log-level"));
-        assert!("0s".parse::<Time>().is_err() && "3".parse::<Time>().is_err());
+        for time in ["0s", "3", "18446744073709551615s", "25h", "1us", "99999999999999999999999s"] {
+            assert!(time.parse::<Time>().is_err(), "{time}");
+        }
+        assert!("24h".parse::<Time>().is_ok() && "1ms".parse::<Time>().is_ok());
+        assert!(with(|o| o.timeout = Some(Time(Duration::MAX))).unwrap_err().contains("--timeout"));
+        assert!(with(|o| o.max_distance = Some(129)).unwrap_err().contains("--max-distance 129"));
+        assert!(with(|o| o.max_batch = Some(usize::MAX)).unwrap_err().contains("--max-batch"));
+        assert!(with(|o| o.max_connections = Some(usize::MAX)).unwrap_err().contains("--max-connections"));
+        assert!(with(|o| o.max_body = Some(Size(u64::MAX))).unwrap_err().contains("--max-body"));
+        assert!(with(|o| o.threads = Some(1025)).unwrap_err().contains("--threads 1025"));
+        assert_eq!(with(|o| o.max_distance = Some(128)), Ok(()));
+        let reading = |o: &mut Options| {
+            (o.listen, o.read_token_file) = (Some("0.0.0.0:0".into()), Some("t".into()));
+        };
+        assert_eq!(with(reading), Ok(()));
         assert_eq!("64MiB".parse(), Ok(Size(64 << 20)));
     }
 }

@@ -118,6 +118,37 @@ impl Problem {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
     }
 
+    /// The set cannot find records by their id.
+    pub(crate) fn no_lookups() -> Self {
+        let detail = "the set has no look-ups, by which records are found; make one with \"lookups\": true";
+        Self::unprocessable("no_lookups", detail)
+    }
+
+    /// A file was overwritten in place while it was mapped.
+    pub(crate) fn overwritten(path: &Path) -> Self {
+        let detail = format!(
+            "{}: was overwritten or cut off in place since it was opened, and answers from it may be wrong; put a new \
+             file in its place by a rename (mv), never by cp",
+            path.display()
+        );
+        Self::damaged(detail).file(path)
+    }
+
+    /// The directory of a store was moved away or removed.
+    pub(crate) fn gone(path: &Path) -> Self {
+        let detail = format!(
+            "{}: is gone: it was moved away or removed while it was served; PUT makes a new store of this name",
+            path.display()
+        );
+        Self::new(StatusCode::GONE, "gone", detail)
+    }
+
+    /// Adds what an operator can do.
+    pub(crate) fn with_remedy(mut self, remedy: &str) -> Self {
+        self.detail = format!("{}; {remedy}", self.detail);
+        self
+    }
+
     fn disk_full(detail: String) -> Self {
         Self::new(StatusCode::INSUFFICIENT_STORAGE, "disk_full", detail)
     }
@@ -128,6 +159,11 @@ impl Problem {
 
     pub(crate) fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    /// Whether files are damaged.
+    pub(crate) fn is_damage(&self) -> bool {
+        self.code == "damaged"
     }
 
     pub(crate) fn code(&self) -> &'static str {

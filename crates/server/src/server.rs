@@ -4,12 +4,15 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use axum::Router;
+use hamdex::Mapping;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
@@ -37,6 +40,9 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// The time between two clean-ups of metrics.
 const UPKEEP: Duration = Duration::from_secs(5);
 
+/// The time between two looks at the directory of sets.
+const LOOK: Duration = Duration::from_secs(1);
+
 /// The most bytes of the head of a request.
 const MAX_HEAD: usize = 1 << 16;
 
@@ -58,7 +64,8 @@ struct Shared {
 }
 
 impl Server {
-    /// Listens, and opens all sets.
+    /// Listens, and opens all sets. The process survives files that are cut off while they are mapped from now on:
+    /// [`Mapping::survive_lost_pages`].
     ///
     /// # Errors
     /// When the address is taken, a file cannot be read, or a set cannot be opened.
@@ -70,6 +77,8 @@ impl Server {
         let refused = |source| Failure::Listen { address: config.listen.to_string(), source };
         let listener = TcpListener::bind(config.listen).await.map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
+        let refused = |error| Failure::Usage(format!("cannot set the action for SIGBUS: {error}"));
+        Mapping::survive_lost_pages().map_err(refused)?;
         let app = App::open(config)?;
         let token_files = Arc::new((config.token_file.clone(), config.read_token_file.clone()));
         let shared = Shared { tls, token_files, timeout: config.limits.timeout };
@@ -101,6 +110,7 @@ impl Server {
     ) -> Result<(), Failure> {
         let Self { app, listener, shared, max_connections, .. } = self;
         let router = router(&app);
+        look_again(&app)?;
         let places = Arc::new(Semaphore::new(max_connections));
         let open = Arc::new(AtomicUsize::new(0));
         let graceful = GracefulShutdown::new();
@@ -141,11 +151,26 @@ impl Server {
         if time::timeout(shared.timeout, graceful.shutdown()).await.is_err() {
             tracing::warn!("requests were still running at the end of their time");
         }
-        let closed = task::spawn_blocking(move || app.sets.close()).await;
-        closed.unwrap_or_else(|error| {
-            Err(Failure::Usage(format!("closing the stores ended in a panic: {error}")))
-        })
+        // On this thread: the system may refuse another one.
+        let closed = std::panic::catch_unwind(AssertUnwindSafe(|| app.sets.close()));
+        closed.unwrap_or_else(|_| Err(Failure::Usage("closing the stores ended in a panic".to_owned())))
     }
+}
+
+/// Starts the thread that looks for sets that appear, disappear, or are overwritten, until the service ends.
+fn look_again(app: &Arc<App>) -> Result<(), Failure> {
+    let app = Arc::downgrade(app);
+    let looks = move || {
+        loop {
+            thread::sleep(LOOK);
+            match app.upgrade() {
+                Some(app) if !app.is_ending() => app.sets.look(),
+                _ => return,
+            }
+        }
+    };
+    let started = thread::Builder::new().name("hamdex-look".to_owned()).spawn(looks);
+    started.map(drop).map_err(|error| Failure::Usage(format!("cannot start a thread: {error}")))
 }
 
 /// Answers a connection beyond the limit, if that takes no time.
@@ -169,14 +194,18 @@ fn too_many() -> String {
 }
 
 impl Shared {
-    /// Reads certificates and tokens again; what cannot be read stays as it was.
+    /// Reads certificates and tokens again; if any of them cannot be read, all stay as they were.
     fn reload(&self, app: &App) {
         let (full, read) = &*self.token_files;
-        let tokens =
-            Tokens::load(full.as_deref(), read.as_deref()).map(|tokens| app.tokens.store(Arc::new(tokens)));
-        let tls = self.tls.as_ref().map_or(Ok(()), |tls| tls.reload());
-        match tokens.and(tls) {
-            Ok(()) => tracing::info!("read certificates and tokens again"),
+        let tls = self.tls.as_ref().map(|tls| tls.read_again().map(|config| (tls, config))).transpose();
+        match tls.and_then(|tls| Ok((tls, Tokens::load(full.as_deref(), read.as_deref())?))) {
+            Ok((tls, tokens)) => {
+                app.tokens.store(Arc::new(tokens));
+                if let Some((tls, config)) = tls {
+                    tls.replace(config);
+                }
+                tracing::info!("read certificates and tokens again");
+            }
             Err(error) => tracing::error!(
                 error = chain(&error),
                 "cannot read certificates and tokens again; the ones before stay"

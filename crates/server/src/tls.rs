@@ -27,13 +27,17 @@ impl Tls {
         Ok(Self { certificate: certificate.to_owned(), key: key.to_owned(), current })
     }
 
-    /// Reads the files again; connections that are open keep what they have.
+    /// Reads the files again, for [`Tls::replace`].
     ///
     /// # Errors
-    /// As for [`Tls::load`]. The certificate that was there before stays.
-    pub(crate) fn reload(&self) -> Result<(), Failure> {
-        self.current.store(read(&self.certificate, &self.key)?);
-        Ok(())
+    /// As for [`Tls::load`].
+    pub(crate) fn read_again(&self) -> Result<Arc<ServerConfig>, Failure> {
+        read(&self.certificate, &self.key)
+    }
+
+    /// Uses another certificate from now on; connections that are open keep what they have.
+    pub(crate) fn replace(&self, config: Arc<ServerConfig>) {
+        self.current.store(config);
     }
 
     pub(crate) fn acceptor(&self) -> TlsAcceptor {

@@ -163,16 +163,15 @@ fn run(
     let description = set.description()?;
     let InsertRequest { records, unless_near, unless_similar, replace } = request;
     if replace && !description.has_lookups {
-        let detail =
-            "the set has no look-ups, by which records are replaced; make one with \"lookups\": true";
-        return Err(Problem::unprocessable("no_lookups", detail));
+        return Err(Problem::no_lookups());
     }
     if unless_similar.is_some() {
         let detail = "the set keeps no shingles of texts, which unless_similar compares; make one with \"shingles\": true";
         return Err(Problem::unprocessable("no_shingles", detail));
     }
-    if let Some(distance) = unless_near.filter(|&distance| distance > app.limits.distance) {
-        return Err(distance_too_great(distance, app.limits.distance));
+    let most = app.limits.distance_of(&description);
+    if let Some(distance) = unless_near.filter(|&distance| distance > most) {
+        return Err(distance_too_great(distance, most));
     }
     for_any_store!(&written.store, store => {
         let records = match payload.media {

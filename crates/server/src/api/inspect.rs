@@ -149,7 +149,9 @@ pub(crate) async fn tables(
         let width = set.description()?.width;
         for_width!(width, F => {
             let index = open::<F>(&parts, part)?;
-            Ok(Json(PartDocument::of(&parts, part, &index.stats())))
+            let document = PartDocument::of(&parts, part, &index.stats());
+            index.check_file()?;
+            Ok(Json(document))
         })
     };
     app.lanes.queries.run(app.deadline(), work).await
@@ -256,6 +258,7 @@ fn look<F: Fingerprint>(set: &Served, parameters: &BlockParameters) -> Result<Bl
         fingerprint: permutation.undo(entry).hex().to_string(),
     });
     let entries = entries.collect();
+    index.check_file()?;
     let fields = fields.iter().map(|field| {
         let (kind, meaning) = describe(&field.kind);
         FieldDocument {

@@ -208,10 +208,7 @@ pub(crate) async fn verify(
         let set = Arc::clone(&set);
         move |reporter: Reporter| {
             let options = VerifyOptions::new().threads(1).progress(move |progress| reporter.report(progress));
-            let verified = match set.written() {
-                Some(written) => for_any_store!(&written.store, store => store.verify(&options))?,
-                None => set.current()?.verify(&options)?,
-            };
+            let verified = set.verify(&options)?;
             Ok(report(&verified))
         }
     };

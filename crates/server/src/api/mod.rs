@@ -2,6 +2,7 @@
 //!
 //! - [`sets`]: the sets, and new stores
 //! - [`query`], [`insert`], [`similar`], [`remove`]: queries and changes
+//! - [`lookup`]: the records of an id
 //! - [`streams`]: entries and pairs, as lines of JSON
 //! - [`maintenance`]: long work, as jobs
 //! - [`inspect`]: a look inside index files
@@ -17,6 +18,7 @@ mod id;
 mod insert;
 mod inspect;
 mod list;
+mod lookup;
 mod maintenance;
 pub(crate) mod openapi;
 mod page;
@@ -41,11 +43,12 @@ use crate::problem::Problem;
 pub(crate) fn router(app: &Arc<App>) -> Router {
     let set = Router::new()
         .route("/", get(sets::list))
-        .route("/{set}", get(sets::get).put(sets::create))
+        .route("/{set}", get(sets::get).put(sets::create).delete(sets::delete))
         .route("/{set}/query", post(query::query))
         .route("/{set}/fingerprints", post(query::fingerprints))
         .route("/{set}/insert", post(insert::insert))
         .route("/{set}/remove", post(remove::remove))
+        .route("/{set}/records/{id}", get(lookup::records))
         .route("/{set}/flush", post(maintenance::flush))
         .route("/{set}/compact", post(maintenance::compact))
         .route("/{set}/backup", post(maintenance::backup))

@@ -5,7 +5,7 @@ use axum::response::IntoResponse;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
-use crate::api::{health, insert, inspect, maintenance, query, remove, sets, streams};
+use crate::api::{health, insert, inspect, lookup, maintenance, query, remove, sets, streams};
 
 /// The description of the API.
 #[derive(OpenApi)]
@@ -20,8 +20,8 @@ use crate::api::{health, insert, inspect, maintenance, query, remove, sets, stre
     security(("token" = [])),
     modifiers(&Tokens),
     paths(
-        sets::list, sets::get, sets::create,
-        query::query, query::fingerprints, insert::insert, remove::remove,
+        sets::list, sets::get, sets::create, sets::delete,
+        query::query, query::fingerprints, lookup::records, insert::insert, remove::remove,
         maintenance::flush, maintenance::compact, maintenance::backup, maintenance::verify,
         maintenance::jobs, maintenance::job, maintenance::cancel,
         streams::entries, streams::pairs,

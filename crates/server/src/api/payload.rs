@@ -63,6 +63,17 @@ impl FromRequestParts<Arc<App>> for Name {
     }
 }
 
+/// The id of records.
+pub(crate) struct RecordId(pub(crate) String);
+
+impl FromRequestParts<Arc<App>> for RecordId {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        named(parts, app, "id").await.map(Self)
+    }
+}
+
 /// The number of a job.
 pub(crate) struct JobId(pub(crate) String);
 

@@ -111,7 +111,7 @@ impl Asked {
 
 impl Queries {
     fn new(app: &App, description: &Description, body: Asked, wanted: Wanted) -> Result<Self, Problem> {
-        let most = app.limits.distance;
+        let most = app.limits.distance_of(description);
         let distance = match (wanted.distance, wanted.nearest) {
             (Some(distance), _) => distance,
             (None, Some(_)) => most,
@@ -296,14 +296,15 @@ fn answer(
     wants_arrow: bool,
     stop: &Stop,
 ) -> Result<Response, Problem> {
-    let any = served.current()?;
-    let description = any.description();
-    let queries = Queries::new(app, description, body, wanted)?;
-    for_width!(description.width, F => {
-        let set = any.typed::<F>().expect("the width was asked for");
-        let answer = search::<F>(&**set, description, &queries, stop)?;
-        app.metrics.queries(&served.name, answer.ends.len(), answer.matches.len());
-        app.budget.answer(if wants_arrow { answer.arrow("query", None) } else { answer.results_json() })
+    served.read(|any| {
+        let description = any.description();
+        let queries = Queries::new(app, description, body, wanted)?;
+        for_width!(description.width, F => {
+            let set = any.typed::<F>().expect("the width was asked for");
+            let answer = search::<F>(&**set, description, &queries, stop)?;
+            app.metrics.queries(&served.name, answer.ends.len(), answer.matches.len());
+            app.budget.answer(if wants_arrow { answer.arrow("query", None) } else { answer.results_json() })
+        })
     })
 }
 

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use axum::Json;
 use axum::extract::State;
-use hamdex::Fingerprint;
 use hamdex::set::Description;
+use hamdex::{Fingerprint, Names};
 use hamdex_store::{Operation, Store, for_any_store};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -27,7 +27,7 @@ pub(crate) struct RemoveRequest {
     /// Records. Without `id`, in all of them, every record of these fingerprints is removed.
     #[schema(value_type = Option<Vec<Record>>)]
     records: Option<List<Record>>,
-    /// Ids of which every record is removed. In a set without look-ups the whole set is read for it.
+    /// Ids of which every record is removed: numbers, or names as answers have them. In a set without look-ups the whole set is read for it.
     #[schema(value_type = Option<Vec<Id>>)]
     ids: Option<List<Id>>,
 }
@@ -72,6 +72,7 @@ pub(crate) async fn remove(
 fn run(app: &App, set: &Served, request: RemoveRequest, deadline: Instant) -> Result<u64, Problem> {
     let started = Instant::now();
     let (written, description) = (set.writable()?, set.description()?);
+    let before = set.current()?;
     let removed = for_any_store!(&written.store, store => match (request.records, request.ids) {
         (Some(records), None) => {
             let records = Checked::of_json(&description, records, Need::OrNone)?;
@@ -81,6 +82,8 @@ fn run(app: &App, set: &Served, request: RemoveRequest, deadline: Instant) -> Re
         _ => Err(Problem::unprocessable("bad_request", "give either \"records\" or \"ids\"")),
     })?;
     app.metrics.write(&set.name, 0, removed, started.elapsed());
+    // Nothing may have been found in a file that is lost.
+    set.check(&before)?;
     Ok(removed)
 }
 
@@ -108,7 +111,7 @@ fn remove_records<F: Fingerprint>(
             let mut operations = Vec::new();
             for (fingerprint, name) in fingerprints.into_iter().zip(names) {
                 for id in snapshot.ids(fingerprint)? {
-                    if snapshot.name(id)? == Some(name.as_bytes()) {
+                    if snapshot.name(id)?.is_some_and(|stored| Names::text_of(stored) == name) {
                         operations.push(Operation::Remove(fingerprint, id));
                     }
                 }
@@ -141,11 +144,11 @@ fn remove_ids<F: Fingerprint>(
             write(store, deadline, |store| store.remove_ids(&numbers))
         }
         IdKind::Names => {
-            let names = ids.iter().enumerate().map(|(number, id)| match id.name() {
-                Some(name) => Ok(name.as_bytes().to_vec()),
-                None => Err(wrong(number, "names")),
-            });
-            let names: HashSet<Vec<u8>> = names.collect::<Result<_, Problem>>()?;
+            let mut names = HashSet::new();
+            for (number, id) in ids.iter().enumerate() {
+                let name = id.name().ok_or_else(|| wrong(number, "names"))?;
+                names.extend(Names::with_text(name));
+            }
             write(store, deadline, |store| store.remove_names(&names))
         }
     }

@@ -364,6 +364,32 @@ pub(crate) async fn create(
     Ok((StatusCode::CREATED, [(header::LOCATION, location)], Json(document)))
 }
 
+/// Delete a store
+///
+/// One that PUT has made, with everything in it. Nothing else is deleted: move a set away that has come into the
+/// directory by other means. Backups stay.
+#[utoipa::path(
+    delete, path = "/v1/sets/{set}", tag = "sets", operation_id = "delete_set",
+    params(("set" = String, Path, description = "The name of the set.")),
+    responses(
+        (status = 204, description = "It is deleted."),
+        (status = 409, description = "It was not made by PUT, or has files that are not its own.", body = Problem, content_type = "application/problem+json"),
+        (status = "4XX", description = "The request is wrong.", body = Problem, content_type = "application/problem+json"),
+        (status = "5XX", description = "It cannot be done now.", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+pub(crate) async fn delete(State(app): State<Arc<App>>, Name(name): Name) -> Result<StatusCode, Problem> {
+    let place = app.lanes.jobs.admit(Some(app.deadline())).await?;
+    // It is completed even if the client goes away.
+    let deleted = task::spawn_blocking(move || {
+        let _place = place;
+        app.sets.delete(&name)?;
+        tracing::info!(set = name, "deleted a store");
+        Ok(StatusCode::NO_CONTENT)
+    });
+    deleted.await.unwrap_or_else(|error| Err(broken(&error)))
+}
+
 /// The checked properties of a new store.
 struct Checked {
     width: u32,

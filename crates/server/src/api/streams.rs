@@ -2,6 +2,7 @@
 
 use std::io;
 use std::ops::ControlFlow;
+use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -25,9 +26,9 @@ use crate::api::answer::{Ids, Labels, write_fingerprint};
 use crate::api::payload::{Named, Parameters, ROWS};
 use crate::api::query::distance_too_great;
 use crate::app::App;
-use crate::lane::Stop;
+use crate::lane::{Stop, panicked};
 use crate::problem::Problem;
-use crate::sets::IdKind;
+use crate::sets::{IdKind, Served};
 
 /// Bytes that are sent at once.
 const CHUNK: usize = 1 << 16;
@@ -71,9 +72,19 @@ struct Rows {
     sent: Instant,
     patience: Duration,
     stop: Stop,
+    /// Checks that what was read is right.
+    check: Box<dyn Fn() -> Result<(), Problem> + Send>,
 }
 
 impl Rows {
+    /// Returns a set as it is now, from which rows come; they are sent if no file was overwritten or cut off.
+    fn read(&mut self, set: Arc<Served>) -> Result<AnySet, Problem> {
+        let any = set.current()?;
+        let read = any.clone();
+        self.check = Box::new(move || set.check(&read));
+        Ok(any)
+    }
+
     /// Adds a row without its end; breaks if it was the last one that is wanted, or the client is gone.
     fn add(
         &mut self,
@@ -86,20 +97,24 @@ impl Rows {
         self.chunk.push(b'\n');
         self.left -= 1;
         let is_due = self.chunk.len() >= CHUNK || self.sent.elapsed() >= LONGEST_WAIT;
-        if is_due && !self.send() {
+        if is_due && !self.send()? {
             return Ok(ControlFlow::Break(()));
         }
         Ok(if self.left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 
     /// Sends what there is. Returns whether the client still reads.
-    fn send(&mut self) -> bool {
+    ///
+    /// # Errors
+    /// When it may be wrong.
+    fn send(&mut self) -> Result<bool, Problem> {
         let chunk = std::mem::replace(&mut self.chunk, Vec::with_capacity(CHUNK + 1024));
+        (self.check)()?;
         if chunk.is_empty() {
-            return true;
+            return Ok(true);
         }
         self.sent = Instant::now();
-        self.deliver(Ok(chunk.into()))
+        Ok(self.deliver(Ok(chunk.into())))
     }
 
     /// A client that reads nothing for a while counts as gone.
@@ -161,17 +176,20 @@ async fn stream(
         move || {
             let _place = place;
             let left = limit.unwrap_or(u64::MAX);
-            let mut rows = Rows { chunk: Vec::new(), to, left, sent: Instant::now(), patience, stop };
-            let outcome = produce(&app, &mut rows);
-            match outcome {
-                Ok(()) => drop(rows.send()),
+            let check = Box::new(|| Ok(()));
+            let mut rows = Rows { chunk: Vec::new(), to, left, sent: Instant::now(), patience, stop, check };
+            // A stream that ends in a panic is not one that ends.
+            let outcome = panic::catch_unwind(AssertUnwindSafe(|| produce(&app, &mut rows)));
+            let outcome = outcome.unwrap_or_else(|_| Err(panicked()));
+            match outcome.and_then(|()| rows.send().map(drop)) {
+                Ok(()) => {}
                 Err(problem) if !rows.stop.is_stopped() => {
                     tracing::warn!(
                         code = problem.code(),
                         detail = problem.detail(),
                         "a stream of rows failed"
                     );
-                    if rows.chunk.is_empty() || rows.send() {
+                    if !matches!(rows.send(), Ok(false)) {
                         rows.deliver(Err(problem));
                     }
                 }
@@ -205,7 +223,7 @@ pub(crate) async fn entries(
     let EntriesParameters { after, limit, ids } = parameters;
     let with_ids = ids.unwrap_or(true);
     let produce = move |_: &App, rows: &mut Rows| {
-        let any = set.current()?;
+        let any = rows.read(set)?;
         for_width!(any.description().width, F => {
             let parse = |text: String| {
                 F::parse_hex(&text).map_err(|error| Problem::bad_request("bad_parameter", format!("after: {error}")))
@@ -282,10 +300,11 @@ pub(crate) async fn pairs(
     Parameters(PairsParameters { distance, limit }): Parameters<PairsParameters>,
 ) -> Result<Response, Problem> {
     let produce = move |app: &App, rows: &mut Rows| {
-        let any = set.current()?;
+        let any = rows.read(set)?;
         let distance = distance.unwrap_or(any.description().distance);
-        if distance > app.limits.distance {
-            return Err(distance_too_great(distance, app.limits.distance));
+        let most = app.limits.distance_of(any.description());
+        if distance > most {
+            return Err(distance_too_great(distance, most));
         }
         let threads = app.threads.div_ceil(2);
         for_width!(any.description().width, F => write_pairs::<F>(&any, distance, threads, rows))

@@ -1,9 +1,7 @@
 //! Index files and sets of shards. They never change, but others may replace them by a rename.
 
-use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::SystemTime;
 
 use arc_swap::ArcSwap;
 use hamdex::set::Description;
@@ -12,10 +10,12 @@ use hamdex_any::{AnySet, Kind, for_width};
 use hamdex_shards::Shards;
 
 use crate::problem::Problem;
+use crate::sets::watch::{Stamp, Watch};
 
 /// The set that a path named last.
 pub(super) struct Fixed {
     path: PathBuf,
+    in_memory: bool,
     current: ArcSwap<Opened>,
     /// Held while the path is opened anew; the file that could not be opened.
     opening: Mutex<Option<Stamp>>,
@@ -26,50 +26,35 @@ struct Opened {
     set: Result<AnySet, Problem>,
     kind: Kind,
     stamp: Option<Stamp>,
+    /// The files that are mapped.
+    files: Vec<PathBuf>,
+    watch: Watch,
 }
 
-/// The properties that tell one file from another of the same name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Stamp {
-    length: u64,
-    modified: Option<SystemTime>,
-    file: (u64, u64),
-}
-
-impl Stamp {
-    /// Returns the stamp of what a path names now; `None` if it names nothing that can be looked at.
-    fn of(path: &Path, kind: Kind) -> Option<Self> {
-        let metadata = match kind {
-            Kind::Shards => fs::metadata(path.join(hamdex_shards::MANIFEST)),
-            _ => fs::metadata(path),
-        };
-        let metadata = metadata.ok()?;
-        Some(Self { length: metadata.len(), modified: metadata.modified().ok(), file: number(&metadata) })
+/// Returns the stamp of what tells whether a set was replaced.
+fn stamp_of(path: &Path, kind: Kind) -> Option<Stamp> {
+    match kind {
+        Kind::Shards => Stamp::of(&path.join(hamdex_shards::MANIFEST)),
+        _ => Stamp::of(path),
     }
-}
-
-#[cfg(unix)]
-fn number(metadata: &Metadata) -> (u64, u64) {
-    use std::os::unix::fs::MetadataExt;
-    (metadata.dev(), metadata.ino())
-}
-
-#[cfg(not(unix))]
-fn number(_: &Metadata) -> (u64, u64) {
-    (0, 0)
 }
 
 impl Fixed {
-    pub(super) fn open(path: &Path) -> Result<Self, SetError> {
-        let opened = Opened::open(path)?;
-        Ok(Self { path: path.to_owned(), current: ArcSwap::from_pointee(opened), opening: Mutex::default() })
+    pub(super) fn open(path: &Path, in_memory: bool) -> Result<Self, SetError> {
+        Ok(Self::of(path, in_memory, Opened::open(path, in_memory)?))
     }
 
     /// Returns one that cannot be opened before it is replaced.
-    pub(super) fn broken(path: &Path, problem: Problem) -> Self {
+    pub(super) fn broken(path: &Path, in_memory: bool, problem: Problem) -> Self {
         let kind = Kind::of(path).unwrap_or(Kind::File);
-        let opened = Opened { set: Err(problem), kind, stamp: Stamp::of(path, kind) };
-        Self { path: path.to_owned(), current: ArcSwap::from_pointee(opened), opening: Mutex::default() }
+        let stamp = stamp_of(path, kind);
+        let opened = Opened { set: Err(problem), kind, stamp, files: Vec::new(), watch: Watch::default() };
+        Self::of(path, in_memory, opened)
+    }
+
+    fn of(path: &Path, in_memory: bool, opened: Opened) -> Self {
+        let current = ArcSwap::from_pointee(opened);
+        Self { path: path.to_owned(), in_memory, current, opening: Mutex::default() }
     }
 
     pub(super) fn kind(&self) -> Kind {
@@ -88,19 +73,22 @@ impl Fixed {
     /// that was there before is returned.
     ///
     /// # Errors
-    /// When none could be opened.
+    /// When none could be opened; when the one that is open was overwritten in place.
     pub(super) fn current(&self) -> Result<AnySet, Problem> {
         let current = self.current.load();
-        let stamp = Stamp::of(&self.path, current.kind);
+        let stamp = stamp_of(&self.path, current.kind);
         if stamp.is_none() || stamp == current.stamp {
-            return current.set.clone();
+            return current.usable();
+        }
+        if self.is_overwritten(&current, stamp.as_ref()) {
+            return Err(current.watch.spoil(&self.path));
         }
         // Another request that finds it replaced meanwhile is answered from the set that was there before.
-        let Ok(mut refused) = self.opening.try_lock() else { return current.set.clone() };
+        let Ok(mut refused) = self.opening.try_lock() else { return current.usable() };
         if *refused == stamp {
-            return current.set.clone();
+            return current.usable();
         }
-        match Opened::open(&self.path) {
+        match Opened::open(&self.path, self.in_memory) {
             Ok(opened) => {
                 tracing::info!(path = %self.path.display(), "opened anew, since it was replaced");
                 self.current.store(Arc::new(opened));
@@ -111,26 +99,74 @@ impl Fixed {
                 *refused = stamp;
             }
         }
-        self.current.load().set.clone()
+        self.current.load().usable()
+    }
+
+    /// Checks that what was computed from the set is right: that no file was overwritten meanwhile.
+    ///
+    /// # Errors
+    /// When one was.
+    pub(super) fn check(&self) -> Result<(), Problem> {
+        let current = self.current.load();
+        if self.is_overwritten(&current, stamp_of(&self.path, current.kind).as_ref()) {
+            return Err(current.watch.spoil(&self.path));
+        }
+        current.watch.check()
+    }
+
+    /// Looks at all files that are mapped.
+    pub(super) fn look(&self) {
+        let current = self.current.load();
+        current.watch.look(current.files.iter().cloned());
+    }
+
+    /// Whether the file that is mapped was written to. In memory, that does not matter; one that cannot be opened may be
+    /// mended in place.
+    fn is_overwritten(&self, current: &Opened, stamp: Option<&Stamp>) -> bool {
+        let (Some(before), Some(now)) = (&current.stamp, stamp) else { return false };
+        current.set.is_ok() && !self.in_memory && before != now && before.is_of_same_file(now)
     }
 }
 
 impl Opened {
-    fn open(path: &Path) -> Result<Self, SetError> {
-        // Taken before: what is replaced meanwhile is opened once more.
+    fn open(path: &Path, in_memory: bool) -> Result<Self, SetError> {
+        // Stamps are taken before: what is replaced meanwhile is opened once more.
         let kind = Kind::of(path)?;
-        let stamp = Stamp::of(path, kind);
-        let set = match kind {
-            Kind::Shards => for_width!(hamdex_any::width(path)?, F => open_shards::<F>(path)?),
-            _ => hamdex_any::open(path)?,
+        let stamp = stamp_of(path, kind);
+        let watch = Watch::default();
+        let files = match kind {
+            _ if in_memory => Vec::new(),
+            Kind::Shards => files_of_shards(path)?,
+            _ => vec![path.to_owned()],
         };
-        Ok(Self { set: Ok(set), kind, stamp })
+        watch.look(files.iter().cloned());
+        let options = OpenOptions::new().in_memory(in_memory);
+        let set = match kind {
+            Kind::Shards => {
+                for_width!(hamdex_any::width(path)?, F => open_shards::<F>(path, &options)?)
+            }
+            _ => hamdex_any::open_with(path, &options)?,
+        };
+        Ok(Self { set: Ok(set), kind, stamp, files, watch })
+    }
+
+    /// Returns the set, if answers from it are right.
+    fn usable(&self) -> Result<AnySet, Problem> {
+        self.watch.check()?;
+        let set = self.set.clone()?;
+        set.check_files()?;
+        Ok(set)
     }
 }
 
+fn files_of_shards(path: &Path) -> Result<Vec<PathBuf>, SetError> {
+    let manifest = hamdex_shards::inspect::read_manifest(path)?;
+    Ok(manifest.shards.iter().map(|shard| path.join(&shard.file)).collect())
+}
+
 /// Opens a set of shards with all its files, which stay open when the directory is replaced.
-fn open_shards<F: Fingerprint>(path: &Path) -> Result<AnySet, SetError> {
-    let shards = Shards::<F>::open(path, &OpenOptions::new())?;
+fn open_shards<F: Fingerprint>(path: &Path, options: &OpenOptions) -> Result<AnySet, SetError> {
+    let shards = Shards::<F>::open(path, options)?;
     for number in 0..shards.manifest().shards.len() {
         shards.shard(number)?;
     }

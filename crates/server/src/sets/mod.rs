@@ -2,16 +2,30 @@
 //!
 //! - [`served`]: one set, and how it is read
 //! - [`fixed`]: index files and sets of shards, which others replace
+//! - [`finding`]: records by their id
+//! - [`reading`]: stores that are open for reading
+//! - [`watch`]: files that others overwrite
 //! - [`writing`]: changes of a store
 //! - [`texts`]: fingerprints and shingles of texts
-//! - [`registry`]: all sets by name, and the directory in which new stores are made
+//! - [`opening`]: from a path to a set
+//! - [`made`]: the stores that the service has made
+//! - [`registry`]: all sets by name
+//! - [`making`], [`looking`]: stores that are made and deleted; sets that others put into the directory, or take out
 
+mod finding;
 mod fixed;
+mod looking;
+mod made;
+mod making;
+mod opening;
+mod reading;
 mod registry;
 mod served;
 mod texts;
+mod watch;
 mod writing;
 
+pub(crate) use finding::Key;
 pub(crate) use registry::{Sets, check_name};
 pub(crate) use served::{Extent, IdKind, Part, Served};
 pub(crate) use texts::{Texts, recipe_of};

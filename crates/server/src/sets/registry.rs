@@ -1,28 +1,17 @@
 //! All sets by name, and the directory in which new stores are made.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::io::Write as _;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use axum::http::StatusCode;
-use hamdex::Category;
-use hamdex_any::Kind;
-use hamdex_atomic_file::{AtomicFile, sync_directory};
-use hamdex_store::{AnyStore, CreateOptions, Durability, Error as StoreError, StoreOptions, for_any_store};
-
-use crate::failure::{Failure, chain};
+use crate::failure::Failure;
 use crate::metrics::Metrics;
 use crate::options::Config;
 use crate::problem::Problem;
-use crate::sets::served::Served;
-
-/// The file of the directory of sets that says how durable each store is, unless every write is.
-const DURABILITIES: &str = ".durability.json";
-
-/// The beginning of the names of stores that are not complete.
-const UNFINISHED: &str = ".new-";
+use crate::sets::made::{Made, remove_deleted};
+use crate::sets::opening::{Opener, durability_of, listed};
+use crate::sets::served::{Served, Written};
+use crate::sets::watch::Stamp;
 
 /// The directory of backups in the directory of sets.
 const BACKUPS: &str = ".backups";
@@ -33,30 +22,57 @@ const MAX_NAME: usize = 128;
 /// The sets of the service.
 pub(crate) struct Sets {
     served: RwLock<BTreeMap<String, Arc<Served>>>,
-    data: Option<PathBuf>,
+    pub(super) data: Option<PathBuf>,
     backups: Option<PathBuf>,
-    metrics: Arc<Metrics>,
-    /// Held while a store is made.
-    making: Mutex<()>,
+    pub(super) opener: Opener,
+    /// Held while sets are made, deleted, and looked for.
+    changing: Mutex<Changing>,
+    /// Names of sets whose directory or file has disappeared.
+    gone: Mutex<BTreeSet<String>>,
+}
+
+/// What the looks at the directory of sets have found.
+#[derive(Default)]
+pub(super) struct Changing {
+    pub(super) looks: u64,
+    pub(super) is_closed: bool,
+    /// Entries that are no sets, as they were.
+    pub(super) passed_over: BTreeMap<PathBuf, Option<Stamp>>,
+    /// Sets that were not there at the last look.
+    pub(super) missing: BTreeSet<String>,
+    /// Whether the directory could not be listed at the last look.
+    pub(super) is_unlisted: bool,
 }
 
 impl Sets {
-    /// Opens all sets that are named.
+    /// Opens all sets. One that is there and cannot be opened is served as such.
     ///
     /// # Errors
-    /// When one of these, or the directory of sets, cannot be opened; when a store is in use by another process; when
-    /// two sets have the same name. A set in the directory that is damaged is served as such.
+    /// When one that is named is missing or no set; when none that is named can be opened, and there is no directory of
+    /// sets, or that cannot be listed; when two sets have the same name.
     pub(crate) fn open(config: &Config, metrics: &Arc<Metrics>) -> Result<Self, Failure> {
+        let opener =
+            Opener { metrics: Arc::clone(metrics), in_memory: config.in_memory, read_only: config.read_only };
         let mut served = BTreeMap::new();
+        let mut reasons = Vec::new();
         for path in &config.sets {
-            let set = open_named(path, metrics)?;
+            let (set, reason) = opener.open_named(path)?;
             add(&mut served, set)?;
+            reasons.extend(reason);
         }
+        if config.data.is_none() && reasons.len() == config.sets.len() {
+            return Err(reasons.swap_remove(0));
+        }
+        let mut changing = Changing::default();
         if let Some(data) = &config.data {
-            let durabilities = durabilities(data)?;
-            for path in listed(data)? {
-                if let Some(set) = open_found(&path, &durabilities, metrics)? {
-                    add(&mut served, set)?;
+            if !opener.read_only {
+                remove_deleted(data);
+            }
+            let made = Made::read(data)?;
+            for path in listed(data).map_err(Failure::io("list it", data))? {
+                match opener.open_found(&path, durability_of(&made, &path), false) {
+                    Some(set) => add(&mut served, set)?,
+                    None => drop(changing.passed_over.insert(path.clone(), Stamp::of(&path))),
                 }
             }
         }
@@ -64,8 +80,9 @@ impl Sets {
             served: RwLock::new(served.into_iter().map(|(name, set)| (name, Arc::new(set))).collect()),
             data: config.data.clone(),
             backups: config.backups.clone(),
-            metrics: Arc::clone(metrics),
-            making: Mutex::default(),
+            opener,
+            changing: Mutex::new(changing),
+            gone: Mutex::default(),
         })
     }
 
@@ -80,56 +97,30 @@ impl Sets {
     /// When there is none of that name.
     pub(crate) fn get(&self, name: &str) -> Result<Arc<Served>, Problem> {
         let served = self.served.read().unwrap_or_else(PoisonError::into_inner);
-        served.get(name).cloned().ok_or_else(|| {
-            Problem::not_found("no_set", format!("there is no set {name:?}; GET /v1/sets lists all"))
+        served.get(name).cloned().ok_or_else(|| match &self.data {
+            Some(data) if self.lock_gone().contains(name) => Problem::gone(&data.join(name)),
+            _ => Problem::not_found("no_set", format!("there is no set {name:?}; GET /v1/sets lists all")),
         })
     }
 
-    /// Makes a store, which is complete when it appears under its name.
-    ///
-    /// # Errors
-    /// When there is no directory for new stores, the name is not possible or taken, an option is wrong, or the disk
-    /// refuses something.
-    pub(crate) fn create(
-        &self,
-        name: &str,
-        width: u32,
-        options: &CreateOptions,
-        durability: Durability,
-    ) -> Result<Arc<Served>, Problem> {
-        let Some(data) = &self.data else {
-            let detail = "the service has no directory for new stores; start it with --data";
-            return Err(Problem::unprocessable("no_data_directory", detail));
-        };
-        check_name(name)?;
-        let exists = || Problem::new(StatusCode::CONFLICT, "exists", format!("{name:?} exists already"));
-        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
-        let path = data.join(name);
-        if self.get(name).is_ok() || path.symlink_metadata().is_ok() {
-            return Err(exists());
-        }
-        let unfinished = data.join(format!("{UNFINISHED}{name}"));
-        // Left by a service that was killed.
-        if unfinished.exists() {
-            fs::remove_dir_all(&unfinished).map_err(StoreIo("remove it", &unfinished).wrap())?;
-        }
-        let made = AnyStore::create(&unfinished, width, options, StoreOptions::new());
-        let moved = made.and_then(|store| {
-            for_any_store!(&store, store => store.shutdown())?;
-            remember(data, name, durability)?;
-            fs::rename(&unfinished, &path).map_err(StoreIo("rename it", &unfinished).wrap())?;
-            sync_directory(data).map_err(StoreIo("sync it", data).wrap())
-        });
-        if let Err(error) = moved {
-            // Leftover files do not hinder the next attempt.
-            drop(fs::remove_dir_all(&unfinished));
-            return Err(error.into());
-        }
-        let store = AnyStore::open(&path, StoreOptions::new().durability(durability))?;
-        let set = Arc::new(Served::of_store(name.to_owned(), path, store, durability, &self.metrics));
+    pub(super) fn lock_gone(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.gone.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn lock_changing(&self) -> MutexGuard<'_, Changing> {
+        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn insert(&self, set: Served) -> Arc<Served> {
+        let set = Arc::new(set);
+        self.lock_gone().remove(&set.name);
         let mut served = self.served.write().unwrap_or_else(PoisonError::into_inner);
-        served.insert(name.to_owned(), Arc::clone(&set));
-        Ok(set)
+        served.insert(set.name.clone(), Arc::clone(&set));
+        set
+    }
+
+    pub(super) fn remove(&self, name: &str) -> Option<Arc<Served>> {
+        self.served.write().unwrap_or_else(PoisonError::into_inner).remove(name)
     }
 
     /// Returns the directory of backups of a set.
@@ -146,23 +137,14 @@ impl Sets {
     /// # Errors
     /// When the disk refuses something.
     pub(crate) fn close(&self) -> Result<(), Failure> {
+        self.lock_changing().is_closed = true;
         let mut outcome = Ok(());
         // Every store is closed, whatever happens to another.
         for set in self.all() {
-            let closed = set.written().map_or(Ok(()), super::served::Written::close);
+            let closed = set.written().map_or(Ok(()), Written::close);
             outcome = outcome.and(closed.map_err(Failure::from));
         }
         outcome
-    }
-}
-
-/// An error of the operating system while a store is made.
-struct StoreIo<'p>(&'static str, &'p Path);
-
-impl StoreIo<'_> {
-    fn wrap(self) -> impl FnOnce(std::io::Error) -> StoreError {
-        let (doing, path) = (self.0, self.1.to_owned());
-        move |source| StoreError::Io { doing, path, source }
     }
 }
 
@@ -179,77 +161,6 @@ fn add(served: &mut BTreeMap<String, Served>, set: Served) -> Result<(), Failure
     Ok(())
 }
 
-/// Returns the name of a set: that of its file or directory.
-fn name_of(path: &Path) -> Result<String, Failure> {
-    // `.` and `a/..` have no name of their own.
-    let absolute = if path.file_name().is_none() { path.canonicalize().ok() } else { None };
-    let name = absolute.as_deref().unwrap_or(path).file_name().and_then(|name| name.to_str());
-    name.map(str::to_owned)
-        .ok_or_else(|| Failure::input(path, "its name is not UTF-8, so no request can name it"))
-}
-
-/// Opens a set that the operator names.
-fn open_named(path: &Path, metrics: &Arc<Metrics>) -> Result<Served, Failure> {
-    let name = name_of(path)?;
-    if Kind::of(path)? == Kind::Store {
-        let store = AnyStore::open(path, StoreOptions::new())?;
-        return Ok(Served::of_store(name, path.to_owned(), store, Durability::Sync, metrics));
-    }
-    Served::of_fixed(name, path)
-}
-
-/// Opens what lies in the directory of sets; `None` if it is no set.
-fn open_found(
-    path: &Path,
-    durabilities: &BTreeMap<String, String>,
-    metrics: &Arc<Metrics>,
-) -> Result<Option<Served>, Failure> {
-    let name = name_of(path)?;
-    let kind = Kind::of(path)?;
-    let opened = match kind {
-        Kind::Store => {
-            let durability =
-                durabilities.get(&name).and_then(|text| text.parse().ok()).unwrap_or(Durability::Sync);
-            AnyStore::open(path, StoreOptions::new().durability(durability))
-                .map(|store| Served::of_store(name.clone(), path.to_owned(), store, durability, metrics))
-                .map_err(Failure::from)
-        }
-        _ => Served::of_fixed(name.clone(), path),
-    };
-    match opened {
-        Ok(set) => Ok(Some(set)),
-        Err(error) => match error.category() {
-            Category::Format => {
-                tracing::warn!(path = %path.display(), error = chain(&error), "is no set, and not served");
-                Ok(None)
-            }
-            Category::Damaged => {
-                tracing::error!(path = %path.display(), error = chain(&error), "is damaged; requests to it fail");
-                let problem = match error {
-                    Failure::Store(error) => error.into(),
-                    Failure::Set(error) => error.into(),
-                    other => Problem::internal(chain(&other)),
-                };
-                Ok(Some(Served::broken(name, path.to_owned(), kind == Kind::Store, problem)))
-            }
-            _ => Err(error),
-        },
-    }
-}
-
-/// Returns the visible entries of the directory of sets, in order.
-fn listed(data: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let mut paths = Vec::new();
-    for entry in fs::read_dir(data).map_err(Failure::io("list it", data))? {
-        let entry = entry.map_err(Failure::io("list it", data))?;
-        if !entry.file_name().as_encoded_bytes().starts_with(b".") {
-            paths.push(entry.path());
-        }
-    }
-    paths.sort();
-    Ok(paths)
-}
-
 /// Refuses names of new stores that are not portable, or hidden.
 pub(crate) fn check_name(name: &str) -> Result<(), Problem> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
@@ -262,45 +173,6 @@ pub(crate) fn check_name(name: &str) -> Result<(), Problem> {
          underscores"
     );
     Err(Problem::unprocessable("bad_name", detail))
-}
-
-/// Reads how durable stores are.
-fn durabilities(data: &Path) -> Result<BTreeMap<String, String>, Failure> {
-    let path = data.join(DURABILITIES);
-    match fs::read(&path) {
-        Ok(text) => serde_json::from_slice(&text).map_err(|error| {
-            Failure::input(
-                &path,
-                format!("{error}; remove it, and every write is durable when it is answered"),
-            )
-        }),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(BTreeMap::new()),
-        Err(error) => Err(Failure::io("read it", &path)(error)),
-    }
-}
-
-/// Records how durable a new store is.
-fn remember(data: &Path, name: &str, durability: Durability) -> Result<(), StoreError> {
-    let mut all = durabilities(data).unwrap_or_default();
-    let was = all.remove(name);
-    if durability != Durability::Sync {
-        all.insert(name.to_owned(), durability.to_string());
-    } else if was.is_none() {
-        return Ok(());
-    }
-    let path = data.join(DURABILITIES);
-    let io = |error: hamdex_atomic_file::Error| StoreError::Io {
-        doing: "write it",
-        path: path.clone(),
-        source: match error {
-            hamdex_atomic_file::Error::Io { source, .. } => source,
-            other => std::io::Error::other(other),
-        },
-    };
-    let mut file = AtomicFile::options().overwrite(true).create(&path).map_err(io)?;
-    let text = serde_json::to_vec_pretty(&all).expect("texts");
-    file.write_all(&text).map_err(StoreIo("write it", &path).wrap())?;
-    file.finish().map_err(io)
 }
 
 #[cfg(test)]
@@ -316,18 +188,5 @@ mod tests {
         for name in ["", ".", "..", ".hidden", "a/b", "../a", "a\\b", "a b", "ä", "-a", "a\0", &long] {
             assert!(check_name(name).is_err(), "{name}");
         }
-    }
-
-    #[test]
-    fn the_durability_of_a_store_is_kept() {
-        let directory = tempfile::tempdir().unwrap();
-        let interval: Durability = "interval=1s".parse().unwrap();
-        remember(directory.path(), "a", interval).unwrap();
-        remember(directory.path(), "b", Durability::None).unwrap();
-        remember(directory.path(), "c", Durability::Sync).unwrap();
-        remember(directory.path(), "b", Durability::Sync).unwrap();
-        let all = durabilities(directory.path()).unwrap();
-        assert_eq!(all.keys().collect::<Vec<_>>(), ["a"]);
-        assert_eq!(all["a"].parse::<Durability>().unwrap(), interval);
     }
 }

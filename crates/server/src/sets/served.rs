@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hamdex::FingerprintSet;
+use axum::http::StatusCode;
 use hamdex::set::Description;
-use hamdex_any::{AnySet, Kind};
+use hamdex::{FingerprintSet, Verified, VerifyOptions};
+use hamdex_any::{AnySet, Kind, for_width};
 use hamdex_store::{AnyStore, Durability, for_any_store};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -14,7 +15,13 @@ use crate::failure::Failure;
 use crate::lane::Lane;
 use crate::metrics::Metrics;
 use crate::problem::Problem;
+use crate::sets::finding::{self, Key};
 use crate::sets::fixed::Fixed;
+use crate::sets::reading::{self, Reading};
+use crate::sets::watch::{Stamp, Watch};
+
+/// The file whose change tells that a store was repaired.
+const MANIFEST: &str = "manifest";
 
 /// Writes of a store that run at once, to share a sync, and writes that may wait.
 const WRITES_AT_ONCE: usize = 64;
@@ -53,14 +60,27 @@ pub(crate) struct Extent {
 pub(crate) struct Served {
     pub(crate) name: String,
     pub(crate) path: PathBuf,
+    /// Whether it was found in the directory of sets, rather than named by the operator.
+    pub(super) is_found: bool,
     source: Source,
 }
 
 enum Source {
     Store(Box<Written>),
+    /// A store that is open for reading.
+    Reading(Box<Reading>, Directory),
     Fixed(Fixed),
-    /// A store of the directory of sets that cannot be opened; others are served.
-    Broken(Problem),
+    /// A store that cannot be opened; others are served.
+    Broken(Broken),
+}
+
+/// The directory of a store, which may be moved away.
+struct Directory(Option<Stamp>);
+
+/// A set that cannot be opened, and what tells whether another attempt pays.
+struct Broken {
+    problem: Problem,
+    manifest: Option<Stamp>,
 }
 
 /// A store that is open for writing.
@@ -71,12 +91,37 @@ pub(crate) struct Written {
     pub(crate) has_lookups: bool,
     pub(crate) extent: Extent,
     pub(crate) writes: Lane,
+    directory: Directory,
+    /// The segments, unless they are in memory.
+    watch: Option<Watch>,
 }
 
 /// An index file that is a set, or a part of one.
 pub(crate) struct Part {
     pub(crate) name: String,
     pub(crate) path: PathBuf,
+}
+
+impl Directory {
+    fn of(path: &Path) -> Self {
+        Self(Stamp::of(path))
+    }
+
+    /// Checks that a path names the same directory.
+    fn check(&self, path: &Path) -> Result<(), Problem> {
+        let is_there = match (Stamp::of(path), &self.0) {
+            // Elsewhere, a directory cannot be told from another.
+            (Some(now), Some(before)) => !cfg!(unix) || now.is_of_same_file(before),
+            _ => false,
+        };
+        if is_there { Ok(()) } else { Err(Problem::gone(path)) }
+    }
+}
+
+impl Broken {
+    fn of(path: &Path, problem: Problem) -> Self {
+        Self { problem, manifest: Stamp::of(&path.join(MANIFEST)) }
+    }
 }
 
 impl Served {
@@ -86,6 +131,7 @@ impl Served {
         store: AnyStore,
         durability: Durability,
         metrics: &Arc<Metrics>,
+        in_memory: bool,
     ) -> Self {
         let (metrics, of) = (Arc::clone(metrics), name.clone());
         for_any_store!(&store, store => store.on_event(move |event| metrics.event(&of, event)));
@@ -93,18 +139,37 @@ impl Served {
         let Description { has_shingles, has_lookups, width, distance, .. } =
             for_any_store!(&store, store => store.snapshot().describe());
         let extent = Extent { width, distance };
-        let written = Written { store, durability, has_shingles, has_lookups, extent, writes };
-        Self { name, path, source: Source::Store(Box::new(written)) }
+        let directory = Directory::of(&path);
+        let watch = (!in_memory).then(Watch::default);
+        let written =
+            Written { store, durability, has_shingles, has_lookups, extent, writes, directory, watch };
+        let served = Self { name, path, is_found: false, source: Source::Store(Box::new(written)) };
+        served.look();
+        served
     }
 
-    pub(super) fn of_fixed(name: String, path: &Path) -> Result<Self, Failure> {
-        Ok(Self { name, path: path.to_owned(), source: Source::Fixed(Fixed::open(path)?) })
+    pub(super) fn of_reading(name: String, path: &Path, in_memory: bool) -> Result<Self, Failure> {
+        let directory = Directory::of(path);
+        let source = Source::Reading(Box::new(Reading::open(path, in_memory)?), directory);
+        Ok(Self { name, path: path.to_owned(), is_found: false, source })
     }
 
-    pub(super) fn broken(name: String, path: PathBuf, is_store: bool, problem: Problem) -> Self {
-        let source =
-            if is_store { Source::Broken(problem) } else { Source::Fixed(Fixed::broken(&path, problem)) };
-        Self { name, path, source }
+    pub(super) fn of_fixed(name: String, path: &Path, in_memory: bool) -> Result<Self, Failure> {
+        let source = Source::Fixed(Fixed::open(path, in_memory)?);
+        Ok(Self { name, path: path.to_owned(), is_found: false, source })
+    }
+
+    pub(super) fn broken(name: String, path: PathBuf, kind: Kind, in_memory: bool, problem: Problem) -> Self {
+        let source = match kind {
+            Kind::Store => Source::Broken(Broken::of(&path, problem)),
+            _ => Source::Fixed(Fixed::broken(&path, in_memory, problem)),
+        };
+        Self { name, path, is_found: false, source }
+    }
+
+    /// Marks it as one of the directory of sets.
+    pub(super) fn found(self) -> Self {
+        Self { is_found: true, ..self }
     }
 
     /// Returns how far the queries of the set reach, without a look at the disk.
@@ -115,12 +180,13 @@ impl Served {
         let of = |Description { width, distance, .. }| Extent { width, distance };
         match &self.source {
             Source::Store(written) => Ok(written.extent),
+            Source::Reading(reading, _) => Ok(of(reading.description())),
             Source::Fixed(fixed) => fixed.description().map(of),
-            Source::Broken(problem) => Err(problem.clone()),
+            Source::Broken(broken) => Err(broken.problem.clone()),
         }
     }
 
-    /// Returns the store, if it is one.
+    /// Returns the store, if it is open for writing.
     pub(crate) fn written(&self) -> Option<&Written> {
         match &self.source {
             Source::Store(written) => Some(written),
@@ -131,31 +197,107 @@ impl Served {
     /// Returns the store.
     ///
     /// # Errors
-    /// When the set is none.
+    /// When the set is none, is gone, or open for reading only.
     pub(crate) fn writable(&self) -> Result<&Written, Problem> {
+        let read_only = |detail| Err(Problem::new(StatusCode::CONFLICT, "read_only", detail));
         match &self.source {
-            Source::Store(written) => Ok(written),
-            Source::Broken(problem) => Err(problem.clone()),
-            Source::Fixed(_) => Err(Problem::new(
-                axum::http::StatusCode::CONFLICT,
-                "read_only",
-                format!("{:?} is no store: index files and shards never change", self.name),
-            )),
+            Source::Store(written) => {
+                self.check_store(written)?;
+                Ok(written)
+            }
+            Source::Broken(broken) => Err(broken.problem.clone()),
+            Source::Reading(..) => read_only(format!("{:?} is served for reading (--read-only)", self.name)),
+            Source::Fixed(_) => {
+                read_only(format!("{:?} is no store: index files and shards never change", self.name))
+            }
         }
     }
 
     /// Returns the set as it is now.
     ///
     /// # Errors
-    /// When it cannot be opened.
+    /// When it cannot be opened, is gone, or was overwritten in place.
     pub(crate) fn current(&self) -> Result<AnySet, Problem> {
         match &self.source {
-            Source::Store(written) => Ok(
-                for_any_store!(&written.store, store => AnySet::new(Kind::Store, Arc::new(store.snapshot()))),
-            ),
+            Source::Store(written) => {
+                self.check_store(written)?;
+                let set = for_any_store!(&written.store, store => AnySet::new(Kind::Store, Arc::new(store.snapshot())));
+                set.check_files()?;
+                Ok(set)
+            }
+            Source::Reading(reading, directory) => {
+                directory.check(&self.path)?;
+                reading.current()
+            }
             Source::Fixed(fixed) => fixed.current(),
-            Source::Broken(problem) => Err(problem.clone()),
+            Source::Broken(broken) => Err(broken.problem.clone()),
         }
+    }
+
+    /// Calls `read` with the set as it is now. An answer from files that were overwritten or cut off meanwhile is an
+    /// error.
+    ///
+    /// # Errors
+    /// As for [`Served::current`]; that of `read`.
+    pub(crate) fn read<T>(&self, read: impl FnOnce(&AnySet) -> Result<T, Problem>) -> Result<T, Problem> {
+        let set = self.current()?;
+        let outcome = read(&set);
+        self.check(&set)?;
+        outcome
+    }
+
+    /// Checks that what was computed from the set is right: that no file was overwritten or cut off meanwhile.
+    ///
+    /// # Errors
+    /// When one was.
+    pub(crate) fn check(&self, set: &AnySet) -> Result<(), Problem> {
+        set.check_files()?;
+        match &self.source {
+            Source::Store(written) => written.watch.as_ref().map_or(Ok(()), Watch::check),
+            Source::Reading(reading, _) => reading.check(),
+            Source::Fixed(fixed) => fixed.check(),
+            Source::Broken(_) => Ok(()),
+        }
+    }
+
+    fn check_store(&self, written: &Written) -> Result<(), Problem> {
+        written.directory.check(&self.path)?;
+        written.watch.as_ref().map_or(Ok(()), Watch::check)
+    }
+
+    /// Looks whether files of the set were overwritten in place.
+    pub(super) fn look(&self) {
+        match &self.source {
+            Source::Store(written) => {
+                if let Some(watch) = &written.watch {
+                    watch.look(self.segments_of(written));
+                }
+            }
+            Source::Reading(reading, _) => reading.look(),
+            Source::Fixed(fixed) => fixed.look(),
+            Source::Broken(_) => {}
+        }
+    }
+
+    /// Whether it is a store whose directory was moved away or removed.
+    pub(super) fn is_gone(&self) -> bool {
+        match &self.source {
+            Source::Store(written) => written.directory.check(&self.path).is_err(),
+            Source::Reading(_, directory) => directory.check(&self.path).is_err(),
+            Source::Fixed(_) | Source::Broken(_) => false,
+        }
+    }
+
+    /// Whether it cannot be opened, and another attempt may succeed: one for which the system is to blame (`is_due`), or
+    /// after a repair.
+    pub(super) fn may_open_now(&self, is_due: bool) -> bool {
+        let Source::Broken(Broken { problem, manifest }) = &self.source else { return false };
+        is_due && !problem.is_damage() || Stamp::of(&self.path.join(MANIFEST)) != *manifest
+    }
+
+    fn segments_of(&self, written: &Written) -> Vec<PathBuf> {
+        let stats = for_any_store!(&written.store, store => store.stats());
+        stats.segments.iter().map(|segment| reading::segment(&self.path, segment.number)).collect()
     }
 
     /// Returns the properties of the set as it is now.
@@ -165,10 +307,46 @@ impl Served {
     pub(crate) fn description(&self) -> Result<Description, Problem> {
         match &self.source {
             Source::Store(written) => {
+                self.check_store(written)?;
                 Ok(for_any_store!(&written.store, store => store.snapshot().describe()))
             }
             _ => Ok(self.current()?.description().clone()),
         }
+    }
+
+    /// Reads and checks all files of the set.
+    ///
+    /// # Errors
+    /// The first damage; as for [`Served::current`].
+    pub(crate) fn verify(&self, options: &VerifyOptions) -> Result<Verified, Problem> {
+        match &self.source {
+            Source::Store(written) => {
+                self.check_store(written)?;
+                Ok(for_any_store!(&written.store, store => store.verify(options))?)
+            }
+            Source::Reading(reading, directory) => {
+                directory.check(&self.path)?;
+                Ok(reading.verify(options)?)
+            }
+            _ => self.read(|set| Ok(set.verify(options)?)),
+        }
+    }
+
+    /// Returns the fingerprints of an id, ascending, as hexadecimal digits, in a set with look-ups.
+    ///
+    /// # Errors
+    /// When a page is damaged; as for [`Served::current`].
+    pub(crate) fn find(&self, key: &Key) -> Result<Vec<String>, Problem> {
+        self.read(|set| match &self.source {
+            Source::Store(written) => {
+                for_any_store!(&written.store, store => finding::in_snapshot(&store.snapshot(), key))
+            }
+            Source::Reading(reading, _) => reading.find(key),
+            _ => for_width!(set.description().width, F => {
+                let index = set.typed::<F>().and_then(|set| set.as_index());
+                finding::in_index(index.ok_or_else(Problem::no_lookups)?, key)
+            }),
+        })
     }
 
     /// Returns the index files of the set.
@@ -177,13 +355,17 @@ impl Served {
     /// When a manifest cannot be read.
     pub(crate) fn parts(&self) -> Result<Vec<Part>, Problem> {
         let name_of = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let parts =
+            |paths: Vec<PathBuf>| paths.into_iter().map(|path| Part { name: name_of(&path), path }).collect();
         match &self.source {
-            Source::Broken(problem) => Err(problem.clone()),
+            Source::Broken(broken) => Err(broken.problem.clone()),
             Source::Store(written) => {
-                let stats = for_any_store!(&written.store, store => store.stats());
-                let path = |number: u64| self.path.join("segments").join(format!("{number:06}.hamdex"));
-                let paths = stats.segments.iter().map(|segment| path(segment.number));
-                Ok(paths.map(|path| Part { name: name_of(&path), path }).collect())
+                self.check_store(written)?;
+                Ok(parts(self.segments_of(written)))
+            }
+            Source::Reading(_, directory) => {
+                directory.check(&self.path)?;
+                Ok(parts(reading::segments_of(&self.path)?))
             }
             Source::Fixed(fixed) if fixed.kind() == Kind::Shards => {
                 let manifest =
@@ -193,7 +375,7 @@ impl Served {
             }
             Source::Fixed(fixed) => {
                 fixed.current()?;
-                Ok(vec![Part { name: name_of(&self.path), path: self.path.clone() }])
+                Ok(parts(vec![self.path.clone()]))
             }
         }
     }

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use serde_json::{Value, json};
 
 use crate::common::{Client, build};
-use crate::protection::{certificate, trusting};
+use crate::protection::{certificate, secret, trusting};
 
 /// Returns the command, built with its service.
 pub(crate) fn hamdex() -> Command {
@@ -80,6 +80,19 @@ impl Serving {
         let status =
             Command::new("kill").arg(format!("-{name}")).arg(self.child.id().to_string()).status().unwrap();
         assert!(status.success());
+    }
+
+    /// Lets the command have hardly more address space than it has: none for the stack of another thread.
+    #[cfg(target_os = "linux")]
+    fn limit_memory(&self) {
+        use rustix::process::{Pid, Resource, Rlimit, prlimit};
+        let id = self.child.id();
+        let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+        let size = status.lines().find_map(|line| line.strip_prefix("VmSize:")).unwrap();
+        let kilobytes: u64 = size.trim().strip_suffix(" kB").unwrap().parse().unwrap();
+        let limit = Some((kilobytes << 10) + (1 << 20));
+        let pid = Pid::from_raw(i32::try_from(id).unwrap());
+        prlimit(pid, Resource::As, Rlimit { current: limit, maximum: limit }).unwrap();
     }
 
     /// Waits for the end, and returns the log.
@@ -159,7 +172,16 @@ fn what_an_operator_sets_wrong_is_one_line_before_anything_is_served() {
     is(serve(&["s"]), 1, &format!("in use by process {}", holder.child.id()));
     let data = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(path("s"), data.path().join("s")).unwrap();
-    is(serve(&["--data", data.path().to_str().unwrap()]), 1, "in use by process");
+    // One of several is served as what cannot be opened.
+    for arguments in [&["--data", data.path().to_str().unwrap()][..], &["a", "s"]] {
+        let others = Serving::start(directory.path(), arguments);
+        let answer = others.client().get("/v1/sets/s");
+        assert_eq!(answer.problem(), (503, "unavailable".to_owned()));
+        assert!(answer.json()["detail"].as_str().unwrap().contains("in use by process"));
+    }
+    is(serve(&["a", "--timeout", "18446744073709551615s"]), 2, "--timeout");
+    is(serve(&["a", "--max-connections", "18446744073709551615"]), 2, "--max-connections");
+    is(serve(&["a", "--threads", "4096"]), 2, "--threads 4096");
 }
 
 #[test]
@@ -204,6 +226,8 @@ fn every_option_is_the_same_by_flag_by_environment_and_in_a_file() {
         ("data", path("data")),
         ("listen", "127.0.0.1:0".to_owned()),
         ("insecure", "true".to_owned()),
+        ("read-only", "true".to_owned()),
+        ("in-memory", "true".to_owned()),
         ("token-file", path("full")),
         ("read-token-file", path("read")),
         ("tls-cert", path("crt")),
@@ -251,7 +275,7 @@ fn every_option_is_the_same_by_flag_by_environment_and_in_a_file() {
     flags.arg("serve").args(&sets);
     for (name, value) in &options {
         flags.arg(format!("--{name}"));
-        if *name != "insecure" {
+        if value != "true" {
             flags.arg(value);
         }
     }
@@ -263,7 +287,7 @@ fn every_option_is_the_same_by_flag_by_environment_and_in_a_file() {
     let mut file = hamdex();
     let quoted = |(name, value): &(&str, String)| match value.parse::<u64>() {
         Ok(_) => format!("{name} = {value}\n"),
-        Err(_) if *name == "insecure" => format!("{name} = {value}\n"),
+        Err(_) if value == "true" => format!("{name} = {value}\n"),
         Err(_) => format!("{name} = {value:?}\n"),
     };
     let text: String = options.iter().map(quoted).collect();
@@ -306,6 +330,19 @@ fn the_end_is_in_order_and_the_log_tells_requests_and_no_contents() {
     assert!(String::from_utf8(entries.stdout).unwrap().contains("0123456789abcdef"));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn the_end_is_in_order_without_memory_for_another_thread() {
+    let directory = tempfile::tempdir().unwrap();
+    let created = hamdex().args(["--quiet", "store", "create", "s"]).current_dir(directory.path()).status();
+    assert!(created.unwrap().success());
+    let serving = Serving::start(directory.path(), &["s"]);
+    serving.limit_memory();
+    serving.signal("TERM");
+    let (status, log) = serving.ended();
+    assert!(status.success() && !log.contains("panicked"), "{status}: {log}");
+}
+
 #[test]
 fn on_a_hangup_tokens_are_read_again() {
     let directory = tempfile::tempdir().unwrap();
@@ -331,6 +368,35 @@ fn on_a_hangup_tokens_are_read_again() {
     for _ in 0..50 {
         assert_eq!((status("new"), status("")), (200, 401));
     }
+}
+
+#[test]
+fn a_hangup_changes_all_or_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    build(&directory.path().join("a"), &[1]);
+    let (crt, key, made) = certificate(directory.path(), "one");
+    let tokens = secret(directory.path(), "tokens", "old");
+    let path = |path: &Path| path.to_str().unwrap().to_owned();
+    let (crt_path, key_path, tokens_path) = (path(&crt), path(&key), path(&tokens));
+    let serving = Serving::start(
+        directory.path(),
+        &["a", "--tls-cert", &crt_path, "--tls-key", &key_path, "--token-file", &tokens_path],
+    );
+    let port = serving.url.rsplit(':').next().unwrap().parse().unwrap();
+    let status = |token: &str| trusting(port, &made).token(token).get("/v1/sets").status;
+    let right = std::fs::read(&crt).unwrap();
+    std::fs::write(&crt, "no certificate").unwrap();
+    std::fs::write(&tokens, "new").unwrap();
+    serving.signal("HUP");
+    for _ in 0..50 {
+        assert_eq!((status("old"), status("new")), (200, 401));
+    }
+    std::fs::write(&crt, right).unwrap();
+    serving.signal("HUP");
+    while status("new") != 200 {
+        std::thread::yield_now();
+    }
+    assert_eq!(status("old"), 401);
 }
 
 #[test]

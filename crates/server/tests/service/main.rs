@@ -13,6 +13,10 @@ mod full_disk;
 mod hostile;
 #[cfg(unix)]
 mod kills;
+#[cfg(unix)]
+mod life;
+#[cfg(target_os = "linux")]
+mod overwritten;
 mod page;
 mod protection;
 mod replaced;

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use hamdex::{BuildOptions, Builder};
 use hamdex_server::Options;
 use serde_json::json;
 
 use crate::common::{Client, Running, build, options};
 
-fn secret(directory: &Path, name: &str, text: &str) -> PathBuf {
+pub(crate) fn secret(directory: &Path, name: &str, text: &str) -> PathBuf {
     let path = directory.join(name);
     std::fs::write(&path, text).unwrap();
     #[cfg(unix)]
@@ -25,6 +26,10 @@ fn without_the_right_token_only_the_health_is_answered() {
     let data = directory.path().join("data");
     std::fs::create_dir(&data).unwrap();
     build(&data.join("a"), &[1]);
+    let lookups = BuildOptions::new().ids(true).lookups(true);
+    let mut builder = Builder::<u64>::with_options(data.join("ids"), lookups).unwrap();
+    builder.push_with_id(1, 1).unwrap();
+    builder.finish().unwrap();
     let running = Running::start(Options {
         data: Some(data),
         token_file: Some(secret(directory.path(), "full", "full-token\nsecond-token\n")),
@@ -40,6 +45,7 @@ fn without_the_right_token_only_the_health_is_answered() {
         ("GET", "/v1/sets/a/entries"),
         ("GET", "/v1/sets/a/pairs"),
         ("GET", "/v1/sets/a/tables"),
+        ("GET", "/v1/sets/ids/records/1"),
         ("GET", "/v1/jobs"),
         ("GET", "/metrics"),
         ("GET", "/openapi.json"),
@@ -55,6 +61,7 @@ fn without_the_right_token_only_the_health_is_answered() {
         ("POST", "/v1/sets/a/backup"),
         ("POST", "/v1/sets/a/verify"),
         ("DELETE", "/v1/jobs/1"),
+        ("DELETE", "/v1/sets/a"),
     ];
     let json = [("content-type", "application/json")];
     let status = |client: &Client, (method, path): (&str, &str)| {

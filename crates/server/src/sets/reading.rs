@@ -1,0 +1,141 @@
+//! Stores that are open for reading, which another process may write to.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::ArcSwap;
+use hamdex::set::Description;
+use hamdex::{Fingerprint, SetError, Verified, VerifyOptions};
+use hamdex_any::{AnySet, Kind, for_width};
+use hamdex_store::{Error, ReadOptions, StoreReader};
+
+use crate::problem::Problem;
+use crate::sets::finding::{self, Key};
+use crate::sets::watch::Watch;
+
+/// A store that is open for reading: no lock is taken, and nothing written.
+pub(super) struct Reading {
+    path: PathBuf,
+    in_memory: bool,
+    reader: Mutex<Box<dyn Reader>>,
+    current: ArcSwap<AnySet>,
+    watch: Watch,
+}
+
+/// A reader whose width is erased.
+trait Reader: Send {
+    /// Returns the store as it is now; `None` if it has not changed.
+    fn refreshed(&mut self) -> Result<Option<AnySet>, Error>;
+
+    fn snapshot(&self) -> AnySet;
+
+    fn find(&self, key: &Key) -> Result<Vec<String>, Problem>;
+}
+
+impl<F: Fingerprint> Reader for StoreReader<F> {
+    fn refreshed(&mut self) -> Result<Option<AnySet>, Error> {
+        if !self.has_changed()? {
+            return Ok(None);
+        }
+        self.refresh()?;
+        Ok(Some(Reader::snapshot(self)))
+    }
+
+    fn snapshot(&self) -> AnySet {
+        AnySet::new::<F>(Kind::Store, Arc::new(StoreReader::snapshot(self)))
+    }
+
+    fn find(&self, key: &Key) -> Result<Vec<String>, Problem> {
+        finding::in_snapshot(&StoreReader::snapshot(self), key)
+    }
+}
+
+fn open<F: Fingerprint>(path: &Path, in_memory: bool) -> Result<Box<dyn Reader>, Error> {
+    Ok(Box::new(StoreReader::<F>::open_with(path, ReadOptions::new().in_memory(in_memory))?))
+}
+
+impl Reading {
+    pub(super) fn open(path: &Path, in_memory: bool) -> Result<Self, SetError> {
+        let reader = for_width!(hamdex_store::width(path)?, F => open::<F>(path, in_memory)?);
+        let current = ArcSwap::from_pointee(reader.snapshot());
+        let opened = Self {
+            path: path.to_owned(),
+            in_memory,
+            reader: Mutex::new(reader),
+            current,
+            watch: Watch::default(),
+        };
+        opened.look();
+        Ok(opened)
+    }
+
+    /// Returns the store as it is now.
+    ///
+    /// # Errors
+    /// When it cannot be read any more, or was overwritten in place.
+    pub(super) fn current(&self) -> Result<AnySet, Problem> {
+        self.watch.check()?;
+        // Another request that finds it changed meanwhile is answered from the store as it was.
+        if let Ok(mut reader) = self.reader.try_lock()
+            && let Some(changed) = reader.refreshed()?
+        {
+            self.current.store(Arc::new(changed));
+        }
+        let current = AnySet::clone(&self.current.load());
+        current.check_files()?;
+        Ok(current)
+    }
+
+    /// Returns the description as it was last, without a look at the disk.
+    pub(super) fn description(&self) -> Description {
+        self.current.load().description().clone()
+    }
+
+    /// Returns the fingerprints of an id: see [`finding::in_snapshot`].
+    ///
+    /// # Errors
+    /// When a page is damaged.
+    pub(super) fn find(&self, key: &Key) -> Result<Vec<String>, Problem> {
+        self.reader.lock().unwrap_or_else(PoisonError::into_inner).find(key)
+    }
+
+    /// Checks that no file was overwritten.
+    ///
+    /// # Errors
+    /// When one was.
+    pub(super) fn check(&self) -> Result<(), Problem> {
+        self.watch.check()
+    }
+
+    /// Looks at all files that are mapped.
+    pub(super) fn look(&self) {
+        if !self.in_memory
+            && let Ok(files) = segments_of(&self.path)
+        {
+            self.watch.look(files);
+        }
+    }
+
+    /// Reads and checks all files.
+    ///
+    /// # Errors
+    /// The first damage.
+    pub(super) fn verify(&self, options: &VerifyOptions) -> Result<Verified, SetError> {
+        // Queries go on meanwhile.
+        hamdex_any::open(&self.path)?.verify(options)
+    }
+}
+
+/// Returns the paths of the segments of a store.
+///
+/// # Errors
+/// When its manifest cannot be read.
+pub(super) fn segments_of(path: &Path) -> Result<Vec<PathBuf>, Error> {
+    let manifest = hamdex_store::inspect(path)?.manifest;
+    Ok(manifest.segments.iter().map(|entry| segment(path, entry.number)).collect())
+}
+
+/// Returns the path of a segment of a store.
+pub(super) fn segment(path: &Path, number: u64) -> PathBuf {
+    path.join("segments").join(format!("{number:06}.hamdex"))
+}

@@ -1,0 +1,285 @@
+//! The life of a set: made, deleted, put into the directory, moved out of it, and what cannot be opened.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use hamdex_server::Options;
+use hamdex_store::{CreateOptions, Store, StoreOptions};
+use serde_json::{Value, json};
+
+use crate::common::{Answer, Client, Running, build, hex, options};
+use crate::protection::secret;
+
+/// Asks again until the answer is the one that is waited for.
+fn until(ask: impl Fn() -> Answer, is_it: impl Fn(&Answer) -> bool) -> Answer {
+    loop {
+        let answer = ask();
+        if is_it(&answer) {
+            return answer;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn insert(client: &Client, set: &str, fingerprint: u64) -> Answer {
+    client.post(
+        &format!("/v1/sets/{set}/insert"),
+        &json!({ "records": [{ "fingerprint": hex(fingerprint), "id": 1 }] }),
+    )
+}
+
+fn names(client: &Client) -> Vec<String> {
+    let sets = client.get("/v1/sets").ok();
+    let name = |set: &Value| set["name"].as_str().unwrap().to_owned();
+    sets["sets"].as_array().unwrap().iter().map(name).collect()
+}
+
+#[test]
+fn what_put_has_made_is_deleted_and_nothing_else() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    fs::create_dir(&data).unwrap();
+    build(&data.join("file"), &[1]);
+    drop(Store::<u64>::create(data.join("brought"), &CreateOptions::new(), StoreOptions::new()).unwrap());
+    let elsewhere = directory.path().join("elsewhere");
+    let start = || {
+        Running::start(Options {
+            data: Some(data.clone()),
+            token_file: Some(secret(directory.path(), "full", "full")),
+            read_token_file: Some(secret(directory.path(), "read", "read")),
+            ..options()
+        })
+    };
+    let running = start();
+    let (client, reader) = (running.client().token("full"), running.client().token("read"));
+    for name in ["a", "b", "strange", "moved"] {
+        client.put(&format!("/v1/sets/{name}"), &json!({})).ok();
+        insert(&client, name, 7).ok();
+    }
+    let delete = |client: &Client, name: &str| client.send("DELETE", &format!("/v1/sets/{name}"), &[], b"");
+    assert_eq!(delete(&reader, "a").problem(), (403, "forbidden".to_owned()));
+    assert_eq!(delete(&client, "none").problem(), (404, "no_set".to_owned()));
+    for name in ["file", "brought"] {
+        assert_eq!(delete(&client, name).problem(), (409, "not_made_here".to_owned()), "{name}");
+    }
+    fs::write(data.join("strange/segments/notes.txt"), "mine").unwrap();
+    let refused = delete(&client, "strange");
+    assert_eq!(refused.problem(), (409, "not_made_here".to_owned()));
+    assert!(refused.json()["detail"].as_str().unwrap().contains("notes.txt"));
+    // Another store in the place of one that was made here.
+    running.end();
+    fs::rename(data.join("moved"), &elsewhere).unwrap();
+    drop(Store::<u64>::create(data.join("moved"), &CreateOptions::new(), StoreOptions::new()).unwrap());
+    // A link to one.
+    fs::rename(data.join("b"), directory.path().join("b")).unwrap();
+    std::os::unix::fs::symlink(directory.path().join("b"), data.join("b")).unwrap();
+    // One whose deletion was not completed.
+    fs::create_dir_all(data.join(".deleted-x/segments")).unwrap();
+
+    let running = start();
+    let client = running.client().token("full");
+    assert!(!data.join(".deleted-x").exists());
+    for name in ["moved", "b"] {
+        assert_eq!(delete(&client, name).problem(), (409, "not_made_here".to_owned()), "{name}");
+    }
+    assert_eq!(insert(&client, "b", 8).ok()["inserted"], 1);
+    let answer = delete(&client, "a");
+    assert_eq!((answer.status, answer.body.len()), (204, 0));
+    assert!(!data.join("a").exists() && !data.join(".deleted-a").exists());
+    assert_eq!(client.get("/v1/sets/a").problem(), (404, "no_set".to_owned()));
+    assert_eq!(names(&client), ["b", "brought", "file", "moved", "strange"]);
+    // Anew, and empty.
+    client.put("/v1/sets/a", &json!({ "distance": 4 })).ok();
+    assert_eq!(client.get("/v1/sets/a/entries").rows().len(), 0);
+    assert_eq!(delete(&client, "a").status, 204);
+}
+
+#[test]
+fn sets_that_appear_and_disappear_are_seen() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    fs::create_dir(&data).unwrap();
+    let path = |name: &str| directory.path().join(name);
+    let running = Running::of(&data);
+    let client = running.client();
+    client.put("/v1/sets/s", &json!({})).ok();
+    insert(&client, "s", 1).ok();
+    // A file, and a store.
+    build(&path("f"), &[1, 2]);
+    fs::rename(path("f"), data.join("f")).unwrap();
+    let store = Store::<u64>::create(path("t"), &CreateOptions::new(), StoreOptions::new()).unwrap();
+    store.insert(5, 5).unwrap();
+    drop(store);
+    fs::rename(path("t"), data.join("t")).unwrap();
+    fs::write(data.join("notes.txt"), "no set").unwrap();
+    for name in ["f", "t"] {
+        until(|| client.get(&format!("/v1/sets/{name}")), |answer| answer.status == 200);
+    }
+    assert_eq!(insert(&client, "t", 6).ok()["inserted"], 1);
+    assert_eq!(names(&client), ["f", "s", "t"]);
+    // Nothing is acknowledged for a store that is gone.
+    fs::rename(data.join("s"), path("s")).unwrap();
+    assert_eq!(insert(&client, "s", 2).problem(), (410, "gone".to_owned()));
+    assert_eq!(client.get("/v1/sets/s").problem(), (410, "gone".to_owned()));
+    fs::remove_file(data.join("f")).unwrap();
+    until(|| client.get("/v1/sets/f"), |answer| answer.status == 410);
+    until(|| client.get("/v1/sets"), |_| names(&client) == ["t"]);
+    assert_eq!(client.get("/v1/sets/s").problem(), (410, "gone".to_owned()));
+    // It may be made anew.
+    client.put("/v1/sets/s", &json!({})).ok();
+    assert_eq!(client.get("/v1/sets/s/entries").rows().len(), 0);
+    insert(&client, "s", 9).ok();
+    running.end();
+    // Neither store has what belongs to the other.
+    for (path, expected) in [(path("s"), 1), (data.join("s"), 9)] {
+        let store = Store::<u64>::open(path, StoreOptions::new()).unwrap();
+        let stored: Vec<u64> = store.snapshot().pairs_in_order().map(|pair| pair.unwrap().0).collect();
+        assert_eq!(stored, [expected]);
+    }
+}
+
+/// Whether files can be made unreadable: not for the superuser.
+fn modes_count(directory: &Path) -> bool {
+    let path = directory.join(".mode");
+    fs::write(&path, "x").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+    fs::read(&path).is_err()
+}
+
+#[test]
+fn one_bad_set_does_not_keep_others_from_being_served() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    fs::create_dir(&data).unwrap();
+    build(&data.join("whole"), &[1]);
+    let holder = Store::<u64>::create(data.join("used"), &CreateOptions::new(), StoreOptions::new()).unwrap();
+    holder.insert(3, 3).unwrap();
+    std::os::unix::fs::symlink(directory.path().join("nowhere"), data.join("link")).unwrap();
+    fs::create_dir(data.join("lost+found")).unwrap();
+    fs::set_permissions(data.join("lost+found"), fs::Permissions::from_mode(0)).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(data.join("socket")).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(data.join("pipe")).status().unwrap().success());
+    let latin: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(b"caf\xe9");
+    fs::write(data.join(latin), "x").unwrap();
+    fs::create_dir(data.join("folder")).unwrap();
+    let has_modes = modes_count(directory.path());
+    if has_modes {
+        build(&data.join("unreadable"), &[1]);
+        fs::set_permissions(data.join("unreadable"), fs::Permissions::from_mode(0)).unwrap();
+    }
+    let running = Running::of(&data);
+    let client = running.client();
+    let mut expected = vec!["link", "unreadable", "used", "whole"];
+    if !has_modes {
+        expected.remove(1);
+    }
+    assert_eq!(names(&client), expected);
+    let problem = |name: &str| client.get(&format!("/v1/sets/{name}/entries"));
+    assert_eq!(problem("link").problem(), (500, "system".to_owned()));
+    let used = problem("used");
+    assert_eq!(used.problem(), (503, "unavailable".to_owned()));
+    let detail = used.json()["detail"].as_str().unwrap().to_owned();
+    assert!(detail.contains("in use by process") && detail.contains("--read-only"), "{detail}");
+    assert_eq!(client.get("/v1/sets/whole/entries").rows().len(), 1);
+
+    // For reading, beside its writer.
+    let options = Options { data: Some(data.clone()), read_only: true, ..options() };
+    let reading = Running::start(options);
+    let reader = reading.client();
+    assert_eq!(reader.get("/v1/sets/used/entries").rows().len(), 1);
+    holder.insert(4, 4).unwrap();
+    assert_eq!(reader.get("/v1/sets/used/entries").rows().len(), 2);
+    let described = reader.get("/v1/sets/used").ok();
+    assert_eq!((&described["writable"], &described["kind"]), (&json!(false), &json!("store")));
+    assert_eq!(insert(&reader, "used", 5).problem(), (409, "read_only".to_owned()));
+    assert_eq!(reader.put("/v1/sets/new", &json!({})).problem(), (409, "read_only".to_owned()));
+    assert_eq!(reader.ended(&reader.post("/v1/sets/used/verify", &json!({})).ok())["state"], "done");
+    reading.end();
+    // Once its writer has ended, it is opened.
+    drop(holder);
+    until(|| client.get("/v1/sets/used"), |answer| answer.status == 200);
+    assert_eq!(insert(&client, "used", 5).ok()["inserted"], 1);
+    fs::remove_file(data.join("link")).unwrap();
+    build(&data.join("link"), &[1, 2, 3]);
+    assert_eq!(until(|| client.get("/v1/sets/link/entries"), |answer| answer.status == 200).rows().len(), 3);
+}
+
+#[test]
+fn the_records_of_an_id_are_found() {
+    let directory = tempfile::tempdir().unwrap();
+    let running = Running::of(directory.path());
+    let client = running.client();
+    client.put("/v1/sets/numbers", &json!({ "lookups": true })).ok();
+    client.put("/v1/sets/plain", &json!({})).ok();
+    client.put("/v1/sets/names", &json!({ "lookups": true, "ids": "names", "width": 128 })).ok();
+    let big = "18446744073709551615";
+    let records = json!([
+        { "fingerprint": hex(9_u64), "id": 7 },
+        { "fingerprint": hex(3_u64), "id": 7 },
+        { "fingerprint": hex(3_u64), "id": big },
+    ]);
+    client.post("/v1/sets/numbers/insert", &json!({ "records": records })).ok();
+    let records = json!([{ "fingerprint": hex(5_u128), "id": "http://a/?b=c d" }]);
+    client.post("/v1/sets/names/insert", &json!({ "records": records })).ok();
+    for _ in 0..2 {
+        let of = |set: &str, id: &str| client.get(&format!("/v1/sets/{set}/records/{id}"));
+        assert_eq!(of("numbers", "7").ok(), json!({ "id": 7, "fingerprints": [hex(3_u64), hex(9_u64)] }));
+        assert_eq!(of("numbers", big).ok(), json!({ "id": big, "fingerprints": [hex(3_u64)] }));
+        assert_eq!(of("numbers", "8").problem(), (404, "no_record".to_owned()));
+        assert_eq!(of("numbers", "x").problem(), (422, "ids".to_owned()));
+        assert_eq!(of("plain", "7").problem(), (422, "no_lookups".to_owned()));
+        let found = of("names", "http%3A%2F%2Fa%2F%3Fb=c%20d").ok();
+        assert_eq!(found, json!({ "id": "http://a/?b=c d", "fingerprints": [hex(5_u128)] }));
+        assert_eq!(of("names", "http%3A%2F%2Fa").problem(), (404, "no_record".to_owned()));
+        // In memory, and in a file.
+        for set in ["numbers", "names"] {
+            client.post(&format!("/v1/sets/{set}/flush"), &json!({})).ok();
+        }
+    }
+}
+
+#[test]
+fn names_that_are_no_utf8_are_removed_as_they_are_shown() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = CreateOptions::new().names(true).lookups(true);
+    let store = Store::<u64>::create(directory.path().join("s"), &options, StoreOptions::new()).unwrap();
+    let named: Vec<(u64, &[u8])> = vec![(1, b"caf\xe9"), (2, b"caf\xe9"), (3, b"cafe"), (4, b"\xff")];
+    store.insert_named(&named).unwrap();
+    drop(store);
+    let running = Running::of(directory.path());
+    let client = running.client();
+    let ids = |fingerprint: u64| {
+        let query = json!({ "fingerprints": [hex(fingerprint)], "distance": 0 });
+        client.post("/v1/sets/s/query", &query).ok()["results"][0][0]["ids"][0].clone()
+    };
+    let shown = ids(1);
+    assert_eq!(shown, json!("caf\\xe9"));
+    let found = client.get("/v1/sets/s/records/caf%5Cxe9").ok();
+    assert_eq!(found["fingerprints"], json!([hex(1_u64), hex(2_u64)]));
+    let remove = |body: Value| client.post("/v1/sets/s/remove", &body).ok()["removed"].clone();
+    assert_eq!(remove(json!({ "records": [{ "fingerprint": hex(1_u64), "id": shown }] })), 1);
+    assert_eq!(remove(json!({ "ids": [shown] })), 1);
+    assert_eq!(remove(json!({ "ids": [ids(4)] })), 1);
+    assert_eq!(client.get("/v1/sets/s/entries").rows().len(), 1);
+}
+
+#[test]
+fn a_set_answers_at_the_distance_that_it_is_made_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let running = Running::of(directory.path());
+    let client = running.client();
+    client.put("/v1/sets/s", &json!({ "distance": 12 })).ok();
+    insert(&client, "s", 0).ok();
+    let ask = |body: Value| client.post("/v1/sets/s/query", &body);
+    let found = ask(json!({ "fingerprints": [hex(0xfff_u64)] })).ok();
+    assert_eq!(found["results"][0][0]["distance"], 12);
+    let record = json!([{ "fingerprint": hex(0xfff_u64), "id": 2 }]);
+    let near = client.post("/v1/sets/s/insert", &json!({ "records": record, "unless_near": 12 })).ok();
+    assert_eq!(near["inserted"], 0);
+    assert_eq!(client.get("/v1/sets/s/pairs").status, 200);
+    let beyond = ask(json!({ "fingerprints": [hex(0_u64)], "distance": 13 }));
+    assert_eq!(beyond.problem(), (422, "distance_too_great".to_owned()));
+}

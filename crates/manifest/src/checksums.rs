@@ -69,14 +69,77 @@ pub(crate) fn check(
     }
 }
 
-/// Splits a possibly damaged text into lines, each with whether its checksum is right; `None` if the last line has no
-/// checksums, in which case it is returned as a line too.
+/// The digits of a checksum.
+pub type Digits = [u8; QUOTED - 2];
+
+/// Returns the checksum of a line, including its end.
 #[must_use]
-pub fn lines_with_checksums(text: &[u8]) -> Vec<(&[u8], Option<bool>)> {
-    let (contents, last) = text.split_at(start_of_last(text));
-    let checksums = checksums_in(last);
-    let lines = if checksums.is_some() { contents } else { text };
-    let mut chunks = checksums.unwrap_or_default().chunks(STEP);
-    let lines = lines.split_inclusive(|&byte| byte == b'\n');
-    lines.map(|line| (line, checksums.map(|_| is_right(line, chunks.next())))).collect()
+pub fn checksum_of(line: &[u8]) -> Digits {
+    *quoted(line).as_bytes()[1..].first_chunk().expect("eight digits")
+}
+
+/// The pieces of a possibly damaged text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pieces<'t> {
+    /// The lines before the checksums, each with its end; all lines of a text without checksums.
+    pub lines: Vec<&'t [u8]>,
+    /// The checksums of the lines, as they stand; `None` without a line of checksums.
+    pub checksums: Option<Vec<Digits>>,
+}
+
+/// Splits a possibly damaged text. The last line of checksums counts, also if one byte of its form has changed.
+#[must_use]
+pub fn pieces(text: &[u8]) -> Pieces<'_> {
+    let mut lines: Vec<&[u8]> = text.split_inclusive(|&byte| byte == b'\n').collect();
+    for at in (0..lines.len()).rev() {
+        if let Some(checksums) = digits_in(lines[at]) {
+            lines.truncate(at);
+            return Pieces { lines, checksums: Some(checksums) };
+        }
+    }
+    Pieces { lines, checksums: None }
+}
+
+/// Returns the digits in a line of checksums of which at most one byte is not as its form says.
+fn digits_in(line: &[u8]) -> Option<Vec<Digits>> {
+    let around = BEFORE.len() + AFTER.len() - 1;
+    let count = line.len().checked_sub(around)? / STEP;
+    if count == 0 || line.len() != around + count * STEP {
+        return None;
+    }
+    let list = &line[BEFORE.len()..line.len() - AFTER.len()];
+    let digits =
+        list.chunks(STEP).map(|chunk| chunk[1..].first_chunk().copied()).collect::<Option<Vec<Digits>>>()?;
+    let quoted = digits.iter().map(|digits| [b"\"", &digits[..], b"\""].concat());
+    let form = [BEFORE.as_bytes(), &quoted.collect::<Vec<_>>().join(&b','), AFTER.as_bytes()].concat();
+    (form.iter().zip(line).filter(|(form, byte)| form != byte).count() <= 1).then_some(digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checksums_are_found_in_spite_of_a_changed_byte() {
+        let text = seal("one\ntwo\n".to_owned());
+        let whole = pieces(text.as_bytes());
+        assert_eq!(whole.lines, [&b"one\n"[..], b"two\n"]);
+        assert_eq!(whole.checksums, Some(whole.lines.iter().map(|line| checksum_of(line)).collect()));
+        for at in text.len() - digits_line(&text).len()..text.len() {
+            let mut damaged = text.clone().into_bytes();
+            damaged[at] ^= 1;
+            let found = pieces(&damaged);
+            // Eight digits of one checksum, of which at most one has changed.
+            let checksums = found.checksums.expect("its form is known");
+            let changed = checksums.iter().zip(whole.checksums.as_ref().unwrap()).filter(|(a, b)| a != b);
+            assert!(changed.count() <= 1, "byte {at}");
+            assert_eq!(found.lines, whole.lines, "byte {at}");
+        }
+        assert_eq!(pieces(b"one\ntwo").checksums, None);
+        assert_eq!(pieces(b"").lines.len(), 0);
+    }
+
+    fn digits_line(text: &str) -> &str {
+        text.lines().last().unwrap()
+    }
 }

@@ -9,13 +9,13 @@
 //! - [`Form`]: a kind of manifest, and the checks of a text in their order
 //! - [`line()`], [`seal`]: writing
 //! - [`Lines`], [`check_same`]: reading
-//! - [`lines_with_checksums`]: the readable lines of a damaged manifest
+//! - [`pieces`]: the lines and the checksums of a damaged manifest
 
 mod checksums;
 mod error;
 mod lines;
 
-pub use checksums::{lines_with_checksums, seal};
+pub use checksums::{Digits, Pieces, checksum_of, pieces, seal};
 pub use error::TextError;
 pub use lines::{Lines, check_same, line};
 

@@ -110,7 +110,7 @@ pub mod internals {
     pub use crate::disk::keep_aside::keep_aside;
     pub use crate::disk::lock::StoreLock;
     pub use crate::maintenance::backup::backup_on;
-    pub use crate::maintenance::repair::{RepairedLogs, repair_logs, repair_on};
+    pub use crate::maintenance::repair::{repair_and_tell, repair_on};
     pub use crate::write::batch::Name;
     pub use crate::write::document::Document;
 

@@ -63,6 +63,7 @@ impl<F: Fingerprint> StoreInner<F> {
             recipe: create.recipe.clone(),
             shingles: create.shingles.clone(),
             lookups: create.lookups,
+            generation: 0,
             sequence: 0,
             first_log: log.number(),
             sealed: None,

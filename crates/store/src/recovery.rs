@@ -41,20 +41,22 @@ impl<F: Fingerprint> Opened<F> {
     }
 }
 
-/// Reads the segments that the manifest names and a later copy does without, before files that only the copy names are
-/// removed as leftovers: a crash came between the replacement of the copy and that of the manifest.
+/// Reads the segments that the later one of the manifest and its copy has added, before files that only the other names
+/// are removed as leftovers: a crash came between the replacement of the copy and that of the manifest.
 fn check_before_sweeping<F: Fingerprint>(
     disk: &dyn Disk,
     manifest: &Manifest,
     view: &View<F>,
 ) -> Result<(), Error> {
-    let copy = match manifest::read_named(disk, layout::COPY) {
-        Ok(copy) if copy != *manifest => copy,
-        _ => return Ok(()),
-    };
-    let is_replaced = |live: &&LiveSegment<F>| copy.entry(live.segment.number).is_none();
-    for live in view.segments.iter().filter(is_replaced) {
-        live.index().verify()?;
+    for name in [layout::MANIFEST, layout::COPY] {
+        let other = match manifest::read_named(disk, name) {
+            Ok(other) if other != *manifest => other,
+            _ => continue,
+        };
+        let is_added = |live: &&LiveSegment<F>| other.entry(live.segment.number).is_none();
+        for live in view.segments.iter().filter(is_added) {
+            live.index().verify()?;
+        }
     }
     Ok(())
 }

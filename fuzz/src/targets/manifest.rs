@@ -13,12 +13,14 @@ pub fn run(input: &[u8]) {
         if let Ok(manifest) = &parsed {
             assert_eq!(to_text(manifest).as_bytes(), text);
         }
-        if let Some(salvaged) = salvage(&[&text], |_| false) {
+        for salvaged in
+            [salvage(&text, b""), salvage(&text, input), salvage(b"", &text)].into_iter().flatten()
+        {
             let written = to_text(&salvaged.manifest);
             assert_eq!(parse(written.as_bytes()).as_ref(), Ok(&salvaged.manifest), "{written}");
             if let Ok(manifest) = &parsed {
                 assert_eq!(&salvaged.manifest, manifest);
-                assert!(salvaged.problems.is_empty(), "{:?}", salvaged.problems);
+                assert!(salvaged.is_whole(), "{:?}", salvaged.problems);
             }
         }
     }

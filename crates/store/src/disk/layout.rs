@@ -15,6 +15,10 @@ pub(crate) const COPY: &str = "manifest.copy";
 pub(crate) const NEW_COPY: &str = "manifest.copy.new";
 /// The lock of the writing process.
 pub(crate) const LOCK: &str = "lock";
+/// The report of a repair, until it was told.
+pub(crate) const REPORT: &str = "repair.report";
+/// The next report, until it is complete.
+pub(crate) const NEW_REPORT: &str = "repair.report.new";
 /// The note in an incomplete backup.
 pub(crate) const BACKUP: &str = "backup.new";
 /// The directory of the segments.
@@ -96,7 +100,7 @@ pub(crate) fn is_own(directory: &str, name: &str) -> bool {
         SEGMENTS => parse_segment(name).is_some(),
         DELETES => parse_removals(name).is_some(),
         LOGS => parse_log(name.strip_suffix(".new").unwrap_or(name)).is_some(),
-        _ => matches!(name, MANIFEST | NEW_MANIFEST | COPY | NEW_COPY | LOCK | BACKUP),
+        _ => matches!(name, MANIFEST | NEW_MANIFEST | COPY | NEW_COPY | LOCK | BACKUP | REPORT | NEW_REPORT),
     }
 }
 

@@ -74,6 +74,22 @@ impl Header {
         bytes
     }
 
+    /// Returns the length of the log before by a damaged header of which at most one byte has changed: the header that is
+    /// read if all else in it is known, or that of a log before of the present length.
+    pub(crate) fn proven_previous_bytes(
+        bytes: &[u8],
+        identity: &Identity,
+        number: u64,
+        present: u64,
+    ) -> Option<u64> {
+        let (bytes, _) = bytes.split_first_chunk::<HEADER_BYTES>()?;
+        [u64_at(bytes, 48), present].into_iter().find(|&previous_bytes| {
+            let header =
+                Self { identity: *identity, number, first_sequence: u64_at(bytes, 40), previous_bytes };
+            header.to_bytes().iter().zip(bytes).filter(|(right, found)| right != found).count() == 1
+        })
+    }
+
     /// Parses a header and checks each field by itself.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, HeaderError> {
         let Some((bytes, _)) = bytes.split_first_chunk::<HEADER_BYTES>() else {

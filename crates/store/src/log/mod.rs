@@ -13,7 +13,7 @@ mod salvage;
 mod scan;
 mod writer;
 
-pub(crate) use header::{HEADER_BYTES, is_unused_log};
+pub(crate) use header::{HEADER_BYTES, Header, is_unused_log};
 pub(crate) use record::operation_bytes;
 pub use record::{MAX_OPERATIONS, MAX_SEQUENCE};
 pub(crate) use replay::replay_by_log;

@@ -1,5 +1,7 @@
 //! Salvage of damaged logs: every intact record, at any offset.
 
+use std::collections::BTreeMap;
+
 use hamdex::Fingerprint;
 
 use super::header::{HEADER_BYTES, Header};
@@ -24,6 +26,8 @@ pub struct Salvaged {
     pub operations: u64,
     /// The logs whose headers are damaged. Their records may be intact.
     pub damaged_headers: Vec<u64>,
+    /// The logs whose files have the names of others, each with the number of its name.
+    pub misnamed: Vec<(u64, u64)>,
     /// The parts that could not be read.
     pub lost: Vec<Lost>,
 }
@@ -59,19 +63,20 @@ pub fn salvage<F: Fingerprint>(
     mut apply: impl FnMut(u64, &Batch<F>) -> Result<(), Error>,
 ) -> Result<Salvaged, Error> {
     check_width::<F>(disk, identity)?;
-    let mut logs = layout::listed(disk, layout::LOGS, layout::parse_log)?;
-    logs.retain(|&log| log >= start.log);
+    let logs = files_by_number(disk, identity, start.log)?;
     let mut salvaged = Salvaged::default();
     let mut last_sequence = start.sequence;
     let mut before = PreviousLog { log: start.log.saturating_sub(1), bytes: 0 };
     let mut batch = Batch::default();
-    for log in logs {
+    for (log, file) in logs {
         salvaged.logs.push(log);
-        let name = layout::log(log);
-        let bytes = read_readable(disk, &name)?;
+        let bytes = read_readable(disk, &layout::log(file))?;
         let bytes = LogBytes { identity, number: log, start: 0, bytes: &bytes };
         before.check(&bytes, sealed, &mut salvaged.lost);
-        if Header::parse(bytes.bytes).is_err() {
+        if file != log {
+            salvaged.misnamed.push((log, file));
+        }
+        if header_of(bytes.bytes, identity).is_none() {
             salvaged.damaged_headers.push(log);
         }
         salvage_one(&bytes, &mut salvaged.lost, |sequence, body| {
@@ -90,6 +95,38 @@ pub fn salvage<F: Fingerprint>(
     Ok(salvaged)
 }
 
+/// Returns the logs from a number on, each with the number that its file is named by: the one in its header, if a file
+/// of that number is missing or says to be another.
+fn files_by_number(disk: &dyn Disk, identity: &Identity, first: u64) -> Result<Vec<(u64, u64)>, Error> {
+    let mut claims = BTreeMap::new();
+    let files = layout::listed(disk, layout::LOGS, layout::parse_log)?;
+    for &file in &files {
+        let name = layout::log(file);
+        let bytes = match disk.read_first(&name, HEADER_BYTES) {
+            Err(error) if is_unreadable(&error) => Vec::new(),
+            outcome => outcome.map_err(Error::io("read it", disk.path(&name)))?,
+        };
+        claims.insert(file, header_of(&bytes, identity).map(|header| header.number));
+    }
+    let mut found = BTreeMap::new();
+    for (&file, claim) in &claims {
+        let number = claim.unwrap_or(file);
+        // The file of that name comes first, if it has a claim to it.
+        if number == file && claim.is_some() {
+            found.insert(number, file);
+        } else {
+            found.entry(number).or_insert(file);
+        }
+    }
+    found.retain(|number, _| *number >= first);
+    Ok(found.into_iter().collect())
+}
+
+/// Returns the header of a log of this store, if it is whole.
+fn header_of(bytes: &[u8], identity: &Identity) -> Option<Header> {
+    Header::parse(bytes).ok().filter(|header| header.identity == *identity)
+}
+
 /// The log before the one that is being read.
 struct PreviousLog {
     log: u64,
@@ -99,22 +136,36 @@ struct PreviousLog {
 impl PreviousLog {
     /// Lists the missing logs before this one, and the missing ends of the previous log and of this one.
     fn check(&mut self, log: &LogBytes<'_>, sealed: Option<Sealed>, lost: &mut Vec<Lost>) {
-        let header = Header::parse(log.bytes);
+        let header = header_of(log.bytes, log.identity).filter(|header| header.number == log.number);
         let previous_bytes = header.map_or(0, |header| header.previous_bytes);
         self.missing_up_to(log.number - 1, previous_bytes, sealed, lost);
-        let mut ends_early = |log, end, expected: u64| {
+        let ends_early = |lost: &mut Vec<Lost>, log, end, expected: u64| {
             if end < expected {
                 lost.push(Lost { log, offset: end, bytes: expected - end, what: "it ends too early" });
             }
         };
         match header {
-            Ok(header) if self.bytes > 0 && self.log + 1 == log.number => {
-                ends_early(self.log, self.bytes, header.previous_bytes);
+            Some(header) if self.bytes > 0 && self.log + 1 == log.number => {
+                ends_early(lost, self.log, self.bytes, header.previous_bytes);
+            }
+            // Its header says how long the log before was, and nothing else does.
+            None if self.bytes > 0 && self.log + 1 == log.number => {
+                match Header::proven_previous_bytes(log.bytes, log.identity, log.number, self.bytes) {
+                    Some(expected) => ends_early(lost, self.log, self.bytes, expected),
+                    // The creation of this log was interrupted.
+                    None if log.bytes.len() <= HEADER_BYTES
+                        && sealed.is_none_or(|sealed| sealed.log < log.number) => {}
+                    None => {
+                        let what =
+                            "it may have been longer: the next log says how long it was, and is damaged";
+                        lost.push(Lost { log: self.log, offset: self.bytes, bytes: 0, what });
+                    }
+                }
             }
             _ => {}
         }
         if let Some(sealed) = sealed.filter(|sealed| sealed.log == log.number) {
-            ends_early(log.number, log.end(), sealed.bytes);
+            ends_early(lost, log.number, log.end(), sealed.bytes);
         }
         *self = Self { log: log.number, bytes: log.end() };
     }

@@ -21,11 +21,18 @@ pub(crate) fn verify<F: Fingerprint>(disk: &dyn Disk, options: &VerifyOptions) -
             (Ok(_), damage) => damage,
         }
     })?;
-    let (mut verified, replayed) = verify_files::<F>(disk, &manifest, options)?;
-    match manifest::read_named(disk, layout::COPY) {
-        Ok(_) => {}
+    let copy = match manifest::read_named(disk, layout::COPY) {
         Err(Error::NotAStore { .. }) => return Err(not_there(disk, layout::COPY)),
-        Err(error) => return Err(error),
+        copy => copy?,
+    };
+    let is_behind = check_generations(disk, &manifest, &copy)?;
+    let manifest = if is_behind { copy } else { manifest };
+    let (mut verified, replayed) = verify_files::<F>(disk, &manifest, options)?;
+    if is_behind {
+        verified.notes.push(format!(
+            "{}: a crash left it one generation behind its copy, which counts",
+            disk.path(layout::MANIFEST).display()
+        ));
     }
     if let Some(torn) = replayed.torn {
         let path = disk.path(&layout::log(replayed.end.log));
@@ -43,6 +50,33 @@ pub(crate) fn verify<F: Fingerprint>(disk: &dyn Disk, options: &VerifyOptions) -
             .push(format!("{}: left by a crash, and no part of the store", disk.path(&name).display()));
     }
     Ok(verified)
+}
+
+/// Whether a crash left the manifest one generation behind its copy. Everything else that differs is damage: an older
+/// file has been put back.
+fn check_generations(disk: &dyn Disk, manifest: &Manifest, copy: &Manifest) -> Result<bool, Error> {
+    let damaged = |name, what: String| Err(Error::damaged(disk.path(name), None, what));
+    let (generation, of_copy) = (manifest.generation, copy.generation);
+    if copy.identity.store != manifest.identity.store {
+        return damaged(layout::COPY, "it belongs to another store than the manifest".to_owned());
+    }
+    match of_copy.checked_sub(generation) {
+        Some(0) if copy == manifest => Ok(false),
+        Some(0) => {
+            damaged(layout::COPY, "it is of the manifest's generation, and differs from it".to_owned())
+        }
+        Some(1) => Ok(true),
+        Some(_) => damaged(
+            layout::MANIFEST,
+            format!("it is of generation {generation}, and its copy is a later one, of generation {of_copy}"),
+        ),
+        None => damaged(
+            layout::COPY,
+            format!(
+                "it is of generation {of_copy}, and the manifest is a later one, of generation {generation}"
+            ),
+        ),
+    }
 }
 
 fn not_there(disk: &dyn Disk, name: &str) -> Error {

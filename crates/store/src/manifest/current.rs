@@ -39,9 +39,10 @@ impl CurrentManifest {
         self.file.take_over(&self.manifest, was_clean).map(drop)
     }
 
-    /// Replaces the manifest.
-    pub(crate) fn replace(&mut self, manifest: Manifest) -> Result<(), Error> {
+    /// Replaces the manifest by a later one.
+    pub(crate) fn replace(&mut self, mut manifest: Manifest) -> Result<(), Error> {
         self.check()?;
+        manifest.generation = self.manifest.next_generation();
         let replaced = self.file.replace(&manifest);
         if replaced.is_ok() {
             self.manifest = manifest;

@@ -10,14 +10,16 @@ use crate::disk::layout::{COPY, MANIFEST, NEW_COPY, NEW_MANIFEST};
 use crate::disk::{Disk, create_replacing};
 use crate::error::{Error, clone_io_error};
 
-/// Reads the manifest of a store; its copy if the manifest is damaged or missing and the copy proves to be current.
+/// Reads the manifest of a store, or its copy: if the copy is a later one, as after a crash between their replacements;
+/// and if the manifest is damaged or missing, and the copy proves to be current.
 ///
 /// # Errors
 /// When it is missing, damaged or of a newer format, or the operating system refuses an operation.
 pub fn read(disk: &dyn Disk) -> Result<Manifest, Error> {
     let damage = match read_named(disk, MANIFEST) {
         Err(error) if error.is_damage() => error,
-        outcome => return outcome,
+        Err(error) => return Err(error),
+        Ok(manifest) => return later_of(manifest, read_named(disk, COPY)),
     };
     match read_named(disk, COPY) {
         Ok(copy) if leftovers::is_current(disk, &copy)? => Ok(copy),
@@ -25,6 +27,16 @@ pub fn read(disk: &dyn Disk) -> Result<Manifest, Error> {
         Err(error) if error.is_damage() => {
             Err(if leftovers::has_contents(disk)? { in_a_store(disk, damage) } else { damage })
         }
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns the later one of a manifest and its copy. The files that a copy names were durable before it was written.
+fn later_of(manifest: Manifest, copy: Result<Manifest, Error>) -> Result<Manifest, Error> {
+    match copy {
+        Ok(copy) if copy.is_later_than(&manifest) => Ok(copy),
+        Ok(_) | Err(Error::Newer { .. }) => Ok(manifest),
+        Err(error) if error.is_damage() => Ok(manifest),
         Err(error) => Err(error),
     }
 }

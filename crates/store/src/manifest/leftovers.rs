@@ -60,8 +60,8 @@ fn part_of(manifest: &Manifest, directory: &str, name: &str) -> Part {
             None => layout::parse_log(name).map(|number| number >= manifest.first_log),
         },
         _ => match name {
-            layout::MANIFEST | layout::COPY | layout::LOCK => Some(true),
-            layout::NEW_MANIFEST | layout::NEW_COPY | layout::BACKUP => Some(false),
+            layout::MANIFEST | layout::COPY | layout::LOCK | layout::REPORT => Some(true),
+            layout::NEW_MANIFEST | layout::NEW_COPY | layout::BACKUP | layout::NEW_REPORT => Some(false),
             _ => None,
         },
     };
@@ -100,7 +100,7 @@ pub(super) fn is_current(disk: &dyn Disk, copy: &Manifest) -> Result<bool, Error
 ///
 /// # Errors
 /// When the operating system refuses an operation, other than to read bytes that the disk has lost.
-pub(crate) fn matches_file(disk: &dyn Disk, segment: &SegmentEntry) -> Result<bool, Error> {
+fn matches_file(disk: &dyn Disk, segment: &SegmentEntry) -> Result<bool, Error> {
     let name = layout::segment(segment.number);
     // format-spec.md, section 4: the file id is bytes 32 to 47 of every file.
     let read = disk.length(&name).and_then(|bytes| Ok((bytes, disk.read_first(&name, 48)?)));

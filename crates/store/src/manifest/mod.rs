@@ -17,7 +17,6 @@ mod text;
 
 pub(crate) use file::read_named;
 pub use file::{ManifestFile, read};
-pub(crate) use leftovers::matches_file;
 pub use leftovers::{Leftovers, leftovers};
 pub use salvage::{SalvagedManifest, salvage};
 pub use text::{TextError, parse, to_text};
@@ -55,6 +54,8 @@ pub struct Manifest {
     pub shingles: Option<String>,
     /// Whether segments have look-ups by id and by name.
     pub lookups: bool,
+    /// The number of this manifest among those of the store, from 1: the greater one is the later one.
+    pub generation: u64,
     /// The sequence number of the last batch before the live logs.
     pub sequence: u64,
     /// The first live log.
@@ -118,6 +119,16 @@ pub struct RemovalsEntry {
 }
 
 impl Manifest {
+    /// Whether this is a later manifest than another of the same store.
+    pub(crate) fn is_later_than(&self, other: &Self) -> bool {
+        self.identity.store == other.identity.store && self.generation > other.generation
+    }
+
+    /// Returns the generation of the manifest after this one.
+    pub(crate) fn next_generation(&self) -> u64 {
+        self.generation.saturating_add(1).min(MAX_NUMBER)
+    }
+
     /// Returns the position of the start of the live logs.
     #[must_use]
     pub fn logs_start(&self) -> Position {
@@ -168,6 +179,9 @@ impl Manifest {
         }
         if self.next_id > 0 && !self.identity.has_names {
             return Err("a next id in a store without names".to_owned());
+        }
+        if !(1..=MAX_NUMBER).contains(&self.generation) {
+            return Err("an impossible generation".to_owned());
         }
         if self.sequence > MAX_SEQUENCE {
             return Err("an impossible sequence number".to_owned());

@@ -3,7 +3,6 @@
 
 use hamdex::FilterChoice;
 pub use hamdex_manifest::TextError;
-pub(super) use hamdex_manifest::lines_with_checksums;
 use hamdex_manifest::{Form, check_same, line, seal};
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +37,7 @@ pub(super) struct StoreLine {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StateLine {
+    generation: u64,
     sequence: u64,
     first_log: u64,
     sealed: Option<SealedFields>,
@@ -84,6 +84,25 @@ struct RemovalsFields {
     count: u64,
 }
 
+impl StateLine {
+    pub(super) fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Returns the state of a store of which nothing is known but its files.
+    pub(super) fn unknown(store: &StoreLine) -> Self {
+        Self {
+            generation: 1,
+            sequence: 0,
+            first_log: 1,
+            sealed: None,
+            next_segment: 1,
+            next_id: store.names.then_some(0),
+            written: WrittenFields { segments: 0, removals: 0, logs: 0, added: 0 },
+        }
+    }
+}
+
 /// Formats a manifest.
 #[must_use]
 pub fn to_text(manifest: &Manifest) -> String {
@@ -103,6 +122,7 @@ pub fn to_text(manifest: &Manifest) -> String {
     });
     let WrittenBytes { segments, removals, logs, added } = manifest.written;
     text += &line(&StateLine {
+        generation: manifest.generation,
         sequence: manifest.sequence,
         first_log: manifest.first_log,
         sealed: manifest.sealed.map(|Sealed { log, bytes }| SealedFields { log, bytes }),
@@ -165,6 +185,7 @@ pub(super) fn assemble(store: &StoreLine, state: &StateLine) -> Result<Manifest,
         codec: store.codec.parse().map_err(|_| format!("unknown codec {:?}", store.codec))?,
         filter: filter_of(store)?,
         recipe: store.recipe.clone(),
+        generation: state.generation,
         sequence: state.sequence,
         first_log: state.first_log,
         sealed: state.sealed.as_ref().map(|&SealedFields { log, bytes }| Sealed { log, bytes }),

@@ -83,8 +83,8 @@ pub fn read(disk: &dyn Disk, store: StoreId, segment: &SegmentEntry) -> Result<R
     })
 }
 
-/// Finds valid removals of a segment: of the version that its entry names, or else of the greatest version before; of
-/// the greatest of all, if it names none. Bytes after the end of a complete file are ignored.
+/// Finds valid removals of a segment: of the greatest version, whether its entry names it or not. Bytes after the end of
+/// a complete file are ignored.
 ///
 /// # Errors
 /// When the operating system refuses an operation, other than to read bytes that the disk has lost.
@@ -93,8 +93,7 @@ pub(crate) fn find(
     store: StoreId,
     segment: &SegmentEntry,
 ) -> Result<Option<(RemovalsEntry, RoaringTreemap)>, Error> {
-    let newest = segment.removals.map_or(u64::MAX, |named| named.version);
-    for version in versions(disk, segment.number)?.into_iter().rev().filter(|version| *version <= newest) {
+    for version in versions(disk, segment.number)?.into_iter().rev() {
         let name = layout::removals(segment.number, version);
         let bytes = match disk.read(&name) {
             Err(error) if is_unreadable(&error) => continue,

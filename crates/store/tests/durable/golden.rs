@@ -67,6 +67,7 @@ fn fresh<F: Fingerprint>(
         recipe: None,
         shingles: None,
         lookups: false,
+        generation: 1,
         sequence: first,
         first_log: log.number(),
         sealed: Some(log.sealed()),

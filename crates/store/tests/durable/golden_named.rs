@@ -71,6 +71,7 @@ fn named(identity: Identity) -> (tempfile::TempDir, RealDisk) {
         recipe: None,
         shingles: identity.has_shingles.then(|| "runs of 5 words".to_owned()),
         lookups: false,
+        generation: 1,
         sequence: 11,
         first_log: log.number(),
         sealed: Some(log.sealed()),

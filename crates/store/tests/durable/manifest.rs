@@ -39,6 +39,7 @@ pub(crate) fn manifest(sequence: u64) -> Manifest {
         recipe: None,
         shingles: None,
         lookups: false,
+        generation: sequence.max(1),
         sequence,
         first_log: 23,
         sealed: Some(Sealed { log: 23, bytes: 64 }),
@@ -66,7 +67,7 @@ prop_compose! {
 prop_compose! {
     fn manifests()(has_ids in any::<bool>(), has_names in any::<bool>())(
         has_ids in Just(has_ids || has_names), has_names in Just(has_names), next_id in any::<u64>(), store in any::<[u8; 16]>(), wide in any::<bool>(), distance in 0..=16_u32,
-        design in any::<prop::sample::Index>(), [recipe, shingles] in any::<[Option<String>; 2]>(), (elias_fano, filter, lookups) in (any::<bool>(), 0..=65_u32, any::<bool>()), sequence in 0..1_u64 << 63,
+        design in any::<prop::sample::Index>(), [recipe, shingles] in any::<[Option<String>; 2]>(), (elias_fano, filter, lookups, generation) in (any::<bool>(), 0..=65_u32, any::<bool>(), 1..=MAX_NUMBER), sequence in 0..1_u64 << 63,
         first_log in 1..=MAX_NUMBER, sealed in any::<Option<(u64, u64)>>(), written in any::<[u64; 4]>(),
         segments in vec((1..1_000_u64, segment(has_ids || has_names)), 0..5),
     ) -> Manifest {
@@ -90,6 +91,7 @@ prop_compose! {
             recipe,
             shingles,
             lookups: lookups && has_ids,
+            generation,
             sequence,
             first_log,
             sealed: sealed.map(|(log, bytes)| Sealed { log: log.max(first_log), bytes }),
@@ -106,7 +108,8 @@ proptest! {
     fn what_is_written_is_read(manifest in manifests()) {
         let text = to_text(&manifest);
         prop_assert_eq!(parse(text.as_bytes()), Ok(manifest.clone()));
-        let salvaged = salvage(&[text.as_bytes()], |_| false).unwrap();
+        let salvaged = salvage(text.as_bytes(), b"").unwrap();
+        prop_assert!(salvaged.is_whole() && !salvaged.is_latest);
         prop_assert_eq!((salvaged.manifest, salvaged.problems), (manifest, vec![]));
     }
 
@@ -116,7 +119,7 @@ proptest! {
         let mut text = to_text(&manifest).into_bytes();
         let at = at.index(text.len());
         text.splice(at..(at + bytes.len()).min(text.len()), bytes.iter().copied());
-        let _ = (parse(&text), salvage(&[&text], |_| false));
+        let _ = (parse(&text), salvage(&text, b""), salvage(&bytes, &text), salvage(&text, &text));
     }
 }
 
@@ -159,8 +162,9 @@ fn there_is_one_text_for_each_manifest() {
         ("\"distance\":3", "\"distance\":3,\"distance\":3"),
         ("\"store\":\"5a", "\"store\":\"5A"),
         ("\"sequence\":1,", "\"sequence\":1.0,"),
+        ("\"generation\":1,", ""),
         ("\"first_log\":23", "\"first_log\":18446744073709551616"),
-        ("}\n{\"sequence\"", "}\n\n{\"sequence\""),
+        ("}\n{\"generation\"", "}\n\n{\"generation\""),
         ("\"ids\":true", "\"ids\":1"),
     ] {
         assert!(matches!(with(old, new), Err(TextError::Damaged { .. })), "{new}: {:?}", with(old, new));
@@ -186,6 +190,8 @@ fn what_cannot_be_is_refused_under_a_right_checksum() {
         ),
         ("\"distance\":3", "\"distance\":17", "are: none"),
         ("\"applied\":17", "\"applied\":9223372036854775808", "segment 17"),
+        ("\"generation\":1,", "\"generation\":0,", "impossible generation"),
+        ("\"generation\":1,", "\"generation\":9007199254740993,", "impossible generation"),
         ("\"first_log\":23", "\"first_log\":0", "impossible first log"),
         ("\"first_log\":23", "\"first_log\":24", "sealed log"),
         ("\"next_segment\":19", "\"next_segment\":18", "impossible next segment"),
@@ -291,31 +297,49 @@ fn after_a_failure_of_any_operation_there_is_one_whole_manifest() {
     }
 }
 
+/// A text with a part replaced, and its checksums as they were.
+fn damaged(text: &str, old: &str, new: &str) -> String {
+    assert!(text.contains(old), "{old}");
+    let damaged = text.replacen(old, new, 1);
+    assert!(parse(damaged.as_bytes()).is_err());
+    damaged
+}
+
+/// The manifest without the entry of a segment.
+fn without(number: u64) -> Manifest {
+    let segments = manifest(7).segments.into_iter().filter(|segment| segment.number != number).collect();
+    Manifest { segments, ..manifest(7) }
+}
+
 #[test]
 fn a_damaged_manifest_is_salvaged_but_for_the_damage() {
     let text = to_text(&manifest(7));
     let salvaged = |old: &str, new: &str| {
-        assert!(text.contains(old), "{old}");
-        let damaged = text.replacen(old, new, 1);
-        assert!(parse(damaged.as_bytes()).is_err());
-        salvage(&[damaged.as_bytes()], |_| false)
-            .map(|salvaged| (salvaged.manifest, salvaged.problems.concat()))
+        let found = salvage(damaged(&text, old, new).as_bytes(), b"")?;
+        assert_eq!(found.is_whole(), found.problems.is_empty());
+        Some((found.manifest, found.problems.concat(), found.is_certain))
     };
-    let without = |number| {
-        let segments = manifest(7).segments.into_iter().filter(|segment| segment.number != number).collect();
-        Manifest { segments, ..manifest(7) }
-    };
-    let lost = |line| format!("line {line} is damaged; its entry, perhaps of a segment, is lost");
-    assert_eq!(salvaged("\"segment\":18", "\"segment\":\u{7}18"), Some((without(18), lost(4))));
-    assert_eq!(salvaged("\"applied\":17", "\"applied\":16"), Some((without(17), lost(3))), "a digit alone");
+    let lost = |line| format!("line {line} is damaged; its entry of a segment is lost");
+    assert_eq!(salvaged("\"segment\":18", "\"segment\":\u{7}18"), Some((without(18), lost(4), true)));
+    let digit = salvaged("\"applied\":17", "\"applied\":16");
+    assert_eq!(digit, Some((without(17), lost(3), true)), "a digit alone");
     let uncertain = "line 2 is damaged, and may be wrong".to_owned();
     assert_eq!(salvaged("\"logs\":3", "\"logs\":7").unwrap().1, uncertain);
     let nothing = "the checksums are damaged: nothing in it is certain";
-    assert_eq!(salvaged("{\"crc32\":[", "{\"crc32\":{").unwrap().1, nothing.to_owned() + &lost(5));
-    assert_eq!(salvaged("\"sequence\":7", "\"sequence\":x"), None);
-    assert_eq!(salvage(&[b"{\"hamdex_store\":1"], |_| false), None);
+    let (_, problems, is_certain) = salvaged("{\"crc32\":[", "{\"crc32\":{{").unwrap();
+    assert!(problems.starts_with(nothing) && !is_certain, "{problems}");
+    // One changed byte of the last line costs nothing.
+    assert_eq!(salvaged("{\"crc32\":[", "{\"crc32\":{").unwrap(), (manifest(7), String::new(), true));
+    let (found, problems, is_certain) = salvaged("\"sequence\":7", "\"sequence\":x").unwrap();
+    assert_eq!(
+        (found.segments, &problems[..]),
+        (manifest(7).segments, "line 2 is damaged, and taken from the files")
+    );
+    assert!(!is_certain);
+    assert_eq!(salvage(b"{\"hamdex_store\":1", b""), None);
+    assert_eq!(salvage(b"", b""), None);
     let contradicting = Manifest { segments: vec![entry(18), entry(17)], next_segment: 17, ..manifest(7) };
-    let salvaged = salvage(&[to_text(&contradicting).as_bytes()], |_| false).unwrap();
+    let salvaged = salvage(to_text(&contradicting).as_bytes(), b"").unwrap();
     assert_eq!((&salvaged.manifest.segments[..], salvaged.manifest.next_segment), (&[entry(18)][..], 19));
     assert_eq!(
         salvaged.problems,
@@ -323,28 +347,70 @@ fn a_damaged_manifest_is_salvaged_but_for_the_damage() {
     );
 }
 
+/// Whatever single bit of one text and of the other is flipped, both prove the manifest together, unless it is the same.
 #[test]
-fn each_line_is_taken_from_the_text_in_which_it_is_certain() {
-    let current = to_text(&manifest(7));
-    let before = Manifest { segments: vec![entry(17)], next_segment: 18, ..manifest(6) };
-    let before = to_text(&before);
-    let damaged = |old: &str, new: &str| current.replacen(old, new, 1);
-    let salvaged = |text: &str, fits: bool| {
-        let found = salvage(&[text.as_bytes(), before.as_bytes()], |_| fits).unwrap();
-        (found.manifest, found.lost_lines)
+fn two_damaged_texts_of_one_generation_prove_the_manifest_together() {
+    let text = to_text(&manifest(7)).into_bytes();
+    let flipped = |bit: usize| {
+        let mut text = text.clone();
+        text[bit / 8] ^= 1 << (bit % 8);
+        text
     };
-    // The store line is the same in both; the state is taken from the manifest.
+    let bits = text.len() * 8;
+    let breaks_a_line = |bit: usize| text[bit / 8] == b'\n' || text[bit / 8] ^ 1 << (bit % 8) == b'\n';
+    let mut tried = 0;
+    for bit in (0..bits).step_by(7) {
+        for other in [bit + 8, bit + 640, bits / 2, bits - 30] {
+            let other = other % bits;
+            if bit / 8 == other / 8 || breaks_a_line(bit) && breaks_a_line(other) {
+                continue;
+            }
+            let found = salvage(&flipped(bit), &flipped(other)).unwrap();
+            assert!(found.is_whole() && found.is_latest, "{bit} {other}: {:?}", found.problems);
+            assert_eq!(found.manifest, manifest(7), "{bit} {other}");
+            tried += 1;
+        }
+        // With a text that is whole nothing is lost, even the first.
+        for found in [salvage(&flipped(bit), &text), salvage(&text, &flipped(bit))] {
+            let found = found.unwrap();
+            assert!(found.is_whole(), "{bit}: {:?}", found.problems);
+            assert_eq!(found.manifest, manifest(7), "{bit}");
+        }
+    }
+    assert!(tried > bits / 4, "{tried}");
+}
+
+#[test]
+fn the_later_generation_counts_and_the_other_is_not_forgotten() {
+    let current = to_text(&manifest(7));
+    let before = Manifest { segments: vec![entry(16), entry(17)], ..manifest(6) };
+    let before = to_text(&before);
+    let salvaged = |one: &str, other: &str| {
+        let found = salvage(one.as_bytes(), other.as_bytes()).unwrap();
+        let numbers = |entries: &[SegmentEntry]| entries.iter().map(|entry| entry.number).collect::<Vec<_>>();
+        (
+            found.manifest.generation,
+            numbers(&found.manifest.segments),
+            numbers(&found.other),
+            found.lost_lines,
+        )
+    };
+    assert_eq!(salvaged(&current, &before), (7, vec![17, 18], vec![16], 0));
+    assert_eq!(salvaged(&before, &current), (7, vec![17, 18], vec![16], 0));
+    // A line that is damaged in the later one, and whole in the earlier one.
+    let line = damaged(&current, "{\"segment\":17", "{\"segment\":71");
+    assert_eq!(salvaged(&before, &line), (7, vec![17, 18], vec![16], 0));
+    let line = damaged(&current, "{\"segment\":18", "{\"segment\":81");
+    assert_eq!(salvaged(&line, &before), (7, vec![17], vec![16], 1));
+    // Of a damaged state the generation is not known: the other text may be the earlier one.
+    let state = damaged(&current, "\"sequence\":7", "\"sequence\":9");
+    let found = salvage(state.as_bytes(), before.as_bytes()).unwrap();
+    assert!(found.is_whole() && !found.is_latest);
+    assert_eq!((found.manifest.generation, &found.other[..]), (6, &[entry(18)][..]));
+    // The line of the store is the same in both.
     let id = manifest(7).identity.store.to_string();
-    let spoilt = id.replace(|_: char| true, "x");
-    assert_eq!(salvaged(&damaged(&id, &spoilt), true), (manifest(7), 0));
-    // The copy's state is out of date, and better than one of which a digit is wrong.
-    assert_eq!(salvaged(&damaged("\"sequence\":7", "\"sequence\":9"), true).0.sequence, 6);
-    // A line about a segment: the copy has one of them.
-    assert_eq!(salvaged(&damaged("{\"segment\":17", "{\"segment\":71"), true), (manifest(7), 0));
-    let (found, lost) = salvaged(&damaged("{\"segment\":17", "{\"segment\":71"), false);
-    assert_eq!((&found.segments[..], lost), (&[entry(18)][..], 1));
-    let (found, lost) = salvaged(&damaged("{\"segment\":18", "{\"segment\":81"), true);
-    assert_eq!((&found.segments[..], lost), (&[entry(17)][..], 1));
-    // Without a manifest, the copy is all there is.
-    assert_eq!(salvaged("", true).0.sequence, 6);
+    let spoilt = damaged(&current, &id, &id.replace(|_: char| true, "x"));
+    let found = salvage(spoilt.as_bytes(), before.as_bytes()).unwrap();
+    assert!(found.is_whole() && found.is_latest);
+    assert_eq!(found.manifest, manifest(7));
 }

@@ -225,6 +225,7 @@ fn edits() -> Vec<(&'static str, Edit)> {
         ("manifest.store", text("\"store\":\"5a", "\"store\":\"5A")),
         ("manifest.store", text("\"store\":\"5a", "\"store\":\"5")),
         ("manifest.width", text("\"width\":64", "\"width\":65")),
+        ("manifest.generation", text("\"generation\":1,", "\"generation\":0,")),
         ("manifest.distance", text("\"distance\":3", "\"distance\":65")),
         ("manifest.design", text("\"halves\"", "\"auto\"")),
         ("manifest.design", text("\"halves\"", "\"cover-7\"")),

@@ -4,9 +4,9 @@ use std::io::Write;
 
 use hamdex_store::Error;
 use hamdex_store::disk::{Disk, Failure, SimulatedDisk, Survival};
-use hamdex_store::internals::log::LogWriter;
-use hamdex_store::internals::manifest::{Manifest, ManifestFile, leftovers, read};
-use hamdex_store::internals::repair_logs;
+use hamdex_store::internals::log::{LogWriter, Salvaged, salvage};
+use hamdex_store::internals::manifest::{Manifest, ManifestFile, leftovers, parse, read};
+use hamdex_store::internals::repair_on;
 
 use crate::common::{Batch, IDENTITY, batch, disk, replayed_from, survivals};
 use crate::manifest::manifest;
@@ -36,29 +36,37 @@ fn batches(disk: &SimulatedDisk) -> Result<Vec<Batch<u64>>, Error> {
     replayed_from(disk, &IDENTITY, manifest.logs_start(), manifest.sealed).map(|(found, _)| found)
 }
 
+/// What the logs of a store prove.
+fn salvaged(disk: &SimulatedDisk) -> Salvaged {
+    let manifest = read(disk).unwrap();
+    salvage::<u64>(disk, &IDENTITY, manifest.logs_start(), manifest.sealed, |_, _| Ok(())).unwrap()
+}
+
 /// The record of a batch of three operations.
 const RECORD_BYTES: usize = 32 + 3 * 17;
 
 #[test]
 fn every_whole_batch_is_saved_and_the_damaged_log_is_kept() {
-    let (disk, manifest, mut expected) = closed();
+    let (disk, _, mut expected) = closed();
     let before = disk.read("log/000023").unwrap();
     disk.alter("log/000023", |bytes| bytes[64 + RECORD_BYTES + 40] ^= 1);
     let damaged = disk.read("log/000023").unwrap();
     assert!(matches!(batches(&disk), Err(Error::Damaged { offset: Some(147), .. })));
 
-    let repaired = repair_logs::<u64>(&disk, &manifest).unwrap();
-    let lost = &repaired.lost[..];
+    let found = salvaged(&disk);
+    let repaired = repair_on(&disk).unwrap();
+    let lost = &found.lost[..];
     assert_eq!(lost.len(), 1);
     assert_eq!((lost[0].log, lost[0].offset, lost[0].bytes), (23, 147, RECORD_BYTES as u64));
-    assert_eq!((repaired.batches, repaired.operations), (BATCHES - 1, 3 * (BATCHES - 1)));
-    assert_eq!(repaired.kept, ["damaged/log-000023"]);
+    assert_eq!((found.batches, found.operations), (BATCHES - 1, 3 * (BATCHES - 1)));
+    assert_eq!((repaired.saved_batches, repaired.lost_log_parts), (BATCHES - 1, 1));
+    assert_eq!(repaired.kept, [disk.path("damaged/log-000023")]);
     let after_crash = disk.crashed(Survival::Nothing);
     assert_eq!(after_crash.read("damaged/log-000023").unwrap(), damaged);
     assert_ne!(before, damaged);
     expected.remove(1);
     assert_eq!(batches(&after_crash).unwrap(), expected);
-    assert_eq!(read(&disk).unwrap(), repaired.manifest);
+    assert_eq!(read(&disk).unwrap().first_log, 25);
     assert_eq!(disk.list("log").unwrap(), ["000025"]);
 }
 
@@ -79,14 +87,16 @@ fn each_kind_of_damage_costs_no_more_than_itself() {
         ("a whole log", |disk, _| disk.remove("log/000023").unwrap(), 4),
     ];
     for (what, damage, costs) in kinds {
-        let (disk, manifest, _) = closed();
+        let (disk, ..) = closed();
         let length = length(&disk);
         damage(&disk, length);
         assert!(batches(&disk).is_err(), "{what}");
-        let repaired = repair_logs::<u64>(&disk, &manifest).unwrap();
-        assert_eq!(repaired.batches, BATCHES - costs, "{what}");
-        assert_eq!(repaired.lost.is_empty(), costs == 0, "{what}");
-        assert_eq!(repaired.damaged_headers, if costs == 0 { &[24][..] } else { &[] }, "{what}");
+        let found = salvaged(&disk);
+        let repaired = repair_on(&disk).unwrap();
+        assert_eq!((found.batches, repaired.saved_batches), (BATCHES - costs, BATCHES - costs), "{what}");
+        assert_eq!(found.lost.is_empty(), costs == 0, "{what}");
+        assert_eq!(repaired.is_complete(), costs == 0, "{what}");
+        assert_eq!(found.damaged_headers, if costs == 0 { &[24][..] } else { &[] }, "{what}");
         assert_eq!(batches(&disk).unwrap().len() as u64, BATCHES - costs, "{what}");
     }
 }
@@ -94,32 +104,41 @@ fn each_kind_of_damage_costs_no_more_than_itself() {
 #[test]
 fn a_repair_that_is_interrupted_anywhere_can_be_repeated() {
     let damaged = || {
-        let (disk, manifest, mut expected) = closed();
+        let (disk, _, mut expected) = closed();
         disk.alter("log/000023", |bytes| bytes[64 + RECORD_BYTES + 40] ^= 1);
         expected.remove(1);
-        (disk, manifest, expected)
+        (disk, expected)
     };
-    let (whole, manifest, expected) = damaged();
+    let (whole, expected) = damaged();
     let before = whole.changes();
-    repair_logs::<u64>(&whole, &manifest).unwrap();
+    repair_on(&whole).unwrap();
     for changes in before..=whole.changes() {
-        let (disk, ..) = damaged();
+        let (disk, _) = damaged();
         disk.lose_power_after(changes);
-        let _ = repair_logs::<u64>(&disk, &manifest);
+        let _ = repair_on(&disk);
         for survival in survivals(20) {
             let disk = disk.crashed(survival);
             if let Ok(found) = batches(&disk) {
                 assert_eq!(found, expected);
+                // What the first one lost is told, unless that was done.
+                let is_kept = disk.exists("repair.report").unwrap();
+                let repaired = repair_on(&disk).unwrap();
+                assert_eq!(repaired.was_whole(), !is_kept, "{changes} changes, {survival:?}");
+                assert_eq!(repaired.lost_log_parts, u64::from(is_kept), "{changes} changes, {survival:?}");
                 let kept = disk.list("damaged").unwrap();
                 assert_eq!(
                     disk.length(&format!("damaged/{}", kept[0])).unwrap(),
                     64 + 4 * RECORD_BYTES as u64
                 );
             } else {
-                let repaired = repair_logs::<u64>(&disk, &read(&disk).unwrap()).unwrap();
-                assert!(repaired.kept.iter().any(|name| name.starts_with("damaged/log-000023")));
+                let found = salvaged(&disk);
+                let repaired = repair_on(&disk).unwrap();
+                let is_kept =
+                    |path: &std::path::PathBuf| path.to_string_lossy().contains("damaged/log-000023");
+                assert!(repaired.kept.iter().any(is_kept));
                 // Half of a new log is no damage.
-                assert!(repaired.lost.iter().all(|lost| lost.log == 23), "{changes}: {:?}", repaired.lost);
+                assert!(found.lost.iter().all(|lost| lost.log == 23), "{changes}: {:?}", found.lost);
+                assert_eq!(repaired.lost_log_parts, 1, "{changes} changes, {survival:?}");
                 assert_eq!(batches(&disk).unwrap(), expected, "{changes} changes, {survival:?}");
             }
         }
@@ -203,7 +222,10 @@ fn no_file_goes_that_the_manifest_of_before_a_crash_would_need() {
     };
     let disk = poisoned();
     assert_eq!(read(&disk).unwrap(), new);
-    assert_eq!(read(&disk.crashed(Survival::Nothing)).unwrap(), old);
+    // The manifest that a crash leaves is the old one. Its copy is durable and counts.
+    let crashed = disk.crashed(Survival::Nothing);
+    assert_eq!(parse(&crashed.read("manifest").unwrap()).unwrap(), old);
+    assert_eq!(read(&crashed).unwrap(), new);
 
     let mut file = ManifestFile::new(&disk);
     let before = disk.changes();

@@ -20,4 +20,5 @@ mod pressure;
 mod publish;
 mod reader;
 mod repair;
+mod repair_pairs;
 mod replace_unless_near;

@@ -409,10 +409,10 @@ fn a_repair_reports_its_progress_and_can_be_cancelled_and_repeated() {
     let at = bytes.len() / 2;
     bytes[at] ^= 1;
     fs::write(&segment, bytes).unwrap();
-    let stopped = repair_with(&path, |_| ControlFlow::Break(())).unwrap_err();
+    let stopped = repair_with(&path, |_| ControlFlow::Break(()), |_| Ok::<_, Error>(())).unwrap_err();
     assert_eq!(stopped.category(), Category::Stopped, "{stopped}");
     let (phases, report) = reported();
-    let repaired = repair_with(&path, report).unwrap();
+    let repaired = repair_with(&path, report, |_| Ok::<_, Error>(())).unwrap();
     assert!(!repaired.was_whole());
     let phases = phases.lock().unwrap();
     assert!(
@@ -515,7 +515,7 @@ fn a_repair_without_any_manifest_says_what_can_be_done() {
     }
     let before = tree(&path);
     assert!(matches!(Store::<u64>::create(&path, &shape(true), tiny()), Err(Error::Exists { .. })));
-    let error = repair_with(&path, |_| ControlFlow::Continue(())).unwrap_err();
+    let error = repair_with(&path, |_| ControlFlow::Continue(()), |_| Ok::<_, Error>(())).unwrap_err();
     assert!(matches!(error, Error::Irreparable { .. }) && error.category() == Category::Damaged, "{error}");
     let segments = |(path, _): &&(std::path::PathBuf, _)| path.extension().is_some();
     assert_eq!(tree(&path).iter().filter(segments).count(), before.iter().filter(segments).count());

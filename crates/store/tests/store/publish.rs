@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use hamdex::{BuildOptions, Builder, VerifyOptions};
 use hamdex_store::disk::{Disk, Failure, SimulatedDisk, Survival};
+use hamdex_store::internals::repair_on;
 use hamdex_store::{Store, StoreOptions};
 
 use crate::common::{Chance, shape, step};
@@ -226,10 +227,10 @@ fn a_new_file_is_read_once_before_a_manifest_names_it() {
     }
 }
 
-/// A crash between the copy of a manifest and the manifest leaves the files of both. Those of the copy go only if all of
-/// the others is whole.
+/// A crash between the copy of a manifest and the manifest leaves the files of both. The copy counts, and those that only
+/// the manifest names go only if what they were merged into is whole.
 #[test]
-fn a_merged_file_stays_while_one_that_it_replaces_is_damaged() {
+fn merged_files_stay_while_what_they_were_merged_into_is_damaged() {
     let directory = tempfile::tempdir().unwrap();
     let scene = Scene::new(directory.path());
     let (disk, is_armed) = (scene.disk.clone(), Mutex::new(true));
@@ -247,15 +248,23 @@ fn a_merged_file_stays_while_one_that_it_replaces_is_damaged() {
     let known = scene.known.lock().unwrap().clone();
     let whole = crashed();
     check(&open(whole.clone(), "whole"), &known, "whole");
-    assert_eq!(whole.list("segments").unwrap(), segments[..4]);
-    for name in &segments[..4] {
+    assert_eq!(whole.list("segments").unwrap(), segments[4..]);
+    let damage = |name: &str| {
         let damaged = crashed();
         damaged.alter(&format!("segments/{name}"), |bytes| {
             let bytes_of_blocks = bytes.len() / 8..bytes.len() / 4;
             bytes[bytes_of_blocks].iter_mut().for_each(|byte| *byte ^= 0xa5);
         });
-        let error = Store::<u64>::open_on(damaged.clone(), options()).unwrap_err();
-        assert_eq!(error.category(), hamdex::Category::Damaged, "{error}");
-        assert_eq!(damaged.list("segments").unwrap(), segments);
+        damaged
+    };
+    for name in &segments[..4] {
+        check(&open(damage(name), "without one that was merged"), &known, "without one that was merged");
     }
+    let damaged = damage(&segments[4]);
+    let error = Store::<u64>::open_on(damaged.clone(), options()).unwrap_err();
+    assert_eq!(error.category(), hamdex::Category::Damaged, "{error}");
+    assert_eq!(damaged.list("segments").unwrap(), segments);
+    // All that it was merged from is there.
+    repair_on(&damaged).unwrap();
+    check(&open(damaged, "repaired"), &known, "repaired");
 }

@@ -1,12 +1,14 @@
 //! Repair of a whole store: interrupted anywhere, and of names.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
 
-use hamdex::{FilterChoice, VerifyOptions};
+use hamdex::{FilterChoice, FingerprintSet, ProgressCallback, VerifyOptions};
 use hamdex_store::disk::{Disk, Failure, SimulatedDisk, Survival};
-use hamdex_store::internals::repair_on;
+use hamdex_store::internals::{repair_and_tell, repair_on};
 use hamdex_store::repair::{Repaired, RepairedFile};
-use hamdex_store::{Error, Operation, Store};
+use hamdex_store::{Error, Operation, ReadOptions, Store, StoreReader};
 
 use crate::common::{Chance, Model, seeds, shape, step, tiny};
 
@@ -130,11 +132,24 @@ fn a_repair_that_is_interrupted_anywhere_can_be_repeated() {
     for changes in (before..=whole.changes()).step_by(step(2)) {
         let disk = damaged();
         disk.lose_power_after(changes);
-        let _ = repair_on(&disk);
+        let mut is_told = false;
+        let go_on: ProgressCallback = Arc::new(|_| ControlFlow::Continue(()));
+        let _ = repair_and_tell(&disk, &go_on, |_| {
+            is_told = true;
+            Ok::<_, Error>(())
+        });
         let any = seeds(0..2).map(Survival::Any);
         for survival in [Survival::Nothing, Survival::Everything, Survival::Names].into_iter().chain(any) {
             let disk = disk.crashed(survival);
-            repair_on(&disk).unwrap();
+            let repeated = repair_on(&disk).unwrap();
+            // What the first one saw lost is told by one of them.
+            if !is_told {
+                let losses = |repaired: &Repaired| {
+                    (repaired.lost_pairs(), repaired.returned_pairs(), repaired.lost_log_parts)
+                };
+                assert_eq!(losses(&repeated), losses(&repaired), "{changes} changes, {survival:?}");
+            }
+            assert!(repair_on(&disk).unwrap().was_whole(), "it was told");
             assert_eq!(found(&disk), expected, "power lost after {changes} changes, {survival:?} survives");
             assert!(!disk.list("damaged").unwrap().is_empty());
             interrupted += 1;
@@ -413,4 +428,173 @@ fn an_old_copy_of_the_manifest_is_not_taken_for_the_current_one() {
         assert_eq!(pairs, model);
     }
     assert!(refused >= 3, "{refused}");
+}
+
+/// A closed store of names, with shingles of their documents, in two segments.
+fn named_and_shingled() -> SimulatedDisk {
+    let disk = SimulatedDisk::new();
+    let create = shape(true).names(true).shingles("runs of 5 bytes").lookups(true);
+    let store = Store::<u64>::create_on(disk.clone(), &create, tiny().memory(1 << 20).merges(false)).unwrap();
+    for round in 0..2_u64 {
+        let names: Vec<String> = (0..150).map(|id| format!("https://example.org/{round}/{id}")).collect();
+        let sets: Vec<Vec<u64>> = (0..150).map(|id| (id..id + 40).collect()).collect();
+        let documents: Vec<(u64, &str, &[u64])> = (0..150)
+            .map(|at| {
+                ((round << 32 | at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15), &names[at][..], &sets[at][..])
+            })
+            .collect();
+        store.insert_documents(&documents).unwrap();
+        store.flush().unwrap();
+    }
+    store.close().unwrap();
+    disk
+}
+
+fn shingle_sets(disk: &SimulatedDisk) -> u64 {
+    let store = Store::<u64>::open_on(disk.clone(), tiny().merges(false)).unwrap();
+    store.verify(&VerifyOptions::new().threads(1)).unwrap();
+    let snapshot = store.snapshot();
+    let mut sets = 0;
+    for part in snapshot.shingle_parts().unwrap().unwrap() {
+        let flow = snapshot.visit_shingles(&part, &mut |_, set| {
+            sets += u64::from(!set.is_empty());
+            ControlFlow::Continue(())
+        });
+        assert!(flow.unwrap().is_continue());
+    }
+    sets
+}
+
+#[test]
+fn lost_shingles_are_losses() {
+    let whole = named_and_shingled();
+    assert_eq!(shingle_sets(&whole.crashed(Survival::Everything)), 300);
+    let length = whole.length("segments/000001.hamdex").unwrap() as usize;
+    let (mut lost, mut kept) = (0, 0);
+    for at in (4096..length).step_by(step(1500).max(97)) {
+        let disk = whole.crashed(Survival::Everything);
+        disk.alter("segments/000001.hamdex", |bytes| bytes[at] ^= 1);
+        let repaired = repair_on(&disk).unwrap();
+        let sets = shingle_sets(&disk);
+        assert!(
+            300 - sets <= repaired.lost_shingles() + repaired.lost_pairs(),
+            "byte {at}: {sets}: {repaired:?}"
+        );
+        assert_eq!(
+            repaired.is_complete(),
+            sets == 300 && repaired.lost_names() == 0,
+            "byte {at}: {repaired:?}"
+        );
+        lost += u64::from(repaired.lost_shingles() > 0);
+        kept += u64::from(repaired.is_complete());
+    }
+    assert!(lost > 0 && kept > 0, "{lost} with shingles lost, {kept} complete");
+}
+
+#[test]
+fn a_store_of_names_without_a_segment_and_its_line_is_repaired() {
+    let disk = named_and_shingled();
+    disk.remove("segments/000001.hamdex").unwrap();
+    for name in ["manifest", "manifest.copy"] {
+        let text = String::from_utf8(disk.read(name).unwrap()).unwrap();
+        let line = text.find("{\"segment\":1").unwrap();
+        disk.alter(name, |bytes| bytes[line + 40] ^= 1);
+    }
+    let repaired = repair_on(&disk).unwrap();
+    assert!(!repaired.is_complete() && repaired.unknown_parts() == 1, "{repaired:?}");
+    let store = Store::<u64>::open_on(disk.clone(), tiny().merges(false)).unwrap();
+    assert_eq!(store.snapshot().count().unwrap().pairs, 150);
+    // No id is given again.
+    let given = store.insert_documents(&[(5, "one more", &[1, 2, 3][..])]).unwrap();
+    assert_eq!(given, 300..301);
+}
+
+#[test]
+fn a_segment_that_only_one_manifest_names_counts_as_lost() {
+    let disk = with_everything();
+    let pairs = found(&disk.crashed(Survival::Everything)).0.len() as u64;
+    disk.remove("manifest").unwrap();
+    disk.remove("segments/000001.hamdex").unwrap();
+    let repaired = repair_on(&disk).unwrap();
+    let after = found(&disk).0.len() as u64;
+    assert!(repaired.lost_pairs() >= pairs - after && after < pairs, "{repaired:?}");
+    assert!(!repaired.is_complete());
+}
+
+#[test]
+fn a_whole_segment_is_taken_as_its_file_describes_it() {
+    let disk = with_everything();
+    let before = found(&disk.crashed(Survival::Everything)).0;
+    disk.remove("manifest").unwrap();
+    let text = String::from_utf8(disk.read("manifest.copy").unwrap()).unwrap();
+    let line = text.find("{\"segment\":1").unwrap();
+    disk.alter("manifest.copy", |bytes| bytes[line + 40] ^= 1);
+    let repaired = repair_on(&disk).unwrap();
+    assert!(found(&disk).0.is_superset(&before), "{repaired:?}");
+    assert!(repaired.returned_pairs() > 0 && repaired.lost_pairs() == 0, "{repaired:?}");
+}
+
+#[test]
+fn a_cut_segment_is_mended_where_one_manifest_is_damaged_in_its_line() {
+    let disk = with_everything();
+    let before = found(&disk.crashed(Survival::Everything)).0;
+    let text = String::from_utf8(disk.read("manifest").unwrap()).unwrap();
+    let line = text.find("{\"segment\":1").unwrap();
+    disk.alter("manifest", |bytes| bytes[line + 40] ^= 1);
+    disk.alter("segments/000001.hamdex", |bytes| bytes.truncate(bytes.len() - 20));
+    let repaired = repair_on(&disk).unwrap();
+    assert!(repaired.is_complete(), "{repaired:?}");
+    assert_eq!(found(&disk).0, before);
+}
+
+/// An old manifest and an old last log, put back together, agree with each other. The copy is a later one.
+#[test]
+fn an_old_manifest_with_an_old_log_is_noticed() {
+    let disk = SimulatedDisk::new();
+    let options = tiny().merges(false);
+    let store = Store::<u64>::create_on(disk.clone(), &shape(true), options).unwrap();
+    store.write((0..50).map(|id| Operation::Insert(id << 9, id)).collect()).unwrap();
+    store.close().unwrap();
+    let (manifest, log) = (disk.read("manifest").unwrap(), disk.read("log/000001").unwrap());
+    let store = Store::<u64>::open_on(disk.clone(), options).unwrap();
+    store.write((50..90).map(|id| Operation::Insert(id << 9, id)).collect()).unwrap();
+    store.close().unwrap();
+    let current = disk.crashed(Survival::Everything);
+    disk.alter("manifest", |bytes| bytes.clone_from(&manifest));
+    // By itself, the old manifest does no harm: its copy counts.
+    assert_eq!(found(&disk.crashed(Survival::Everything)), found(&current));
+    disk.alter("log/000001", |bytes| bytes.clone_from(&log));
+    let error = Store::<u64>::open_on(disk.crashed(Survival::Everything), options).unwrap_err();
+    assert!(matches!(error, Error::Damaged { .. }), "{error}");
+    let reader = StoreReader::<u64>::open_on(disk.crashed(Survival::Everything), ReadOptions::new());
+    assert!(reader.is_err());
+    let repaired = repair_on(&disk).unwrap();
+    assert!(!repaired.is_complete() && repaired.lost_pairs() >= 40, "{repaired:?}");
+    assert_eq!(found(&disk).0.len(), 50);
+}
+
+#[test]
+fn an_old_manifest_or_copy_is_damage_to_a_verification() {
+    let disk = SimulatedDisk::new();
+    let options = tiny().merges(false);
+    let store = Store::<u64>::create_on(disk.clone(), &shape(true), options).unwrap();
+    let old = disk.read("manifest").unwrap();
+    for round in 0..2 {
+        store.write((0..50).map(|id| Operation::Insert(id << 9, id + round)).collect()).unwrap();
+        store.flush().unwrap();
+    }
+    store.close().unwrap();
+    for name in ["manifest", "manifest.copy"] {
+        let disk = disk.crashed(Survival::Everything);
+        disk.alter(name, |bytes| bytes.clone_from(&old));
+        let reader = StoreReader::<u64>::open_on(disk.clone(), ReadOptions::new()).unwrap();
+        let error = reader.verify(&VerifyOptions::new().threads(1)).unwrap_err().to_string();
+        assert!(
+            error.contains(&disk.path(name).display().to_string()) && error.contains("generation"),
+            "{error}"
+        );
+        let repaired = repair_on(&disk).unwrap();
+        assert!(repaired.is_complete() && !repaired.was_whole(), "{repaired:?}");
+        assert_eq!(found(&disk).0.len(), 100);
+    }
 }

@@ -22,7 +22,7 @@ use crate::standard_output;
 /// store. An undamaged store is not changed.
 ///
 /// The exit code is 0 if nothing is lost and no removed record can be back, and otherwise 3: restoring a
-/// backup is better then.
+/// backup is better then. A repair that was interrupted can be repeated, and reports what all of them lost.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -52,6 +52,8 @@ struct Report {
     lost_records: u64,
     returned_records: u64,
     lost_names: u64,
+    lost_shingles: u64,
+    unknown_parts: u64,
     saved_batches: u64,
     lost_log_parts: u64,
     files: Vec<FileReport>,
@@ -67,6 +69,8 @@ struct FileReport {
     lost_records: u64,
     returned_records: u64,
     lost_names: u64,
+    lost_shingles: u64,
+    unknown_parts: u64,
 }
 
 impl From<&Repaired> for Report {
@@ -78,6 +82,8 @@ impl From<&Repaired> for Report {
             lost_records: file.lost_pairs,
             returned_records: file.returned_pairs,
             lost_names: file.lost_names,
+            lost_shingles: file.lost_shingles,
+            unknown_parts: file.unknown_parts,
         };
         Self {
             complete: repaired.is_complete(),
@@ -88,6 +94,8 @@ impl From<&Repaired> for Report {
             lost_records: repaired.lost_pairs(),
             returned_records: repaired.returned_pairs(),
             lost_names: repaired.lost_names(),
+            lost_shingles: repaired.lost_shingles(),
+            unknown_parts: repaired.unknown_parts(),
             saved_batches: repaired.saved_batches,
             lost_log_parts: repaired.lost_log_parts,
             files: repaired.files.iter().map(file).collect(),
@@ -98,16 +106,21 @@ impl From<&Repaired> for Report {
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let phases = Arc::new(Phases::default());
-    let outcome = hamdex_store::repair_with(&args.store, phases.reporter());
+    // The store keeps the report until it is printed.
+    let tell = |repaired: &Repaired| {
+        phases.finish();
+        if args.json {
+            print_json(&Report::from(repaired))?;
+        } else if repaired.was_whole() {
+            messages::summary(format_args!("{}: whole; nothing was changed", args.store.display()));
+        } else {
+            print(repaired)?;
+        }
+        Ok::<(), Failure>(())
+    };
+    let outcome = hamdex_store::repair_with(&args.store, phases.reporter(), tell);
     phases.finish();
     let repaired = outcome?;
-    if args.json {
-        print_json(&Report::from(&repaired))?;
-    } else if repaired.was_whole() {
-        messages::summary(format_args!("{}: whole; nothing was changed", args.store.display()));
-    } else {
-        print(&repaired)?;
-    }
     if repaired.is_complete() {
         return Ok(());
     }
@@ -117,8 +130,15 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         true => String::new(),
         false => format!("; the damaged files are in {}", args.store.join("damaged").display()),
     };
+    let unknown = match repaired.unknown_parts() + repaired.lost_log_parts {
+        0 => String::new(),
+        parts => format!(
+            "; {} of which the number of records is not known",
+            counted(parts, "part is lost", "parts are lost")
+        ),
+    };
     Err(Failure::Incomplete(format!(
-        "{}: repaired, but not complete: it has {}{before}; at most {} lost, at most {} that were removed back{kept}",
+        "{}: repaired, but not complete: it has {}{before}; at most {} lost, at most {} that were removed back{unknown}{kept}",
         args.store.display(),
         counted(repaired.pairs_after, "record", "records"),
         counted(repaired.lost_pairs(), "record is", "records are"),
@@ -140,10 +160,15 @@ fn print(repaired: &Repaired) -> Result<(), Failure> {
             (file.saved_pairs, "saved"),
             (file.lost_pairs, "lost, at most"),
             (file.returned_pairs, "may be back"),
+            (file.lost_names, "without a name"),
+            (file.lost_shingles, "without shingles"),
         ];
         let counts = counts.iter().filter(|(count, _)| *count > 0);
-        let counts: Vec<String> =
+        let mut counts: Vec<String> =
             counts.map(|(count, what)| format!("{} {what}", counted(*count, "record", "records"))).collect();
+        if file.unknown_parts > 0 {
+            counts.push(format!("{} of unknown size lost", counted(file.unknown_parts, "part", "parts")));
+        }
         if !counts.is_empty() {
             writeln!(output, "  {}", counts.join("; "))?;
         }

@@ -3,57 +3,66 @@
 use hamdex::Fingerprint;
 
 use crate::disk::Disk;
-use crate::disk::keep_aside::keep_aside;
 use crate::disk::layout;
 use crate::error::Error;
-use crate::log::{LogWriter, Lost, Salvaged, Sealed, salvage};
-use crate::manifest::{Manifest, ManifestFile};
+use crate::log::{LogWriter, Lost, Salvaged, Sealed, operation_bytes, replay, salvage};
+use crate::maintenance::repair::report::{Repaired, RepairedFile};
+use crate::maintenance::repair::separate_damage;
+use crate::manifest::Manifest;
+use crate::write::batch::Operation;
 
-/// The result of a repair of the logs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct RepairedLogs {
-    /// The new manifest.
-    pub manifest: Manifest,
-    /// The number of salvaged batches.
-    pub batches: u64,
-    /// The number of their operations.
-    pub operations: u64,
-    /// The logs whose headers are damaged. Their records were read nevertheless.
-    pub damaged_headers: Vec<u64>,
-    /// The parts that could not be read.
-    pub lost: Vec<Lost>,
-    /// The names of the kept damaged logs, relative to the directory of the store.
-    pub kept: Vec<String>,
-}
-
-/// Replaces the logs by a new one with every intact batch. Damaged logs are kept aside. If it is interrupted, the store
-/// is as damaged as before, or repaired.
-///
-/// The caller must have the [lock](crate::disk::lock::StoreLock) of the store.
-///
-/// # Errors
-/// When the operating system refuses it.
-pub fn repair_logs<F: Fingerprint>(disk: &dyn Disk, manifest: &Manifest) -> Result<RepairedLogs, Error> {
-    // Above all existing logs, live or not.
-    let last = layout::listed(disk, layout::LOGS, layout::parse_log)?.last().copied();
-    let new_log = last.unwrap_or(0).max(manifest.first_log) + 1;
-    let copied = copy_intact::<F>(disk, manifest, new_log);
-    let (salvaged, sealed) = copied.inspect_err(|_| drop(disk.remove(&layout::new_log(new_log))))?;
-    let Salvaged { logs, batches, operations, damaged_headers, lost, .. } = salvaged;
-    let is_damaged = |log: &u64| damaged_headers.contains(log) || lost.iter().any(|lost| lost.log == *log);
-    let damaged = logs.into_iter().filter(is_damaged).map(layout::log);
-    let kept = keep_aside(disk, damaged)?;
-    let repaired = Manifest { first_log: new_log, sealed: Some(sealed), ..manifest.clone() };
-    let mut file = ManifestFile::new(disk);
-    file.replace(&repaired)?;
-    file.take_over(&repaired, true)?;
-    Ok(RepairedLogs { manifest: repaired, batches, operations, damaged_headers, lost, kept })
+/// Returns the damage of the logs of a manifest, if they have any, and whether the batches before it remove pairs.
+pub(super) fn check<F: Fingerprint>(
+    disk: &dyn Disk,
+    manifest: &Manifest,
+) -> Result<(Option<Error>, bool), Error> {
+    let (mut has_removals, start) = (false, manifest.logs_start());
+    let replayed = replay::<F>(disk, &manifest.identity, start, manifest.sealed, |_, batch| {
+        has_removals |= batch.operations.iter().any(|operation| matches!(operation, Operation::Remove(..)));
+        Ok(())
+    });
+    Ok((separate_damage(replayed)?.err(), has_removals))
 }
 
 /// Copies every intact batch to the log `number`, which gets its name when it is complete: an incomplete one would
-/// count as damaged in the next repair.
-fn copy_intact<F: Fingerprint>(
+/// count as damaged in the next repair. The manifest begins with that log then. Adds to the report what was lost, and
+/// returns the names of the damaged logs.
+///
+/// # Errors
+/// When the operating system refuses an operation.
+pub(super) fn copy_intact<F: Fingerprint>(
+    disk: &dyn Disk,
+    manifest: &mut Manifest,
+    number: u64,
+    damage: &Error,
+    repaired: &mut Repaired,
+) -> Result<Vec<String>, Error> {
+    let copied = copy::<F>(disk, manifest, number);
+    let (salvaged, sealed) = copied.inspect_err(|_| drop(disk.remove(&layout::new_log(number))))?;
+    (manifest.first_log, manifest.sealed) = (number, Some(sealed));
+    let Salvaged { logs, batches, damaged_headers, misnamed, lost, .. } = salvaged;
+    repaired.saved_batches += batches;
+    repaired.lost_log_parts += lost.len() as u64;
+    let is_damaged = |log: &u64| damaged_headers.contains(log) || lost.iter().any(|lost| lost.log == *log);
+    let damaged = logs.into_iter().filter(is_damaged).map(layout::log).collect();
+    for (log, file) in &misnamed {
+        add_part(repaired, *log, format!("its file has the name of another: {}", layout::log(*file)), 0);
+    }
+    if damaged_headers.is_empty() && misnamed.is_empty() && lost.is_empty() {
+        repaired.add(RepairedFile::damaged(layout::LOGS, damage));
+    }
+    for log in &damaged_headers {
+        add_part(repaired, *log, "the header is damaged; no batch is lost by that".to_owned(), 0);
+    }
+    let operation_bytes = operation_bytes(&manifest.identity) as u64;
+    for Lost { log, offset, bytes, what } in lost {
+        let problem = format!("at byte {offset}: {what}; {bytes} bytes are lost");
+        add_part(repaired, log, problem, bytes / operation_bytes);
+    }
+    Ok(damaged)
+}
+
+fn copy<F: Fingerprint>(
     disk: &dyn Disk,
     manifest: &Manifest,
     number: u64,
@@ -66,4 +75,17 @@ fn copy_intact<F: Fingerprint>(
     })?;
     log.complete()?;
     Ok((salvaged, log.sealed()))
+}
+
+/// Adds a lost part of a log to the report. Its operations may be insertions or removals.
+fn add_part(repaired: &mut Repaired, log: u64, problem: String, operations: u64) {
+    let path = layout::log(log).into();
+    let at = repaired.files.iter().position(|file| file.path == path).unwrap_or_else(|| {
+        repaired.files.push(RepairedFile { path, ..RepairedFile::default() });
+        repaired.files.len() - 1
+    });
+    let file = &mut repaired.files[at];
+    file.problems.push(problem);
+    file.lost_pairs += operations;
+    file.returned_pairs += operations;
 }

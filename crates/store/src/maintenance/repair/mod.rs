@@ -1,141 +1,41 @@
 //! Repair: salvages a damaged store.
 //!
-//! - [`manifest`]: restores the manifest
-//! - [`segments`]: salvages the readable pairs of segments
-//! - [`logs`]: salvages the intact records of logs
+//! - [`evidence`]: gathers all that is there
+//! - [`plan`]: decides, from the evidence alone, what becomes of every line, file and gap
+//! - [`apply`]: carries the decision out, and replaces the manifest once, at the end
+//! - [`segments`], [`logs`]: salvage the readable pairs of segments and the intact records of logs
+//! - [`report`], [`kept_report`], [`changes`]: what was found, also after an interruption
 
+mod apply;
+mod changes;
+mod evidence;
+mod kept_report;
 mod logs;
-mod manifest;
+mod plan;
+mod report;
 mod segments;
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use hamdex::{Fingerprint, Progress, ProgressCallback};
 
-pub use logs::{RepairedLogs, repair_logs};
+pub use report::{Repaired, RepairedFile};
 
-use crate::disk::keep_aside::keep_aside;
-use crate::disk::layout;
+use crate::disk::layout::{DELETES, LOGS, MANIFEST, SEGMENTS};
 use crate::disk::lock::StoreLock;
 use crate::disk::{Disk, RealDisk};
 use crate::error::Error;
-use crate::log::{Lost, operation_bytes};
-use crate::maintenance::stats::StoreStats;
-use crate::manifest::{Manifest, ManifestFile};
-use crate::recovery::load;
-use crate::segment::Opening;
-use crate::write::batch::Operation;
+use evidence::{Evidence, Texts, read_texts};
+use kept_report::KeptReport;
 
-/// The report of a repair.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Repaired {
-    /// The files that were damaged or missing; none if the store is intact.
-    pub files: Vec<RepairedFile>,
-    /// Pairs in the store before it was damaged, if that is known, as [`StoreStats`] counts them: a pair in a segment
-    /// and in the logs counts twice.
-    pub pairs_before: Option<u64>,
-    /// Pairs in the store after the repair, counted alike.
-    pub pairs_after: u64,
-    /// Batches that were read from damaged logs.
-    pub saved_batches: u64,
-    /// Parts of logs with batches that could not be read.
-    pub lost_log_parts: u64,
-    /// The kept copies of damaged files.
-    pub kept: Vec<PathBuf>,
-}
-
-/// The report of a file that was damaged or missing.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct RepairedFile {
-    /// The file.
-    pub path: PathBuf,
-    /// Its damage, a sentence each.
-    pub problems: Vec<String>,
-    /// Pairs that were salvaged from it.
-    pub saved_pairs: u64,
-    /// Pairs that could not be read: an upper bound, since logs may have removed some of them, and some operations of a
-    /// lost part of a log may be removals.
-    pub lost_pairs: u64,
-    /// Removed pairs that may have come back: an upper bound.
-    pub returned_pairs: u64,
-    /// Ids of salvaged pairs whose names could not be read. They have the empty name now.
-    pub lost_names: u64,
-}
-
-impl RepairedFile {
-    fn new(path: PathBuf, problem: &str) -> Self {
-        Self { path, problems: vec![problem.to_owned()], ..Self::default() }
-    }
-
-    /// Returns the report of a damaged file, without the advice to repair it.
-    fn damaged(path: PathBuf, damage: &Error) -> Self {
-        let problem = match damage {
-            Error::Missing { .. } => "it is missing".to_owned(),
-            Error::Damaged { offset: Some(offset), what, .. } => format!("damaged at byte {offset}: {what}"),
-            Error::Damaged { what, .. } => format!("damaged: {what}"),
-            Error::NotAStore { .. } => "it is missing, or does not begin as a manifest does".to_owned(),
-            Error::Read(error) => error.kind().to_string(),
-            other => other.chain(),
-        };
-        Self::new(path, &problem)
-    }
-}
-
-impl Repaired {
-    /// Whether the store was intact, so that nothing was changed.
-    #[must_use]
-    pub fn was_whole(&self) -> bool {
-        self.files.is_empty()
-    }
-
-    /// Whether nothing was lost and no removed pair can have come back.
-    #[must_use]
-    pub fn is_complete(&self) -> bool {
-        self.lost_pairs() == 0
-            && self.returned_pairs() == 0
-            && self.lost_names() == 0
-            && self.lost_log_parts == 0
-    }
-
-    /// Returns the number of pairs that were salvaged from damaged segments.
-    #[must_use]
-    pub fn saved_pairs(&self) -> u64 {
-        self.sum(|file| file.saved_pairs)
-    }
-
-    /// Returns an upper bound of the pairs that could not be read: see [`RepairedFile::lost_pairs`].
-    #[must_use]
-    pub fn lost_pairs(&self) -> u64 {
-        self.sum(|file| file.lost_pairs)
-    }
-
-    /// Returns an upper bound of the removed pairs that may have come back.
-    #[must_use]
-    pub fn returned_pairs(&self) -> u64 {
-        self.sum(|file| file.returned_pairs)
-    }
-
-    /// Returns the number of ids of salvaged pairs whose names could not be read.
-    #[must_use]
-    pub fn lost_names(&self) -> u64 {
-        self.sum(|file| file.lost_names)
-    }
-
-    fn sum(&self, of: fn(&RepairedFile) -> u64) -> u64 {
-        self.files.iter().map(of).sum()
-    }
-}
-
-/// Repairs a damaged store, so that it opens with everything that is salvageable: the copy of the manifest, the pairs
-/// of every intact block of any table, every intact record of the logs, and the removals. Damaged files are kept in the
-/// directory `damaged` of the store. An intact store is not changed.
+/// Repairs a damaged store, so that it opens with everything that is salvageable: the lines that the manifest and its
+/// copy prove, the pairs of every intact block of any table, every intact record of the logs, and the removals. Damaged
+/// files are kept in the directory `damaged` of the store. An intact store is not changed.
 ///
-/// An interrupted repair can be repeated. Unreadable removals are lost, unless the logs have them:
-/// [`Repaired::returned_pairs`] is the number of pairs that may have come back.
+/// An interrupted repair can be repeated: the report says what all of them lost. Unreadable removals are lost, unless
+/// the logs have them: [`Repaired::returned_pairs`] is the number of pairs that may have come back.
 ///
 /// # Errors
 /// When the directory is not a store, the store is in use, or too little of the manifest and its copy is readable; when
@@ -145,15 +45,17 @@ pub fn repair(path: impl AsRef<Path>) -> Result<Repaired, Error> {
 }
 
 /// Repairs a store with a progress callback, as [`Store::compact_with`](crate::Store::compact_with): while each segment
-/// is checked, and while a new one is written in its place.
+/// is checked, and while a new one is written in its place. Calls `tell` with the report. The report stays in the
+/// store until `tell` succeeds: if the process ends before, or `tell` fails, the next repair reports the same.
 ///
 /// # Errors
-/// As for [`repair`]; when the callback cancels it. The repair can be repeated then.
-pub fn repair_with(
+/// As for [`repair`]; when the callback cancels it, after which the repair can be repeated; the error of `tell`.
+pub fn repair_with<E: From<Error>>(
     path: impl AsRef<Path>,
     report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
-) -> Result<Repaired, Error> {
-    repair_and_report(&RealDisk::new(path), &(Arc::new(report) as ProgressCallback))
+    tell: impl FnOnce(&Repaired) -> Result<(), E>,
+) -> Result<Repaired, E> {
+    repair_and_tell(&RealDisk::new(path), &(Arc::new(report) as ProgressCallback), tell)
 }
 
 /// Repairs a store on any disk: see [`repair`].
@@ -161,13 +63,59 @@ pub fn repair_with(
 /// # Errors
 /// As for [`repair`].
 pub fn repair_on(disk: &dyn Disk) -> Result<Repaired, Error> {
-    repair_and_report(disk, &(Arc::new(|_| ControlFlow::Continue(())) as ProgressCallback))
+    let report = Arc::new(|_| ControlFlow::Continue(())) as ProgressCallback;
+    repair_and_tell(disk, &report, |_| Ok(()))
 }
 
-fn repair_and_report(disk: &dyn Disk, report: &ProgressCallback) -> Result<Repaired, Error> {
-    let width = manifest::width_of(disk)?;
+/// Repairs a store on any disk: see [`repair_with`].
+///
+/// # Errors
+/// As for [`repair_with`].
+pub fn repair_and_tell<E: From<Error>>(
+    disk: &dyn Disk,
+    report: &ProgressCallback,
+    tell: impl FnOnce(&Repaired) -> Result<(), E>,
+) -> Result<Repaired, E> {
+    let width = width_of(disk, &read_texts(disk)?)?;
     let _lock = StoreLock::take(disk)?;
-    if width == 128 { run::<u128>(disk, report) } else { run::<u64>(disk, report) }
+    let repaired = if width == 128 { run::<u128>(disk, report) } else { run::<u64>(disk, report) }?;
+    tell(&repaired)?;
+    KeptReport::remove(disk)?;
+    Ok(repaired)
+}
+
+/// Repairs a store whose lock the caller has.
+fn run<F: Fingerprint>(disk: &dyn Disk, report: &ProgressCallback) -> Result<Repaired, Error> {
+    // Another process may have replaced the manifest before the lock was taken.
+    let texts = read_texts(disk)?;
+    let found = width_of(disk, &texts)?;
+    if found != F::BITS {
+        return Err(Error::Width { path: disk.path(""), found, expected: F::BITS });
+    }
+    for directory in [SEGMENTS, DELETES, LOGS] {
+        disk.create_directory(directory).map_err(Error::io("create it", disk.path(directory)))?;
+    }
+    let salvaged = texts.salvaged.clone().ok_or_else(|| Error::Irreparable { path: disk.path(MANIFEST) })?;
+    let evidence = Evidence::gather::<F>(disk, texts, &salvaged.manifest, report)?;
+    let plan = plan::decide(&evidence, &salvaged);
+    let repaired = apply::apply::<F>(disk, &evidence, plan, report)?;
+    Ok(repaired.on(disk))
+}
+
+/// Returns the width of the store.
+///
+/// # Errors
+/// When the directory is not a store, its version is newer, or the width is unreadable.
+fn width_of(disk: &dyn Disk, texts: &Texts) -> Result<u32, Error> {
+    if let Some(salvaged) = &texts.salvaged {
+        return Ok(salvaged.manifest.identity.width);
+    }
+    // A directory without anything of a store is none.
+    let path = disk.path(MANIFEST);
+    match crate::manifest::read(disk) {
+        Err(Error::Missing { .. } | Error::Damaged { .. }) | Ok(_) => Err(Error::Irreparable { path }),
+        Err(error) => Err(error),
+    }
 }
 
 /// Separates damage, which a repair handles, from other errors, which end it: too many open files, for example, say
@@ -177,87 +125,4 @@ fn separate_damage<T>(outcome: Result<T, Error>) -> Result<Result<T, Error>, Err
         Err(error) if !error.is_damage() => Err(error),
         outcome => Ok(outcome),
     }
-}
-
-/// Repairs a store whose lock the caller has. The manifest comes first, so that it is intact if the repair is
-/// interrupted later.
-fn run<F: Fingerprint>(disk: &dyn Disk, report: &ProgressCallback) -> Result<Repaired, Error> {
-    let manifest::Restored { manifest, files, kept } = manifest::restore::<F>(disk)?;
-    let kept = kept.iter().map(|name| disk.path(name)).collect();
-    let mut repaired = Repaired { files, kept, ..Repaired::default() };
-    let mut mended = Manifest { segments: Vec::new(), ..manifest.clone() };
-    let mut damaged = Vec::new();
-    // Above all existing segments, live or not.
-    let last = layout::listed(disk, layout::SEGMENTS, layout::parse_segment)?.last().copied();
-    mended.next_segment = mended.next_segment.max(last.map_or(1, |last| last + 1));
-    for entry in &manifest.segments {
-        let outcome = segments::repair_segment::<F>(disk, &manifest, entry, mended.next_segment, report)?;
-        repaired.files.extend(outcome.files);
-        damaged.extend(outcome.damaged);
-        if let Some(entry) = outcome.entry {
-            mended.next_segment = mended.next_segment.max(entry.number + 1);
-            mended.segments.push(entry);
-        }
-    }
-    mended.segments.sort_unstable_by_key(|entry| entry.number);
-    let (mut has_removals, start) = (false, mended.logs_start());
-    let replayed = crate::log::replay::<F>(disk, &mended.identity, start, mended.sealed, |_, batch| {
-        has_removals |= batch.operations.iter().any(|operation| matches!(operation, Operation::Remove(..)));
-        Ok(())
-    });
-    let are_logs_damaged = separate_damage(replayed)?.is_err();
-    damaged.retain(|name| disk.exists(name).unwrap_or(true));
-    let kept = keep_aside(disk, damaged.into_iter())?;
-    repaired.kept.extend(kept.iter().map(|name| disk.path(name)));
-    if are_logs_damaged {
-        mended = repair_logs_of::<F>(disk, &mended, &mut repaired)?;
-    } else if mended.segments != manifest.segments {
-        ManifestFile::new(disk).replace(&mended)?;
-    }
-    repaired.pairs_after = count::<F>(disk, &mended)?;
-    // Pairs that the logs remove may have been in a lost part of a segment.
-    let is_lost_known = repaired.lost_pairs() == 0 || !has_removals;
-    let is_known = !are_logs_damaged && repaired.returned_pairs() == 0 && is_lost_known;
-    repaired.pairs_before = is_known.then(|| repaired.pairs_after + repaired.lost_pairs());
-    Ok(repaired)
-}
-
-/// Counts the pairs of an intact store.
-fn count<F: Fingerprint>(disk: &dyn Disk, manifest: &Manifest) -> Result<u64, Error> {
-    let (view, _) = load::<F>(disk, manifest, Opening::default())?;
-    let stats = StoreStats::of(manifest, &view);
-    let in_segments: u64 = stats.segments.iter().map(|segment| segment.pairs - segment.removed).sum();
-    Ok(in_segments + stats.recent)
-}
-
-/// Salvages the logs and adds the results to the report. Returns the new manifest.
-fn repair_logs_of<F: Fingerprint>(
-    disk: &dyn Disk,
-    manifest: &Manifest,
-    repaired: &mut Repaired,
-) -> Result<Manifest, Error> {
-    let RepairedLogs { manifest, batches, damaged_headers, lost, kept, .. } =
-        repair_logs::<F>(disk, manifest)?;
-    repaired.saved_batches += batches;
-    repaired.lost_log_parts += lost.len() as u64;
-    let headers =
-        damaged_headers.into_iter().map(|log| (log, "the header is damaged; no batch is lost".to_owned()));
-    let headers = headers.map(|(log, problem)| (log, problem, 0));
-    let operation_bytes = operation_bytes(&manifest.identity) as u64;
-    let parts = lost.into_iter().map(|Lost { log, offset, bytes, what }| {
-        (log, format!("at byte {offset}: {what}; {bytes} bytes are lost"), bytes / operation_bytes)
-    });
-    for (log, problem, operations) in headers.chain(parts) {
-        let path = disk.path(&layout::log(log));
-        let at = repaired.files.iter().position(|file| file.path == path).unwrap_or_else(|| {
-            repaired.files.push(RepairedFile { path, ..RepairedFile::default() });
-            repaired.files.len() - 1
-        });
-        let file = &mut repaired.files[at];
-        file.problems.push(problem);
-        file.lost_pairs += operations;
-        file.returned_pairs += operations;
-    }
-    repaired.kept.extend(kept.iter().map(|name| disk.path(name)));
-    Ok(manifest)
 }

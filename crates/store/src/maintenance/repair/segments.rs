@@ -1,19 +1,22 @@
 //! Repair of a segment: readable pairs are copied to a new one.
 
-use std::io;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use hamdex::{Fingerprint, OpenOptions, ProgressCallback, VerifyOptions, salvage, shingles};
+use hamdex::{Fingerprint, ProgressCallback, salvage, shingles};
 use hamdex_atomic_file::Pieces;
 use roaring::RoaringTreemap;
 
-use crate::disk::Disk;
 use crate::disk::layout;
+use crate::disk::{Disk, link_or_copy};
 use crate::error::Error;
-use crate::maintenance::repair::{RepairedFile, separate_damage};
+use crate::maintenance::repair::changes::Changes;
+use crate::maintenance::repair::evidence::map_mended;
+use crate::maintenance::repair::plan::PlannedSegment;
+use crate::maintenance::repair::report::RepairedFile;
+use crate::maintenance::repair::separate_damage;
 use crate::manifest::schema::Schema;
-use crate::manifest::{Manifest, SegmentEntry};
-use crate::recovery::difference;
+use crate::manifest::{Manifest, RemovalsEntry, SegmentEntry};
 use crate::segment::Segment;
 use crate::segment::removals_file;
 use crate::segment::write_index;
@@ -22,7 +25,7 @@ use crate::write::batch::{Pair, ids_of};
 /// Maximum number of missing bytes at the end of a file that can still be mended.
 const MAX_MISSING_BYTES: u64 = 64;
 
-/// The result of the repair of a segment.
+/// The result of the repair of a segment. Names are relative to the directory of the store.
 #[derive(Default)]
 pub(super) struct Outcome {
     /// The entry in the new manifest; `None` if no pair is left.
@@ -33,133 +36,147 @@ pub(super) struct Outcome {
     pub(super) damaged: Vec<String>,
 }
 
-/// Keeps an intact segment, with its salvaged removals; otherwise copies its readable pairs to a new segment of the
-/// number `next_segment`.
+/// Keeps a whole segment, with its salvaged removals, if need be under a new number; otherwise copies its readable pairs
+/// to a new segment.
 pub(super) fn repair_segment<F: Fingerprint>(
-    disk: &dyn Disk,
+    changes: &mut Changes<'_>,
     manifest: &Manifest,
-    entry: &SegmentEntry,
-    next_segment: u64,
+    planned: &PlannedSegment,
     report: &ProgressCallback,
 ) -> Result<Outcome, Error> {
     let mut outcome = Outcome::default();
-    let mut entry = entry.clone();
-    let removed = repair_removals(disk, manifest, &mut entry, &mut outcome)?;
-    let Err(damage) = separate_damage(check::<F>(disk, manifest, &entry, report))? else {
-        outcome.entry = Some(entry);
-        return Ok(outcome);
-    };
-    let name = layout::segment(entry.number);
-    let mut file = RepairedFile::damaged(disk.path(&name), &damage);
-    let found = match open_damaged::<F>(disk, &entry)? {
-        Some(segment) => Readable::of(&segment, &removed),
-        None => Readable::default(),
-    };
-    file.saved_pairs = found.pairs.len() as u64;
-    file.lost_pairs = found.lost(&entry, &removed);
-    file.returned_pairs = found.unplaced.min(removed.len() - found.gone);
-    file.lost_names = found.names.iter().filter(|(_, name)| name.is_none()).count() as u64;
-    if file.lost_names > 0 {
-        let lost = file.lost_names;
-        file.problems.push(format!(
-            "the names of {lost} ids cannot be read; pairs with these ids are saved with the empty name"
-        ));
-    }
-    let lost = found.shingles.iter().filter(|shingles| shingles.is_none()).count();
-    if lost > 0 {
-        file.problems.push(format!(
-            "the shingles of {lost} documents cannot be read; they are saved without, and no text is similar to them"
-        ));
-    }
-    outcome.files.push(file);
-    outcome.damaged.push(name);
-    outcome.damaged.extend(entry.removals.map(|removals| layout::removals(entry.number, removals.version)));
-    if !found.pairs.is_empty() {
-        outcome.entry = Some(write(disk, manifest, &entry, next_segment, &found, report)?);
+    let mut entry = planned.entry.clone();
+    let removed = repair_removals(changes, manifest, planned, &mut entry, &mut outcome)?;
+    let name = layout::segment(planned.file.unwrap_or(entry.number));
+    match &planned.damage {
+        None => {
+            if planned.file != Some(entry.number) {
+                outcome.files.push(RepairedFile::new(
+                    layout::segment(entry.number),
+                    format!("its file has the name of another: {name}"),
+                ));
+                outcome.damaged.push(name.clone());
+                entry = renumbered(changes, manifest, entry, &name, &removed)?;
+            }
+            if !planned.is_named {
+                let left = entry.pairs - removed.len();
+                outcome.files.push(as_described(&name, left, planned));
+            }
+            outcome.entry = Some(entry);
+        }
+        Some(damage) => {
+            let mut file = RepairedFile::new(name.clone(), damage);
+            let found = match open_damaged::<F>(changes.disk, planned)? {
+                Some(segment) => Readable::of(&segment, &removed),
+                None => Readable::default(),
+            };
+            found.describe(&mut file, &entry, &removed);
+            if !planned.is_named {
+                file.returned_pairs = file.returned_pairs.max(file.saved_pairs);
+                file.problems.extend(as_described(&name, file.saved_pairs, planned).problems);
+            }
+            outcome.files.push(file);
+            if planned.file.is_some() {
+                outcome.damaged.push(name);
+            }
+            outcome
+                .damaged
+                .extend(entry.removals.map(|removals| layout::removals(entry.number, removals.version)));
+            if !found.pairs.is_empty() {
+                let number = changes.new_segment()?;
+                outcome.entry = Some(write(changes.disk, manifest, &entry, number, &found, report)?);
+            }
+        }
     }
     Ok(outcome)
 }
 
-/// Returns the removals of a segment. If the named ones are damaged, it salvages others: the intact bitmap in a file
-/// with extra bytes, or an earlier version. The removals of the logs since the segment was born are applied again then.
-fn repair_removals(
-    disk: &dyn Disk,
+/// Returns the report of a segment that the manifest that counts does not name.
+fn as_described(name: &str, pairs: u64, planned: &PlannedSegment) -> RepairedFile {
+    let by = if planned.file.is_none() {
+        "named by an earlier manifest alone"
+    } else {
+        "taken as its file describes it"
+    };
+    let problem =
+        format!("{by}; pairs that were removed may be back, and it may have been merged into another");
+    RepairedFile { returned_pairs: pairs, ..RepairedFile::new(name, problem) }
+}
+
+/// Gives a whole segment whose file has the name of another a number of its own.
+fn renumbered(
+    changes: &mut Changes<'_>,
     manifest: &Manifest,
+    entry: SegmentEntry,
+    file: &str,
+    removed: &RoaringTreemap,
+) -> Result<SegmentEntry, Error> {
+    let number = changes.new_segment()?;
+    let disk = changes.disk;
+    let name = layout::segment(number);
+    link_or_copy(disk, file, disk, &name, &mut |_| ControlFlow::Continue(()))
+        .and_then(|()| disk.sync_directory(layout::SEGMENTS))
+        .map_err(Error::io("link it", disk.path(&name)))?;
+    let mut entry = SegmentEntry { number, removals: None, ..entry };
+    if !removed.is_empty() {
+        removals_file::write(disk, manifest.identity.store, &entry, 1, removed)?;
+        entry.removals = Some(RemovalsEntry { version: 1, count: removed.len() });
+    }
+    Ok(entry)
+}
+
+/// Returns the removals of a segment. If the named ones are damaged, it salvages others: the intact bitmap in a file
+/// with extra bytes, those of a later version, or of an earlier one. Whatever a later version removes was removed. With
+/// an earlier one, the removals of the logs since the segment was born are applied again.
+fn repair_removals(
+    changes: &mut Changes<'_>,
+    manifest: &Manifest,
+    planned: &PlannedSegment,
     entry: &mut SegmentEntry,
     outcome: &mut Outcome,
 ) -> Result<RoaringTreemap, Error> {
-    let store = manifest.identity.store;
-    let (named, damage) = match (entry.removals, separate_damage(removals_file::read(disk, store, entry))?) {
-        (_, Ok(removed)) => return Ok(removed),
-        (None, Err(damage)) => return Err(damage),
-        (Some(named), Err(damage)) => (named, damage),
+    let (disk, store) = (changes.disk, manifest.identity.store);
+    let damage = match separate_damage(removals_file::read(disk, store, entry))? {
+        Ok(removed) if !planned.has_later_removals => return Ok(removed),
+        read => read.err(),
     };
-    let name = layout::removals(entry.number, named.version);
-    let mut file = RepairedFile::damaged(disk.path(&name), &damage);
+    let named = entry.removals;
     let found = removals_file::find(disk, store, entry)?;
-    entry.applied = entry.born;
+    let found_version = found.as_ref().map(|(found, _)| found.version);
     entry.removals = found.as_ref().map(|(found, _)| *found);
     let removed = found.map(|(_, removed)| removed).unwrap_or_default();
+    let (Some(named), Some(damage)) = (named, damage) else { return Ok(removed) };
+    let name = layout::removals(entry.number, named.version);
+    let mut file = RepairedFile::damaged(name.clone(), &damage);
+    if found_version < Some(named.version) {
+        entry.applied = entry.born;
+    }
     file.returned_pairs = named.count.saturating_sub(removed.len());
-    if entry.removals.is_some_and(|found| found.version == named.version) {
+    if found_version == Some(named.version) {
         // The intact bytes go to a new file: the damaged one is kept unchanged.
+        changes.begin()?;
         let version = removals_file::next_version(disk, entry.number)?;
         removals_file::write(disk, store, entry, version, &removed)?;
-        entry.removals = Some(crate::manifest::RemovalsEntry { version, count: removed.len() });
+        entry.removals = Some(RemovalsEntry { version, count: removed.len() });
     }
     outcome.files.push(file);
     outcome.damaged.push(name);
     Ok(removed)
 }
 
-/// Checks that a segment is the one that the manifest names, and intact.
-fn check<F: Fingerprint>(
-    disk: &dyn Disk,
-    manifest: &Manifest,
-    entry: &SegmentEntry,
-    report: &ProgressCallback,
-) -> Result<(), Error> {
-    let name = layout::segment(entry.number);
-    let path = disk.path(&name);
-    if !disk.exists(&name).map_err(Error::io("read it", &path))? {
-        return Err(Error::Missing { path });
-    }
-    let segment = Segment::<F>::open(disk, entry.number)?;
-    if let Some(differs) = difference(&segment, manifest, entry) {
-        return Err(Error::damaged(
-            path,
-            None,
-            format!("it is not the file that the manifest names: {differs}"),
-        ));
-    }
-    let report = Arc::clone(report);
-    segment.index.verify_with(&VerifyOptions::new().progress(move |progress| report(progress)))?;
-    Ok(())
-}
-
 /// Opens a damaged segment, if possible: as it is, or mended with the length and the file id in the manifest.
 fn open_damaged<F: Fingerprint>(
     disk: &dyn Disk,
-    entry: &SegmentEntry,
+    planned: &PlannedSegment,
 ) -> Result<Option<hamdex::Index<F>>, Error> {
-    let name = layout::segment(entry.number);
-    let path = disk.path(&name);
-    let length = match disk.length(&name) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        length => length.map_err(Error::io("read it", &path))?,
-    };
+    let (entry, Some(number)) = (&planned.entry, planned.file) else { return Ok(None) };
+    let name = layout::segment(number);
+    let length = disk.length(&name).map_err(Error::io("read it", disk.path(&name)))?;
     if length.saturating_add(MAX_MISSING_BYTES) < entry.bytes {
         return Ok(None);
     }
-    let mend = &mut |bytes: &mut [u8]| salvage::mend::<F>(bytes, entry.file_id);
-    let mapped =
-        separate_damage(disk.map_changed(&name, entry.bytes, mend).map_err(Error::io("map it", &path)))?;
-    let Ok(data) = mapped else { return Ok(None) };
-    let index = separate_damage(OpenOptions::new().from_mapping::<F>(data, &path).map_err(Error::Read))?.ok();
-    Ok(index.filter(|index| {
-        let is_the_one = index.len() == entry.fingerprints && index.place_count() == entry.pairs;
-        is_the_one && index.file_id().to_bytes() == entry.file_id
-    }))
+    let index = map_mended::<F>(disk, number, entry.bytes, entry.file_id)?;
+    Ok(index.filter(|index| index.len() == entry.fingerprints && index.place_count() == entry.pairs))
 }
 
 /// The readable pairs of a segment.
@@ -204,6 +221,28 @@ impl<F: Fingerprint> Readable<F> {
             found.shingles = found.names.iter().map(|(id, _)| shingles_of(*id)).collect();
         }
         found
+    }
+
+    /// Adds to a report what was found and what was not.
+    fn describe(&self, file: &mut RepairedFile, entry: &SegmentEntry, removed: &RoaringTreemap) {
+        file.saved_pairs = self.pairs.len() as u64;
+        file.lost_pairs = self.lost(entry, removed);
+        file.returned_pairs = self.unplaced.min(removed.len() - self.gone);
+        file.lost_names = self.names.iter().filter(|(_, name)| name.is_none()).count() as u64;
+        file.lost_shingles = self.shingles.iter().filter(|shingles| shingles.is_none()).count() as u64;
+        if file.lost_names > 0 {
+            let lost = file.lost_names;
+            file.problems.push(format!(
+                "the names of {lost} ids cannot be read; pairs with these ids are saved with the empty name"
+            ));
+        }
+        if file.lost_shingles > 0 {
+            let lost = file.lost_shingles;
+            file.problems.push(format!(
+                "the shingles of {lost} documents cannot be read; they are saved without, and no text is similar to \
+                 them"
+            ));
+        }
     }
 
     /// Returns the number of pairs of the segment that are neither readable nor removed.

@@ -5,7 +5,7 @@
  *     SELECT id, distance FROM hamdex('news.hamdex', x'0123456789abcdef', 3);
  *     SELECT photos.name, near.id FROM photos JOIN hamdex('known.hamdex', photos.hash, 3) AS near;
  *     SELECT hamming(a, b);
- *     SELECT hamdex_build('known.hamdex', hash, id) FROM photos;
+ *     SELECT hamdex_build('known.hamdex', hash, id, 5) FROM photos;
  *
  * A fingerprint is a blob of 8 or 16 bytes, the same as hexadecimal text, or an integer, whose 64 bits are taken. README.md
  * says the rest.
@@ -110,11 +110,13 @@ static bool is_cut(sqlite3_value *value, const char *path)
 
 /* ---- the table hamdex(path, query, max_distance, max_matches) ---- */
 
-enum { ID, DISTANCE, FINGERPRINT, NAME, PART, PATH, QUERY, MAX_DISTANCE, MAX_MATCHES, COLUMNS };
+enum { ID, DISTANCE, FINGERPRINT, NAME, PART, PATH, QUERY, MAX_DISTANCE, MAX_MATCHES, KEY };
 
-/* The arguments are the hidden columns, in this order; a bit of `idxNum` says that one is given. */
-#define ARGUMENTS (COLUMNS - PATH)
+/* The arguments are the hidden columns before the key, in this order; a bit of `idxNum` says that one is given. */
+#define ARGUMENTS (KEY - PATH)
 #define BIT(column) (1 << ((column)-PATH))
+/* The same bits of a set of columns. */
+#define ARGUMENTS_OF(columns) ((int)((columns) >> PATH) & ((1 << ARGUMENTS) - 1))
 
 /* A file that is open, and is what it was when it was opened. */
 typedef struct {
@@ -148,7 +150,6 @@ typedef struct {
     hamdex_set *own;
     const hamdex_matches *matches;
     uint64_t match, id;
-    sqlite3_int64 row;
 } cursor;
 
 /* Keeps the message of an error, and frees the error. */
@@ -176,12 +177,17 @@ static int refused(sqlite3_vtab *base, const char *why)
     return SQLITE_ERROR;
 }
 
+/*
+ * SQLite answers an OR by several scans, and takes rows with the same row id for the same row. A scan cannot number its
+ * rows so that all scans agree; the table has no row ids, and its primary key holds the arguments and the contents.
+ */
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **made, char **message)
 {
     (void)aux, (void)argc, (void)argv, (void)message;
     int code = sqlite3_declare_vtab(db, "CREATE TABLE x(id INTEGER, distance INTEGER, fingerprint BLOB, name TEXT,"
                                         " part INTEGER, path HIDDEN, query HIDDEN, max_distance HIDDEN,"
-                                        " max_matches HIDDEN)");
+                                        " max_matches HIDDEN, row_key HIDDEN NOT NULL, PRIMARY KEY(row_key))"
+                                        " WITHOUT ROWID");
     if (code != SQLITE_OK) {
         return code;
     }
@@ -216,12 +222,19 @@ static int disconnect(sqlite3_vtab *base)
     return SQLITE_OK;
 }
 
+/* Whether a path and a fingerprint are among the arguments. */
+static bool is_complete(int given)
+{
+    return (given & BIT(PATH)) != 0 && (given & BIT(QUERY)) != 0;
+}
+
 static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
+    (void)base;
     int of_argument[ARGUMENTS] = {-1, -1, -1, -1}, given = 0, unusable = 0;
     for (int i = 0; i < info->nConstraint; i++) {
         int column = info->aConstraint[i].iColumn;
-        if (column < PATH || info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ) {
+        if (column < PATH || column >= KEY || info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ) {
             continue;
         }
         if (info->aConstraint[i].usable) {
@@ -235,9 +248,6 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
         /* The tables that the arguments come from have to be read before. */
         return SQLITE_CONSTRAINT;
     }
-    if ((given & (BIT(PATH) | BIT(QUERY))) != (BIT(PATH) | BIT(QUERY))) {
-        return refused(base, "a path and a fingerprint are needed: hamdex(path, fingerprint, distance, matches)");
-    }
     int arguments = 0;
     for (int i = 0; i < ARGUMENTS; i++) {
         if (of_argument[i] >= 0) {
@@ -250,7 +260,14 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     if (info->nOrderBy == 1 && info->aOrderBy[0].iColumn == DISTANCE && !info->aOrderBy[0].desc) {
         info->orderByConsumed = 1;
     }
-    info->estimatedCost = 100;
+    /*
+     * SQLite plans the sides of an OR without the terms around it, which it adds when it compiles them. A scan without
+     * path or fingerprint fails, so any other plan is better; sides with a fingerprint may get their path from outside.
+     * An argument that is read and not given may stand within an OR, where it is none: sides that give it are better.
+     * The costs lie near each other, so that one does not drown the others in the sum of a join.
+     */
+    bool is_read = (ARGUMENTS_OF(info->colUsed) & ~given & ~(BIT(PATH) | BIT(QUERY))) != 0;
+    info->estimatedCost = !(given & BIT(QUERY)) ? 1e99 : !is_complete(given) ? 4000 : is_read ? 1e6 : 100;
     info->estimatedRows = 4;
     return SQLITE_OK;
 }
@@ -416,6 +433,9 @@ static int filter(sqlite3_vtab_cursor *base, int given, const char *name, int ar
     (void)name, (void)argc;
     cursor *own = (cursor *)base;
     own->matches = NULL;
+    if (!is_complete(given)) {
+        return refused(base->pVtab, "a path and a fingerprint are needed: hamdex(path, fingerprint, distance, matches)");
+    }
     for (int i = 0, argument = 0; i < ARGUMENTS; i++) {
         sqlite3_value_free(own->arguments[i]);
         own->arguments[i] = given & (1 << i) ? sqlite3_value_dup(argv[argument++]) : NULL;
@@ -456,7 +476,6 @@ static int filter(sqlite3_vtab_cursor *base, int given, const char *name, int ar
         return failed(base->pVtab, status, error);
     }
     own->match = own->id = 0;
-    own->row = 0;
     settle(own);
     return SQLITE_OK;
 }
@@ -464,7 +483,6 @@ static int filter(sqlite3_vtab_cursor *base, int given, const char *name, int ar
 static int next(sqlite3_vtab_cursor *base)
 {
     cursor *own = (cursor *)base;
-    own->row++;
     if (own->description.has_ids) {
         own->id++;
         settle(own);
@@ -478,6 +496,52 @@ static int eof(sqlite3_vtab_cursor *base)
 {
     cursor *own = (cursor *)base;
     return own->matches == NULL || own->match >= own->matches->count;
+}
+
+static void append(sqlite3_str *to, const void *bytes, sqlite3_uint64 length)
+{
+    sqlite3_str_append(to, bytes, (int)length);
+}
+
+/* Appends a value so that different ones have different bytes, whatever follows. */
+static void append_value(sqlite3_str *to, sqlite3_value *value)
+{
+    int type = value == NULL ? SQLITE_NULL : sqlite3_value_type(value);
+    sqlite3_str_appendchar(to, 1, (char)type);
+    if (type == SQLITE_INTEGER) {
+        sqlite3_int64 number = sqlite3_value_int64(value);
+        append(to, &number, sizeof number);
+    } else if (type == SQLITE_FLOAT) {
+        double number = sqlite3_value_double(value);
+        append(to, &number, sizeof number);
+    } else if (type != SQLITE_NULL) {
+        const void *bytes = type == SQLITE_BLOB ? sqlite3_value_blob(value) : sqlite3_value_text(value);
+        int length = sqlite3_value_bytes(value);
+        append(to, &length, sizeof length);
+        append(to, bytes, (sqlite3_uint64)length);
+    }
+}
+
+/* The arguments and the contents of a row: a scan with the same arguments gives it again, and no other row has it. */
+static void row_key(const cursor *own, sqlite3_context *context)
+{
+    const hamdex_matches *matches = own->matches;
+    sqlite3_str *key = sqlite3_str_new(NULL);
+    for (int i = 0; i < ARGUMENTS; i++) {
+        append_value(key, own->arguments[i]);
+    }
+    append(key, matches->fingerprints + own->match * matches->fingerprint_bytes, matches->fingerprint_bytes);
+    if (own->description.has_ids) {
+        append(key, &matches->ids[own->id], sizeof matches->ids[own->id]);
+        append(key, &matches->parts[own->id], sizeof matches->parts[own->id]);
+    }
+    int length = sqlite3_str_length(key);
+    char *bytes = sqlite3_str_finish(key);
+    if (bytes == NULL) {
+        sqlite3_result_error_nomem(context);
+    } else {
+        sqlite3_result_blob(context, bytes, length, sqlite3_free);
+    }
 }
 
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int number)
@@ -508,6 +572,9 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int numbe
             sqlite3_result_int64(context, matches->parts[own->id]);
         }
         break;
+    case KEY:
+        row_key(own, context);
+        break;
     default:
         if (own->arguments[number - PATH] != NULL) {
             sqlite3_result_value(context, own->arguments[number - PATH]);
@@ -516,10 +583,11 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int numbe
     return SQLITE_OK;
 }
 
+/* Never called: the table has no row ids. */
 static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *row)
 {
-    *row = ((cursor *)base)->row;
-    return SQLITE_OK;
+    (void)base, (void)row;
+    return SQLITE_ERROR;
 }
 
 /* Eponymous only: there is no xCreate, so the table is always there and is never created. */
@@ -536,12 +604,14 @@ static sqlite3_module module = {
     .xRowid = rowid,
 };
 
-/* ---- hamdex_build(path, fingerprint, id) ---- */
+/* ---- hamdex_build(path, fingerprint, id, distance) ---- */
 
 /* The rows that an aggregate has collected. */
 typedef struct {
     char *path;
     int fingerprint_bytes;
+    /* For which the file is made; 0 if none is given. */
+    sqlite3_int64 distance;
     /* The type of the ids: SQLITE_INTEGER, SQLITE_TEXT for names, SQLITE_NULL for none. */
     int id_type;
     bool has_failed;
@@ -549,15 +619,18 @@ typedef struct {
     sqlite3_str *fingerprints, *ids, *names, *name_starts;
 } collected;
 
-static void append(sqlite3_str *to, const void *bytes, sqlite3_uint64 length)
-{
-    sqlite3_str_append(to, bytes, (int)length);
-}
-
 static void give_up(sqlite3_context *context, collected *all, const char *why)
 {
     all->has_failed = true;
     sqlite3_result_error(context, why, -1);
+}
+
+/* Whether a value is a distance of fingerprints of so many bytes, or null for the default. */
+static bool is_distance(sqlite3_value *value, int fingerprint_bytes)
+{
+    sqlite3_int64 distance = sqlite3_value_int64(value);
+    return sqlite3_value_type(value) == SQLITE_NULL
+           || (sqlite3_value_type(value) == SQLITE_INTEGER && distance >= 1 && distance <= 8 * (sqlite3_int64)fingerprint_bytes);
 }
 
 static void build_step(sqlite3_context *context, int count, sqlite3_value **values)
@@ -572,12 +645,16 @@ static void build_step(sqlite3_context *context, int count, sqlite3_value **valu
     if (all->has_failed || length == 0) {
         return;
     }
-    int id_type = count == 3 ? sqlite3_value_type(values[2]) : SQLITE_NULL;
+    /* A distance needs something in the place of the ids. */
+    bool may_lack_ids = count != 3;
+    int id_type = count >= 3 ? sqlite3_value_type(values[2]) : SQLITE_NULL;
+    sqlite3_int64 distance = count == 4 ? sqlite3_value_int64(values[3]) : 0;
     const char *path = (const char *)sqlite3_value_text(values[0]);
     if (all->path == NULL) {
         all->path = path == NULL ? NULL : sqlite3_mprintf("%s", path);
         all->fingerprint_bytes = length;
         all->id_type = id_type;
+        all->distance = distance;
         all->fingerprints = sqlite3_str_new(NULL);
         all->ids = sqlite3_str_new(NULL);
         all->names = sqlite3_str_new(NULL);
@@ -595,8 +672,13 @@ static void build_step(sqlite3_context *context, int count, sqlite3_value **valu
         give_up(context, all, "hamdex_build: the path has a zero byte");
     } else if (length < 0 || length != all->fingerprint_bytes || (length != 8 && length != 16)) {
         give_up(context, all, "hamdex_build: fingerprints have 8 bytes, or all have 16");
-    } else if (id_type != all->id_type || (count == 3 && id_type != SQLITE_INTEGER && id_type != SQLITE_TEXT)) {
+    } else if (id_type != all->id_type || (!may_lack_ids && id_type == SQLITE_NULL)
+               || id_type == SQLITE_FLOAT || id_type == SQLITE_BLOB) {
         give_up(context, all, "hamdex_build: ids are integers, or all are texts");
+    } else if (count == 4 && !is_distance(values[3], length)) {
+        give_up(context, all, "hamdex_build: the distance is an integer from 1 to the bits of a fingerprint, or null");
+    } else if (distance != all->distance) {
+        give_up(context, all, "hamdex_build: the rows give different distances");
     } else {
         append(all->fingerprints, bytes, (sqlite3_uint64)length);
         if (id_type == SQLITE_INTEGER) {
@@ -642,7 +724,8 @@ static void build_end(sqlite3_context *context)
             records.names = records.names == NULL ? "" : records.names;
             records.name_starts = (const uint64_t *)(const void *)sqlite3_str_value(all->name_starts);
         }
-        if (hamdex_build(all->path, strlen(all->path), &records, NULL, NULL, &error) != HAMDEX_OK) {
+        hamdex_build_options options = {.size = sizeof options, .distance = (uint32_t)all->distance};
+        if (hamdex_build(all->path, strlen(all->path), &records, &options, NULL, &error) != HAMDEX_OK) {
             give_up(context, all, error == NULL ? "hamdex_build: no message" : error->message);
             hamdex_error_free(error);
         } else {
@@ -674,7 +757,7 @@ int sqlite3_hamdex_init(sqlite3 *db, char **message, const sqlite3_api_routines 
     /* It writes a file: only the statement of a user may. */
     int direct = SQLITE_UTF8 | SQLITE_DIRECTONLY;
     int code = sqlite3_create_function(db, "hamming", 2, plain, NULL, hamming, NULL, NULL);
-    for (int arguments = 2; code == SQLITE_OK && arguments <= 3; arguments++) {
+    for (int arguments = 2; code == SQLITE_OK && arguments <= 4; arguments++) {
         code = sqlite3_create_function(db, "hamdex_build", arguments, direct, NULL, NULL, build_step, build_end);
     }
     if (code == SQLITE_OK) {

@@ -2,6 +2,8 @@
 #![cfg(unix)]
 
 mod common;
+#[path = "sqlite/queries.rs"]
+mod queries;
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -230,6 +232,67 @@ fn a_table_builds_an_index_of_its_fingerprints() {
     assert!(rows[11].contains("fingerprints have 8 bytes, or all have 16"), "{rows:?}");
     assert!(rows[12].contains("different paths"), "{rows:?}");
     assert!(!extension.path("none.hamdex").exists() && !extension.path("mixed.hamdex").exists());
+}
+
+#[test]
+fn a_file_is_made_for_the_distance_that_is_given() {
+    let Some(extension) = Extension::new() else { return };
+    let sql = insert("photos", &fingerprints::<u64>(100))
+        + "
+        SELECT hamdex_build('five.hamdex', hash, id, 5) FROM photos;
+        SELECT hamdex_build('names.hamdex', hash, 'photo ' || id, 6) FROM photos;
+        SELECT hamdex_build('plain.hamdex', hash, NULL, 7) FROM photos;
+        SELECT hamdex_build('three.hamdex', hash, id, NULL) FROM photos;
+        SELECT hamdex_build('wide.hamdex', zeroblob(16), 1, 6);
+        SELECT count(*) = (SELECT count(*) FROM photos a, photos b WHERE hamming(a.hash, b.hash) <= 5)
+            FROM photos JOIN hamdex('five.hamdex', photos.hash);
+        SELECT hamdex_build('not.hamdex', hash, id, 0) FROM photos;
+        SELECT hamdex_build('not.hamdex', hash, id, 65) FROM photos;
+        SELECT hamdex_build('not.hamdex', hash, id, 3.5) FROM photos;
+        SELECT hamdex_build('not.hamdex', hash, id, '3') FROM photos;
+        SELECT hamdex_build('not.hamdex', hash, id, 1 + id % 2) FROM photos;
+        SELECT hamdex_build('not.hamdex', hash, CASE id WHEN 7 THEN NULL ELSE id END, 4) FROM photos;
+        SELECT hamdex_build('not.hamdex', hash, NULL) FROM photos;
+        ";
+    let rows = extension.rows(&sql);
+    assert_eq!(rows[..6], ["100", "100", "100", "100", "1", "1"], "{rows:?}");
+    let said = [
+        "distance is",
+        "distance is",
+        "distance is",
+        "distance is",
+        "different distances",
+        "ids are",
+        "ids are",
+    ];
+    let refused: Vec<&String> = rows[6..].iter().filter(|row| row.contains("rror")).collect();
+    assert_eq!(refused.len(), said.len(), "{rows:?}");
+    assert!(refused.iter().zip(said).all(|(row, said)| row.contains(said)), "{rows:?}");
+    assert!(!extension.path("not.hamdex").exists());
+    let distance = |name: &str| hamdex::Index::<u64>::open(extension.path(name)).unwrap().design().distance();
+    assert_eq!(
+        ["five", "names", "plain", "three"].map(|name| distance(&format!("{name}.hamdex"))),
+        [5, 6, 7, 3]
+    );
+}
+
+#[test]
+fn sides_of_an_or_give_each_row_once() {
+    let Some(extension) = Extension::new() else { return };
+    build_index(&extension.path("a.hamdex"), &[1_u64, 3, 7, 15]);
+    let sql = "
+        SELECT id FROM hamdex('a.hamdex', x'0000000000000001', 2) WHERE id = 0 OR distance = 1;
+        SELECT count(*) FROM hamdex WHERE (path = 'a.hamdex' AND query = 1 AND max_distance = 3)
+            OR (path = 'a.hamdex' AND query = 15 AND max_distance = 2);
+        SELECT count(*) FROM hamdex WHERE (path = 'a.hamdex' AND query = 1 AND distance = 0)
+            OR (path = 'a.hamdex' AND query = 1 AND id < 2);
+        SELECT id, query FROM hamdex WHERE path = 'a.hamdex' AND max_distance = 0
+            AND ((query = 1 AND id < 5) OR (query = 15 AND id > 2)) ORDER BY id;
+        SELECT 'nothing' FROM hamdex('a.hamdex', 1, 3) AS one JOIN hamdex AS other WHERE one.id = 0 OR other.id = 0;
+    ";
+    let rows = extension.rows(sql);
+    assert_eq!(rows[..6], ["0", "1", "7", "2", "0|1", "3|15"]);
+    assert!(rows[6].contains("a path and a fingerprint are needed"), "{rows:?}");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use hamdex::{Fingerprint, Pairs, sort_by_keys};
 
+use crate::dedup::fingerprints::chains::Chains;
 use crate::dedup::fingerprints::pigeonhole::Pigeonhole;
 use crate::dedup::grouping::stars;
 use crate::dedup::grouping::union_find::UnionFind;
@@ -11,9 +12,10 @@ use crate::dedup::resources::{CHECK_EVERY, Resources};
 use crate::dedup::resources::{Progress, Stage};
 use crate::error::Error;
 
-/// The greatest number of pairs in memory: this many per fingerprint, and at least this many. With more pairs,
-/// documents lie in dense crowds, and stars are found without pairs.
+/// The greatest number of pairs that are looked at: this many per fingerprint, and at least this many. With more pairs,
+/// documents lie in dense crowds, and clusters are found without pairs. Stars keep the pairs in memory, chains do not.
 const PAIRS_PER_FINGERPRINT: usize = 16;
+const LINKS_PER_FINGERPRINT: usize = 64;
 const MIN_PAIRS: usize = 1 << 22;
 
 /// The memory of a pair.
@@ -48,10 +50,23 @@ impl<F: Fingerprint> FingerprintJoin<F> {
         Ok(Self { fingerprints, classes, starts, distance })
     }
 
+    /// Returns the neighbourhood of all classes, and the centre of each, without pairs.
+    fn crowded(&self, count: u32, resources: &Resources) -> Result<(Pigeonhole<F>, Vec<u32>), Error> {
+        let crowded = Pigeonhole::new(&self.fingerprints, &self.classes, count, self.distance);
+        let report = |done| resources.report(Progress::new(Stage::Cluster, done, Some(count.into())));
+        let centres = stars::stars(count, &crowded, resources.index_bytes(), &report)?;
+        Ok((crowded, centres))
+    }
+
     /// Returns the centre of every class; `count` is the number of classes.
     pub(crate) fn stars(&self, count: u32, resources: &Resources) -> Result<Vec<u32>, Error> {
         let room = usize::try_from(resources.index_bytes() / PAIR_BYTES).unwrap_or(usize::MAX);
         let most = MIN_PAIRS.max(PAIRS_PER_FINGERPRINT * self.fingerprints.len()).min(room.max(1));
+        self.stars_by(most, count, resources)
+    }
+
+    /// Returns the centres after a look at this many pairs, at most.
+    fn stars_by(&self, most: usize, count: u32, resources: &Resources) -> Result<Vec<u32>, Error> {
         // The later class first.
         let mut pairs: Vec<(u32, u32)> = Vec::new();
         let outcome = self.join(resources, |one, other| {
@@ -60,10 +75,7 @@ impl<F: Fingerprint> FingerprintJoin<F> {
         })?;
         if outcome.is_break() {
             drop(pairs);
-            let members = self.fingerprints.iter().copied().zip(self.classes.iter().copied());
-            let crowded = Pigeonhole::new(members, count, self.distance);
-            let report = |done| resources.report(Progress::new(Stage::Cluster, done, Some(count.into())));
-            return stars::stars(count, &crowded, resources.index_bytes(), &report);
+            return self.crowded(count, resources).map(|(_, centres)| centres);
         }
         let check = resources.cancellation_check(Stage::Cluster, count as usize);
         sort_by_keys(&mut pairs, |&(class, _)| u64::from(class), |&(_, earlier)| u64::from(earlier), &check)?;
@@ -83,11 +95,24 @@ impl<F: Fingerprint> FingerprintJoin<F> {
 
     /// Returns the first class of the chain of every class; `count` is the number of classes.
     pub(crate) fn linked(&self, count: u32, resources: &Resources) -> Result<Vec<u32>, Error> {
+        self.linked_by(MIN_PAIRS.max(LINKS_PER_FINGERPRINT * self.fingerprints.len()), count, resources)
+    }
+
+    /// Returns the chains after a look at this many pairs, at most.
+    fn linked_by(&self, most: usize, count: u32, resources: &Resources) -> Result<Vec<u32>, Error> {
         let mut unions = UnionFind::of(count);
-        let _ = self.join(resources, |one, other| {
+        let mut left = most;
+        let outcome = self.join(resources, |one, other| {
             unions.join(one, other);
-            ControlFlow::Continue(())
+            left = left.saturating_sub(1);
+            if left > 0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
+        if outcome.is_break() {
+            let (near, centres) = self.crowded(count, resources)?;
+            let check = resources.cancellation_check(Stage::Cluster, count as usize);
+            let chains = Chains { near: &near, distance: self.distance, centres: &centres };
+            chains.link(&mut unions, &check, &mut || ())?;
+        }
         Ok(unions.firsts())
     }
 
@@ -121,4 +146,30 @@ impl<F: Fingerprint> FingerprintJoin<F> {
 
 fn first_bits<F: Fingerprint>(fingerprint: F) -> u32 {
     (fingerprint.to_u128() >> (F::BITS - START_BITS)) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::dedup::fingerprints::crowds::{self, Crowd};
+
+    #[test]
+    fn clusters_do_not_depend_on_how_many_pairs_are_looked_at() {
+        let resources = Resources { memory: 1 << 26, taken: 0, directory: PathBuf::new(), on_progress: None };
+        for (crowd, distance) in Crowd::ALL.into_iter().flat_map(|crowd| [(crowd, 1), (crowd, 3), (crowd, 9)])
+        {
+            // Every third class has no fingerprint.
+            let of_class = (0..).step_by(3).zip(crowds::shuffled(crowd, 400));
+            let of_class = of_class.map(|(class, fingerprint)| (fingerprint, class)).collect();
+            let join = FingerprintJoin::new(of_class, distance, &resources).unwrap();
+            let stars = |most| join.stars_by(most, 1200, &resources).unwrap();
+            let linked = |most| join.linked_by(most, 1200, &resources).unwrap();
+            for most in [1, 50, 2000] {
+                assert_eq!(stars(most), stars(usize::MAX), "{crowd:?} {distance}");
+                assert_eq!(linked(most), linked(usize::MAX), "{crowd:?} {distance}");
+            }
+        }
+    }
 }

@@ -1,26 +1,29 @@
 //! Inverted lists: classes by hash.
 
+use std::ops::ControlFlow;
+
 use crate::error::Error;
 
-/// The end of a list.
+/// No entry: the list is empty.
 const END: u32 = u32::MAX;
 
 /// The fewest lists, and the factor by which they multiply when there are as many entries.
 const MIN_HEADS: usize = 1 << 10;
 const GROWTH: usize = 4;
 
-/// Linked lists in one allocation. Several hashes share a list; their entries are told apart.
+/// Linked lists in one allocation. Several hashes share a list; their entries are told apart. Lists are circular, so that
+/// one number per list leads to its newest entry, and from there to the oldest.
 #[derive(Default)]
 pub(crate) struct HashLists {
     /// The newest entry of each list; a power of two of them.
-    heads: Vec<u32>,
+    newest: Vec<u32>,
     entries: Vec<Entry>,
 }
 
 struct Entry {
     hash: u64,
     class: u32,
-    /// The next older entry of the list.
+    /// The next newer entry of the list; of the newest, the oldest.
     next: u32,
 }
 
@@ -32,52 +35,67 @@ impl HashLists {
     }
 
     pub(crate) fn add(&mut self, hash: u64, class: u32) -> Result<(), Error> {
-        // An entry that is the end of a list cannot be its start.
         let entry = u32::try_from(self.entries.len()).ok().filter(|entry| *entry != END);
         let entry = entry.ok_or(Error::TooManyDocuments)?;
-        if self.entries.len() == self.heads.len() {
+        if self.entries.len() == self.newest.len() {
             self.grow();
         }
-        let list = self.list(hash);
-        let next = std::mem::replace(&mut self.heads[list], entry);
-        self.entries.push(Entry { hash, class, next });
+        self.entries.push(Entry { hash, class, next: entry });
+        self.link(entry);
         Ok(())
+    }
+
+    /// Makes an entry the newest of its list.
+    fn link(&mut self, entry: u32) {
+        let list = self.list(self.entries[entry as usize].hash);
+        let before = std::mem::replace(&mut self.newest[list], entry);
+        let oldest = match before {
+            END => entry,
+            before => std::mem::replace(&mut self.entries[before as usize].next, entry),
+        };
+        self.entries[entry as usize].next = oldest;
     }
 
     /// Returns the memory of the lists, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         // Room that entries have not taken yet is not backed by memory.
-        (self.entries.len() * size_of::<Entry>() + self.heads.len() * size_of::<u32>()) as u64
+        (self.entries.len() * size_of::<Entry>() + self.newest.len() * size_of::<u32>()) as u64
     }
 
     /// Calls `visit` with the classes of a hash.
     pub(crate) fn each(&self, hash: u64, mut visit: impl FnMut(u32)) {
-        if self.heads.is_empty() {
+        self.each_until(hash, |class| {
+            visit(class);
+            ControlFlow::Continue(())
+        });
+    }
+
+    /// Calls `visit` with the classes of a hash, in the order in which they were added, until it breaks.
+    pub(crate) fn each_until(&self, hash: u64, mut visit: impl FnMut(u32) -> ControlFlow<()>) {
+        if self.newest.is_empty() {
             return;
         }
-        let mut at = self.heads[self.list(hash)];
+        let newest = self.newest[self.list(hash)];
+        let mut at = newest;
         while at != END {
+            at = self.entries[at as usize].next;
             let entry = &self.entries[at as usize];
-            if entry.hash == hash {
-                visit(entry.class);
+            if entry.hash == hash && visit(entry.class).is_break() || at == newest {
+                return;
             }
-            at = entry.next;
         }
     }
 
     /// Returns the list of a hash, by a multiplication, since some hashes have fewer bits.
     fn list(&self, hash: u64) -> usize {
-        (hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - self.heads.len().ilog2())) as usize
+        (hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - self.newest.len().ilog2())) as usize
     }
 
     fn grow(&mut self) {
-        let lists = (self.heads.len() * GROWTH).max(MIN_HEADS);
-        self.heads = Vec::new();
-        self.heads.resize(lists, END);
-        for at in 0..self.entries.len() {
-            let list = self.list(self.entries[at].hash);
-            self.entries[at].next = std::mem::replace(&mut self.heads[list], at as u32);
-        }
+        let lists = (self.newest.len() * GROWTH).max(MIN_HEADS);
+        self.newest = Vec::new();
+        self.newest.resize(lists, END);
+        (0..self.entries.len()).for_each(|entry| self.link(entry as u32));
     }
 }
 
@@ -101,10 +119,13 @@ mod tests {
         for (hash, classes) in &expected {
             let mut found = Vec::new();
             lists.each(*hash, |class| found.push(class));
-            found.sort_unstable();
-            let mut classes = classes.clone();
-            classes.sort_unstable();
-            assert_eq!(found, classes, "{hash}");
+            assert_eq!(&found, classes, "{hash}");
+            found.clear();
+            lists.each_until(*hash, |class| {
+                found.push(class);
+                ControlFlow::Break(())
+            });
+            assert_eq!(found, classes[..1], "{hash}");
         }
         lists.each(u64::MAX, |_| panic!("nothing has this hash"));
         assert!(lists.bytes() >= 27_000 * 20 && lists.bytes() <= HashLists::bytes_of(27_000) * 2);

@@ -1,5 +1,6 @@
 //! The ids of a fingerprint, found when they are wanted.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use byteorder::{ByteOrder, LittleEndian};
@@ -70,6 +71,12 @@ impl Iterator for Ids<'_> {
         Some(self.base.wrapping_add(crate::bits::read::<u64>(rest, (position % 8) as usize, self.bits)))
     }
 
+    /// Passes over ids in one step.
+    fn nth(&mut self, count: usize) -> Option<u64> {
+        self.next = self.next.saturating_add(count).min(self.end);
+        self.next()
+    }
+
     fn size_hint(&self) -> (usize, Option<usize>) {
         (self.end - self.next, Some(self.end - self.next))
     }
@@ -117,6 +124,25 @@ impl IdTable {
         Ok((least, entry.ok_or_else(misplaced)?))
     }
 
+    /// Returns the places of the entry of that number in that block of table 0, without reading the ids.
+    pub(crate) fn places(&self, file: &[u8], block: usize, entry: usize) -> Result<Range<u64>, ReadError> {
+        self.entry_from(file, self.walk(file, block, entry)?.place)
+    }
+
+    /// Returns the place of an id among the places of a fingerprint, whose ids ascend.
+    pub(crate) fn find(&self, file: &[u8], places: Range<u64>, id: u64) -> Result<Option<u64>, ReadError> {
+        let (mut least, mut end) = (places.start, places.end);
+        while least < end {
+            let middle = least.midpoint(end);
+            match self.id_at(file, middle)?.cmp(&id) {
+                Ordering::Less => least = middle + 1,
+                Ordering::Equal => return Ok(Some(middle)),
+                Ordering::Greater => end = middle,
+            }
+        }
+        Ok(None)
+    }
+
     /// Starts at the entry of that number in that block of table 0.
     pub(crate) fn walk(&self, file: &[u8], block: usize, entry: usize) -> Result<IdWalk, ReadError> {
         let first = self.first_of_block(file, block)?;
@@ -125,12 +151,18 @@ impl IdTable {
 
     /// Returns the ids of the walk's current entry, and advances to the next.
     pub(crate) fn next<'a>(&self, file: &'a [u8], walk: &mut IdWalk) -> Result<Ids<'a>, ReadError> {
-        let start = walk.place;
-        walk.place = self.after(file, start, 1)?;
-        if walk.place > self.record.count || start >= walk.place {
+        let places = self.entry_from(file, walk.place)?;
+        walk.place = places.end;
+        self.range(file, places.start, places.end)
+    }
+
+    /// Returns the places of the fingerprint whose first place is `start`.
+    fn entry_from(&self, file: &[u8], start: u64) -> Result<Range<u64>, ReadError> {
+        let end = self.after(file, start, 1)?;
+        if end > self.record.count || start >= end {
             return Err(ReadError::damaged(Place::IdDirectory, "it leads beyond the ids"));
         }
-        self.range(file, start, walk.place)
+        Ok(start..end)
     }
 
     /// Calls `visit` with each id of some entries of table 0, counted from the first one of a block, and how many

@@ -10,11 +10,13 @@ use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
 type Places<F> = fn(&Index<F>, F) -> Result<Range<u64>, ReadError>;
+type PlaceOf<F> = fn(&Index<F>, F, u64) -> Result<Option<u64>, ReadError>;
 type Rank<F> = fn(&Index<F>, F) -> Result<u64, ReadError>;
 type FingerprintAt<F> = fn(&Index<F>, u64) -> Result<F, ReadError>;
 
 per_width! {
     compiled_places: Places = places;
+    compiled_place_of: PlaceOf = place_of;
     compiled_rank: Rank = rank;
     compiled_fingerprint_at: FingerprintAt = fingerprint_at;
 }
@@ -50,6 +52,17 @@ impl<F: Fingerprint> Index<F> {
     /// When a block or page that is read is damaged.
     pub fn places(&self, fingerprint: F) -> Result<Range<u64>, ReadError> {
         compiled_places()(self, fingerprint)
+    }
+
+    /// Returns the [place](Index::places) of a fingerprint with this id: `None` if it is not stored with it. If the
+    /// index has no ids, the id does not matter. Of many ids of a fingerprint it reads few.
+    ///
+    /// Without ids, the first call reads all of table 0.
+    ///
+    /// # Errors
+    /// When a block or page that is read is damaged.
+    pub fn place_of(&self, fingerprint: F, id: u64) -> Result<Option<u64>, ReadError> {
+        compiled_place_of()(self, fingerprint, id)
     }
 
     /// Returns the fingerprint at a place: see [`Index::places`].
@@ -95,17 +108,20 @@ impl<F: Fingerprint> Index<F> {
 }
 
 fn places<F: Fingerprint>(index: &Index<F>, fingerprint: F) -> Result<Range<u64>, ReadError> {
-    let mut scanner = Scanner::default();
-    if index.has_ids() {
-        return Ok(index.ids_with(fingerprint, &mut scanner)?.places());
+    let Some((block, entry)) = index.find(fingerprint, &mut Scanner::default())? else { return Ok(0..0) };
+    if let Some(ids) = &index.ids {
+        return ids.places(index.data.as_ref(), block, entry).map_err(|error| index.error(error));
     }
-    Ok(match index.find(fingerprint, &mut scanner)? {
-        Some((block, entry)) => {
-            let place = index.ranks()?[block] + entry as u64;
-            place..place + 1
-        }
-        None => 0..0,
-    })
+    let place = index.ranks()?[block] + entry as u64;
+    Ok(place..place + 1)
+}
+
+fn place_of<F: Fingerprint>(index: &Index<F>, fingerprint: F, id: u64) -> Result<Option<u64>, ReadError> {
+    let mut places = places(index, fingerprint)?;
+    match &index.ids {
+        Some(ids) => ids.find(index.data.as_ref(), places, id).map_err(|error| index.error(error)),
+        None => Ok(places.next()),
+    }
 }
 
 fn fingerprint_at<F: Fingerprint>(index: &Index<F>, place: u64) -> Result<F, ReadError> {

@@ -128,12 +128,7 @@ impl<F: Fingerprint> LiveSegment<F> {
 
     /// Returns the place of a pair, if it is present and not removed.
     pub(crate) fn find(&self, (fingerprint, id): Pair<F>) -> Result<Option<u64>, ReadError> {
-        let place = if self.index().has_ids() {
-            let ids = self.index().ids(fingerprint)?;
-            ids.places().zip(ids).find(|(_, other)| *other == id).map(|(place, _)| place)
-        } else {
-            self.index().places(fingerprint)?.next()
-        };
+        let place = self.index().place_of(fingerprint, id)?;
         Ok(place.filter(|&place| !self.removed.contains(place)))
     }
 
@@ -153,9 +148,17 @@ impl<F: Fingerprint> LiveSegment<F> {
             ids.extend(self.contains(fingerprint)?.then_some(0));
             return Ok(());
         }
-        let all = self.index().ids(fingerprint)?;
-        let left = all.places().zip(all).filter(|(place, _)| !self.removed.contains(*place));
-        ids.extend(left.map(|(_, id)| id));
+        let mut all = self.index().ids(fingerprint)?;
+        if self.removed.is_empty() {
+            ids.extend(all);
+            return Ok(());
+        }
+        let mut next = all.places().start;
+        for place in self.removed.left_of(all.places()) {
+            // The ids of removed pairs are passed over in one step.
+            ids.extend(all.nth((place - next) as usize));
+            next = place + 1;
+        }
         Ok(())
     }
 

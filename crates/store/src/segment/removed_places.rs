@@ -8,6 +8,9 @@ use roaring::RoaringTreemap;
 /// Maximum number of newer places, which every removal may copy.
 const MAX_NEWER: u64 = 1 << 12;
 
+/// Maximum number of places that are tested one by one.
+const MAX_TESTED: u64 = 256;
+
 /// The places of removed pairs. Cloning is cheap, and a clone never changes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RemovedPlaces {
@@ -45,8 +48,19 @@ impl RemovedPlaces {
     }
 
     /// Whether any pair at these places is left.
-    pub(crate) fn leaves_any_of(&self, mut places: Range<u64>) -> bool {
-        places.any(|place| !self.contains(place))
+    pub(crate) fn leaves_any_of(&self, places: Range<u64>) -> bool {
+        // Usually the first one is.
+        !places.is_empty() && (!self.contains(places.start) || self.count(&places) < length(&places))
+    }
+
+    /// Returns the places of a range that are left, ascending. Stretches of removed ones are not gone through.
+    pub(crate) fn left_of(&self, places: Range<u64>) -> LeftPlaces<'_> {
+        LeftPlaces { removed: self, current: 0..0, is_sure: true, later: vec![places] }
+    }
+
+    /// Returns the number of removed pairs at these places.
+    fn count(&self, places: &Range<u64>) -> u64 {
+        self.sets().map(|removed| count_in(removed, places)).sum()
     }
 
     /// Adds a place. Returns whether it is new.
@@ -82,8 +96,73 @@ impl RemovedPlaces {
     }
 }
 
+/// The places of a range that are left: made by [`RemovedPlaces::left_of`].
+#[derive(Debug)]
+pub(crate) struct LeftPlaces<'r> {
+    removed: &'r RemovedPlaces,
+    /// The next places.
+    current: Range<u64>,
+    /// Whether none of them has been removed.
+    is_sure: bool,
+    /// The ranges after them, the next one last.
+    later: Vec<Range<u64>>,
+}
+
+impl LeftPlaces<'_> {
+    /// Goes on to the next range with places that are left. Ranges with removed ones are halved while they are long.
+    fn advance(&mut self) -> Option<()> {
+        loop {
+            let places = self.later.pop()?;
+            let removed = if self.removed.is_empty() { 0 } else { self.removed.count(&places) };
+            if removed == 0 || length(&places) <= MAX_TESTED {
+                (self.current, self.is_sure) = (places, removed == 0);
+                return Some(());
+            }
+            if removed < length(&places) {
+                let middle = places.start.midpoint(places.end);
+                self.later.extend([middle..places.end, places.start..middle]);
+            }
+        }
+    }
+}
+
+impl Iterator for LeftPlaces<'_> {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        loop {
+            for place in self.current.by_ref() {
+                if self.is_sure || !self.removed.contains(place) {
+                    return Some(place);
+                }
+            }
+            self.advance()?;
+        }
+    }
+}
+
+fn length(places: &Range<u64>) -> u64 {
+    places.end.saturating_sub(places.start)
+}
+
+/// Returns the number of members of a set in a range.
+fn count_in(set: &RoaringTreemap, places: &Range<u64>) -> u64 {
+    let Some(last) = places.end.checked_sub(1).filter(|last| places.start <= *last) else { return 0 };
+    let (first_key, last_key) = (places.start >> 32, last >> 32);
+    let maps = set.bitmaps().map(|(key, map)| (u64::from(key), map));
+    let maps = maps.skip_while(|(key, _)| *key < first_key).take_while(|(key, _)| *key <= last_key);
+    maps.map(|(key, map)| {
+        let from = if key == first_key { places.start as u32 } else { 0 };
+        let to = if key == last_key { last as u32 } else { u32::MAX };
+        map.range_cardinality(from..=to)
+    })
+    .sum()
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -98,6 +177,30 @@ mod tests {
         assert!(removed.since(&removed).is_empty() && before.since(&removed.clone()).is_empty());
         assert!(before.leaves_any_of(7..9) && !removed.leaves_any_of(7..9));
         assert!(removed.leaves_any_of(6..9) && removed.contains(7) && !removed.contains(9));
+    }
+
+    proptest! {
+        #[test]
+        fn left_places_are_those_that_are_not_removed(
+            runs in prop::collection::vec((0u64..12_000, 1u64..6_000), 0..5),
+            single in prop::collection::vec(0u64..20_000, 0..50),
+            ranges in prop::collection::vec((0u64..20_000, 0u64..20_000), 1..5),
+            // Across the 2^32nd place, too.
+            base in prop_oneof![Just(0), Just((1u64 << 32) - 9_000), Just(u64::MAX - 20_000)],
+        ) {
+            let mut removed = RemovedPlaces::default();
+            let mut model = std::collections::BTreeSet::new();
+            let all = runs.iter().flat_map(|&(start, count)| start..start + count).chain(single);
+            for place in all {
+                prop_assert_eq!(removed.insert(base + place), model.insert(base + place));
+            }
+            for (a, b) in ranges {
+                let range = base + a.min(b)..base + a.max(b);
+                let expected: Vec<u64> = range.clone().filter(|place| !model.contains(place)).collect();
+                prop_assert_eq!(removed.leaves_any_of(range.clone()), !expected.is_empty());
+                prop_assert_eq!(removed.left_of(range).collect::<Vec<_>>(), expected);
+            }
+        }
     }
 
     #[test]

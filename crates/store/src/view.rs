@@ -11,6 +11,7 @@ use crate::memtable::Memtable;
 use crate::segment::LiveSegment;
 use crate::write::batch::{Batch, Operation, Pair};
 use crate::write::document::Document;
+use crate::write::gone_names::{GoneNames, Moment};
 
 /// The memtables and segments of the set at one moment.
 pub(crate) struct View<F> {
@@ -31,6 +32,8 @@ pub(crate) struct View<F> {
     /// A segment that a manifest is about to name. Queries do not see it, since its pairs are in what it replaces;
     /// removals reach it, so that it can become visible without another look at its file.
     pub(crate) pending: Option<LiveSegment<F>>,
+    /// Names whose earlier ids have gone, in a store with names.
+    pub(crate) gone_names: Arc<GoneNames>,
 }
 
 /// A memtable that waits for its flush. Its pairs can still be removed.
@@ -63,6 +66,7 @@ impl<F> Clone for View<F> {
             frozen: self.frozen.clone(),
             segments: Arc::clone(&self.segments),
             pending: self.pending.clone(),
+            gone_names: Arc::clone(&self.gone_names),
         }
     }
 }
@@ -100,6 +104,7 @@ impl<F: Fingerprint> View<F> {
             frozen: Vec::new(),
             segments: Arc::default(),
             pending: None,
+            gone_names: Arc::default(),
         }
     }
 
@@ -116,6 +121,11 @@ impl<F: Fingerprint> View<F> {
         self.generation = before.generation + 1;
         self.ingests = before.ingests + 1;
         self.removals = before.removals + 1;
+    }
+
+    /// Returns its moment.
+    pub(crate) fn moment(&self) -> Moment {
+        Moment { sequence: self.sequence, ingests: self.ingests }
     }
 
     /// Returns the memtables from a generation on with their generations, the newest first; `None` if one of them has

@@ -35,14 +35,19 @@ struct ByHash {
 }
 
 impl ByHash {
-    /// Returns the ids, of all these names, whose names have a hash.
-    fn ids<'n>(&self, names: impl Iterator<Item = &'n Name>, hash: u64) -> impl Iterator<Item = u64> {
+    /// Returns the ids, from one on, of all these names, whose names have a hash.
+    fn ids<'n>(
+        &self,
+        names: impl Iterator<Item = &'n Name>,
+        hash: u64,
+        from: u64,
+    ) -> impl Iterator<Item = u64> {
         let ids = self.ids.get_or_init(|| {
             let mut ids: Vec<(u64, u64)> = names.map(|(id, name)| (hash_of(name.name()), *id)).collect();
             ids.sort_unstable();
             ids.into()
         });
-        let first = ids.partition_point(|entry| entry.0 < hash);
+        let first = ids.partition_point(|entry| *entry < (hash, from));
         ids[first..].iter().take_while(move |entry| entry.0 == hash).map(|entry| entry.1)
     }
 }
@@ -119,17 +124,29 @@ impl MemtableNames {
         Some(&chunk.names[place].1)
     }
 
-    /// Returns all names by ascending id.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Name> {
-        let grouped = self.groups.iter().flat_map(|group| group.names());
-        grouped.chain(self.chunks.iter().flat_map(|chunk| &*chunk.names))
+    /// Returns the number of names.
+    pub(crate) fn len(&self) -> usize {
+        self.all_chunks().map(|chunk| chunk.names.len()).sum()
     }
 
-    /// Calls `visit` with each id that has a name. The first call hashes all names.
-    pub(crate) fn for_each_id_of(&self, name: &[u8], mut visit: impl FnMut(u64)) {
+    /// Returns the names by ascending id, except the first `skipped`.
+    pub(crate) fn iter_from(&self, mut skipped: usize) -> impl Iterator<Item = &Name> {
+        self.all_chunks().flat_map(move |chunk| {
+            let (_, names) = chunk.names.split_at(skipped.min(chunk.names.len()));
+            skipped -= chunk.names.len() - names.len();
+            names
+        })
+    }
+
+    fn all_chunks(&self) -> impl Iterator<Item = &Chunk> {
+        self.groups.iter().flat_map(|group| &*group.chunks).chain(&*self.chunks)
+    }
+
+    /// Calls `visit` with each id, from one on, that has a name. The first call hashes all names.
+    pub(crate) fn for_each_id_of(&self, name: &[u8], from: u64, mut visit: impl FnMut(u64)) {
         let hash = hash_of(name);
-        let grouped = self.groups.iter().flat_map(|group| group.by_hash.ids(group.names(), hash));
-        let recent = self.chunks.iter().flat_map(|chunk| chunk.by_hash.ids(chunk.names.iter(), hash));
+        let grouped = self.groups.iter().flat_map(|group| group.by_hash.ids(group.names(), hash, from));
+        let recent = self.chunks.iter().flat_map(|chunk| chunk.by_hash.ids(chunk.names.iter(), hash, from));
         grouped.chain(recent).filter(|&id| self.get(id) == Some(name)).for_each(&mut visit);
     }
 
@@ -161,12 +178,12 @@ mod tests {
                 let expected = is_there.then(|| format!("name {id}").into_bytes());
                 assert_eq!(names.get(id), expected.as_deref(), "{id} after {batches}");
                 let mut ids = Vec::new();
-                names.for_each_id_of(format!("name {id}").as_bytes(), |id| ids.push(id));
+                names.for_each_id_of(format!("name {id}").as_bytes(), 0, |id| ids.push(id));
                 assert_eq!(ids, if is_there { vec![id] } else { Vec::new() });
             }
         }
-        assert!(names.iter().map(|name| name.0).is_sorted());
-        assert!(names.bytes() > names.iter().map(|(_, name)| name.len()).sum());
+        assert!(names.iter_from(0).map(|name| name.0).is_sorted());
+        assert!(names.bytes() > names.iter_from(0).map(|(_, name)| name.len()).sum());
     }
     #[test]
     fn few_names_and_chunks_are_moved_by_an_insertion() {
@@ -184,10 +201,15 @@ mod tests {
             assert!((0..150_000).all(|id: u64| names.get(id) == Some(&id.to_le_bytes())));
             for id in (0..150_000u64).step_by(997) {
                 let mut ids = Vec::new();
-                names.for_each_id_of(&id.to_le_bytes(), |id| ids.push(id));
+                names.for_each_id_of(&id.to_le_bytes(), 0, |id| ids.push(id));
                 assert_eq!(ids, [id]);
             }
-            assert!(names.iter().map(|name| name.0).eq(0..(150_000u64).next_multiple_of(batch as u64)));
+            let all = 0..(150_000u64).next_multiple_of(batch as u64);
+            for skipped in [0, 1, 4095, 4096, 100_000, all.end as usize, 1 << 20] {
+                let expected = all.clone().skip(skipped);
+                assert!(names.iter_from(skipped).map(|name| name.0).eq(expected), "{skipped}");
+            }
+            assert_eq!(names.len() as u64, all.end);
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::read::snapshot::Snapshot;
 use crate::segment::LiveSegment;
 use crate::view::View;
 use crate::write::batch::Pair;
+use crate::write::gone_names::MAX_GONE;
 
 impl<F: Fingerprint> Snapshot<F> {
     /// Returns the name of a stored id; `None` in a store without names.
@@ -94,32 +95,71 @@ impl<F: Fingerprint> View<F> {
     /// Returns the ids that have one of these names, perhaps including ids of removed pairs.
     pub(crate) fn ids_of_names(&self, names: &HashSet<Vec<u8>>) -> Result<HashSet<u64>, ReadError> {
         let mut ids = HashSet::new();
+        let now = self.moment();
+        let names: HashMap<&[u8], u64> =
+            names.iter().map(|name| (&name[..], self.gone_names.first_left(name, now))).collect();
         for memtable in self.memtables() {
-            for name in names {
-                memtable.names.for_each_id_of(name, |id| {
+            for (name, &from) in &names {
+                memtable.names.for_each_id_of(name, from, |id| {
                     ids.insert(id);
                 });
             }
         }
         for live in &*self.segments {
-            if let Some(lookups) = live.index().lookups()? {
-                for name in names {
-                    ids.extend(lookups.ids_of_name(name)?);
-                }
-                continue;
-            }
-            for named in live.index().names()?.iter().flatten() {
-                let (id, name) = named?;
-                if names.contains(name) {
-                    ids.insert(id);
-                }
-            }
+            live.append_ids_of_names(&names, &mut ids)?;
         }
         Ok(ids)
+    }
+
+    /// Records the ids that have gone, given all [ids of these names](Self::ids_of_names) and the pairs that these ids
+    /// have, if they are so many that later look-ups should not visit them. The view must have been published.
+    pub(crate) fn record_gone_names(
+        &self,
+        names: &HashSet<Vec<u8>>,
+        ids: &HashSet<u64>,
+        pairs: &[Pair<F>],
+    ) -> Result<(), ReadError> {
+        if ids.len() <= pairs.len() + MAX_GONE * names.len() {
+            return Ok(());
+        }
+        let mut first_left: HashMap<&[u8], u64> =
+            names.iter().map(|name| (&name[..], self.next_id)).collect();
+        for &(_, id) in pairs {
+            if let Some(first) = self.name(id)?.and_then(|name| first_left.get_mut(name)) {
+                *first = id.min(*first);
+            }
+        }
+        let now = self.moment();
+        first_left.into_iter().for_each(|(name, first)| self.gone_names.record(name, first, now));
+        Ok(())
     }
 }
 
 impl<F: Fingerprint> LiveSegment<F> {
+    /// Adds the ids that have one of these names, from an id on for each of them.
+    fn append_ids_of_names(
+        &self,
+        names: &HashMap<&[u8], u64>,
+        ids: &mut HashSet<u64>,
+    ) -> Result<(), ReadError> {
+        if let Some(lookups) = self.index().lookups()? {
+            let last = self.segment.last_id();
+            // Names of which all ids in this file have gone are not looked up.
+            let wanted = names.iter().filter(|(_, from)| last.is_none_or(|last| **from <= last));
+            for (name, &from) in wanted {
+                ids.extend(lookups.ids_of_name(name)?.into_iter().filter(|&id| id >= from));
+            }
+            return Ok(());
+        }
+        for named in self.index().names()?.iter().flatten() {
+            let (id, name) = named?;
+            if names.contains_key(name) {
+                ids.insert(id);
+            }
+        }
+        Ok(())
+    }
+
     /// Appends the pairs that are left and have one of these ids.
     fn append_pairs_with_ids(&self, ids: &HashSet<u64>, pairs: &mut Vec<Pair<F>>) -> Result<(), ReadError> {
         let index = self.index();

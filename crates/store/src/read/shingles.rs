@@ -31,7 +31,7 @@ impl<F: Fingerprint> Snapshot<F> {
         }
         let first = self.view().segments.len();
         for (file, memtable) in (first..).zip(self.view().memtables()) {
-            let count = memtable.names.iter().count() as u64;
+            let count = memtable.names.len() as u64;
             let starts = (0..count).step_by(MEMTABLE_PART as usize);
             parts.extend(
                 starts.map(|start| ShinglePart { file, documents: start..count.min(start + MEMTABLE_PART) }),
@@ -53,11 +53,13 @@ impl<F: Fingerprint> Snapshot<F> {
             let Some(memtable) = view.memtables().nth(part.file - view.segments.len()) else {
                 return Ok(ControlFlow::Continue(()));
             };
-            let stored: HashSet<u64> = memtable.to_sorted().into_iter().map(|(_, id)| id).collect();
             let count = (documents.end - documents.start) as usize;
-            let names = memtable.names.iter().skip(documents.start as usize).take(count);
+            let names = || memtable.names.iter_from(documents.start as usize).take(count);
+            let mut pairs = Vec::new();
+            memtable.append_pairs_with_ids(&names().map(|(id, _)| *id).collect(), &mut pairs);
+            let stored: HashSet<u64> = pairs.into_iter().map(|(_, id)| id).collect();
             let mut set = Vec::new();
-            for (id, document) in names.filter(|(id, _)| stored.contains(id)) {
+            for (id, document) in names().filter(|(id, _)| stored.contains(id)) {
                 let is_set = shingles::decode(document.shingles(), &mut set);
                 debug_assert!(is_set, "it was encoded, or checked when it was read from the log");
                 if visit(*id, &set).is_break() {

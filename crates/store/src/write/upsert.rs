@@ -79,18 +79,17 @@ impl<F: Fingerprint> Store<F> {
     /// As for [`Store::remove`].
     pub fn remove_names(&self, names: &HashSet<Vec<u8>>) -> Result<u64, Error> {
         self.check_names(true)?;
-        let ids = self.snapshot().view().ids_of_names(names)?;
         if self.inner().schema.lookups {
-            self.warm(&ids)?;
+            self.warm_names(names)?;
             return Ok(self.changed(Request::RemoveNames(names.clone()))?.removed);
         }
+        let ids = self.snapshot().view().ids_of_names(names)?;
         if ids.is_empty() { Ok(0) } else { self.remove_ids(&ids) }
     }
 
     fn upsert_checked(&self, named: Vec<(F, Document)>) -> Result<Written, Error> {
         self.check_lookups()?;
-        let names = named.iter().map(|(_, name)| name.name().to_vec()).collect();
-        self.warm(&self.snapshot().view().ids_of_names(&names)?)?;
+        self.warm_names(&named.iter().map(|(_, name)| name.name().to_vec()).collect())?;
         self.changed(Request::UpsertNamed(named))
     }
 
@@ -98,6 +97,15 @@ impl<F: Fingerprint> Store<F> {
     fn warm(&self, ids: &HashSet<u64>) -> Result<(), Error> {
         self.snapshot().view().pairs_with_ids(ids)?;
         Ok(())
+    }
+
+    /// Reads as [`Self::warm`] the pairs with these names, and records which of their ids have gone.
+    pub(crate) fn warm_names(&self, names: &HashSet<Vec<u8>>) -> Result<(), Error> {
+        let snapshot = self.snapshot();
+        let view = snapshot.view();
+        let ids = view.ids_of_names(names)?;
+        let pairs = view.pairs_with_ids(&ids)?;
+        Ok(view.record_gone_names(names, &ids, &pairs)?)
     }
 
     fn changed(&self, request: Request<F>) -> Result<Written, Error> {

@@ -93,6 +93,9 @@ impl<F: Fingerprint> Store<F> {
         distance: u32,
     ) -> Result<(Vec<Inserted<F>>, Written), Error> {
         self.check_lookups()?;
+        if let Some(names) = &names {
+            self.warm_names(&names.iter().map(|name| name.name().to_vec()).collect())?;
+        }
         let (snapshot, schema) = (self.snapshot(), Arc::clone(&self.inner().schema));
         let owned = Owned::of(snapshot.view(), &pairs, names.as_deref())?;
         let known = self.nearest_others(&snapshot, &pairs, &owned, distance)?;

@@ -1,0 +1,79 @@
+//! Names whose earlier ids have gone: the replacement of one name again and again visits few of them.
+//!
+//! A look-up of a name finds all ids that it ever had in a memtable or segment. In a store with names an id is given
+//! once, to one insertion, so an id whose pairs have been removed stays without, and the ids of a name go in the order
+//! in which they came if it is replaced. So it suffices to know the first id that may be left.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Gone ids per name, on average, that a look-up visits before it is worth to record them.
+pub(crate) const MAX_GONE: usize = 16;
+
+/// Maximum number of recorded names. They are forgotten together, and recorded again when they are looked up.
+const MAX_NAMES: usize = 1 << 16;
+
+/// A moment of a store, to which later views are compared.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moment {
+    /// The sequence number of the last batch.
+    pub(crate) sequence: u64,
+    /// The number of ingested files: their ids may be below those of records that were inserted before.
+    pub(crate) ingests: u64,
+}
+
+/// The first id of a name that may be left, as of a moment.
+#[derive(Debug, Clone, Copy)]
+struct Left {
+    first: u64,
+    since: Moment,
+}
+
+/// Names whose earlier ids have gone. All views of a store share it.
+#[derive(Debug, Default)]
+pub(crate) struct GoneNames {
+    names: Mutex<HashMap<Box<[u8]>, Left>>,
+}
+
+impl GoneNames {
+    /// Returns the first id of a name that may have a pair at a moment.
+    pub(crate) fn first_left(&self, name: &[u8], now: Moment) -> u64 {
+        let names = self.names();
+        // An earlier view may still have the pairs that have gone since.
+        let is_known =
+            |left: &&Left| left.since.sequence <= now.sequence && left.since.ingests == now.ingests;
+        names.get(name).filter(is_known).map_or(0, |left| left.first)
+    }
+
+    /// Records that no id of a name before one has a pair at a published moment.
+    pub(crate) fn record(&self, name: &[u8], first: u64, since: Moment) {
+        let mut names = self.names();
+        if names.len() >= MAX_NAMES {
+            names.clear();
+        }
+        names.insert(name.into(), Left { first, since });
+    }
+
+    fn names(&self) -> MutexGuard<'_, HashMap<Box<[u8]>, Left>> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_gone_is_known_from_its_moment_on() {
+        let gone = GoneNames::default();
+        let at = |sequence, ingests| Moment { sequence, ingests };
+        assert_eq!(gone.first_left(b"a", at(7, 1)), 0);
+        gone.record(b"a", 40, at(7, 1));
+        assert_eq!((gone.first_left(b"a", at(7, 1)), gone.first_left(b"a", at(9, 1))), (40, 40));
+        assert_eq!(gone.first_left(b"a", at(6, 1)), 0, "an earlier view has them");
+        assert_eq!(gone.first_left(b"a", at(8, 2)), 0, "an ingested file may have earlier ids");
+        assert_eq!(gone.first_left(b"b", at(8, 1)), 0);
+        (0..=MAX_NAMES).for_each(|number| gone.record(&number.to_le_bytes(), 1, at(7, 1)));
+        assert!(gone.names().len() <= MAX_NAMES);
+    }
+}

@@ -45,7 +45,8 @@ impl StoreOptions {
     }
 
     /// Sets the memory of the memtable, in bytes; a pair takes about 40. A full memtable is flushed concurrently with
-    /// further writes. Writers are slowed down from 1.5 times this on, and wait at three times this.
+    /// further writes, and so is one whose log is as long, for example with removals. Writers are slowed down from 1.5
+    /// times this on, and wait at three times this.
     #[must_use]
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = bytes.max(MIN_MEMTABLE_BYTES);

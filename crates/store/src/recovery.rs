@@ -7,7 +7,7 @@ use hamdex::Fingerprint;
 use crate::disk::Disk;
 use crate::disk::layout;
 use crate::error::Error;
-use crate::log::{LogWriter, Position, Replayed, replay};
+use crate::log::{HEADER_BYTES, LogWriter, Position, Replayed, replay};
 use crate::manifest::current::CurrentManifest;
 use crate::manifest::{self, Manifest, SegmentEntry};
 use crate::options::StoreOptions;
@@ -36,6 +36,12 @@ impl<F: Fingerprint> Opened<F> {
         let mut current = CurrentManifest::new(disk, manifest.clone());
         current.take_over(replayed.is_clean)?;
         let log = LogWriter::resume(disk, manifest.identity, &replayed)?;
+        view.log_bytes = log.bytes() - HEADER_BYTES as u64;
+        for earlier in manifest.first_log..log.number() {
+            let name = layout::log(earlier);
+            let bytes = disk.length(&name).map_err(Error::io("read it", disk.path(&name)))?;
+            view.log_bytes += bytes.saturating_sub(HEADER_BYTES as u64);
+        }
         let writer = Writer::new(log, view.sequence);
         Ok(Self { current, writer, view })
     }

@@ -25,6 +25,8 @@ pub(crate) struct View<F> {
     pub(crate) removals: u64,
     /// In a store with names, the id of the next inserted pair.
     pub(crate) next_id: u64,
+    /// The bytes of the records in the logs that have the active memtable, and that its flush removes.
+    pub(crate) log_bytes: u64,
     pub(crate) memtable: Memtable<F>,
     /// The frozen memtables, the oldest first.
     pub(crate) frozen: Vec<FrozenMemtable<F>>,
@@ -62,6 +64,7 @@ impl<F> Clone for View<F> {
             sequence: self.sequence,
             removals: self.removals,
             next_id: self.next_id,
+            log_bytes: self.log_bytes,
             memtable: self.memtable.clone(),
             frozen: self.frozen.clone(),
             segments: Arc::clone(&self.segments),
@@ -100,6 +103,7 @@ impl<F: Fingerprint> View<F> {
             sequence: 0,
             removals: 0,
             next_id: 0,
+            log_bytes: 0,
             memtable: Memtable::new(distance),
             frozen: Vec::new(),
             segments: Arc::default(),
@@ -126,6 +130,12 @@ impl<F: Fingerprint> View<F> {
     /// Returns its moment.
     pub(crate) fn moment(&self) -> Moment {
         Moment { sequence: self.sequence, ingests: self.ingests }
+    }
+
+    /// Returns the bytes that a flush of the active memtable is due for: those of the memtable, or of its logs if these
+    /// have more, since they may be of removals alone.
+    pub(crate) fn unflushed_bytes(&self) -> usize {
+        self.memtable.bytes().max(usize::try_from(self.log_bytes).unwrap_or(usize::MAX))
     }
 
     /// Returns the memtables from a generation on with their generations, the newest first; `None` if one of them has

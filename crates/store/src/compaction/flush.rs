@@ -86,27 +86,18 @@ impl<F: Fingerprint> StoreInner<F> {
         }
     }
 
-    /// Flushes all pairs that are in memory at the time of this call, so that no log is needed for them.
+    /// Flushes all pairs and removals that are in memory at the time of this call, so that no log is needed for them.
     ///
     /// # Errors
     /// When the disk refuses an operation.
     pub(crate) fn flush_all(&self) -> Result<(), Error> {
-        self.flush_after(|| self.freeze(&mut self.writer()))
-    }
-
-    /// Flushes as [`Self::flush_all`], and rotates the log even if the memtable is empty, so that logs of removals go.
-    pub(crate) fn flush_logs(&self) -> Result<(), Error> {
-        self.flush_after(|| self.freeze_even_if_empty(&mut self.writer()))
-    }
-
-    fn flush_after(&self, freeze: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
         // Keeps the number of frozen memtables within its bound, but for a moment if other writers fill one meanwhile.
         let first = self.view.load().frozen.first().map(|frozen| frozen.next_log);
         if let Some(first) = first.filter(|_| self.view.load().frozen.len() >= MAX_FROZEN) {
             self.flush_up_to(first)?;
         }
         self.sync_concurrently()?;
-        freeze()?;
+        self.freeze(&mut self.writer())?;
         self.flush_frozen()
     }
 

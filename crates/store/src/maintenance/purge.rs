@@ -47,7 +47,7 @@ impl<F: Fingerprint> Store<F> {
         let inner = self.inner();
         let _activity = inner.begin()?;
         // Logs name removed pairs, so they have to go even if the memtable is empty.
-        inner.flush_logs()?;
+        inner.flush_all()?;
         let pairs = inner.rewrite_removed(&(Arc::new(report) as ProgressCallback))?;
         let held = self.remove_unreferenced()?;
         for directory in [SEGMENTS, DELETES, LOGS] {

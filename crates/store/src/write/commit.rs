@@ -241,6 +241,7 @@ impl<F: Fingerprint> StoreInner<F> {
         if batches.is_empty() {
             return Ok(replies);
         }
+        let logged = writer.log.bytes();
         match writer.log(batches.iter().map(|(_, batch)| batch), self.options.durability) {
             Ok(()) => {}
             Err(error) if only_removes.len() > 1 && is_out_of_space(&error) && !writer.log.is_poisoned() => {
@@ -250,6 +251,7 @@ impl<F: Fingerprint> StoreInner<F> {
             Err(error) => return Err(error),
         }
         view.sequence = writer.sequence;
+        view.log_bytes += writer.log.bytes() - logged;
         let is_due = view.memtable.overdue_runs() > 0;
         self.view.store(Arc::new(view));
         if is_due {
@@ -299,10 +301,10 @@ impl<F: Fingerprint> StoreInner<F> {
         Some(first)
     }
 
-    /// Freezes the memtable if it is full: at once if it is much too full, otherwise by the log thread, which first
+    /// Freezes the memtable if it or its log is full: at once if it is much too full, otherwise by the log thread, which first
     /// syncs most of the log while writers go on.
     fn freeze_if_full(&self, writer: &mut Writer<F>) -> Result<(), Error> {
-        let (bytes, limit) = (self.view.load().memtable.bytes(), self.options.memtable_bytes());
+        let (bytes, limit) = (self.view.load().unflushed_bytes(), self.options.memtable_bytes());
         if bytes < limit || self.view.load().frozen.len() >= MAX_FROZEN {
             return Ok(());
         }
@@ -313,11 +315,11 @@ impl<F: Fingerprint> StoreInner<F> {
         Ok(())
     }
 
-    /// Freezes the memtable if it is full. Called by the log thread.
+    /// Freezes the memtable if it or its log is full. Called by the log thread.
     pub(crate) fn freeze_if_due(&self) -> Result<(), Error> {
         let is_due = || {
             let view = self.view.load();
-            view.frozen.len() < MAX_FROZEN && view.memtable.bytes() >= self.options.memtable_bytes()
+            view.frozen.len() < MAX_FROZEN && view.unflushed_bytes() >= self.options.memtable_bytes()
         };
         if !is_due() {
             return Ok(());
@@ -329,14 +331,13 @@ impl<F: Fingerprint> StoreInner<F> {
         if is_due() { self.freeze(&mut writer) } else { Ok(()) }
     }
 
-    /// Freezes the memtable for a flush, and rotates the log, so that the flush can remove it.
+    /// Freezes the memtable for a flush, and rotates the log, so that the flush can remove it; also if the log has
+    /// removals alone. Without writes since the last time it does nothing.
     pub(crate) fn freeze(&self, writer: &mut Writer<F>) -> Result<(), Error> {
-        if self.view.load().memtable.len() == 0 { Ok(()) } else { self.freeze_even_if_empty(writer) }
-    }
-
-    /// Freezes the memtable and rotates the log, even if the memtable is empty.
-    pub(crate) fn freeze_even_if_empty(&self, writer: &mut Writer<F>) -> Result<(), Error> {
         let mut view = View::clone(&self.view.load());
+        if view.memtable.len() == 0 && view.log_bytes == 0 {
+            return Ok(());
+        }
         let log_bytes = writer.log.bytes();
         let next_log = writer.begin_log()?;
         let memtable = std::mem::replace(
@@ -345,6 +346,7 @@ impl<F: Fingerprint> StoreInner<F> {
         );
         view.frozen.push(FrozenMemtable { memtable, next_log, sequence: writer.sequence, log_bytes });
         view.generation += 1;
+        view.log_bytes = 0;
         self.view.store(Arc::new(view));
         self.record_unsynced(writer);
         self.background.signal_work();

@@ -264,12 +264,14 @@ fn bytes_written_are_compared_with_what_was_added() {
     store.compact().unwrap();
     let merged = store.stats().write_amplification;
     assert!((once + 0.5..once + 1.5).contains(&merged), "{once}, and once more by the merge: {merged}");
-    // Later removals do not change the files that were written.
+    // Later removals do not change the files that were written. Their log has 49 bytes each, and counts when it is
+    // flushed.
+    let logged = 3000.0 * 49.0 / store.stats().bytes as f64;
     for operation in batch(1) {
         store.remove_fingerprint(operation.pair().0).unwrap();
     }
     store.compact().unwrap();
-    assert!(store.stats().write_amplification < merged + 1.0);
+    assert!(store.stats().write_amplification < merged + logged + 1.0);
 }
 
 #[test]

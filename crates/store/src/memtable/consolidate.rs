@@ -12,7 +12,7 @@ use hamdex::Fingerprint;
 
 use crate::memtable::Memtable;
 use crate::memtable::live_run::LiveRun;
-use crate::memtable::run::BETWEEN_PAUSES;
+use crate::memtable::tables::BETWEEN_PAUSES;
 use crate::write::batch::Pair;
 
 /// Neighbouring runs that are to be merged.

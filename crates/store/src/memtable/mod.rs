@@ -1,7 +1,7 @@
 //! The memtable: recent pairs in memory, which are never changed in place.
 //!
-//! - [`groups`]: the groups of bits by which fingerprints are bucketed
-//! - [`run`]: sorted pairs in buckets
+//! - [`groups`]: the groups of bits by which fingerprints are bucketed; [`tables`]: the buckets
+//! - [`run`]: sorted pairs with such tables
 //! - [`live_run`]: a run and its removed pairs
 //! - [`consolidate`]: merging runs concurrently with writes; [`background`]: the thread that does it
 //! - [`search`]: the fingerprints near a query
@@ -21,6 +21,7 @@ mod live_run;
 mod names;
 pub(crate) mod run;
 mod search;
+mod tables;
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -238,9 +239,7 @@ impl<F: Fingerprint> Memtable<F> {
     pub(crate) fn append_ids(&self, value: F, ids: &mut Vec<u64>) {
         ids.extend(self.tail.iter().filter(|pair| pair.0 == value).map(|pair| pair.1));
         for LiveRun { run, removed, .. } in &*self.runs {
-            ids.extend(
-                run.places(value).filter(|&place| !removed.contains(place)).map(|place| run.id(place)),
-            );
+            ids.extend(removed.left_of(run.places(value)).map(|place| run.id(place)));
         }
     }
 

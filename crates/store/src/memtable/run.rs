@@ -1,23 +1,13 @@
-//! Immutable runs of sorted pairs, with buckets by groups of bits.
+//! Immutable runs of sorted pairs.
 
-use std::iter;
 use std::ops::{ControlFlow, Range};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hamdex::{Fingerprint, prefer_huge_pages, prefetch_value};
+use hamdex::{Fingerprint, prefer_huge_pages};
 
-use crate::memtable::groups::{Group, MAX_GROUPS, is_first};
+use crate::memtable::tables::{Buckets, FirstBits, Tables, for_each_near};
 use crate::write::batch::Pair;
-
-/// Values between two calls of `pause`.
-pub(super) const BETWEEN_PAUSES: usize = 1 << 15;
-
-/// Values that are compared before any of them is visited.
-const VALUES_AT_ONCE: usize = 8;
-
-/// For each group that a search reads, the range of values in the bucket of the query.
-pub(super) type Buckets = [(u32, u32); MAX_GROUPS];
 
 /// Sorted pairs.
 #[derive(Debug)]
@@ -28,11 +18,9 @@ pub(crate) struct Run<F> {
     starts: Box<[u32]>,
     /// The ids of all pairs, in order.
     ids: Box<[u64]>,
-    groups: Box<[Group]>,
-    /// For each group, the starts of its buckets, and the end.
-    buckets: Box<[Box<[u32]>]>,
-    /// For each group but the first, the values in the order of its buckets. The first group has the order of `values`.
-    bucketed: Box<[Box<[F]>]>,
+    tables: Tables<F>,
+    /// The buckets of the first bits of the values, if the tables do without them.
+    first_bits: Option<FirstBits<F>>,
     /// The places by id, once a pair is looked up by its id.
     by_id: OnceLock<Box<[u32]>>,
     /// Whether a background merge has it.
@@ -77,23 +65,12 @@ impl<F: Fingerprint> Run<F> {
         if !starts.is_empty() {
             starts.push(pairs.len() as u32);
         }
-        let groups = Group::all::<F>(distance, values.len());
-        let (mut buckets, mut bucketed) =
-            (Vec::with_capacity(groups.len()), Vec::with_capacity(groups.len()));
-        for (number, &group) in groups.iter().enumerate() {
-            pause()?;
-            let starts = starts_of_buckets(group, &values);
-            if number > 0 {
-                bucketed.push(in_buckets(group, &starts, &values, pause)?);
-            }
-            buckets.push(starts);
-        }
+        let (tables, first_bits) = Tables::try_new(&values, distance, pause)?;
         ControlFlow::Continue(Self {
             starts: starts.into(),
             ids: pairs.iter().map(|&(_, id)| id).collect(),
-            bucketed: bucketed.into(),
-            buckets: buckets.into(),
-            groups: groups.into(),
+            tables,
+            first_bits,
             values: values.into(),
             by_id: OnceLock::new(),
             is_held: AtomicBool::new(false),
@@ -112,41 +89,26 @@ impl<F: Fingerprint> Run<F> {
 
     /// Returns the memory in use, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        let buckets: usize = self.buckets.iter().map(|starts| size_of_val(&**starts)).sum();
-        let bucketed: usize = self.bucketed.iter().map(|values| size_of_val(&**values)).sum();
+        let first_bits = self.first_bits.as_ref().map_or(0, |(_, starts)| size_of_val(&**starts));
         let by_id = self.by_id.get().map_or(0, |places| size_of_val(&**places));
         size_of_val(&*self.values)
             + size_of_val(&*self.starts)
             + size_of_val(&*self.ids)
-            + buckets
-            + bucketed
+            + self.tables.bytes()
+            + first_bits
             + by_id
     }
 
     /// Returns the buckets that a search within `distance` reads; empty ones if it scans everything.
     #[inline(always)]
     pub(super) fn find_buckets(&self, query: F, distance: u32) -> Buckets {
-        let mut buckets = Buckets::default();
-        if self.groups.len() > distance as usize {
-            let groups = self.groups.iter().zip(&self.buckets).take(distance as usize + 1);
-            for ((group, starts), found) in groups.zip(&mut buckets) {
-                let bucket = group.bucket(query);
-                *found = (starts[bucket], starts[bucket + 1]);
-            }
-        }
-        buckets
+        if self.tables.suffice(distance) { self.tables.find(query, distance) } else { Buckets::default() }
     }
 
     /// Prefetches the values of buckets that [`Self::find_buckets`] has found.
     #[inline(always)]
     pub(super) fn prefetch(&self, buckets: &Buckets) {
-        let values = iter::once(&self.values).chain(&self.bucketed);
-        for (values, &(start, end)) in values.zip(buckets) {
-            if start < end {
-                prefetch_value(values, start as usize);
-                prefetch_value(values, end as usize - 1);
-            }
-        }
+        self.tables.prefetch(&self.values, buckets);
     }
 
     /// Calls `visit` with each fingerprint within `distance` of the query, once, in no particular order. The buckets
@@ -157,26 +119,21 @@ impl<F: Fingerprint> Run<F> {
         buckets: &Buckets,
         query: F,
         distance: u32,
-        mut visit: impl FnMut(F) -> ControlFlow<()>,
+        visit: impl FnMut(F) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        // The distance d needs d + 1 groups; with fewer, everything is scanned.
-        if self.groups.len() <= distance as usize {
-            return for_each_near(&self.values, query, distance, visit);
+        if self.tables.suffice(distance) {
+            self.tables.for_each_in(&self.values, buckets, query, distance, visit)
+        } else {
+            for_each_near(&self.values, query, distance, visit)
         }
-        let values = iter::once(&self.values).chain(&self.bucketed);
-        for (number, (values, &(start, end))) in values.zip(buckets).take(distance as usize + 1).enumerate() {
-            let (values, earlier) = (&values[start as usize..end as usize], &self.groups[..number]);
-            for_each_near(values, query, distance, |value| {
-                if is_first(earlier, value ^ query) { visit(value) } else { ControlFlow::Continue(()) }
-            })?;
-        }
-        ControlFlow::Continue(())
     }
 
     /// Returns the places of the pairs of a fingerprint; none if it is absent.
     pub(crate) fn places(&self, value: F) -> Range<u64> {
-        let bucket = self.groups[0].bucket(value);
-        let (start, end) = (self.buckets[0][bucket] as usize, self.buckets[0][bucket + 1] as usize);
+        let first_bits = self.first_bits.as_ref().map(|(group, starts)| (group, &**starts));
+        let Some((group, starts)) = first_bits.or_else(|| self.tables.natural()) else { return 0..0 };
+        let bucket = group.bucket(value);
+        let (start, end) = (starts[bucket] as usize, starts[bucket + 1] as usize);
         match self.values[start..end].binary_search(&value) {
             Ok(at) if self.starts.is_empty() => (start + at) as u64..(start + at) as u64 + 1,
             Ok(at) => u64::from(self.starts[start + at])..u64::from(self.starts[start + at + 1]),
@@ -244,65 +201,6 @@ impl<F: Fingerprint> Run<F> {
     }
 }
 
-/// Calls `visit` with each value within `distance` of the query, in order.
-///
-/// The comparisons are plain loops. The compiler may leave a closure out of line, and then compiles it without wider
-/// instructions.
-#[inline(always)]
-fn for_each_near<F: Fingerprint>(
-    values: &[F],
-    query: F,
-    distance: u32,
-    mut visit: impl FnMut(F) -> ControlFlow<()>,
-) -> ControlFlow<()> {
-    for values in values.chunks(VALUES_AT_ONCE) {
-        // Without a branch per value; hardly any is near.
-        let mut is_any_near = false;
-        for &value in values {
-            is_any_near |= value.distance(query) <= distance;
-        }
-        if is_any_near {
-            for &value in values {
-                if value.distance(query) <= distance {
-                    visit(value)?;
-                }
-            }
-        }
-    }
-    ControlFlow::Continue(())
-}
-
-fn starts_of_buckets<F: Fingerprint>(group: Group, values: &[F]) -> Box<[u32]> {
-    let mut starts = vec![0; group.buckets() + 1];
-    for &value in values {
-        starts[group.bucket(value) + 1] += 1;
-    }
-    for bucket in 0..group.buckets() {
-        starts[bucket + 1] += starts[bucket];
-    }
-    starts.into()
-}
-
-fn in_buckets<F: Fingerprint, B>(
-    group: Group,
-    starts: &[u32],
-    values: &[F],
-    pause: &mut dyn FnMut() -> ControlFlow<B>,
-) -> ControlFlow<B, Box<[F]>> {
-    let mut next = starts.to_vec();
-    let mut bucketed = vec![F::ZERO; values.len()];
-    prefer_huge_pages(&mut bucketed);
-    for values in values.chunks(BETWEEN_PAUSES) {
-        pause()?;
-        for &value in values {
-            let next = &mut next[group.bucket(value)];
-            bucketed[*next as usize] = value;
-            *next += 1;
-        }
-    }
-    ControlFlow::Continue(bucketed.into())
-}
-
 #[cfg(test)]
 mod tests {
     use std::convert::Infallible;
@@ -365,6 +263,96 @@ mod tests {
             let widen = |v: u64| u128::from(v) << 64 | u128::from(v.reverse_bits());
             let pairs = pairs.into_iter().map(|(value, id)| (widen(value), id)).collect();
             check(pairs, &asked.iter().map(|&value| widen(value)).collect::<Vec<_>>(), built);
+        }
+    }
+
+    fn run_of<F: Fingerprint>(values: impl Iterator<Item = F>) -> Run<F> {
+        let mut pairs: Vec<Pair<F>> = values.map(|value| (value, 7)).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        let ControlFlow::Continue(run) =
+            Run::try_new::<Infallible>(&pairs, 3, &mut || ControlFlow::Continue(()));
+        run
+    }
+
+    fn spread(number: u64) -> u64 {
+        number.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23).wrapping_mul(0xd6e8_feb8_6659_fd93)
+    }
+
+    /// A centre with at most so many bits flipped.
+    fn flipped(number: u64, flips: u32) -> u64 {
+        (0..flips).fold(0x0123_4567_89ab_cdef, |value, at| value ^ 1 << (spread(number) >> (6 * at) & 63))
+    }
+
+    /// Fingerprints that share bits, or lie around one or some.
+    fn crowds(count: u64) -> Vec<(&'static str, Vec<u64>)> {
+        let of = |value: &dyn Fn(u64) -> u64| (0..count).map(value).collect();
+        vec![
+            ("16 shared bits", of(&|number| spread(number) >> 16)),
+            ("32 shared bits", of(&|number| spread(number) >> 32 | 0xabcd_ef01 << 32)),
+            ("48 shared bits", of(&|number| spread(number) >> 48)),
+            ("shared last bits", of(&|number| spread(number) << 32)),
+            ("shared bits in between", of(&|number| spread(number) & 0xff00_ff00_ff00_ff00)),
+            ("half of them share 16 bits", of(&|number| spread(number) >> (number % 2 * 16))),
+            ("clusters", of(&|number| spread(number % 32) ^ flipped(number, 9))),
+            ("a cluster of 8 bits", of(&|number| flipped(number, 8))),
+            // More would be near to each other.
+            ("a cluster of 5 bits", (0..count / 20).map(|number| flipped(number, 5)).collect()),
+            ("numbers", of(&|number| number)),
+        ]
+    }
+
+    fn assert_found<F: Fingerprint>(run: &Run<F>, query: F, what: &str) {
+        for distance in 0..=4 {
+            let mut found = Vec::new();
+            let buckets = run.find_buckets(query, distance);
+            let _ = run.for_each_in(&buckets, query, distance, |value| {
+                found.push(value);
+                ControlFlow::Continue(())
+            });
+            found.sort_unstable();
+            let near = run.values().iter().copied().filter(|value| value.distance(query) <= distance);
+            assert!(found.into_iter().eq(near), "{what}: {query:?} within {distance}");
+        }
+        let at = run.values().binary_search(&query);
+        assert_eq!(run.places(query).next(), at.ok().map(|place| place as u64), "{what}");
+    }
+
+    #[test]
+    fn a_run_of_a_crowd_finds_what_brute_force_finds() {
+        for (what, values) in crowds(30_000) {
+            let run = run_of(values.iter().copied());
+            let wide = run_of(values.iter().map(|&value| u128::from(value) << 64 | u128::from(!value)));
+            for &value in values.iter().step_by(1499) {
+                for query in [value, value ^ 1, value ^ 0b1_0001 << 50, !value] {
+                    assert_found(&run, query, what);
+                    assert_found(&wide, u128::from(query) << 64 | u128::from(!value), what);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_search_in_a_crowd_compares_few_of_it() {
+        let compared = |values: &[u64]| {
+            let run = run_of(values.iter().copied());
+            let queries: Vec<u64> = values.iter().copied().step_by(values.len() / 100).collect();
+            let near = |query: u64| run.values().iter().filter(|value| value.distance(query) <= 3).count();
+            let all: usize = queries.iter().map(|&query| run.tables.compared_by(query, 3)).sum();
+            let near: usize = queries.iter().map(|&query| near(query)).sum();
+            (all / queries.len(), near / queries.len(), run.bytes() / run.len())
+        };
+        let (even, _, bytes) = compared(&(0..100_000).map(spread).collect::<Vec<_>>());
+        println!("evenly spread: {even} compared, {bytes} bytes per pair");
+        assert!(even < 64 && bytes < 50, "{even} values, {bytes} bytes per pair");
+        for (what, values) in crowds(100_000) {
+            let (few, near, bytes) = compared(&values);
+            println!("{what}: {few} compared, {near} near, {bytes} bytes per pair");
+            // A comparison takes about a nanosecond, an insertion some microseconds.
+            assert!(
+                few < 4000 + 32 * near && bytes < 128,
+                "{what}: {few} values, {near} near, {bytes} bytes"
+            );
         }
     }
 

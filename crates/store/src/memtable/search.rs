@@ -6,7 +6,7 @@ use hamdex::{Compiled, Fingerprint};
 
 use crate::memtable::Memtable;
 use crate::memtable::live_run::LiveRun;
-use crate::memtable::run::Buckets;
+use crate::memtable::tables::Buckets;
 
 /// Number of runs whose buckets are found and prefetched before the first is read, so that waits for memory overlap.
 const RUNS_AHEAD: usize = 8;

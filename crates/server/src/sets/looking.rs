@@ -87,10 +87,10 @@ impl Sets {
     }
 }
 
-/// Closes a store whose directory is gone.
+/// Closes a store that is not served any more.
 pub(super) fn close_gone(set: &Served) {
-    // It cannot be sealed: what was acknowledged is in the log, wherever that is.
+    // It may be gone, and cannot be sealed then: what was acknowledged is in the log, wherever that is.
     if let Some(Err(error)) = set.written().map(Written::close) {
-        tracing::debug!(set = set.name, error = chain(&error), "a store that is gone is not closed in order");
+        tracing::debug!(set = set.name, error = chain(&error), "a store is not closed in order");
     }
 }

@@ -13,7 +13,7 @@ use crate::problem::Problem;
 use crate::sets::looking::close_gone;
 use crate::sets::made::{self, DELETED, Made};
 use crate::sets::registry::{Sets, check_name};
-use crate::sets::served::{Served, Written};
+use crate::sets::served::Served;
 
 /// The beginning of the names of stores that are not complete.
 const UNFINISHED: &str = ".new-";
@@ -109,10 +109,9 @@ impl Sets {
             fs::remove_dir_all(&deleted).map_err(StoreIo("remove it", &deleted).wrap())?;
         }
         let Some(set) = self.remove(name) else { return Err(Problem::gone(&path)) };
-        let closed = set.written().map_or(Ok(()), Written::close);
-        let moved =
-            closed.and_then(|()| fs::rename(&path, &deleted).map_err(StoreIo("rename it", &path).wrap()));
-        if let Err(error) = moved {
+        // One that cannot be sealed, as on a full disk, can be deleted all the same.
+        close_gone(&set);
+        if let Err(error) = fs::rename(&path, &deleted).map_err(StoreIo("rename it", &path).wrap()) {
             let durability = made.durability(name, &path);
             if let Some(set) = self.opener.open_found(&path, durability, false) {
                 self.insert(set);
@@ -120,9 +119,9 @@ impl Sets {
             return Err(error.into());
         }
         sync_directory(data).map_err(StoreIo("sync it", data).wrap())?;
-        made::forget(data, name)?;
-        // What is left is removed at the next start.
+        // What is left is removed at the next start. It goes first, since it makes room for the rest.
         fs::remove_dir_all(&deleted).map_err(StoreIo("remove it", &deleted).wrap())?;
+        made::forget(data, name)?;
         Ok(())
     }
 }
@@ -140,25 +139,30 @@ impl StoreIo<'_> {
 /// Returns a file or directory in a store that no store has.
 fn strange_file(store: &Path) -> io::Result<Option<PathBuf>> {
     const FILES: &[&str] = &["manifest", "manifest.copy", "manifest.new", "manifest.copy.new", "lock"];
-    const DIRECTORIES: &[&str] = &["segments", "deletes", "log"];
     for entry in fs::read_dir(store)? {
         let entry = entry?;
         let (name, kind) = (entry.file_name(), entry.file_type()?);
-        let is_one_of = |names: &[&str]| names.iter().any(|own| name == *own);
-        if kind.is_file() && is_one_of(FILES) {
+        if kind.is_file() && FILES.iter().any(|own| name == *own) {
             continue;
         }
-        if !(kind.is_dir() && is_one_of(DIRECTORIES)) {
-            return Ok(Some(entry.path()));
-        }
+        let is_own: fn(&str) -> bool = match name.to_str() {
+            Some("segments") if kind.is_dir() => |name| name.strip_suffix(".hamdex").is_some_and(is_number),
+            Some("deletes") if kind.is_dir() => {
+                |name| name.split_once('-').is_some_and(|(one, two)| is_number(one) && is_number(two))
+            }
+            Some("log") if kind.is_dir() => |name| is_number(name.strip_suffix(".new").unwrap_or(name)),
+            _ => return Ok(Some(entry.path())),
+        };
         for inner in fs::read_dir(entry.path())? {
             let inner = inner?;
-            // Numbers, and what follows them.
-            let is_own = inner.file_name().as_encoded_bytes().first().is_some_and(u8::is_ascii_digit);
-            if !(is_own && inner.file_type()?.is_file()) {
+            if !(inner.file_type()?.is_file() && inner.file_name().to_str().is_some_and(is_own)) {
                 return Ok(Some(inner.path()));
             }
         }
     }
     Ok(None)
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }

@@ -29,7 +29,7 @@ pub(super) struct Opener {
 
 impl Opener {
     /// Opens a set that the operator names. One that is there and cannot be opened is served as such, and the reason is
-    /// returned.
+    /// returned, not logged.
     ///
     /// # Errors
     /// When there is none, or its name is not possible.
@@ -43,7 +43,7 @@ impl Opener {
             }
             Err(error) => {
                 let reason = Failure::Unavailable { what: chain(&error), category: error.category() };
-                Ok((self.unavailable(name, path, kind, error, false), Some(reason)))
+                Ok((self.unavailable(name, path, kind, error, true), Some(reason)))
             }
         }
     }

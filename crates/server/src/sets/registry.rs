@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, chain};
 use crate::metrics::Metrics;
 use crate::options::Config;
 use crate::problem::Problem;
@@ -62,6 +62,9 @@ impl Sets {
         }
         if config.data.is_none() && reasons.len() == config.sets.len() {
             return Err(reasons.swap_remove(0));
+        }
+        for reason in reasons {
+            tracing::error!(error = chain(&reason), "cannot be opened; requests to it fail");
         }
         let mut changing = Changing::default();
         if let Some(data) = &config.data {

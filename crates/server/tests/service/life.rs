@@ -65,10 +65,10 @@ fn what_put_has_made_is_deleted_and_nothing_else() {
     for name in ["file", "brought"] {
         assert_eq!(delete(&client, name).problem(), (409, "not_made_here".to_owned()), "{name}");
     }
-    fs::write(data.join("strange/segments/notes.txt"), "mine").unwrap();
+    fs::write(data.join("strange/segments/2020-notes.txt"), "mine").unwrap();
     let refused = delete(&client, "strange");
     assert_eq!(refused.problem(), (409, "not_made_here".to_owned()));
-    assert!(refused.json()["detail"].as_str().unwrap().contains("notes.txt"));
+    assert!(refused.json()["detail"].as_str().unwrap().contains("2020-notes.txt"));
     // Another store in the place of one that was made here.
     running.end();
     fs::rename(data.join("moved"), &elsewhere).unwrap();

@@ -30,7 +30,7 @@ use hamdex::Mapping;
 pub(crate) use copy::link_or_copy;
 pub use real::RealDisk;
 #[cfg(feature = "unstable")]
-pub use simulated::{Failure, SimulatedDisk, Survival};
+pub use simulated::{BeforeOperation, Failure, SimulatedDisk, Survival};
 
 /// A directory in which a store lives.
 ///

@@ -84,7 +84,9 @@ impl<F: Fingerprint> LogWriter<F> {
             Ok(file)
         };
         let file = create().map_err(Error::io("create it", disk.path(&name)))?;
-        Ok(Self::at_end(disk, identity, number, file, HEADER_BYTES as u64, sequence))
+        let mut log = Self::at_end(disk, identity, number, file, HEADER_BYTES as u64, sequence);
+        log.keep_room();
+        Ok(log)
     }
 
     /// Creates the first log after a repair. Until [`complete`](Self::complete) gives it its name it is not a log, and
@@ -162,7 +164,9 @@ impl<F: Fingerprint> LogWriter<F> {
             rewrite(disk, end.log, end.offset).map_err(Error::io("write it again", disk.path(&name)))?;
         }
         let file = disk.append(&name).map_err(Error::io("open it for writing", disk.path(&name)))?;
-        Ok(Self::at_end(disk, identity, end.log, file, end.offset, end.sequence))
+        let mut log = Self::at_end(disk, identity, end.log, file, end.offset, end.sequence);
+        log.keep_room();
+        Ok(log)
     }
 
     /// Poisons the log before it is read again.
@@ -258,6 +262,16 @@ impl<F: Fingerprint> LogWriter<F> {
         Ok(())
     }
 
+    /// Reserves room for removals behind the end, if there is some.
+    fn keep_room(&mut self) {
+        let kept = self.bytes + KEPT_BYTES;
+        self.reserved = match self.file.reserve(kept) {
+            Ok(()) => Some(kept),
+            Err(error) if is_out_of_space(&error) => Some(0),
+            Err(_) => None,
+        };
+    }
+
     /// Writes the buffer.
     ///
     /// # Errors
@@ -278,10 +292,9 @@ impl<F: Fingerprint> LogWriter<F> {
                 // A partial write would hide later records.
                 if !is_out_of_space(&error) || self.file.truncate(self.bytes).is_err() {
                     self.poison = Some(clone_io_error(&error));
-                } else if self.reserved.is_some() {
+                } else {
                     // The truncation has given up the reserved space as well.
-                    let kept = self.bytes + KEPT_BYTES;
-                    self.reserved = Some(self.file.reserve(kept).map_or(0, |()| kept));
+                    self.keep_room();
                 }
                 return Err(self.error("write to it")(error));
             }

@@ -380,3 +380,26 @@ fn removals_have_room_again_after_a_write_for_which_there_was_none() {
     log.reserve_space().unwrap();
     log.sync().unwrap();
 }
+
+#[test]
+fn a_new_log_and_one_that_goes_on_have_room_for_removals() {
+    let disk = disk();
+    disk.set_space(1 << 20);
+    let mut log = writer::<u64>(&disk, IDENTITY);
+    log.rotate().unwrap();
+    disk.set_space(0);
+    for sequence in 1..1000 {
+        log.push(sequence, &[Operation::Remove(7, sequence)]);
+        log.sync().unwrap();
+    }
+    drop(log);
+    disk.set_space(1 << 20);
+    let (_, state) = replayed::<u64>(&disk, &IDENTITY, None).unwrap();
+    let mut log = LogWriter::<u64>::resume(&disk, IDENTITY, &state).unwrap();
+    disk.set_space(0);
+    for sequence in 1000..2000 {
+        log.push(sequence, &[Operation::Remove(7, sequence)]);
+        log.sync().unwrap();
+    }
+    assert_eq!(replayed::<u64>(&disk, &IDENTITY, None).unwrap().0.len(), 1999);
+}

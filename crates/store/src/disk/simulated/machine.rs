@@ -41,8 +41,10 @@ pub(super) enum Kind {
 }
 
 /// A callback that gets each operation on a name before it happens: what it does, and the name.
+pub type BeforeOperation = dyn Fn(&str, &str) + Send + Sync;
+
 #[derive(Clone)]
-pub(super) struct Hook(pub(super) Arc<dyn Fn(&str, &str) + Send + Sync>);
+pub(super) struct Hook(pub(super) Arc<BeforeOperation>);
 
 impl fmt::Debug for Hook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

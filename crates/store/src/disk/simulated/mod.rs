@@ -37,7 +37,7 @@ use hamdex::Mapping;
 pub use choice::Survival;
 use contents::Contents;
 use file::{SimulatedFile, SimulatedLock};
-pub use machine::Failure;
+pub use machine::{BeforeOperation, Failure};
 use machine::{Hook, Kind, Machine};
 use names::directory_of;
 
@@ -127,7 +127,7 @@ impl SimulatedDisk {
 
     /// Calls `hook` before each operation on a name, other than writes to open files and their syncs, with what it does,
     /// as [`SimulatedDisk::trace`] says it, and the name. `None` ends that.
-    pub fn before_operations(&self, hook: Option<Arc<dyn Fn(&str, &str) + Send + Sync>>) {
+    pub fn before_operations(&self, hook: Option<Arc<BeforeOperation>>) {
         self.machine().hook = hook.map(Hook);
     }
 

@@ -62,6 +62,7 @@ pub use copy::copier::Copied;
 pub use dedup::clusters::{Clusters, Extent};
 pub use dedup::members::Member;
 pub use dedup::options::{Clustering, Dedup, Preference};
+pub use dedup::replacing::Replacement;
 pub use dedup::resources::{Progress, Stage};
 pub use dedup::similarity::Similarity;
 pub use document::{Counts, Document, TooShort};

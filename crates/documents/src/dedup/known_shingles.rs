@@ -1,7 +1,9 @@
 //! The documents of a set that has their shingles.
 
+use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
+use std::sync::{Mutex, PoisonError};
 
 use hamdex::set::{ShinglePart, StoredId};
 use hamdex::{Fingerprint, FingerprintSet, Names, shingles};
@@ -23,6 +25,14 @@ const PARTS_PER_THREAD: usize = 2;
 pub struct KnownShingles<'s, F> {
     set: &'s dyn FingerprintSet<F>,
     has_names: bool,
+    left_out: Option<&'s LeftOut<'s>>,
+}
+
+/// Documents that are not compared, but collected.
+pub(crate) struct LeftOut<'s> {
+    pub(crate) ids: &'s HashSet<u64>,
+    /// Their names and shingles.
+    pub(crate) documents: Mutex<Vec<(Vec<u8>, Vec<u64>)>>,
 }
 
 impl<'s, F: Fingerprint> KnownShingles<'s, F> {
@@ -41,7 +51,25 @@ impl<'s, F: Fingerprint> KnownShingles<'s, F> {
         if stored != wanted {
             return Err(Error::OtherShingles { stored, wanted });
         }
-        Ok(Self { set, has_names: description.has_names })
+        Ok(Self { set, has_names: description.has_names, left_out: None })
+    }
+
+    /// Leaves documents out.
+    pub(crate) fn without(self, left_out: &'s LeftOut<'s>) -> Self {
+        Self { left_out: Some(left_out), ..self }
+    }
+
+    /// Whether a document is left out; collects it.
+    fn leaves_out(&self, id: StoredId, shingles: &[u64], is_first: bool) -> Result<bool, Error> {
+        let Some(left_out) = self.left_out.filter(|left_out| left_out.ids.contains(&id.id)) else {
+            return Ok(false);
+        };
+        if is_first {
+            let name = self.set.name_of(id).map_err(of_set)?.unwrap_or_default();
+            let mut documents = left_out.documents.lock().unwrap_or_else(PoisonError::into_inner);
+            documents.push((name.to_vec(), shingles.to_vec()));
+        }
+        Ok(true)
     }
 
     fn known_as(&self, id: StoredId) -> Result<KnownAs, Error> {
@@ -62,11 +90,14 @@ impl<F: Fingerprint> KnownTexts for KnownShingles<'_, F> {
         let similar_of = |part: &ShinglePart| -> Result<Vec<(StoredId, Similar)>, Error> {
             new.check_cancelled()?;
             let (mut matcher, mut found, mut failed) = (new.matcher(), Vec::new(), None);
-            let flow = self.set.visit_shingles(part, &mut |id, shingles| match matcher.similar(shingles) {
-                Ok(similar) => {
-                    found.extend(similar.iter().map(|&similar| (id, similar)));
-                    ControlFlow::Continue(())
+            let mut compare = |id, shingles: &[u64]| {
+                if !self.leaves_out(id, shingles, new.are_first())? {
+                    found.extend(matcher.similar(shingles)?.iter().map(|&similar| (id, similar)));
                 }
+                Ok(())
+            };
+            let flow = self.set.visit_shingles(part, &mut |id, shingles| match compare(id, shingles) {
+                Ok(()) => ControlFlow::Continue(()),
                 Err(error) => {
                     failed = Some(error);
                     ControlFlow::Break(())

@@ -18,6 +18,8 @@
 //! - [`fingerprints`], [`texts`]: near-duplicates by distance, and by similarity
 //! - [`members`]: the members of clusters, and the kept document of each
 //! - [`clusters`]: the result
+//!
+//! - [`replacing`]: the same for documents that take the place of earlier ones
 
 mod classes;
 pub(crate) mod clusters;
@@ -29,6 +31,7 @@ pub(crate) mod known_shingles;
 pub(crate) mod members;
 pub(crate) mod options;
 pub(crate) mod reference;
+pub(crate) mod replacing;
 pub(crate) mod resources;
 mod run;
 pub(crate) mod similarity;

@@ -271,7 +271,7 @@ fn the_page_asks_for_a_token() {
     let running = Running::start(Options { data: Some(data), token_file: Some(token_file), ..options() });
     browser.open(&running.url);
     browser.wait("!document.getElementById('login').hidden");
-    browser.tab_to("token");
+    assert_eq!(browser.run("return document.activeElement.id"), "token");
     browser.press("wrong\u{e007}");
     browser.wait("document.getElementById('login-problem').textContent.includes('no token')");
     browser.screenshot("token.png");
@@ -279,4 +279,64 @@ fn the_page_asks_for_a_token() {
     browser.press("open-sesame\u{e007}");
     browser
         .wait("document.getElementById('sets').rows.length === 1 && document.getElementById('login').hidden");
+
+    // A link would send no token.
+    for (link, contents) in [("metrics", "hamdex_set_up"), ("api", "\"openapi\": \"3.1")] {
+        browser.tab_to(link);
+        browser.press("\u{e007}");
+        browser.wait(&format!("document.getElementById('document-text').textContent.includes('{contents}')"));
+    }
+    browser.tab_to("document-close");
+    browser.press("\u{e007}");
+    assert_eq!(browser.run("return document.getElementById('document').hidden"), true);
+}
+
+#[test]
+fn the_page_shows_no_figures_that_may_be_wrong_and_fits_a_phone() {
+    let Some(browser) = Browser::start() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    build(&directory.path().join("whole"), &[0x0123_4567_89ab_cdef, 2, 3]);
+    build(&directory.path().join("broken"), &[1, 2, 3]);
+    let path = directory.path().join("broken");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let end = bytes.len();
+    bytes[end - 30] ^= 1;
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(&path, bytes).unwrap();
+    let running = Running::of(directory.path());
+    let choose = |name: &str| {
+        browser.run(&format!(
+            "[...document.querySelectorAll('#sets button')].find(button => button.textContent === '{name}').click()"
+        ));
+    };
+    browser.open(&running.url);
+    browser.wait("document.getElementById('sets').rows.length === 2");
+    choose("whole");
+    browser.wait("document.getElementById('figures').innerText.includes('size of files')");
+    browser.wait("!document.getElementById('query-section').hidden");
+    choose("broken");
+    browser.wait("document.getElementById('figures-problem').textContent.includes('broken')");
+    assert_eq!(browser.run("return document.getElementById('figures').innerText"), "");
+    assert_eq!(browser.run("return document.getElementById('query-section').hidden"), true);
+    assert_eq!(browser.run("return document.getElementById('inside-section').hidden"), true);
+    choose("whole");
+    browser.wait("document.getElementById('figures').innerText.includes('size of files')");
+    assert_eq!(browser.run("return document.getElementById('figures-problem').textContent"), "");
+
+    // The width of a phone.
+    let phone = json!({ "width": 375, "height": 800, "deviceScaleFactor": 1, "mobile": true });
+    let command = json!({ "cmd": "Emulation.setDeviceMetricsOverride", "params": phone });
+    browser.post("goog/cdp/execute", &command);
+    browser.wait("!document.getElementById('look').hidden");
+    browser.run("document.getElementById('asked').value = '0123456789abcdee'; document.querySelector('#query button').click()");
+    browser.wait("document.querySelector('#results td.digits')");
+    browser.screenshot("phone.png");
+    let width = browser.run("return document.documentElement.scrollWidth");
+    assert!(width.as_u64().unwrap() <= 375, "{width}");
+
+    running.end();
+    browser.wait("document.getElementById('state').textContent.startsWith('connection lost')");
+    assert_eq!(browser.run("return document.getElementById('sets').rows.length"), 0);
+    assert_eq!(browser.run("return document.getElementById('chosen').hidden"), true);
+    browser.screenshot("lost.png");
 }

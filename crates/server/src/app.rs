@@ -27,6 +27,8 @@ pub(crate) struct App {
     pub(crate) jobs: Jobs,
     /// Whether requests without a token may come by any name of this machine.
     pub(crate) allows_any_host: bool,
+    /// Whether the log has the addresses of clients.
+    pub(crate) logs_clients: bool,
     is_ending: AtomicBool,
 }
 
@@ -41,6 +43,7 @@ impl App {
             budget: Budget::new(config.limits.body),
             threads: config.threads,
             allows_any_host: config.insecure,
+            logs_clients: config.log_clients,
             tokens: ArcSwap::from_pointee(tokens),
             metrics,
             jobs: Jobs::default(),

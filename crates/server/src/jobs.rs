@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::task;
 use utoipa::ToSchema;
 
-use crate::lane::{Stop, broken};
+use crate::lane::{Place, Stop, broken};
 use crate::problem::Problem;
 
 /// Ended jobs that are remembered.
@@ -122,12 +122,12 @@ impl Jobs {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts work on a thread of its own, once it has a place, and returns the future of its end, which need not be
-    /// awaited.
+    /// Starts work on a thread of its own, once its place is one to run, and returns the future of its end, which need
+    /// not be awaited.
     pub(crate) fn start(
         &self,
         name: &'static str,
-        place: impl Future<Output = Result<tokio::sync::OwnedSemaphorePermit, Problem>> + Send + 'static,
+        place: Place,
         set: &str,
         work: impl FnOnce(Reporter) -> Result<Value, Problem> + Send + 'static,
     ) -> (Job, impl Future<Output = Job>) {
@@ -148,7 +148,7 @@ impl Jobs {
         let task = task::spawn({
             let running = Arc::clone(&running);
             async move {
-                let outcome = match place.await {
+                let outcome = match place.permit(None).await {
                     Err(problem) => Err(problem),
                     Ok(_) if running.stop.is_stopped() => Err(Problem::shutting_down()),
                     Ok(permit) => {

@@ -20,7 +20,7 @@ pub(crate) struct Lane {
     name: &'static str,
     running: Arc<Semaphore>,
     places: u32,
-    waiting: AtomicUsize,
+    waiting: Arc<AtomicUsize>,
     max_waiting: usize,
 }
 
@@ -71,11 +71,45 @@ impl Drop for StopOnDrop {
 }
 
 /// Counts a waiting request until it is dropped.
-struct Waiting<'l>(&'l AtomicUsize);
+struct Waiting(Arc<AtomicUsize>);
 
-impl Drop for Waiting<'_> {
+impl Drop for Waiting {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A place in a lane: to run, or to wait.
+pub(crate) enum Place {
+    Running(OwnedSemaphorePermit),
+    Waiting(Queued),
+}
+
+/// A place in the queue of a lane.
+pub(crate) struct Queued {
+    running: Arc<Semaphore>,
+    places: u32,
+    _waiting: Waiting,
+}
+
+impl Place {
+    /// Waits for the permit to run.
+    ///
+    /// # Errors
+    /// When the deadline passes, or the service ends.
+    pub(crate) async fn permit(self, deadline: Option<Instant>) -> Result<OwnedSemaphorePermit, Problem> {
+        let queued = match self {
+            Self::Running(permit) => return Ok(permit),
+            Self::Waiting(queued) => queued,
+        };
+        let permit = Arc::clone(&queued.running).acquire_many_owned(queued.places);
+        let permit = match deadline {
+            Some(deadline) => {
+                time::timeout_at(deadline.into(), permit).await.map_err(|_| Problem::timeout())?
+            }
+            None => permit.await,
+        };
+        permit.map_err(|_| Problem::shutting_down())
     }
 }
 
@@ -85,7 +119,7 @@ impl Lane {
             name,
             running: Arc::new(Semaphore::new(running)),
             places: u32::try_from(running).unwrap_or(u32::MAX),
-            waiting: AtomicUsize::new(0),
+            waiting: Arc::default(),
             max_waiting: waiting,
         }
     }
@@ -104,7 +138,7 @@ impl Lane {
     /// # Errors
     /// As for [`Lane::admit`].
     pub(crate) async fn admit_alone(&self, deadline: Instant) -> Result<OwnedSemaphorePermit, Problem> {
-        self.admit_for(self.places, Some(deadline)).await
+        self.place_for(self.places)?.permit(Some(deadline)).await
     }
 
     /// Waits for a permit to run.
@@ -112,30 +146,27 @@ impl Lane {
     /// # Errors
     /// When too many wait already, or the deadline passes.
     pub(crate) async fn admit(&self, deadline: Option<Instant>) -> Result<OwnedSemaphorePermit, Problem> {
-        self.admit_for(1, deadline).await
+        self.place()?.permit(deadline).await
     }
 
-    async fn admit_for(
-        &self,
-        places: u32,
-        deadline: Option<Instant>,
-    ) -> Result<OwnedSemaphorePermit, Problem> {
+    /// Takes a place at once.
+    ///
+    /// # Errors
+    /// When too many wait already.
+    pub(crate) fn place(&self) -> Result<Place, Problem> {
+        self.place_for(1)
+    }
+
+    fn place_for(&self, places: u32) -> Result<Place, Problem> {
         if let Ok(permit) = Arc::clone(&self.running).try_acquire_many_owned(places) {
-            return Ok(permit);
+            return Ok(Place::Running(permit));
         }
-        if self.waiting.fetch_add(1, Ordering::Relaxed) >= self.max_waiting {
-            self.waiting.fetch_sub(1, Ordering::Relaxed);
+        let before = self.waiting.fetch_add(1, Ordering::Relaxed);
+        let waiting = Waiting(Arc::clone(&self.waiting));
+        if before >= self.max_waiting {
             return Err(Problem::too_many(self.name));
         }
-        let _waiting = Waiting(&self.waiting);
-        let permit = Arc::clone(&self.running).acquire_many_owned(places);
-        let permit = match deadline {
-            Some(deadline) => {
-                time::timeout_at(deadline.into(), permit).await.map_err(|_| Problem::timeout())?
-            }
-            None => permit.await,
-        };
-        permit.map_err(|_| Problem::shutting_down())
+        Ok(Place::Waiting(Queued { running: Arc::clone(&self.running), places, _waiting: waiting }))
     }
 
     /// Runs work on a thread of its own, once there is a place. When the request is dropped or the deadline passes, the
@@ -241,6 +272,8 @@ mod tests {
             task::yield_now().await;
         }
         assert_eq!(lane.run(late, |_| Ok(3)).await.unwrap_err().code(), "too_many_requests");
+        // Without waiting, so that the client of a job knows it.
+        assert_eq!(lane.place().err().unwrap().code(), "too_many_requests");
         first.abort();
         has_ended.await.unwrap();
         assert_eq!(second.await.unwrap().unwrap(), 2);

@@ -167,6 +167,9 @@ pub struct Options {
     /// The least severe lines of the log: error, warn, info (one per request), debug [default: info]
     #[arg(long, value_name = "LEVEL", env = "HAMDEX_LOG_LEVEL")]
     pub log_level: Option<String>,
+    /// Log the address of the client of each request
+    #[arg(long, env = "HAMDEX_LOG_CLIENTS", value_parser = FalseyValueParser::new())]
+    pub log_clients: bool,
     /// A TOML file with any of these options, named as here; PATHs are called sets
     #[arg(long, value_name = "F", env = "HAMDEX_CONFIG")]
     #[serde(skip)]
@@ -191,6 +194,7 @@ pub struct Config {
     pub(crate) backups: Option<PathBuf>,
     pub(crate) log: LogForm,
     pub(crate) log_level: tracing::level_filters::LevelFilter,
+    pub(crate) log_clients: bool,
 }
 
 /// The limits of a request.
@@ -279,6 +283,7 @@ impl Options {
             backups: self.backups.or(file.backups),
             log: self.log.or(file.log),
             log_level: self.log_level.or(file.log_level),
+            log_clients: self.log_clients || file.log_clients,
             config: self.config,
         }
     }
@@ -349,6 +354,7 @@ impl Options {
             backups: self.backups,
             log: self.log.unwrap_or_default(),
             log_level,
+            log_clients: self.log_clients,
         })
     }
 }
@@ -449,7 +455,7 @@ mod tests {
             let value = match name {
                 "config" => continue,
                 "sets" => "[\"a\", \"b\"]",
-                "insecure" | "read-only" | "in-memory" => "true",
+                "insecure" | "read-only" | "in-memory" | "log-clients" => "true",
                 "max-distance" | "max-batch" | "max-connections" | "threads" | "max-body" => "3",
                 "timeout" => "\"3s\"",
                 "log" => "\"json\"",

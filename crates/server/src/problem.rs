@@ -81,6 +81,12 @@ impl Problem {
         Self::unprocessable("bad_record", format!("record {record}: {detail}")).record(record)
     }
 
+    /// Returns what is wrong with a record, without its number.
+    pub(crate) fn of_record(self) -> String {
+        let prefix = self.record.map(|record| format!("record {record}: ")).unwrap_or_default();
+        self.detail.strip_prefix(&prefix).map(str::to_owned).unwrap_or(self.detail)
+    }
+
     pub(crate) fn bad_request(code: &'static str, detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, code, detail)
     }

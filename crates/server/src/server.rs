@@ -14,6 +14,7 @@ use std::time::Duration;
 use axum::Router;
 use hamdex::Mapping;
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
@@ -23,7 +24,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::{pin, select, task, time};
 use tokio_io_timeout::TimeoutStream;
 
-use crate::api::router;
+use crate::api::{Client, MAX_HEAD, router};
 use crate::app::App;
 use crate::failure::{Failure, chain};
 use crate::options::Config;
@@ -42,9 +43,6 @@ const UPKEEP: Duration = Duration::from_secs(5);
 
 /// The time between two looks at the directory of sets.
 const LOOK: Duration = Duration::from_secs(1);
-
-/// The most bytes of the head of a request.
-const MAX_HEAD: usize = 1 << 16;
 
 /// A service that listens, and does not answer yet.
 pub struct Server {
@@ -130,9 +128,9 @@ impl Server {
                     app.metrics.upkeep();
                 }
                 accepted = listener.accept() => match accepted {
-                    Ok((stream, _)) => match Arc::clone(&places).try_acquire_owned() {
+                    Ok((stream, client)) => match Arc::clone(&places).try_acquire_owned() {
                         Ok(place) => {
-                            let connection = Connection { shared: shared.clone(), router: router.clone(), place, open: Arc::clone(&open) };
+                            let connection = Connection { shared: shared.clone(), router: router.clone(), place, open: Arc::clone(&open), client: Client(client) };
                             task::spawn(connection.run(stream, graceful.watcher()));
                         }
                         Err(_) => refuse(&stream, shared.tls.is_some()),
@@ -220,6 +218,7 @@ struct Connection {
     router: Router,
     place: OwnedSemaphorePermit,
     open: Arc<AtomicUsize>,
+    client: Client,
 }
 
 /// Counts an open connection.
@@ -233,15 +232,15 @@ impl Drop for Counted {
 
 impl Connection {
     async fn run(self, stream: TcpStream, watcher: Watcher) {
-        let Self { shared, router, place: _place, open } = self;
+        let Self { shared, router, place: _place, open, client } = self;
         open.fetch_add(1, Ordering::Relaxed);
         let _counted = Counted(open);
         // Small answers are not kept back for more.
         drop(stream.set_nodelay(true));
         let outcome = match &shared.tls {
-            None => answer(stream, router, watcher, shared.timeout).await,
+            None => answer(stream, (router, client), watcher, shared.timeout).await,
             Some(tls) => match time::timeout(HANDSHAKE, tls.acceptor().accept(stream)).await {
-                Ok(Ok(stream)) => answer(stream, router, watcher, shared.timeout).await,
+                Ok(Ok(stream)) => answer(stream, (router, client), watcher, shared.timeout).await,
                 Ok(Err(error)) => Err(error.into()),
                 Err(_) => Err(io::Error::from(io::ErrorKind::TimedOut).into()),
             },
@@ -255,7 +254,7 @@ impl Connection {
 /// Answers the requests of a connection.
 async fn answer(
     stream: impl AsyncRead + AsyncWrite + Send + 'static,
-    router: Router,
+    (router, client): (Router, Client),
     watcher: Watcher,
     timeout: Duration,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
@@ -263,9 +262,14 @@ async fn answer(
     // A client that does not read its answer does not keep it in memory.
     stream.set_write_timeout(Some(timeout));
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(timeout).max_buf_size(MAX_HEAD);
-    let connection =
-        builder.serve_connection(TokioIo::new(Box::pin(stream)), TowerToHyperService::new(router));
+    // A head that is a little too long gets an answer that says so.
+    builder.timer(TokioTimer::new()).header_read_timeout(timeout).max_buf_size(2 * MAX_HEAD);
+    let service = TowerToHyperService::new(router);
+    let service = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
+        request.extensions_mut().insert(client);
+        hyper::service::Service::call(&service, request)
+    });
+    let connection = builder.serve_connection(TokioIo::new(Box::pin(stream)), service);
     watcher.watch(connection).await.map_err(Into::into)
 }
 

@@ -14,6 +14,8 @@ use axum::response::{IntoResponse, Response};
 use hamdex::set::Description;
 use hamdex::{Fingerprint, FingerprintSet, Match, Names, SetSearcher};
 
+use serde::Serialize;
+
 use crate::api::id::MAX_NUMBER;
 use crate::api::payload::{ARROW, JSON};
 use crate::problem::Problem;
@@ -209,15 +211,28 @@ impl<F: Fingerprint> Answer<F> {
         queries
     }
 
-    /// Returns the matches near records that were not inserted.
-    pub(crate) fn inserted_json(&self, inserted: u64) -> Response {
+    /// Returns the numbers of the queries that have matches.
+    pub(crate) fn answered(&self) -> impl Iterator<Item = usize> {
+        let starts = std::iter::once(&0).chain(&self.ends);
+        starts.zip(&self.ends).enumerate().filter(|(_, (start, end))| start < end).map(|(query, _)| query)
+    }
+
+    /// Returns the matches near records that were not inserted, and the fields of `more`.
+    pub(crate) fn inserted_json(&self, inserted: u64, more: &impl Serialize) -> Response {
         let mut json = format!("{{\"inserted\":{inserted},\"near\":[").into_bytes();
         for (number, query) in self.queries().into_iter().enumerate() {
             json.extend_from_slice(if number == 0 { b"{" } else { b",{" });
             json.extend_from_slice(format!("\"index\":{query},").as_bytes());
             self.write_match(number, &mut json);
         }
-        json.extend_from_slice(b"]}");
+        json.push(b']');
+        let more = serde_json::to_vec(more).expect("a vector takes everything");
+        // Without its braces.
+        if let Some(fields) = more.get(1..more.len() - 1).filter(|fields| !fields.is_empty()) {
+            json.push(b',');
+            json.extend_from_slice(fields);
+        }
+        json.push(b'}');
         ([(header::CONTENT_TYPE, JSON)], json).into_response()
     }
 

@@ -1,6 +1,6 @@
 //! Middleware of every request: its id, tokens, origin, log and metrics.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
@@ -25,6 +25,10 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The longest request id that is taken from a client.
 const MAX_ID: usize = 64;
 
+/// The address of the client of a request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Client(pub(crate) SocketAddr);
+
 /// Guards a request.
 pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let started = Instant::now();
@@ -33,6 +37,7 @@ pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
     let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
     let path = request.uri().path().to_owned();
     let span = tracing::info_span!("request", id = id.as_str());
+    let client = request.extensions().get::<Client>().filter(|_| app.logs_clients).copied();
     let answered = async {
         match check(&app, &request) {
             Err(problem) if path == "/" && problem.status() == StatusCode::UNAUTHORIZED => {
@@ -55,9 +60,10 @@ pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
     let (code, fault) = logged.map_or(("", None), |logged| (logged.code, logged.fault));
     span.in_scope(|| {
         let (status, seconds) = (response.status().as_u16(), time.as_secs_f64());
+        let client = client.map(|client| tracing::field::display(client.0));
         match fault {
-            Some(detail) => tracing::error!(method, path, status, code, detail, seconds, "request"),
-            None => tracing::info!(method, path, status, code, seconds, "request"),
+            Some(detail) => tracing::error!(method, path, status, code, client, detail, seconds, "request"),
+            None => tracing::info!(method, path, status, code, client, seconds, "request"),
         }
     });
     if let Ok(value) = HeaderValue::from_str(id.as_str()) {
@@ -92,7 +98,25 @@ fn method_name(method: &Method) -> &'static str {
     }
 }
 
+/// The most bytes of the head of a request.
+pub(crate) const MAX_HEAD: usize = 1 << 16;
+
+/// Refuses a head that is too long: the buffer that it came in may be longer.
+fn check_head(request: &Request) -> Result<(), Problem> {
+    let path = request.uri().path_and_query().map_or(0, |path| path.as_str().len());
+    let line = request.method().as_str().len() + path + "  HTTP/1.1\r\n".len();
+    let of_header =
+        |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len() + ": \r\n".len();
+    let length = line + request.headers().iter().map(of_header).sum::<usize>() + "\r\n".len();
+    if length <= MAX_HEAD {
+        return Ok(());
+    }
+    let detail = format!("the head has {length} bytes; at most {MAX_HEAD} are allowed");
+    Err(Problem::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "head_too_large", detail))
+}
+
 fn check(app: &App, request: &Request) -> Result<(), Problem> {
+    check_head(request)?;
     let path = request.uri().path();
     if matches!(path, "/healthz" | "/readyz") {
         return Ok(());

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use hamdex::set::Description;
 use hamdex::{Fingerprint, Match, Names};
 use hamdex_documents::Similarity;
-use hamdex_store::{Inserted, Operation, Store, Written, for_any_store};
+use hamdex_store::{Inserted, Written, for_any_store};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -19,18 +19,19 @@ use crate::api::id::Id;
 use crate::api::list::List;
 use crate::api::payload::{Binary, Media, Named, Parameters, Payload};
 use crate::api::query::distance_too_great;
-use crate::api::records::{Checked, Labels, Need, Record};
-use crate::api::similar::{self, SimilarDocument};
+use crate::api::records::{Checked, Need, Record, Refusals};
+use crate::api::similar::{self, Comparison, SimilarDocument};
+use crate::api::write_records::write_records;
 use crate::app::App;
 use crate::lane::Stop;
 use crate::problem::Problem;
-use crate::sets::{Served, write};
+use crate::sets::Served;
 
 /// Records to insert.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct InsertRequest {
-    /// The records. One that is wrong refuses all.
+    /// The records. One that is wrong refuses all, unless `on_refused` is `skip`.
     #[serde(default)]
     #[schema(value_type = Vec<Record>)]
     records: List<Record>,
@@ -41,9 +42,24 @@ pub(crate) struct InsertRequest {
     #[schema(example = 0.7)]
     unless_similar: Option<f64>,
     /// In a set with look-ups: each record replaces the stored records of its id. Of several with one id, the last
-    /// counts.
+    /// counts. With `unless_near` or `unless_similar`, a record is compared with everything but the records of its own
+    /// id, in order; one that is left out replaces nothing.
     #[serde(default)]
     replace: bool,
+    /// What a record does that is wrong, such as a text too short for a reliable fingerprint.
+    #[serde(default)]
+    on_refused: OnRefused,
+}
+
+/// What a wrong record does.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum OnRefused {
+    /// It refuses the request, and nothing has changed.
+    #[default]
+    Fail,
+    /// It is left out, and the answer says why.
+    Skip,
 }
 
 /// Parameters of binary insertions.
@@ -63,13 +79,63 @@ pub(crate) struct InsertResponse {
     inserted: u64,
     /// The records that were not inserted, and what is near each.
     near: Vec<NearDocument>,
+    #[serde(flatten)]
+    more: More,
+}
+
+/// The outcome of an insertion beyond what is near.
+#[derive(Default, Serialize, ToSchema)]
+pub(crate) struct More {
     /// With `unless_similar`: the records that were not inserted, and what each is similar to.
     #[serde(skip_serializing_if = "Option::is_none")]
     similar: Option<Vec<SimilarDocument>>,
     /// With `replace`: the number of stored records that were replaced. A pair of fingerprint and number that is stored as it
-    /// is stays, and does not count.
+    /// is stays, and does not count, nor among those that were inserted.
     #[serde(skip_serializing_if = "Option::is_none")]
     replaced: Option<u64>,
+    /// With `on_refused` `skip`: the records that are wrong, and why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<Vec<RefusedDocument>>,
+    /// With `on_refused` `skip`: the outcome of each record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcomes: Option<Vec<Fate>>,
+}
+
+/// The outcome of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum Fate {
+    /// It is stored.
+    Inserted,
+    /// Something is near, as `near` says.
+    Near,
+    /// Something is similar, as `similar` says.
+    Similar,
+    /// It is wrong, as `refused` says.
+    Refused,
+}
+
+/// A record that is wrong.
+#[derive(Debug, Serialize, ToSchema)]
+struct RefusedDocument {
+    /// The number of the record, from 0 on.
+    index: usize,
+    /// The reason in a sentence for people, which may change.
+    #[schema(example = "the text is too short for a reliable fingerprint: 2 features, 5 are needed")]
+    reason: String,
+}
+
+impl More {
+    /// Says what became of each of this many records; `left_out` are those that were not inserted.
+    fn tell(&mut self, count: usize, refusals: Refusals, left_out: &[(usize, Fate)]) {
+        let mut outcomes = vec![Fate::Inserted; count];
+        left_out.iter().for_each(|&(index, fate)| outcomes[index] = fate);
+        refusals.problems.iter().for_each(|&(index, _)| outcomes[index] = Fate::Refused);
+        self.outcomes = Some(outcomes);
+        let reason =
+            |(index, problem): (usize, Problem)| RefusedDocument { index, reason: problem.of_record() };
+        self.refused = Some(refusals.problems.into_iter().map(reason).collect());
+    }
 }
 
 /// A record that was not inserted, and the nearest stored fingerprint.
@@ -88,8 +154,8 @@ pub(crate) struct NearDocument {
 /// Insert records, each unless something is near, or in place of others
 ///
 /// All are inserted, or with `unless_near` those near which nothing is stored, with `unless_similar` the texts to which
-/// nothing stored is similar, with `replace` in place of the records of the same ids; atomically, also between
-/// connections. The answer comes when the records are as durable as the store promises; requests that arrive together
+/// nothing stored is similar, with `replace` in place of the records of the same ids, to which they are then neither
+/// near nor similar; atomically, also between connections. The answer comes when the records are as durable as the store promises; requests that arrive together
 /// share a sync. The body can also be little-endian fingerprints, in a set with numbers as ids each followed by its id
 /// of 8 bytes; the answer is a stream of Arrow then.
 #[utoipa::path(
@@ -139,13 +205,15 @@ fn request_of(parameters: &InsertParameters, payload: &Payload) -> Result<Insert
         Media::Json => payload.json::<InsertRequest>()?,
         Media::Binary => InsertRequest { unless_near: parameters.unless_near, ..InsertRequest::default() },
     };
-    let conditions = [request.unless_near.is_some(), request.unless_similar.is_some(), request.replace];
-    if conditions.into_iter().filter(|&is_given| is_given).count() > 1 {
-        let detail = "give one of \"unless_near\", \"unless_similar\" and \"replace\"";
+    if request.unless_near.is_some() && request.unless_similar.is_some() {
+        let detail = "give either \"unless_near\" or \"unless_similar\"";
         return Err(Problem::unprocessable("bad_request", detail));
     }
-    if payload.wants_arrow && (request.unless_similar.is_some() || request.replace) {
-        let detail = "the answer to unless_similar and replace is JSON; leave the header Accept out";
+    let needs_json =
+        request.unless_similar.is_some() || request.replace || request.on_refused == OnRefused::Skip;
+    if payload.wants_arrow && needs_json {
+        let detail =
+            "the answer to unless_similar, replace and on_refused is JSON; leave the header Accept out";
         return Err(Problem::new(StatusCode::NOT_ACCEPTABLE, "not_acceptable", detail));
     }
     Ok(request)
@@ -161,9 +229,9 @@ fn run(
     let started = Instant::now();
     let written = set.writable()?;
     let description = set.description()?;
-    let InsertRequest { records, unless_near, unless_similar, replace } = request;
-    if replace && !description.has_lookups {
-        return Err(Problem::no_lookups());
+    let InsertRequest { records, unless_near, unless_similar, replace, on_refused } = request;
+    if replace {
+        check_lookups(&description)?;
     }
     if unless_similar.is_some() {
         let detail = "the set keeps no shingles of texts, which unless_similar compares; make one with \"shingles\": true";
@@ -174,20 +242,44 @@ fn run(
         return Err(distance_too_great(distance, most));
     }
     for_any_store!(&written.store, store => {
-        let records = match payload.media {
-            Media::Json => Checked::of_json(&description, records, Need::AsTheSet)?,
-            Media::Binary => Checked::of_bytes(&description, &payload.bytes, app.limits.batch)?,
+        let mut refusals = on_refused.refusals();
+        let (count, records) = match payload.media {
+            Media::Json => {
+                let records = records.all()?;
+                (records.len(), Checked::of_records(&description, &records, Need::AsTheSet, &mut refusals)?)
+            }
+            Media::Binary => {
+                let records = Checked::of_bytes(&description, &payload.bytes, app.limits.batch)?;
+                (records.fingerprints.len(), records)
+            }
         };
-        if replace {
-            let Written { inserted, removed, .. } = replace_records(store, records, deadline)?;
-            app.metrics.write(&set.name, inserted, removed, started.elapsed());
-            let response = InsertResponse { inserted, near: Vec::new(), similar: None, replaced: Some(removed) };
-            return Ok(Json(response).into_response());
+        let unless_near = unless_near.map(|distance| distance.min(description.width));
+        let (outcomes, written) = write_records(store, &records, unless_near, replace, deadline)?;
+        let Written { inserted, removed, .. } = written;
+        app.metrics.write(&set.name, inserted, removed, started.elapsed());
+        let numbers = refusals.others(count);
+        let near = answer_of(&description, &records.fingerprints, &numbers, outcomes);
+        let mut more = More { replaced: replace.then_some(removed), ..More::default() };
+        if on_refused == OnRefused::Skip {
+            let left_out: Vec<(usize, Fate)> = near.answered().map(|index| (index, Fate::Near)).collect();
+            more.tell(count, refusals, &left_out);
         }
-        let (inserted, near) = store_records(store, &description, records, unless_near, deadline)?;
-        app.metrics.write(&set.name, inserted, 0, started.elapsed());
-        Ok(if payload.wants_arrow { near.arrow("index", Some(inserted)) } else { near.inserted_json(inserted) })
+        Ok(if payload.wants_arrow { near.arrow("index", Some(inserted)) } else { near.inserted_json(inserted, &more) })
     })
+}
+
+impl OnRefused {
+    fn refusals(self) -> Refusals {
+        match self {
+            Self::Fail => Refusals::default(),
+            Self::Skip => Refusals::skip(),
+        }
+    }
+}
+
+/// Refuses replacements in a set without look-ups.
+fn check_lookups(description: &Description) -> Result<(), Problem> {
+    if description.has_lookups { Ok(()) } else { Err(Problem::no_lookups()) }
 }
 
 /// Inserts texts unless similar ones are stored.
@@ -201,146 +293,53 @@ fn insert_unless_similar(
     let started = Instant::now();
     let written = set.writable()?;
     let description = set.description()?;
-    let least = request.unless_similar.unwrap_or(Similarity::DEFAULT_LEAST);
+    let InsertRequest { records, unless_similar, replace, on_refused, .. } = request;
+    if replace {
+        check_lookups(&description)?;
+    }
+    let least = unless_similar.unwrap_or(Similarity::DEFAULT_LEAST);
+    let comparison = Comparison { least, replace, threads: app.threads.div_ceil(2), stop, deadline };
+    let mut refusals = on_refused.refusals();
+    let records = records.all()?;
+    let count = records.len();
     for_any_store!(&written.store, store => {
-        let (inserted, similar) =
-            similar::insert(store, &description, request.records, least, app.threads.div_ceil(2), stop, deadline)?;
-        app.metrics.write(&set.name, inserted, 0, started.elapsed());
-        Ok(Json(InsertResponse { inserted, near: Vec::new(), similar: Some(similar), replaced: None }).into_response())
+        let (Written { inserted, removed, .. }, similar) =
+            similar::insert(store, &description, records, &comparison, &mut refusals)?;
+        app.metrics.write(&set.name, inserted, removed, started.elapsed());
+        let mut more = More { replaced: replace.then_some(removed), ..More::default() };
+        if on_refused == OnRefused::Skip {
+            let left_out: Vec<(usize, Fate)> = similar.iter().map(|one| (one.index, Fate::Similar)).collect();
+            more.tell(count, refusals, &left_out);
+        }
+        more.similar = Some(similar);
+        Ok(Json(InsertResponse { inserted, near: Vec::new(), more }).into_response())
     })
 }
 
-/// Returns documents as a store with shingles takes them.
-fn documents_of<'r, F: Fingerprint>(
-    fingerprints: &[F],
-    names: &'r [String],
-    sets: &'r [Vec<u64>],
-) -> Vec<(F, &'r String, &'r [u64])> {
-    fingerprints.iter().zip(names).zip(sets).map(|((&f, name), set)| (f, name, &**set)).collect()
-}
-
-/// Inserts records, each in place of all records of its id.
-fn replace_records<F: Fingerprint>(
-    store: &Store<F>,
-    records: Checked<F>,
-    deadline: Instant,
-) -> Result<Written, Problem> {
-    let Checked { fingerprints, labels, shingles } = records;
-    match (&labels, shingles) {
-        (Labels::Names(names), Some(sets)) => {
-            let documents = documents_of(&fingerprints, names, &sets);
-            write(store, deadline, |store| store.upsert_documents(&documents))
-        }
-        (Labels::Names(names), None) => {
-            let named = named_of(&fingerprints, names);
-            write(store, deadline, |store| store.upsert_named(&named))
-        }
-        (Labels::Numbers(_), _) => {
-            let pairs = pairs_of(&fingerprints, &labels);
-            write(store, deadline, |store| store.upsert(&pairs))
-        }
-        // Look-ups imply ids.
-        (Labels::None, _) => Ok(Written::default()),
-    }
-}
-
-/// Returns fingerprints with their names.
-fn named_of<'r, F: Fingerprint>(fingerprints: &[F], names: &'r [String]) -> Vec<(F, &'r String)> {
-    fingerprints.iter().copied().zip(names).collect()
-}
-
-/// Returns fingerprints with their ids: zeros in a store without ids.
-fn pairs_of<F: Fingerprint>(fingerprints: &[F], labels: &Labels) -> Vec<(F, u64)> {
-    match labels {
-        Labels::Numbers(ids) => fingerprints.iter().copied().zip(ids.iter().copied()).collect(),
-        _ => fingerprints.iter().map(|&fingerprint| (fingerprint, 0)).collect(),
-    }
-}
-
-/// Inserts all records; returns their number.
-fn insert_all<F: Fingerprint>(
-    store: &Store<F>,
-    records: &Checked<F>,
-    deadline: Instant,
-) -> Result<u64, Problem> {
-    let Checked { fingerprints, labels, shingles } = records;
-    match (labels, shingles) {
-        (Labels::Names(names), Some(sets)) => {
-            let documents = documents_of(fingerprints, names, sets);
-            write(store, deadline, |store| store.insert_documents(&documents))?;
-        }
-        (Labels::Names(names), None) => {
-            let named = named_of(fingerprints, names);
-            write(store, deadline, |store| store.insert_named(&named))?;
-        }
-        _ => {
-            let pairs = pairs_of(fingerprints, labels);
-            let operations: Vec<_> = pairs.into_iter().map(|(f, id)| Operation::Insert(f, id)).collect();
-            write(store, deadline, |store| store.write(operations.clone()))?;
-        }
-    }
-    Ok(fingerprints.len() as u64)
-}
-
-/// Inserts records near which nothing is stored; returns the outcome of each.
-fn insert_unless_near<F: Fingerprint>(
-    store: &Store<F>,
-    records: &Checked<F>,
-    distance: u32,
-    deadline: Instant,
-) -> Result<Vec<Inserted<F>>, Problem> {
-    let Checked { fingerprints, labels, shingles } = records;
-    match (labels, shingles) {
-        (Labels::Names(names), Some(sets)) => {
-            let documents = documents_of(fingerprints, names, sets);
-            write(store, deadline, |store| store.insert_documents_unless_near(&documents, distance))
-        }
-        (Labels::Names(names), None) => {
-            let named = named_of(fingerprints, names);
-            write(store, deadline, |store| store.insert_named_unless_near(&named, distance))
-        }
-        _ => {
-            let pairs = pairs_of(fingerprints, labels);
-            write(store, deadline, |store| store.insert_all_unless_near(&pairs, distance))
-        }
-    }
-}
-
-/// Inserts records; returns their number, and what is near the others.
-fn store_records<F: Fingerprint>(
-    store: &Store<F>,
+/// Returns what is near the records with these numbers.
+fn answer_of<F: Fingerprint>(
     description: &Description,
-    records: Checked<F>,
-    unless_near: Option<u32>,
-    deadline: Instant,
-) -> Result<(u64, Answer<F>), Problem> {
+    fingerprints: &[F],
+    numbers: &[usize],
+    outcomes: Vec<Inserted<F>>,
+) -> Answer<F> {
     let mut answer = Answer::new(description, true);
-    if records.fingerprints.is_empty() {
-        return Ok((0, answer));
-    }
-    let Some(distance) = unless_near else {
-        return Ok((insert_all(store, &records, deadline)?, answer));
-    };
-    let outcomes = insert_unless_near(store, &records, distance.min(F::BITS), deadline)?;
-    let fingerprints = records.fingerprints;
-    let mut inserted = 0;
-    for (outcome, &fingerprint) in outcomes.into_iter().zip(&fingerprints) {
-        match outcome {
-            Inserted::New { .. } => inserted += 1,
-            Inserted::Near(near) => {
-                answer.matches.push(Match::new(fingerprint, near.fingerprint));
-                if let Some(ids) = &mut answer.ids {
-                    match &mut ids.labels {
-                        Found::Numbers(numbers) => numbers.extend(near.ids),
-                        Found::Names(names) => {
-                            names.extend(near.names.iter().map(|name| Names::text_of(name).into_owned()));
-                        }
+    for ((outcome, &fingerprint), &number) in outcomes.into_iter().zip(fingerprints).zip(numbers) {
+        // Those before it that were refused.
+        answer.ends.resize(number, answer.matches.len());
+        if let Inserted::Near(near) = outcome {
+            answer.matches.push(Match::new(fingerprint, near.fingerprint));
+            if let Some(ids) = &mut answer.ids {
+                match &mut ids.labels {
+                    Found::Numbers(numbers) => numbers.extend(near.ids),
+                    Found::Names(names) => {
+                        names.extend(near.names.iter().map(|name| Names::text_of(name).into_owned()));
                     }
-                    ids.end();
                 }
+                ids.end();
             }
         }
         answer.ends.push(answer.matches.len());
     }
-    Ok((inserted, answer))
+    answer
 }

@@ -13,7 +13,6 @@ use axum::response::{IntoResponse, Response};
 use hamdex::{Verified, VerifyOptions};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tokio::sync::OwnedSemaphorePermit;
 use utoipa::ToSchema;
 
 use crate::api::payload::{JobId, Named, Optional};
@@ -50,19 +49,18 @@ fn accepted(job: Job) -> Response {
     (status, [(header::LOCATION, location)], Json(job)).into_response()
 }
 
-/// Waits in the lane of jobs, without a deadline.
-async fn place(app: Arc<App>) -> Result<OwnedSemaphorePermit, Problem> {
-    app.lanes.jobs.admit(None).await
-}
-
 /// Starts a job, and answers at once.
+///
+/// # Errors
+/// When too many jobs wait already.
 fn start(
     app: &Arc<App>,
     set: &Served,
     work: &'static str,
     run: impl FnOnce(Reporter) -> Result<Value, Problem> + Send + 'static,
-) -> Response {
-    accepted(app.jobs.start(work, place(Arc::clone(app)), &set.name, run).0)
+) -> Result<Response, Problem> {
+    let place = app.lanes.jobs.place()?;
+    Ok(accepted(app.jobs.start(work, place, &set.name, run).0))
 }
 
 /// Write what is in memory to a segment
@@ -93,10 +91,7 @@ pub(crate) async fn flush(
         }
     };
     // As a write, it does not wait for long jobs.
-    let place = {
-        let set = Arc::clone(&set);
-        async move { set.writable()?.writes.admit(None).await }
-    };
+    let place = set.writable()?.writes.place()?;
     let (job, end) = app.jobs.start("flush", place, &set.name, run);
     match tokio::time::timeout_at(app.deadline().into(), end).await {
         Err(_) => Ok(accepted(job)),
@@ -134,7 +129,7 @@ pub(crate) async fn compact(
             })
         }
     };
-    Ok(start(&app, &set, "compact", run))
+    start(&app, &set, "compact", run)
 }
 
 /// Copy a store
@@ -185,7 +180,7 @@ pub(crate) async fn backup(
             Ok(json!({ "name": name, "path": target.display().to_string() }))
         }
     };
-    Ok(start(&app, &set, "backup", run))
+    start(&app, &set, "backup", run)
 }
 
 /// Read and check every byte of a set
@@ -212,7 +207,7 @@ pub(crate) async fn verify(
             Ok(report(&verified))
         }
     };
-    Ok(start(&app, &set, "verify", run))
+    start(&app, &set, "verify", run)
 }
 
 fn report(verified: &Verified) -> Value {

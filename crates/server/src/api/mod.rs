@@ -3,6 +3,7 @@
 //! - [`sets`]: the sets, and new stores
 //! - [`query`], [`insert`], [`similar`], [`remove`]: queries and changes
 //! - [`lookup`]: the records of an id
+//! - [`write_records`]: records into a store, under any condition
 //! - [`streams`]: entries and pairs, as lines of JSON
 //! - [`maintenance`]: long work, as jobs
 //! - [`inspect`]: a look inside index files
@@ -29,6 +30,9 @@ mod remove;
 mod sets;
 mod similar;
 mod streams;
+mod write_records;
+
+pub(crate) use guard::{Client, MAX_HEAD};
 
 use std::sync::Arc;
 

@@ -130,7 +130,7 @@ impl Queries {
 
     fn fingerprints<F: Fingerprint>(&self, description: &Description) -> Result<Vec<F>, Problem> {
         match &self.body {
-            Asked::Texts(texts) => Texts::of(description)?.fingerprints(texts, |number| number),
+            Asked::Texts(texts) => Texts::of(description)?.fingerprints(texts),
             Asked::Bytes(bytes) => from_bytes(bytes),
             Asked::Fingerprints(texts) => {
                 let parsed = texts.iter().enumerate().map(|(number, text)| parse_fingerprint(number, text));
@@ -243,7 +243,7 @@ pub(crate) async fn fingerprints(
         let texts = texts.all()?;
         let description = set.description()?;
         for_width!(description.width, F => {
-            let found = Texts::<F>::of(&description)?.fingerprints(&texts, |number| number)?;
+            let found = Texts::<F>::of(&description)?.fingerprints(&texts)?;
             let fingerprints = found.into_iter().map(|fingerprint| fingerprint.hex().to_string()).collect();
             Ok(Json(FingerprintsResponse { fingerprints }))
         })

@@ -9,7 +9,7 @@ use crate::api::id::Id;
 use crate::api::list::{List, too_many_records};
 use crate::api::query::{fingerprint_from, from_bytes, parse_fingerprint};
 use crate::problem::Problem;
-use crate::sets::{IdKind, Texts};
+use crate::sets::{IdKind, TextReader, Texts};
 
 /// A fingerprint or a text, and its id. A set with shingles takes texts alone.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -49,6 +49,41 @@ pub(crate) enum Need {
     OrNone,
 }
 
+/// The records of a request that are refused.
+#[derive(Debug, Default)]
+pub(crate) struct Refusals {
+    /// Whether the others are dealt with nevertheless.
+    skips: bool,
+    /// The problem of each, by ascending numbers.
+    pub(crate) problems: Vec<(usize, Problem)>,
+}
+
+impl Refusals {
+    /// Returns a place for the records that are left out.
+    pub(crate) fn skip() -> Self {
+        Self { skips: true, problems: Vec::new() }
+    }
+
+    /// Refuses a record.
+    ///
+    /// # Errors
+    /// The problem, if it refuses the whole request.
+    fn take(&mut self, number: usize, problem: Problem) -> Result<(), Problem> {
+        if !self.skips {
+            return Err(problem);
+        }
+        self.problems.push((number, problem));
+        Ok(())
+    }
+
+    /// Returns the numbers of the other records, of this many.
+    pub(crate) fn others(&self, count: usize) -> Vec<usize> {
+        let is_refused =
+            |number: &usize| self.problems.binary_search_by_key(number, |refused| refused.0).is_ok();
+        (0..count).filter(|number| !is_refused(number)).collect()
+    }
+}
+
 impl<F: Fingerprint> Checked<F> {
     /// Checks the records of a JSON body.
     ///
@@ -59,57 +94,49 @@ impl<F: Fingerprint> Checked<F> {
         records: List<Record>,
         need: Need,
     ) -> Result<Self, Problem> {
-        Self::of_records(description, &records.all()?, need)
+        Self::of_records(description, &records.all()?, need, &mut Refusals::default())
     }
 
-    /// As [`Checked::of_json`].
+    /// Returns the records that are right; `refusals` takes the others.
     ///
     /// # Errors
-    /// When a record is wrong.
+    /// When a record is wrong, unless such are skipped; when the set takes no texts.
     pub(crate) fn of_records(
         description: &Description,
         records: &[Record],
         need: Need,
+        refusals: &mut Refusals,
     ) -> Result<Self, Problem> {
         let kind = match need {
             Need::OrNone if records.iter().all(|record| record.id.is_none()) => IdKind::None,
             _ => IdKind::of(description),
         };
-        let labels = labels_of(kind, records)?;
-        let mut fingerprints = vec![F::ZERO; records.len()];
-        let (mut texts, mut of_texts) = (Vec::new(), Vec::new());
+        let has_texts = records.iter().any(|record| record.fingerprint.is_none() && record.text.is_some());
+        let mut checker = Checker {
+            takes_texts_alone: description.has_shingles && need == Need::AsTheSet,
+            reader: has_texts.then(|| Texts::of(description)).transpose()?.map(Texts::reader),
+        };
+        let mut checked = Self {
+            fingerprints: Vec::with_capacity(records.len()),
+            labels: Labels::none_of(kind),
+            shingles: description.has_shingles.then(Vec::new),
+        };
         for (number, record) in records.iter().enumerate() {
-            match (&record.fingerprint, &record.text) {
-                (Some(_), None) if description.has_shingles && need == Need::AsTheSet => {
-                    let detail =
-                        "the set keeps the shingles of texts; give \"text\" instead of \"fingerprint\"";
-                    return Err(Problem::bad_record(number, detail));
+            let one = LabelOf::of(kind, number, record.id.as_ref())
+                .and_then(|label| Ok((label, checker.value_of(number, record)?)));
+            match one {
+                Ok((label, (fingerprint, shingles))) => {
+                    checked.labels.push(label);
+                    checked.fingerprints.push(fingerprint);
+                    if let (Some(all), Some(one)) = (&mut checked.shingles, shingles) {
+                        all.push(one);
+                    }
                 }
-                (Some(text), None) => fingerprints[number] = parse_fingerprint(number, text)?,
-                (None, Some(text)) => {
-                    texts.push(text);
-                    of_texts.push(number);
-                }
-                _ => return Err(Problem::bad_record(number, "give either \"fingerprint\" or \"text\"")),
+                Err(problem) => refusals.take(number, problem)?,
             }
         }
-        let mut shingles = description.has_shingles.then(Vec::new);
-        if !texts.is_empty() {
-            let own = Texts::<F>::of(description)?;
-            let numbers = |place: usize| of_texts[place];
-            let found = match own.words {
-                None => own.fingerprints(&texts, numbers)?,
-                Some(words) => {
-                    let documents = own.documents(words, &texts, numbers)?;
-                    let (found, of_texts) = documents.into_iter().unzip();
-                    shingles = Some(of_texts);
-                    found
-                }
-            };
-            of_texts.iter().zip(found).for_each(|(&number, fingerprint)| fingerprints[number] = fingerprint);
-        }
-        shingles = shingles.filter(|shingles| shingles.len() == records.len());
-        Ok(Self { fingerprints, labels, shingles })
+        checked.shingles = checked.shingles.filter(|shingles| shingles.len() == checked.fingerprints.len());
+        Ok(checked)
     }
 
     /// Checks the records of a binary body: fingerprints, in a set whose ids are numbers each followed by its id, all
@@ -148,36 +175,74 @@ impl<F: Fingerprint> Checked<F> {
     }
 }
 
-fn labels_of(kind: IdKind, records: &[Record]) -> Result<Labels, Problem> {
-    let all = records.iter().map(|record| record.id.as_ref()).enumerate();
-    Ok(match kind {
-        IdKind::None => {
-            for (number, id) in all {
-                if id.is_some() {
-                    return Err(Problem::bad_record(
-                        number,
-                        "the set has no ids, or other records have none; leave \"id\" out",
-                    ));
-                }
+/// Checks records one after the other.
+struct Checker<F> {
+    takes_texts_alone: bool,
+    /// If there is a text.
+    reader: Option<TextReader<F>>,
+}
+
+impl<F: Fingerprint> Checker<F> {
+    /// Returns the fingerprint of a record, and the shingles of a text in a set with shingles.
+    fn value_of(&mut self, number: usize, record: &Record) -> Result<(F, Option<Vec<u64>>), Problem> {
+        match (&record.fingerprint, &record.text, &mut self.reader) {
+            (Some(_), None, _) if self.takes_texts_alone => {
+                let detail = "the set keeps the shingles of texts; give \"text\" instead of \"fingerprint\"";
+                Err(Problem::bad_record(number, detail))
             }
-            Labels::None
+            (Some(text), None, _) => Ok((parse_fingerprint(number, text)?, None)),
+            (None, Some(text), Some(reader)) => reader.read(text, number),
+            _ => Err(Problem::bad_record(number, "give either \"fingerprint\" or \"text\"")),
         }
-        IdKind::Numbers => {
-            let number_of = |(number, id): (usize, Option<&Id>)| {
-                id.and_then(Id::number).ok_or_else(|| {
-                    let detail =
-                        "\"id\" has to be a whole number of at most 64 bits, beyond 2^53 as a string";
-                    Problem::bad_record(number, detail)
-                })
-            };
-            Labels::Numbers(all.map(number_of).collect::<Result<_, _>>()?)
+    }
+}
+
+/// The id of one record.
+enum LabelOf<'r> {
+    None,
+    Number(u64),
+    Name(&'r str),
+}
+
+impl<'r> LabelOf<'r> {
+    fn of(kind: IdKind, number: usize, id: Option<&'r Id>) -> Result<Self, Problem> {
+        let wrong = |detail| Err(Problem::bad_record(number, detail));
+        match (kind, id) {
+            (IdKind::None, None) => Ok(Self::None),
+            (IdKind::None, Some(_)) => {
+                wrong("the set has no ids, or other records have none; leave \"id\" out")
+            }
+            (IdKind::Numbers, id) => match id.and_then(Id::number) {
+                Some(id) => Ok(Self::Number(id)),
+                None if id.is_some_and(|id| id.name().is_some()) => wrong(
+                    "\"id\" has to be a whole number of at most 64 bits, beyond 2^53 as a string; for ids that are \
+                     names, such as URLs, make a set with \"ids\": \"names\"",
+                ),
+                None => wrong("\"id\" has to be a whole number of at most 64 bits, beyond 2^53 as a string"),
+            },
+            (IdKind::Names, id) => match id.and_then(Id::name) {
+                Some(name) => Ok(Self::Name(name)),
+                None => wrong("\"id\" has to be a string, the name"),
+            },
         }
-        IdKind::Names => {
-            let name_of = |(number, id): (usize, Option<&Id>)| {
-                let name = id.and_then(Id::name).map(str::to_owned);
-                name.ok_or_else(|| Problem::bad_record(number, "\"id\" has to be a string, the name"))
-            };
-            Labels::Names(all.map(name_of).collect::<Result<_, _>>()?)
+    }
+}
+
+impl Labels {
+    fn none_of(kind: IdKind) -> Self {
+        match kind {
+            IdKind::None => Self::None,
+            IdKind::Numbers => Self::Numbers(Vec::new()),
+            IdKind::Names => Self::Names(Vec::new()),
         }
-    })
+    }
+
+    fn push(&mut self, label: LabelOf<'_>) {
+        match (self, label) {
+            (Self::Numbers(numbers), LabelOf::Number(number)) => numbers.push(number),
+            (Self::Names(names), LabelOf::Name(name)) => names.push(name.to_owned()),
+            // A set without ids.
+            _ => {}
+        }
+    }
 }

@@ -1,19 +1,20 @@
 //! Insertion of texts unless a similar one is stored, by the rule of `hamdex dedup`.
 
+use std::collections::HashSet;
+use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use axum::http::StatusCode;
 use hamdex::Fingerprint;
 use hamdex::set::Description;
 use hamdex_documents::known::{KnownAs, KnownShingles};
-use hamdex_documents::{Clusters, Dedup, Document, Error, Similarity};
-use hamdex_store::Store;
+use hamdex_documents::{Clusters, Dedup, Document, Error, Replacement, Similarity};
+use hamdex_store::{Snapshot, Store, Written};
 use rayon::ThreadPoolBuilder;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::api::list::List;
-use crate::api::records::{Checked, Labels, Need, Record};
+use crate::api::records::{Checked, Labels, Need, Record, Refusals};
 use crate::failure::chain;
 use crate::lane::Stop;
 use crate::problem::Problem;
@@ -23,7 +24,7 @@ use crate::sets::{Texts, write};
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SimilarDocument {
     /// The number of the record, from 0 on.
-    index: usize,
+    pub(crate) index: usize,
     /// The name of the most similar stored text, or of the first similar one of the request.
     id: String,
     /// The share of common shingles, from 0 to 1.
@@ -31,54 +32,102 @@ pub(crate) struct SimilarDocument {
     similarity: f64,
 }
 
-/// Inserts texts that share less than `least` of their shingles with any in the store, and with those before them;
-/// returns their number, and the others. No other write may run.
+/// How texts are compared, and what new ones do.
+pub(crate) struct Comparison<'r> {
+    /// The share of its shingles by which a text is similar.
+    pub(crate) least: f64,
+    /// Whether a text replaces those of its name, to which it is not compared.
+    pub(crate) replace: bool,
+    pub(crate) threads: usize,
+    pub(crate) stop: &'r Stop,
+    pub(crate) deadline: Instant,
+}
+
+/// Inserts texts that share less of their shingles with any in the store, and with those before them; returns what
+/// has changed, and the others. No other write may run.
 ///
 /// # Errors
 /// When a record is wrong or no text, something is damaged, or the work is cancelled. Nothing has changed then.
 pub(crate) fn insert<F: Fingerprint>(
     store: &Store<F>,
     description: &Description,
-    records: List<Record>,
-    least: f64,
-    threads: usize,
-    stop: &Stop,
-    deadline: Instant,
-) -> Result<(u64, Vec<SimilarDocument>), Problem> {
-    let records = records.all()?;
-    let texts: Vec<String> = records.iter().map(|record| record.text.clone().unwrap_or_default()).collect();
+    records: Vec<Record>,
+    comparison: &Comparison<'_>,
+    refusals: &mut Refusals,
+) -> Result<(Written, Vec<SimilarDocument>), Problem> {
+    let count = records.len();
     let Checked { fingerprints, labels, shingles } =
-        Checked::<F>::of_records(description, &records, Need::AsTheSet)?;
-    drop(records);
+        Checked::<F>::of_records(description, &records, Need::AsTheSet, refusals)?;
     let (Labels::Names(names), Some(shingles)) = (labels, shingles) else {
-        return Ok((0, Vec::new()));
+        return Ok(<_>::default());
+    };
+    let numbers = refusals.others(count);
+    let texts: Vec<String> = {
+        let mut texts: Vec<Option<String>> = records.into_iter().map(|record| record.text).collect();
+        numbers.iter().map(|&number| texts[number].take().unwrap_or_default()).collect()
     };
     let Texts { fingerprinter, words, .. } = Texts::<F>::of(description)?;
-    let Some(words) = words else { return Ok((0, Vec::new())) };
-    let similarity = Similarity::new(least, words).map_err(|error| {
+    let Some(words) = words else { return Ok(<_>::default()) };
+    let similarity = Similarity::new(comparison.least, words).map_err(|error| {
         Problem::unprocessable("bad_request", format!("unless_similar: {}", chain(&error)))
     })?;
-    let snapshot = store.snapshot();
-    let known = KnownShingles::new(&snapshot, words).map_err(problem)?;
     let documents: Vec<Document> =
         names.iter().zip(texts).map(|(name, text)| Document::new(name.clone(), text)).collect();
-    let stop = stop.clone();
-    let dedup = Dedup::new(fingerprinter)
-        .similarity(similarity)
-        .against_texts(&known)
-        .on_progress(move |_| stop.flow());
-    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+    let stop = comparison.stop.clone();
+    let dedup = Dedup::new(fingerprinter).similarity(similarity).on_progress(move |_| stop.flow());
+    let pool = ThreadPoolBuilder::new().num_threads(comparison.threads).build();
     let pool = pool.map_err(|error| Problem::unavailable("unavailable", format!("no threads: {error}")))?;
-    let clusters = pool.install(|| dedup.run_on(documents)).map_err(problem)?;
-    let new: Vec<(F, &str, &[u64])> = clusters
-        .unique()
-        .map(|number| number as usize)
-        .map(|number| (fingerprints[number], &*names[number], &*shingles[number]))
-        .collect();
-    if !new.is_empty() {
-        write(store, deadline, |store| store.insert_documents(&new))?;
+    let snapshot = store.snapshot();
+    let (new, mut similar) = pool.install(|| match comparison.replace {
+        true => replacing(dedup, &snapshot, &documents),
+        false => inserting(dedup, (&snapshot, words), documents, &names),
+    })?;
+    let new: Vec<(F, &str, &[u64])> =
+        new.into_iter().map(|number| (fingerprints[number], &*names[number], &*shingles[number])).collect();
+    let written = match comparison.replace {
+        _ if new.is_empty() => Written::default(),
+        true => write(store, comparison.deadline, |store| store.upsert_documents(&new))?,
+        false => {
+            let ids = write(store, comparison.deadline, |store| store.insert_documents(&new))?;
+            Written::of_insertions(ids.end - ids.start)
+        }
+    };
+    similar.iter_mut().for_each(|one| one.index = numbers[one.index]);
+    Ok((written, similar))
+}
+
+/// Returns the numbers of the documents that are similar to none stored and to none before them, and the others.
+fn inserting<F: Fingerprint>(
+    dedup: Dedup<'_, F>,
+    (snapshot, words): (&Snapshot<F>, NonZeroUsize),
+    documents: Vec<Document>,
+    names: &[String],
+) -> Result<(Vec<usize>, Vec<SimilarDocument>), Problem> {
+    let known = KnownShingles::new(snapshot, words).map_err(problem)?;
+    let clusters = dedup.against_texts(&known).run_on(documents).map_err(problem)?;
+    Ok((clusters.unique().map(|number| number as usize).collect(), similar_of(&clusters, names)))
+}
+
+/// Returns the numbers of the documents that are similar to none of another name, and the others.
+fn replacing<F: Fingerprint>(
+    dedup: Dedup<'_, F>,
+    snapshot: &Snapshot<F>,
+    documents: &[Document],
+) -> Result<(Vec<usize>, Vec<SimilarDocument>), Problem> {
+    let names: HashSet<Vec<u8>> = documents.iter().map(|document| document.id.clone().into_bytes()).collect();
+    let earlier = snapshot.ids_of_names(&names)?;
+    let decisions = dedup.decide_replacements(snapshot, &earlier, documents).map_err(problem)?;
+    let (mut new, mut similar) = (Vec::new(), Vec::new());
+    for (index, decision) in decisions.into_iter().enumerate() {
+        match decision {
+            Replacement::Similar { name: id, similarity } => {
+                similar.push(SimilarDocument { index, id, similarity });
+            }
+            // Blank texts have been refused.
+            _ => new.push(index),
+        }
     }
-    Ok((new.len() as u64, similar_of(&clusters, &names)))
+    Ok((new, similar))
 }
 
 /// Returns the documents that are similar to a known one or to an earlier one, in their order.

@@ -28,6 +28,6 @@ mod writing;
 pub(crate) use finding::Key;
 pub(crate) use registry::{Sets, check_name};
 pub(crate) use served::{Extent, IdKind, Part, Served};
-pub(crate) use texts::{Texts, recipe_of};
+pub(crate) use texts::{TextReader, Texts, recipe_of};
 
 pub(crate) use writing::write;

@@ -55,53 +55,59 @@ impl<F: Fingerprint> Texts<F> {
         })
     }
 
-    /// Returns the fingerprints of texts. `numbers` returns the number of a text in the request.
+    /// Returns a reader of texts, one after the other.
+    pub(crate) fn reader(self) -> TextReader<F> {
+        TextReader { shingler: self.words.map(Shingler::new), scratch: Scratch::default(), texts: self }
+    }
+
+    /// Returns the fingerprints of texts.
     ///
     /// # Errors
     /// When a text is too short.
-    pub(crate) fn fingerprints(
-        &self,
-        texts: &[impl AsRef<str>],
-        numbers: impl Fn(usize) -> usize,
-    ) -> Result<Vec<F>, Problem> {
+    pub(crate) fn fingerprints(&self, texts: &[impl AsRef<str>]) -> Result<Vec<F>, Problem> {
         let mut scratch = Scratch::default();
-        let of_text = |(place, text): (usize, &_)| match self
-            .fingerprinter
-            .fingerprint(AsRef::as_ref(text), &mut scratch)
-        {
+        let of_text =
+            |(number, text): (usize, &_)| self.fingerprint(AsRef::as_ref(text), number, &mut scratch);
+        texts.iter().enumerate().map(of_text).collect()
+    }
+
+    /// Returns the fingerprint of a text, the record `number` of the request.
+    fn fingerprint(&self, text: &str, number: usize, scratch: &mut Scratch<F>) -> Result<F, Problem> {
+        match self.fingerprinter.fingerprint(text, scratch) {
             Outcome::Fingerprint(fingerprint) => Ok(fingerprint),
             Outcome::TooShort { features, .. } => Err(Problem::bad_record(
-                numbers(place),
+                number,
                 format!(
                     "the text is too short for a reliable fingerprint: {features} features, {} are needed",
                     self.min_features
                 ),
             )),
-        };
-        texts.iter().enumerate().map(of_text).collect()
+        }
     }
+}
 
-    /// Returns the fingerprints and shingles of texts, in a set with shingles. Short texts have them, too: their
-    /// shingles are compared, not their fingerprints.
+/// Reads texts one after the other.
+pub(crate) struct TextReader<F> {
+    texts: Texts<F>,
+    scratch: Scratch<F>,
+    /// In a set with shingles.
+    shingler: Option<Shingler>,
+}
+
+impl<F: Fingerprint> TextReader<F> {
+    /// Returns the fingerprint of a text, the record `number` of the request, and in a set with shingles its shingles.
+    /// Short texts have them, too: their shingles are compared, not their fingerprints.
     ///
     /// # Errors
-    /// When a text is blank.
-    pub(crate) fn documents(
-        &self,
-        words: NonZeroUsize,
-        texts: &[impl AsRef<str>],
-        numbers: impl Fn(usize) -> usize,
-    ) -> Result<Vec<(F, Vec<u64>)>, Problem> {
-        let (mut scratch, mut shingler) = (Scratch::default(), Shingler::new(words));
-        let of_text = |(place, text): (usize, &_)| {
-            let text = AsRef::as_ref(text);
-            let (outcome, shingles) =
-                self.fingerprinter.fingerprint_and_shingles(text, &mut scratch, &mut shingler);
-            let fingerprint = outcome.value_of_text(&shingles);
-            let fingerprint =
-                fingerprint.ok_or_else(|| Problem::bad_record(numbers(place), "the text is blank"))?;
-            Ok((fingerprint, shingles.hashes().to_vec()))
+    /// When the text is too short, or in a set with shingles blank.
+    pub(crate) fn read(&mut self, text: &str, number: usize) -> Result<(F, Option<Vec<u64>>), Problem> {
+        let Self { texts, scratch, shingler } = self;
+        let Some(shingler) = shingler else {
+            return Ok((texts.fingerprint(text, number, scratch)?, None));
         };
-        texts.iter().enumerate().map(of_text).collect()
+        let (outcome, shingles) = texts.fingerprinter.fingerprint_and_shingles(text, scratch, shingler);
+        let fingerprint = outcome.value_of_text(&shingles);
+        let fingerprint = fingerprint.ok_or_else(|| Problem::bad_record(number, "the text is blank"))?;
+        Ok((fingerprint, Some(shingles.hashes().to_vec())))
     }
 }

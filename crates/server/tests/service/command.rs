@@ -241,6 +241,7 @@ fn every_option_is_the_same_by_flag_by_environment_and_in_a_file() {
         ("backups", path("elsewhere")),
         ("log", "json".to_owned()),
         ("log-level", "debug".to_owned()),
+        ("log-clients", "true".to_owned()),
     ];
     let mut command = hamdex();
     let help = command.args(["serve", "--help"]).output().unwrap();
@@ -297,6 +298,19 @@ fn every_option_is_the_same_by_flag_by_environment_and_in_a_file() {
     assert!(by_flags.contains("body: 3145728") && by_flags.contains("insecure: true"), "{by_flags}");
     assert_eq!(effective(&mut environment), by_flags);
     assert_eq!(effective(&mut file), by_flags);
+}
+
+#[test]
+fn the_log_has_the_addresses_of_clients_if_it_is_to() {
+    for switch in [&[][..], &["--log-clients"]] {
+        let directory = tempfile::tempdir().unwrap();
+        let arguments = [&["--data", ".", "--log", "json"], switch].concat();
+        let serving = Serving::start(directory.path(), &arguments);
+        serving.client().get("/v1/sets").ok();
+        serving.signal("TERM");
+        let (_, log) = serving.ended();
+        assert_eq!(log.contains("127.0.0.1:"), !switch.is_empty(), "{log}");
+    }
 }
 
 #[test]

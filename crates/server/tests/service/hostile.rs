@@ -24,6 +24,27 @@ fn head(length: usize) -> String {
 }
 
 #[test]
+fn a_head_has_at_most_64_kib() {
+    let (_directory, running) = with_store(options());
+    let client = running.client();
+    // What the client sends by itself is left out of the count.
+    let of = |bytes: usize| {
+        let start = "GET /v1/sets HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nx-long: ";
+        running.raw(format!("{start}{}\r\n\r\n", "a".repeat(bytes - start.len() - 4)).as_bytes())
+    };
+    for fits in [1000, 1 << 15, 1 << 16] {
+        assert!(of(fits).starts_with("HTTP/1.1 200 "), "{fits}");
+    }
+    for beyond in [(1 << 16) + 1, 100_000] {
+        let answer = of(beyond);
+        assert!(answer.starts_with("HTTP/1.1 431 "), "{beyond}: {answer}");
+        assert!(answer.contains("head_too_large") || answer.contains("content-length: 0"), "{answer}");
+    }
+    assert!(!of(10 << 20).starts_with("HTTP/1.1 200 "));
+    client.get("/v1/sets").ok();
+}
+
+#[test]
 fn malformed_requests_are_refused_and_change_nothing() {
     let (_directory, running) = with_store(options());
     let post = |body: &[u8]| {

@@ -4,6 +4,7 @@
 mod command;
 mod common;
 mod concurrent;
+mod crowded;
 mod damage;
 mod description;
 #[cfg(target_os = "linux")]

@@ -303,9 +303,14 @@ fn a_text_that_is_replaced_is_compared_no_more() {
     let answer = insert(&asked).ok();
     assert_eq!((&answer["inserted"], &answer["similar"][0]["id"]), (&json!(1), &json!("a")), "{answer}");
     for condition in ["unless_similar", "unless_near"] {
-        let both = insert(&json!({ "records": [record(0, "e")], "replace": true, condition: 1 }));
-        assert_eq!(both.problem(), (422, "bad_request".to_owned()));
+        // With a condition, it is compared with all others.
+        let other = insert(&json!({ "records": [record(0, "e")], "replace": true, condition: 1 })).ok();
+        assert_eq!((&other["inserted"], &other["replaced"]), (&json!(0), &json!(0)), "{other}");
+        let own = insert(&json!({ "records": [record(0, "c")], "replace": true, condition: 1 })).ok();
+        assert_eq!((&own["inserted"], &own["replaced"]), (&json!(1), &json!(1)), "{own}");
     }
+    let both = json!({ "records": [record(0, "e")], "unless_similar": 1, "unless_near": 1 });
+    assert_eq!(insert(&both).problem(), (422, "bad_request".to_owned()));
     assert_eq!(client.post("/v1/sets/s/remove", &json!({ "ids": ["a", "c", "x"] })).ok()["removed"], 2);
 }
 

@@ -75,11 +75,19 @@ impl Mapping {
     /// # Errors
     /// When the operating system refuses, or it is not a regular file.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
-        let file = open_regular(path.as_ref())?;
+        Self::open_file(&open_regular(path.as_ref())?)
+    }
+
+    /// Maps a file that is open for reading: see [`Mapping::open`].
+    ///
+    /// # Errors
+    /// As for [`Mapping::open`].
+    pub fn open_file(file: &File) -> io::Result<Self> {
+        check_regular(file)?;
         // SAFETY: the mapping is read-only, and its bytes are only ever read as plain bytes, each
         // unit checked before it is used. That the file is neither truncated nor rewritten meanwhile is
         // the caller's part, documented above and with `Index::open`.
-        let map = unsafe { Mmap::map(&file)? };
+        let map = unsafe { Mmap::map(file)? };
         // Queries jump about: the system's own reading ahead would only push out what is of use. A refusal is no harm.
         #[cfg(unix)]
         let _ = map.advise(Advice::Random);
@@ -155,7 +163,15 @@ impl Mapping {
     /// When the operating system refuses, mostly for lack of memory, it is not a regular file, or it changes
     /// its length meanwhile.
     pub fn load(path: impl AsRef<Path>) -> io::Result<Self> {
-        let mut file = open_regular(path.as_ref())?;
+        Self::load_file(&open_regular(path.as_ref())?)
+    }
+
+    /// Reads a file that is open for reading, from its start on: see [`Mapping::load`].
+    ///
+    /// # Errors
+    /// As for [`Mapping::load`].
+    pub fn load_file(mut file: &File) -> io::Result<Self> {
+        check_regular(file)?;
         let length = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
         Self::anonymous(length, |bytes| file.read_exact(bytes))
     }
@@ -166,7 +182,15 @@ impl Mapping {
     /// # Errors
     /// When the operating system refuses, mostly for lack of memory, or it is not a regular file.
     pub fn changed(path: impl AsRef<Path>, length: u64, change: impl FnOnce(&mut [u8])) -> io::Result<Self> {
-        let mut file = open_regular(path.as_ref())?;
+        Self::changed_file(&open_regular(path.as_ref())?, length, change)
+    }
+
+    /// Maps a changed copy of a file that is open for reading: see [`Mapping::changed`].
+    ///
+    /// # Errors
+    /// As for [`Mapping::changed`].
+    pub fn changed_file(mut file: &File, length: u64, change: impl FnOnce(&mut [u8])) -> io::Result<Self> {
+        check_regular(file)?;
         let length = usize::try_from(length).map_err(io::Error::other)?;
         let file_length = file.metadata()?.len();
         if length == 0 || file_length < length as u64 {
@@ -177,7 +201,7 @@ impl Mapping {
             });
         }
         // SAFETY: the mapping is private, and what others do to the file meanwhile is the caller's part, as for `open`.
-        let mut map = unsafe { MmapOptions::new().len(length).map_copy(&file)? };
+        let mut map = unsafe { MmapOptions::new().len(length).map_copy(file)? };
         change(&mut map);
         Ok(Self::unguarded(map.make_read_only()?, length, true))
     }
@@ -289,9 +313,17 @@ pub fn limit_heaps(heaps: u16) {
 fn open_regular(path: &Path) -> io::Result<File> {
     // Before it is opened: that of a pipe would wait for a writer.
     if !path.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        return Err(not_regular());
     }
     File::open(path)
+}
+
+fn check_regular(file: &File) -> io::Result<()> {
+    if file.metadata()?.is_file() { Ok(()) } else { Err(not_regular()) }
+}
+
+fn not_regular() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")
 }
 
 impl AsRef<[u8]> for Mapping {

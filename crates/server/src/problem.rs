@@ -243,6 +243,7 @@ impl From<StoreError> for Problem {
             StoreError::TimedOut { .. } => Self::timeout(),
             StoreError::Busy { .. } => Self::too_many("writes"),
             StoreError::Closed { .. } => Self::shutting_down(),
+            StoreError::Lost { .. } => Self::unavailable("lost", detail),
             StoreError::BatchTooLarge { .. } => Self::unprocessable("batch_too_large", detail),
             StoreError::NoIds { .. } | StoreError::Names { .. } => Self::unprocessable("ids", detail),
             StoreError::Full { source, .. } if has_full_disk(&**source) => Self::disk_full(detail),

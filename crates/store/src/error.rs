@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use hamdex::{BuildError, Category, DesignError, ReadError, ReadErrorKind, SetError};
 
+use crate::lost::Lost;
+
 /// The error of an operation on a store.
 ///
 /// An error of the operating system is the [source](std::error::Error::source), not part of the text.
@@ -89,6 +91,15 @@ pub enum Error {
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,
+    },
+    /// The directory of the store, its lock or its log was moved, removed or replaced while this process had it open.
+    /// Another process may write to what is there now, so this one changes nothing more, and acknowledges nothing.
+    #[error("{}: {what}; this process leaves it alone from now on: close it, and open it again", path.display())]
+    Lost {
+        /// The directory.
+        path: PathBuf,
+        /// The part that is not in its place.
+        what: String,
     },
     /// The store has been closed, perhaps by another handle.
     #[error("{}: the store is closed; open it again", path.display())]
@@ -264,6 +275,7 @@ impl Error {
             Self::InUse { .. }
             | Self::Forked { .. }
             | Self::Poisoned { .. }
+            | Self::Lost { .. }
             | Self::Closed { .. }
             | Self::TimedOut { .. }
             | Self::Busy { .. }
@@ -292,7 +304,10 @@ impl Error {
 
     /// Returns a function that wraps an I/O error with a file.
     pub(crate) fn io(doing: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Io { doing, path: path.as_ref().to_owned(), source }
+        move |source| match Lost::of(&source) {
+            Some(Lost { path, what }) => Self::Lost { path: path.clone(), what: what.clone() },
+            None => Self::Io { doing, path: path.as_ref().to_owned(), source },
+        }
     }
 
     /// Returns the error of damage at an offset of a file.
@@ -327,6 +342,7 @@ impl Error {
             }
             Self::Full { path, source } => Self::Full { path: path.clone(), source: Arc::clone(source) },
             Self::Closed { path } => Self::Closed { path: path.clone() },
+            Self::Lost { path, what } => Self::Lost { path: path.clone(), what: what.clone() },
             other => Self::OfGroup { what: other.chain() },
         }
     }
@@ -355,9 +371,10 @@ impl Error {
 
 /// Returns a copy of an error of the operating system.
 pub(crate) fn clone_io_error(error: &io::Error) -> io::Error {
-    match error.raw_os_error() {
-        Some(number) => io::Error::from_raw_os_error(number),
-        None => io::Error::new(error.kind(), error.to_string()),
+    match (error.raw_os_error(), Lost::of(error)) {
+        (Some(number), _) => io::Error::from_raw_os_error(number),
+        (None, Some(lost)) => lost.clone().into(),
+        (None, None) => io::Error::new(error.kind(), error.to_string()),
     }
 }
 

@@ -45,6 +45,8 @@ pub enum Remedy {
     Reopen,
     /// [`repair`](crate::repair()): a file is damaged or missing.
     Repair,
+    /// Closing the store, and opening it again: its files are no longer those that the process holds.
+    Close,
 }
 
 impl Remedy {
@@ -53,6 +55,7 @@ impl Remedy {
         match error {
             Error::Full { source, .. } => Self::of(source),
             Error::Poisoned { .. } => Self::Reopen,
+            Error::Lost { .. } => Self::Close,
             error if error.is_damage() => Self::Repair,
             _ => Self::Retry,
         }
@@ -65,6 +68,7 @@ impl fmt::Display for Remedy {
             Self::Retry => "retried",
             Self::Reopen => "open the store again",
             Self::Repair => "repair the store",
+            Self::Close => "close the store and open it again",
         })
     }
 }

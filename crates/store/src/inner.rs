@@ -203,10 +203,11 @@ impl<F: Fingerprint> StoreInner<F> {
     /// Begins a call that uses files. Closing the store waits for its end.
     ///
     /// # Errors
-    /// When the store is closed, or this is a forked process.
+    /// When the store is closed or lost, or this is a forked process.
     pub(crate) fn begin(&self) -> Result<RwLockReadGuard<'_, ()>, Error> {
         let activity = self.activity.read().unwrap_or_else(PoisonError::into_inner);
         self.check_open()?;
+        self.check_held()?;
         Ok(activity)
     }
 
@@ -216,6 +217,14 @@ impl<F: Fingerprint> StoreInner<F> {
             return Err(Error::Closed { path: self.disk.path("") });
         }
         self.check_process()
+    }
+
+    /// Checks that the directory and the lock are where another process would look for them.
+    ///
+    /// # Errors
+    /// When they are others now: [`Error::Lost`].
+    pub(crate) fn check_held(&self) -> Result<(), Error> {
+        self.disk.check_held().map_err(Error::io("look for it", self.disk.path("")))
     }
 
     /// Checks that this is not a forked process.
@@ -271,13 +280,14 @@ impl<F: Fingerprint> StoreInner<F> {
         // may wait for them.
         let _activity = self.activity.write().unwrap_or_else(PoisonError::into_inner);
         self.check_open()?;
+        self.check_held()?;
         let _flushing = self.begin_flush();
         let _foreground = self.block_merges();
         let mut current = self.lock_manifest();
         let mut writer = self.writer();
         // The log is about to be replaced: nothing may be written to the old one, even after a failure.
         writer.log.forbid_writes();
-        let mut opened = Opened::load(&*self.disk, self.options)?;
+        let mut opened = Opened::load(&*self.disk, self.options, true)?;
         opened.view.continue_from(&self.view.load());
         let next = opened.current.manifest().next_segment;
         self.next_segment.fetch_max(next, Ordering::Relaxed);

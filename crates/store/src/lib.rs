@@ -60,6 +60,7 @@ mod error;
 pub mod health;
 mod inner;
 mod log;
+mod lost;
 mod maintenance;
 mod manifest;
 mod memtable;

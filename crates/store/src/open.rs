@@ -85,7 +85,7 @@ impl<F: Fingerprint> StoreInner<F> {
         // No lock file is created in a directory that is not a store.
         manifest::read(&*disk)?;
         let lock = StoreLock::take(&*disk)?;
-        let opened = Opened::load(&*disk, options)?;
+        let opened = Opened::load(&*disk, options, lock.was_held())?;
         Ok(Self::new(disk, lock, options, opened))
     }
 }

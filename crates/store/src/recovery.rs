@@ -27,11 +27,13 @@ pub(crate) struct Opened<F: Fingerprint> {
 
 impl<F: Fingerprint> Opened<F> {
     /// Reads the manifest and the files that it names, replays the logs, and makes both durable. The caller must have
-    /// the lock of the store.
-    pub(crate) fn load(disk: &dyn Disk, options: StoreOptions) -> Result<Self, Error> {
+    /// the lock of the store. Unless `is_alone`, a process may exist that held a lock that was removed: then the log is
+    /// written again even after a clean shutdown, so that none of its bytes come from the file of that process.
+    pub(crate) fn load(disk: &dyn Disk, options: StoreOptions, is_alone: bool) -> Result<Self, Error> {
         let manifest = manifest::read(disk)?;
-        let (mut view, replayed) = load(disk, &manifest, options.opening())?;
+        let (mut view, mut replayed) = load(disk, &manifest, options.opening())?;
         check_before_sweeping(disk, &manifest, &view)?;
+        replayed.is_clean &= is_alone;
         view.memtable = view.memtable.with_background_merges();
         let mut current = CurrentManifest::new(disk, manifest.clone());
         current.take_over(replayed.is_clean)?;

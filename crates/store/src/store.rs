@@ -190,6 +190,7 @@ impl<F: Fingerprint> Store<F> {
     /// When the disk refuses it. It is unknown then which writes are durable.
     pub fn sync(&self) -> Result<(), Error> {
         self.inner().check_open()?;
+        self.inner().check_held()?;
         self.inner().sync_concurrently()
     }
 

@@ -101,3 +101,44 @@ fn a_set_of_shards_that_is_replaced_stays_whole() {
     assert_eq!((count(2), count(1)), (400, 0));
     assert_eq!(client.ended(&client.post("/v1/sets/s/verify", &json!({})).ok())["state"], "done");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_store_that_is_restored_under_the_service_is_left_as_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    std::fs::create_dir(&data).unwrap();
+    let running = Running::of(&data);
+    let client = running.client();
+    client.put("/v1/sets/s", &json!({})).ok();
+    client.put("/v1/sets/other", &json!({})).ok();
+    let record = |number: u64| json!({ "records": [{ "fingerprint": hex(number << 8), "id": number }] });
+    let maintain = |work: &str| {
+        let job = client.post(&format!("/v1/sets/s/{work}"), &json!({}));
+        // A small one is answered at once, and one of a lost store is refused.
+        if job.status == 202 {
+            client.ended(&job.json());
+        }
+    };
+    for number in 0..4 {
+        client.post("/v1/sets/s/insert", &record(number)).ok();
+        maintain("flush");
+    }
+    let (served, copy, old) = (data.join("s"), directory.path().join("copy"), directory.path().join("old"));
+    hamdex_store::backup(&served, &copy).unwrap();
+    std::fs::rename(&served, &old).unwrap();
+    std::fs::rename(&copy, &served).unwrap();
+    let segments = || std::fs::read_dir(served.join("segments")).unwrap().count();
+    let before = segments();
+    let (status, code) = client.post("/v1/sets/s/insert", &record(9)).problem();
+    assert_eq!((status, code.as_str()), (503, "lost"));
+    maintain("compact");
+    assert_eq!(segments(), before, "the restored segments stay");
+    client.post("/v1/sets/other/insert", &record(9)).ok();
+    drop(running);
+    for path in [served, old] {
+        let store = hamdex_store::Store::<u64>::open(path, hamdex_store::StoreOptions::new()).unwrap();
+        let ids: Vec<u64> = store.snapshot().pairs_in_order().map(|pair| pair.unwrap().1).collect();
+        assert_eq!(ids, [0, 1, 2, 3]);
+    }
+}

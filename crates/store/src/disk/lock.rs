@@ -67,6 +67,12 @@ impl StoreLock {
         let _ = self.held.set_text(&format!("{}{line}\n", self.text));
     }
 
+    /// Whether an earlier holder has left its text in the file, so that no process can still rely on another file that
+    /// was removed.
+    pub(crate) fn was_held(&self) -> bool {
+        self.held.was_held()
+    }
+
     /// Checks that this is not a process that was forked from the one that took the lock: both would hold it.
     ///
     /// # Errors

@@ -169,6 +169,20 @@ pub trait Disk: DiskClone + Any + fmt::Debug + Send + Sync {
     /// When the operating system refuses it.
     fn lock_text(&self, name: &str) -> io::Result<Option<String>>;
 
+    /// Checks that the path still leads to this directory, and the name of a locked file to the file that is locked.
+    /// Otherwise another process may use the store, and later changes by this disk fail. By default it always succeeds.
+    ///
+    /// # Errors
+    /// When one of them leads elsewhere; when the operating system refuses to look.
+    fn check_held(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Returns a disk of what the path leads to now. By default that is this one.
+    fn opened_anew(&self) -> Box<dyn Disk> {
+        self.box_clone()
+    }
+
     /// Returns the directory for temporary files; `None` for the one of the system.
     fn temporary_directory(&self) -> Option<PathBuf> {
         None
@@ -215,6 +229,12 @@ impl Clone for Box<dyn Disk> {
 
 /// An exclusive lock on a file, until it is dropped or the process ends.
 pub trait DiskLock: fmt::Debug + Send + Sync + 'static {
+    /// Whether the file had the text of an earlier holder. Otherwise it may have been removed from one that holds it
+    /// still. By default it had.
+    fn was_held(&self) -> bool {
+        true
+    }
+
     /// Replaces the text that other processes read. It is for information only, and need not be durable.
     ///
     /// # Errors
@@ -254,6 +274,14 @@ pub trait DiskFile: io::Write + fmt::Debug + Send + 'static {
     fn reserve(&mut self, length: u64) -> io::Result<()> {
         let _ = length;
         Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// As [`Disk::check_held`], and that the name of this file still leads to it.
+    ///
+    /// # Errors
+    /// As for [`Disk::check_held`].
+    fn check_held(&self) -> io::Result<()> {
+        Ok(())
     }
 }
 

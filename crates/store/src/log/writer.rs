@@ -314,7 +314,15 @@ impl<F: Fingerprint> LogWriter<F> {
             outcome.map_err(self.error("sync it"))?;
             self.synced = self.bytes;
         }
-        Ok(())
+        self.check_held()
+    }
+
+    /// Checks that the log is where the next process finds it.
+    ///
+    /// # Errors
+    /// When it, its directory or the lock of the store is another now: [`Error::Lost`].
+    pub fn check_held(&self) -> Result<(), Error> {
+        self.file.check_held().map_err(self.error("look for it"))
     }
 
     /// Syncs this log and begins the next one, durably.
@@ -343,6 +351,7 @@ impl<F: Fingerprint> LogWriter<F> {
     /// When the operating system refuses an operation, or the log is poisoned.
     pub fn begin_sync(&mut self) -> Result<PendingSync, Error> {
         self.write()?;
+        self.check_held()?;
         // Opened anew rather than duplicated: the system reports a write-back failure once per open file.
         let file = self.disk.append(&layout::log(self.number)).map_err(self.error("open it"))?;
         Ok(PendingSync { file, sealed: Sealed { log: self.number, bytes: self.bytes } })
@@ -360,7 +369,7 @@ impl<F: Fingerprint> LogWriter<F> {
         if sealed.log == self.number {
             self.synced = self.synced.max(sealed.bytes);
         }
-        Ok(())
+        self.check_held()
     }
 
     pub(crate) fn check(&self) -> Result<(), Error> {

@@ -122,7 +122,11 @@ impl ManifestFile {
             self.disk.sync_directory("")?;
             self.disk.rename(NEW_MANIFEST, MANIFEST)
         };
-        let renamed = rename().inspect_err(tidy).and_then(|()| self.disk.sync_directory(""));
+        let renamed = rename().inspect_err(tidy).and_then(|()| {
+            self.disk.sync_directory("")?;
+            // It is acknowledged as soon as this returns.
+            self.disk.check_held()
+        });
         self.poison = renamed.as_ref().err().map(clone_io_error);
         renamed.map_err(Error::io("replace it", &path))
     }

@@ -103,11 +103,15 @@ impl<F: Fingerprint> StoreReader<F> {
         Ok(Self { disk: Box::new(disk), options, seen, removed: Some(removed) })
     }
 
-    /// Reads later writes: the end of the log, and new segments. It reads no pair again that was flushed or merged.
+    /// Reads later writes: the end of the log, and new segments. It reads no pair again that was flushed or merged. If
+    /// the path leads to another store by now, it opens that.
     ///
     /// # Errors
     /// As for [`StoreReader::open`]. The previous view stays in use then.
     pub fn refresh(&mut self) -> Result<(), Error> {
+        if check_held(&*self.disk).is_err() {
+            return self.follow();
+        }
         let (disk, opening) = (&*self.disk, self.options.opening());
         let manifest = manifest::read(disk)?;
         if let Some(mut removed) = self.removed.take()
@@ -124,12 +128,26 @@ impl<F: Fingerprint> StoreReader<F> {
         Ok(())
     }
 
+    /// Opens the store to which the path leads now.
+    fn follow(&mut self) -> Result<(), Error> {
+        let (disk, opening) = (self.disk.opened_anew(), self.options.opening());
+        let mut removed = Vec::new();
+        self.seen =
+            retry_if_manifest_changed(&*disk, |manifest| Seen::of(&*disk, manifest, opening, &mut removed))?;
+        (self.disk, self.removed) = (disk, Some(removed));
+        Ok(())
+    }
+
     /// Whether [`StoreReader::refresh`] may find later writes, by the manifest and the length of the log. It may return
     /// true for a batch that is only partly written.
     ///
     /// # Errors
     /// When the manifest cannot be read, or the disk refuses an operation.
     pub fn has_changed(&self) -> Result<bool, Error> {
+        if check_held(&*self.disk).is_err() {
+            // Another store is there, if there is one.
+            return manifest::read(&*self.disk.opened_anew()).map(|_| true);
+        }
         self.seen.has_changed(&*self.disk, &manifest::read(&*self.disk)?)
     }
 
@@ -161,13 +179,20 @@ pub(crate) fn retry_if_manifest_changed<T>(
     mut read: impl FnMut(Manifest) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let mut attempts = 0;
-    loop {
+    let mut attempt = || loop {
         let manifest = manifest::read(disk)?;
         match read(manifest.clone()) {
             Err(_) if attempts < MAX_ATTEMPTS && manifest::read(disk)? != manifest => attempts += 1,
             outcome => return outcome,
         }
-    }
+    };
+    // Files of a directory that was removed are not damaged.
+    attempt().or_else(|error| check_held(disk).and(Err(error)))
+}
+
+/// Checks that the path of a store still leads to the directory that was opened.
+fn check_held(disk: &dyn Disk) -> Result<(), Error> {
+    disk.check_held().map_err(Error::io("look for it", disk.path("")))
 }
 
 impl<F: Fingerprint> fmt::Debug for StoreReader<F> {

@@ -173,6 +173,7 @@ impl<F: Fingerprint> StoreInner<F> {
         let mut writer = self.writer();
         while !self.has_room() {
             self.check_open()?;
+            self.check_held()?;
             if let Some(failure) = self.background.failure(Work::Flush) {
                 return Err(Error::Full { path: self.disk.path(""), source: failure.source() });
             }
@@ -217,6 +218,8 @@ impl<F: Fingerprint> StoreInner<F> {
     fn try_serve(&self, requests: Vec<Request<F>>) -> Result<Vec<Outcome<F>>, Error> {
         let mut writer = self.writer();
         self.check_open()?;
+        // Before the log is written, and after it: another process may have opened the store meanwhile.
+        self.check_held()?;
         let mut view = View::clone(&self.view.load());
         let is_alone = requests.len() == 1;
         let (mut replies, mut batches) = (Vec::with_capacity(requests.len()), Vec::new());

@@ -69,6 +69,7 @@ impl<F: Fingerprint> Store<F> {
             return Ok(self.changed(Request::RemoveIds(ids.clone()))?.removed);
         }
         let pairs = self.snapshot().view().pairs_with_ids(ids)?;
+        self.inner().check_held()?;
         Ok(if pairs.is_empty() { 0 } else { self.write(removals(pairs))?.removed })
     }
 
@@ -84,7 +85,8 @@ impl<F: Fingerprint> Store<F> {
             return Ok(self.changed(Request::RemoveNames(names.clone()))?.removed);
         }
         let ids = self.snapshot().view().ids_of_names(names)?;
-        if ids.is_empty() { Ok(0) } else { self.remove_ids(&ids) }
+        // Also without any: that nothing has these names is an answer as well.
+        self.remove_ids(&ids)
     }
 
     fn upsert_checked(&self, named: Vec<(F, Document)>) -> Result<Written, Error> {

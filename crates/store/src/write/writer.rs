@@ -54,6 +54,7 @@ impl<F: Fingerprint> Writer<F> {
             self.log.sync()?;
             self.last_sync = Some(started.elapsed());
         } else {
+            self.log.check_held()?;
             self.unsynced_since.get_or_insert_with(Instant::now);
         }
         self.sequence += batches.len() as u64;

@@ -13,6 +13,8 @@ mod growth;
 mod health;
 mod ingest_named;
 mod lookups;
+#[cfg(unix)]
+mod lost;
 #[cfg(target_os = "linux")]
 mod lost_files;
 mod maintenance;

@@ -92,6 +92,7 @@ impl<F: Fingerprint> Store<F> {
         let mut request = self.search(pairs, distance)?;
         // Without insertions, the view of the search is the moment of the outcome.
         if request.nearest.iter().all(Option::is_some) {
+            self.inner().check_held()?;
             return Ok(Some(request.nearest.into_iter().flatten().map(Inserted::Near).collect()));
         }
         request.names = names.map(<[_]>::to_vec);

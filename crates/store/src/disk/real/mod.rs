@@ -1,0 +1,251 @@
+//! A directory of the file system.
+//!
+//! - `by_handle`: addresses its files from a handle that is held, and notices when its path leads elsewhere
+//! - `by_path`: addresses them by path, on systems without such handles
+
+#[cfg(unix)]
+mod by_handle;
+#[cfg(any(not(unix), test))]
+mod by_path;
+mod lock;
+
+use std::any::Any;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hamdex::Mapping;
+use hamdex_atomic_file::sync_directory;
+
+#[cfg(unix)]
+use by_handle::{Directory, Identity};
+#[cfg(not(unix))]
+use by_path::{Directory, Identity};
+
+use super::{Disk, DiskFile, DiskLock};
+
+/// A directory of the file system.
+///
+/// On Unix it is opened when it is first used, and held: later operations concern the files of this directory, also
+/// when it was moved, or another was put in its place. What changes files fails then.
+#[derive(Debug, Clone)]
+pub struct RealDisk {
+    directory: Arc<Directory>,
+}
+
+/// The ways to open a file.
+#[derive(Debug, Clone, Copy)]
+enum Access {
+    Read,
+    Write,
+    CreateNew,
+    /// For reading and writing; created if it is missing.
+    Lock,
+}
+
+impl RealDisk {
+    /// Returns the directory of a path, which need not exist yet.
+    pub fn new(root: impl AsRef<Path>) -> Self {
+        Self { directory: Arc::new(Directory::new(root.as_ref())) }
+    }
+
+    fn file(&self, name: &str, access: Access) -> io::Result<RealFile> {
+        let file = self.directory.open(name, access)?;
+        let identity = Identity::of(&file)?;
+        Ok(RealFile { file, identity, name: name.to_owned(), directory: Arc::clone(&self.directory) })
+    }
+
+    fn names(&self, directory: &str, are_directories: bool) -> io::Result<Vec<String>> {
+        let mut names = self.directory.names(directory, are_directories)?;
+        names.sort_unstable();
+        Ok(names)
+    }
+}
+
+impl Disk for RealDisk {
+    fn path(&self, name: &str) -> PathBuf {
+        let root = self.directory.path();
+        // Joining nothing would add a separator.
+        if name.is_empty() { root.to_path_buf() } else { root.join(name) }
+    }
+
+    fn create_directory(&self, name: &str) -> io::Result<()> {
+        if !name.is_empty() {
+            return self.directory.create_directory(name);
+        }
+        let path = self.directory.path();
+        match std::fs::create_dir(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
+            outcome => outcome?,
+        }
+        match path.parent() {
+            Some(parent) if parent.as_os_str().is_empty() => sync_directory(Path::new(".")),
+            Some(parent) => sync_directory(parent),
+            None => Ok(()),
+        }
+    }
+
+    fn create_new(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
+        Ok(Box::new(self.file(name, Access::CreateNew)?))
+    }
+
+    fn append(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
+        let mut file = self.file(name, Access::Write)?;
+        file.file.seek(SeekFrom::End(0))?;
+        Ok(Box::new(file))
+    }
+
+    fn sync_directory(&self, name: &str) -> io::Result<()> {
+        self.directory.sync(name)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.directory.rename(from, to)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.directory.remove(name)
+    }
+
+    fn link(&self, name: &str, to: &dyn Disk, to_name: &str) -> io::Result<()> {
+        let to = (to as &dyn Any).downcast_ref::<Self>().ok_or(io::ErrorKind::CrossesDevices)?;
+        self.directory.link(name, &to.directory, to_name)
+    }
+
+    fn open(&self, name: &str) -> io::Result<File> {
+        let file = self.directory.open(name, Access::Read)?;
+        if file.metadata()?.is_file() { Ok(file) } else { Err(not_regular()) }
+    }
+
+    fn list(&self, directory: &str) -> io::Result<Vec<String>> {
+        self.names(directory, false)
+    }
+
+    fn list_directories(&self, directory: &str) -> io::Result<Vec<String>> {
+        self.names(directory, true)
+    }
+
+    fn is_link(&self, name: &str) -> bool {
+        self.directory.is_link(name)
+    }
+
+    fn length(&self, name: &str) -> io::Result<u64> {
+        self.directory.length(name)
+    }
+
+    fn read_from(&self, name: &str, offset: u64) -> io::Result<Vec<u8>> {
+        let mut file = self.open(name)?;
+        // The length first: bytes that a writer appends meanwhile might be read in part.
+        let length = file.metadata()?.len().saturating_sub(offset);
+        file.seek(SeekFrom::Start(offset))?;
+        let mut bytes = Vec::new();
+        let capacity = usize::try_from(length).map_err(io::Error::other)?;
+        bytes.try_reserve_exact(capacity).map_err(io::Error::other)?;
+        file.take(length).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn read_first(&self, name: &str, bytes: usize) -> io::Result<Vec<u8>> {
+        let mut first = Vec::new();
+        self.open(name)?.take(bytes as u64).read_to_end(&mut first)?;
+        Ok(first)
+    }
+
+    fn map(&self, name: &str) -> io::Result<Mapping> {
+        Mapping::open_file(&self.open(name)?)
+    }
+
+    fn load(&self, name: &str) -> io::Result<Mapping> {
+        Mapping::load_file(&self.open(name)?)
+    }
+
+    fn map_changed(&self, name: &str, length: u64, change: &mut dyn FnMut(&mut [u8])) -> io::Result<Mapping> {
+        Mapping::changed_file(&self.open(name)?, length, change)
+    }
+
+    fn temporary_directory(&self) -> Option<PathBuf> {
+        Some(self.path(""))
+    }
+
+    fn lock(&self, name: &str, text: &str) -> io::Result<Result<Box<dyn DiskLock>, String>> {
+        lock::take(&self.directory, name, text)
+    }
+
+    fn lock_text(&self, name: &str) -> io::Result<Option<String>> {
+        match self.directory.open(name, Access::Read) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            file => lock::text_of(&file?),
+        }
+    }
+
+    fn check_held(&self) -> io::Result<()> {
+        self.directory.check_held()
+    }
+
+    fn opened_anew(&self) -> Box<dyn Disk> {
+        Box::new(Self { directory: Arc::new(self.directory.opened_anew()) })
+    }
+}
+
+/// A file of the file system.
+#[derive(Debug)]
+struct RealFile {
+    file: File,
+    identity: Identity,
+    name: String,
+    directory: Arc<Directory>,
+}
+
+impl Write for RealFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl DiskFile for RealFile {
+    fn sync(&mut self) -> io::Result<()> {
+        // Data and length; nothing depends on the timestamps.
+        self.file.sync_data()
+    }
+
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        self.file.set_len(length)?;
+        self.file.seek(SeekFrom::Start(length)).map(drop)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn share_blocks_of(&mut self, original: &File) -> io::Result<()> {
+        rustix::fs::ioctl_ficlone(&self.file, original).map_err(io::Error::from)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn reserve(&mut self, length: u64) -> io::Result<()> {
+        use rustix::fs::{FallocateFlags, fallocate};
+        fallocate(&self.file, FallocateFlags::KEEP_SIZE, 0, length).map_err(io::Error::from)
+    }
+
+    fn check_held(&self) -> io::Result<()> {
+        self.directory.check_file(&self.name, self.identity)
+    }
+}
+
+fn not_regular() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")
+}
+
+/// Makes the names in an open directory durable.
+#[cfg(unix)]
+fn sync_opened(directory: &File) -> io::Result<()> {
+    match directory.sync_all() {
+        // A file system that cannot sync a directory has nothing more to offer.
+        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
+            Ok(())
+        }
+        outcome => outcome,
+    }
+}

@@ -249,3 +249,58 @@ fn sync_opened(directory: &File) -> io::Result<()> {
         outcome => outcome,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Does everything that a directory can do.
+    macro_rules! check {
+        ($way:ident) => {{
+            let root = tempfile::tempdir().unwrap();
+            let directory = $way::Directory::new(root.path());
+            assert_eq!(directory.path(), root.path());
+            directory.create_directory("log").unwrap();
+            directory.create_directory("log").unwrap();
+            let mut file = directory.open("log/1", Access::CreateNew).unwrap();
+            file.write_all(b"1234").unwrap();
+            assert_eq!(
+                directory.open("log/1", Access::CreateNew).unwrap_err().kind(),
+                io::ErrorKind::AlreadyExists
+            );
+            assert!(directory.open("log", Access::Read).is_err() || cfg!(unix), "it is no file");
+            directory.open("log/1", Access::Write).unwrap().write_all(b"5").unwrap();
+            let mut text = String::new();
+            directory.open("log/1", Access::Read).unwrap().read_to_string(&mut text).unwrap();
+            assert_eq!(text, "5234");
+            let locked = directory.open("lock", Access::Lock).unwrap();
+            let identity = $way::Identity::of(&locked).unwrap();
+            directory.set_locked(Some(("lock".to_owned(), identity)));
+            assert!(directory.leads_to("lock", identity).unwrap());
+            directory.check_held().unwrap();
+            directory.check_file("lock", identity).unwrap();
+            directory.rename("log/1", "log/2").unwrap();
+            directory.link("log/2", &directory.opened_anew(), "second").unwrap();
+            assert_eq!(directory.length("second").unwrap(), 4);
+            assert!(!directory.is_link("second"));
+            directory.sync("").unwrap();
+            directory.sync("log").unwrap();
+            assert_eq!(directory.names("log", false).unwrap(), ["2"]);
+            assert_eq!(directory.names("", true).unwrap(), ["log"]);
+            directory.remove("log/2").unwrap();
+            assert_eq!(directory.length("log/2").unwrap_err().kind(), io::ErrorKind::NotFound);
+            directory.set_locked(None);
+        }};
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_directory_with_a_handle_has_its_files() {
+        check!(by_handle);
+    }
+
+    #[test]
+    fn a_directory_with_a_path_has_its_files() {
+        check!(by_path);
+    }
+}

@@ -175,9 +175,10 @@ impl<F: Fingerprint> StoreInner<F> {
                     !removed[input].contains((fingerprint, id.unwrap_or_default()))
                 });
             }
-            merger.write_to(&mut output)?;
-            // Nothing is made of what was read from a file that is lost.
+            let written = merger.write_to(&mut output);
+            // Nothing is made of what was read from a file that is lost, and any error is due to it.
             inputs.iter().try_for_each(|live| live.index().check_file())?;
+            written?;
             Ok(output)
         })
     }

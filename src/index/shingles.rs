@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::{ControlFlow, Range};
+use std::path::Path;
 
 use rayon::prelude::*;
 
@@ -24,6 +25,7 @@ const VERIFIED_AT_ONCE: u64 = 1 << 14;
 pub struct Shingles<'a> {
     encoded: Names<'a>,
     table: &'a ColumnTable,
+    path: Option<&'a Path>,
     /// The file, and how it is read ahead.
     source: (&'a Mapping, &'a ReadAhead),
 }
@@ -43,7 +45,7 @@ impl<F> Index<F> {
         let Some(table) = &self.shingles else { return Ok(None) };
         let (file, path) = (self.data.as_ref(), self.path.as_deref());
         let encoded = table.open(file, path).map_err(|error| error.of_file(path))?;
-        Ok(Some(Shingles { encoded, table, source: (&self.data, &self.read_ahead) }))
+        Ok(Some(Shingles { encoded, table, path, source: (&self.data, &self.read_ahead) }))
     }
 }
 
@@ -79,6 +81,10 @@ impl<'a> Shingles<'a> {
     /// # Errors
     /// When a page of the directory is damaged.
     pub fn parts(&self) -> Result<Vec<Range<u64>>, ReadError> {
+        self.find_parts().map_err(|error| error.of_file(self.path))
+    }
+
+    fn find_parts(&self) -> Result<Vec<Range<u64>>, ReadError> {
         let (mut parts, mut start) = (Vec::new(), 0);
         while start < self.len() {
             let limit = self.start_of(start)? + PART_BYTES;
@@ -104,6 +110,14 @@ impl<'a> Shingles<'a> {
     /// # Errors
     /// When a page is damaged.
     pub fn for_each_in<B>(
+        &self,
+        part: Range<u64>,
+        visit: impl FnMut(u64, &[u64]) -> ControlFlow<B>,
+    ) -> Result<ControlFlow<B>, ReadError> {
+        self.visit(part, visit).map_err(|error| error.of_file(self.path))
+    }
+
+    fn visit<B>(
         &self,
         part: Range<u64>,
         mut visit: impl FnMut(u64, &[u64]) -> ControlFlow<B>,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use hamdex::{BuildError, BuildOptions, Builder, Index, Merger, Place, shingles};
+use hamdex::{BuildError, BuildOptions, Builder, Index, Merger, Place, ReadError, shingles};
 use proptest::prelude::*;
 
 use crate::common::damaged_at;
@@ -49,6 +49,15 @@ fn read(index: &Index<u64>) -> Vec<(u64, Vec<u64>)> {
     }
     assert_eq!(stored.len(), all.len() as u64);
     all
+}
+
+/// Reads all shingles, as far as they can be read.
+fn read_through(index: &Index<u64>) -> Result<(), ReadError> {
+    let stored = index.shingles()?.unwrap();
+    for part in stored.parts()? {
+        let _ = stored.for_each_in(part, |_, _| ControlFlow::<()>::Continue(()))?;
+    }
+    Ok(())
 }
 
 fn sets(documents: &Documents) -> Vec<(u64, Vec<u64>)> {
@@ -130,15 +139,22 @@ fn a_damaged_set_is_found_and_harms_no_query() {
     let size = index.stats().shingle_bytes.unwrap() as usize;
     assert!(size > 4096);
     // The sections of shingles are the last before the footer, which takes less than a page here.
-    let mut found = 0;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("damaged.hamdex");
+    let (mut found, mut told) = (0, 0);
     for at in (whole.len() - 4096 - size..whole.len() - 4096).step_by(509) {
         let mut damaged = whole.clone();
         damaged[at] ^= 0x10;
-        let Ok(index) = Index::<u64>::from_bytes(damaged) else { continue };
+        std::fs::write(&path, &damaged).unwrap();
+        let Ok(index) = Index::<u64>::open(&path) else { continue };
+        for error in read_through(&index).err() {
+            assert_eq!(error.path(), Some(&*path), "{error}");
+            told += 1;
+        }
         assert_eq!(index.searcher().within(30, 0).unwrap().len(), 1);
         let Err(error) = index.verify() else { continue };
         let place = damaged_at(&error);
         found += usize::from(matches!(place, Some(Place::Shingles | Place::ShingleDirectory)));
     }
-    assert!(found > 10, "{found} times");
+    assert!(found > 10 && told > 10, "{found} and {told} times");
 }

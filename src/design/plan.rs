@@ -43,7 +43,12 @@ impl<F: Fingerprint> Plan<F> {
         layout: Layout,
         filters: &[Option<Geometry>],
     ) -> Self {
-        make(design, design.distance(), count, layout, filters)
+        make(design, design.distance(), count, layout, filters, &mut { PLAN_VISITS })
+    }
+
+    /// Returns whether it reads all of table 0.
+    fn is_walk(&self) -> bool {
+        matches!(self.probes[..], [Probe { table: 0, reach: TableDesign { mask, .. } }] if mask == F::ONES)
     }
 
     /// Returns the distance it serves.
@@ -126,16 +131,32 @@ impl<F: Fingerprint> Design<F> {
         layout: Layout,
         filters: &[Option<Geometry>],
     ) -> Plan<F> {
-        make(self, distance, count, layout, filters)
+        make(self, distance, count, layout, filters, &mut { PLAN_VISITS })
+    }
+
+    /// As [`Design::plan_with`], given the plan for the distance before if that is beyond the one of the design: once it
+    /// costs least to read all of table 0, it does so for every greater distance, and no further plan is looked for.
+    pub(crate) fn plan_after(
+        &self,
+        before: Option<&Plan<F>>,
+        distance: u32,
+        count: u64,
+        layout: Layout,
+        filters: &[Option<Geometry>],
+    ) -> Plan<F> {
+        match before.is_some_and(Plan::is_walk) {
+            true => Plan::of_one_table(distance.min(F::BITS)),
+            false => self.plan_with(distance, count, layout, filters),
+        }
     }
 }
 
-/// Limit of one coverage check while a query waits: some milliseconds. A set not proven by then counts as not
-/// covering, which costs time, never a match.
-const CHECK_STEPS: u64 = 20_000;
+/// Limit of one coverage check while a query waits, in tables that its steps look at: about a millisecond. A set not
+/// proven by then counts as not covering, which costs time, never a match.
+const CHECK_VISITS: u64 = 320_000;
 
-/// Limit of all checks for a plan: some tens of milliseconds, once per distance.
-const PLAN_STEPS: u64 = 20 * CHECK_STEPS;
+/// Limit of all checks for a plan: at most some tens of milliseconds, once per distance.
+const PLAN_VISITS: u64 = 20 * CHECK_VISITS;
 
 /// At the built distance the design itself; below it, smaller radii and fewer tables if they
 /// still cover; above it, the existing tables with larger radii or a walk over table 0 alone with
@@ -146,6 +167,7 @@ fn make<F: Fingerprint>(
     count: u64,
     layout: Layout,
     filters: &[Option<Geometry>],
+    visits_left: &mut u64,
 ) -> Plan<F> {
     let distance = distance.min(F::BITS);
     let costs = TableCost::new::<F>(count, layout.codec, layout.block_bytes as u32);
@@ -158,7 +180,7 @@ fn make<F: Fingerprint>(
         if pays { costs.most_passed(&probe.reach, count) } else { 0 }
     };
     let walk = Plan::of_one_table(distance);
-    let Some(probes) = covering_radii(design, distance) else { return walk };
+    let Some(probes) = covering_radii(design, distance, visits_left) else { return walk };
     let most_passed = probes.iter().map(most_passed).collect();
     let plan = Plan { distance, probes, most_passed };
     let ns = |plan: &Plan<F>| plan.ns(count, layout, filters);
@@ -166,19 +188,22 @@ fn make<F: Fingerprint>(
 }
 
 /// Returns the tables with the least radii that cover; `None` if that cannot be established.
-fn covering_radii<F: Fingerprint>(design: &Design<F>, distance: u32) -> Option<Vec<Probe<F>>> {
+fn covering_radii<F: Fingerprint>(
+    design: &Design<F>,
+    distance: u32,
+    visits_left: &mut u64,
+) -> Option<Vec<Probe<F>>> {
     let mut probes: Vec<Probe<F>> =
         design.tables().iter().enumerate().map(|(table, &reach)| Probe { table, reach }).collect();
     if distance == design.distance() {
         return Some(probes);
     }
-    let mut steps_left = PLAN_STEPS;
-    while !covers(&probes, distance, &mut steps_left) {
+    while !covers(&probes, distance, visits_left) {
         if !widen(&mut probes) {
             return None;
         }
     }
-    narrow(&mut probes, distance, &mut steps_left);
+    narrow(&mut probes, distance, visits_left);
     Some(probes)
 }
 
@@ -195,11 +220,11 @@ fn widen<F: Fingerprint>(probes: &mut [Probe<F>]) -> bool {
 }
 
 /// Takes back what is not needed: tables first, from the last one, then single errors.
-fn narrow<F: Fingerprint>(probes: &mut Vec<Probe<F>>, distance: u32, steps_left: &mut u64) {
+fn narrow<F: Fingerprint>(probes: &mut Vec<Probe<F>>, distance: u32, visits_left: &mut u64) {
     for at in (0..probes.len()).rev() {
         if probes.len() > 1 {
             let dropped = probes.remove(at);
-            if !covers(probes, distance, steps_left) {
+            if !covers(probes, distance, visits_left) {
                 probes.insert(at, dropped);
             }
         }
@@ -207,7 +232,7 @@ fn narrow<F: Fingerprint>(probes: &mut Vec<Probe<F>>, distance: u32, steps_left:
     for at in (0..probes.len()).rev() {
         while probes[at].reach.radius > 0 {
             probes[at].reach.radius -= 1;
-            if !covers(probes, distance, steps_left) {
+            if !covers(probes, distance, visits_left) {
                 probes[at].reach.radius += 1;
                 break;
             }
@@ -215,13 +240,14 @@ fn narrow<F: Fingerprint>(probes: &mut Vec<Probe<F>>, distance: u32, steps_left:
     }
 }
 
-/// Returns whether coverage is proven in the steps of a check, or in the remaining ones.
-fn covers<F: Fingerprint>(probes: &[Probe<F>], distance: u32, steps_left: &mut u64) -> bool {
+/// Returns whether coverage is proven in the steps of a check, or in the remaining ones. A step looks at every table.
+fn covers<F: Fingerprint>(probes: &[Probe<F>], distance: u32, visits_left: &mut u64) -> bool {
     let reaches: Vec<TableDesign<F>> = probes.iter().map(|p| p.reach).collect();
-    let granted = CHECK_STEPS.min(*steps_left);
+    let tables = reaches.len() as u64;
+    let granted = CHECK_VISITS.min(*visits_left) / tables;
     let mut check_left = granted;
     let verdict = coverage::missed(&reaches, distance, &mut check_left);
-    *steps_left -= granted - check_left;
+    *visits_left -= (granted - check_left) * tables;
     verdict == coverage::Verdict::Covers
 }
 
@@ -244,13 +270,50 @@ mod tests {
         for name in Design::<u64>::names(3) {
             let design = Design::<u64>::named(&name, 3).unwrap();
             for distance in [0, 1, 2, 3, 4, 5, 6, 12, 63, 64, 99] {
-                let mut steps_left = PLAN_STEPS;
+                let mut visits_left = PLAN_VISITS;
                 let plan = design.plan(distance, 1_000_000, Codec::Huffman, 4096);
                 assert!(
-                    covers(plan.probes(), plan.distance(), &mut steps_left),
+                    covers(plan.probes(), plan.distance(), &mut visits_left),
                     "{name} at {distance}: {plan:?}"
                 );
             }
+        }
+    }
+
+    /// 64 tables of 12 scattered bits, whose coverage takes long to decide. A query for the nearest plans one distance
+    /// after the other.
+    #[test]
+    fn the_plans_of_a_great_design_for_all_distances_cost_as_little_as_a_few() {
+        let mut state = 5u64;
+        let mut scattered = || {
+            let mut mask = 0u64;
+            while mask.count_ones() < 12 {
+                state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+                mask |= 1 << (state >> 58);
+            }
+            TableDesign { mask, radius: 1 }
+        };
+        let leading = TableDesign { mask: 0xfff0_0000_0000_0000, radius: 1 };
+        let tables = std::iter::once(leading).chain((1..64).map(|_| scattered())).collect();
+        let design = Design::<u64>::custom("great", 3, tables).unwrap();
+        let layout = Layout { codec: Codec::Huffman, block_bytes: 4096 };
+        let filters = vec![None; design.tables().len()];
+        for count in [10_000, 100_000_000] {
+            let (mut spent, mut plans, mut before) = (0, 0, None::<Plan<u64>>);
+            for distance in 0..=64 {
+                let is_walk = before.as_ref().is_some_and(Plan::is_walk);
+                let mut left = PLAN_VISITS;
+                let plan = match is_walk {
+                    true => design.plan_after(before.as_ref(), distance, count, layout, &filters),
+                    false => make(&design, distance, count, layout, &filters, &mut left),
+                };
+                assert!(!is_walk || plan.is_walk());
+                assert_eq!(plan.distance(), distance);
+                spent += PLAN_VISITS - left;
+                plans += u64::from(left < PLAN_VISITS);
+                before = Some(plan).filter(|_| distance > design.distance());
+            }
+            assert!(plans <= 20 && spent <= plans * PLAN_VISITS, "{count}: {plans} plans, {spent} visits");
         }
     }
 }

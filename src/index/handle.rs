@@ -174,7 +174,10 @@ impl<F: Fingerprint> Index<F> {
         let distance = distance.min(F::BITS);
         self.plans[distance as usize].get_or_init(|| {
             let (count, layout, filters) = (self.len(), self.footer.layout, self.filters());
-            let plan = self.design.plan_with(distance, count, layout, &filters);
+            // Which plan a distance has does not depend on the queries before: the first match that one finds neither.
+            let is_beyond = distance > self.design.distance() + 1;
+            let before = is_beyond.then(|| &self.planned(distance - 1).plan);
+            let plan = self.design.plan_after(before, distance, count, layout, &filters);
             let blocks = plan.blocks(count, layout, &filters);
             Planned { plan, blocks }
         })

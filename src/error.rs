@@ -396,6 +396,14 @@ pub enum BuildError {
         /// The id.
         id: u64,
     },
+    /// A name is too long.
+    #[error("names of ids: that of id {id} has {bytes} bytes; a name has at most {max}", max = crate::names::MAX_NAME_BYTES)]
+    NameTooLong {
+        /// The id.
+        id: u64,
+        /// The length of its name.
+        bytes: usize,
+    },
     /// The renumbered ids of the indexes to merge exceed 64 bits.
     #[error("names of ids: together, the ids exceed 64 bits")]
     IdsTooLarge,
@@ -454,6 +462,7 @@ impl BuildError {
             | Self::ColumnMissing { .. }
             | Self::ColumnInSome { .. }
             | Self::NamesDiffer { .. }
+            | Self::NameTooLong { .. }
             | Self::ShinglesDiffer { .. }
             | Self::InvalidShingles { .. }
             | Self::Unsorted { .. }

@@ -145,7 +145,7 @@ pub use merge::{MAX_MERGED, Merger};
 pub use metadata::RECIPE_KEY;
 #[doc(inline)]
 pub use multi::MultiIndex;
-pub use names::Names;
+pub use names::{MAX_NAME_BYTES, Names};
 pub use option_error::ParseOptionError;
 pub use progress::{Phase, Progress, ProgressCallback};
 #[doc(inline)]

@@ -13,3 +13,6 @@ mod verify;
 
 pub use reader::Names;
 pub(crate) use reader::NamesIter;
+
+/// The most bytes of a name: an answer may have many. Longer ones in older files are read.
+pub const MAX_NAME_BYTES: usize = 1 << 16;

@@ -1,6 +1,7 @@
 //! A builder that takes names, and shingles of documents.
 
 use crate::error::{BuildError, IdColumn};
+use crate::names::MAX_NAME_BYTES;
 use crate::shingles;
 use crate::writer::builder::Builder;
 use hamdex_fingerprint::Fingerprint;
@@ -25,12 +26,26 @@ impl<F: Fingerprint, W> Builder<F, W> {
     /// ```
     ///
     /// # Errors
-    /// When the index was to have no names, the id does not come after the one before, or the disk is full.
+    /// When the index was to have no names, the name has more than [`MAX_NAME_BYTES`] bytes, the id does not come after
+    /// the one before, or the disk is full.
     pub fn push_name(&mut self, id: u64, name: impl AsRef<[u8]>) -> Result<(), BuildError> {
+        let name = name.as_ref();
+        if name.len() > MAX_NAME_BYTES {
+            return Err(BuildError::NameTooLong { id, bytes: name.len() });
+        }
+        self.push_stored_name(id, name)
+    }
+
+    /// As [`Builder::push_name`], for a name that is stored already: it may be longer.
+    ///
+    /// # Errors
+    /// As for [`Builder::push_name`].
+    #[doc(hidden)]
+    pub fn push_stored_name(&mut self, id: u64, name: &[u8]) -> Result<(), BuildError> {
         let Some(names) = &mut self.core.names else {
             return Err(BuildError::ColumnUnexpected { column: IdColumn::Names });
         };
-        names.push(id, name.as_ref())
+        names.push(id, name)
     }
 
     /// Adds the shingles of the document of an id to an index with shingles: hashes of

@@ -177,6 +177,17 @@ pub enum Error {
         /// The store.
         path: PathBuf,
     },
+    /// A name is too long.
+    #[error(
+        "the name of record {number} of the batch has {bytes} bytes; a name has at most {}",
+        hamdex::MAX_NAME_BYTES
+    )]
+    NameTooLong {
+        /// The number of the record in the batch, from 0.
+        number: usize,
+        /// The length of its name.
+        bytes: usize,
+    },
     /// The shingles of a document are not a set.
     #[error("the shingles of document {document} of the batch do not ascend, or exceed their bits")]
     InvalidShingles {
@@ -291,6 +302,7 @@ impl Error {
             | Self::Names { .. }
             | Self::Shingles { .. }
             | Self::InvalidShingles { .. }
+            | Self::NameTooLong { .. }
             | Self::NoLookups { .. }
             | Self::IngestShingles { .. }
             | Self::IngestOtherShingles { .. }

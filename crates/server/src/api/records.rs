@@ -1,7 +1,7 @@
 //! Records of insertions and removals.
 
-use hamdex::Fingerprint;
 use hamdex::set::Description;
+use hamdex::{Fingerprint, MAX_NAME_BYTES};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -221,6 +221,11 @@ impl<'r> LabelOf<'r> {
                 None => wrong("\"id\" has to be a whole number of at most 64 bits, beyond 2^53 as a string"),
             },
             (IdKind::Names, id) => match id.and_then(Id::name) {
+                Some(name) if name.len() > MAX_NAME_BYTES => {
+                    let bytes = name.len();
+                    let detail = format!("the name has {bytes} bytes; at most {MAX_NAME_BYTES} are taken");
+                    Err(Problem::bad_record(number, detail))
+                }
                 Some(name) => Ok(Self::Name(name)),
                 None => wrong("\"id\" has to be a string, the name"),
             },

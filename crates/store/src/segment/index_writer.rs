@@ -31,7 +31,7 @@ pub(crate) fn write_index<'n, F: Fingerprint>(
     }
     for named in names {
         let (id, name, shingles) = named?;
-        builder.push_name(id, name)?;
+        builder.push_stored_name(id, name)?;
         if has_shingles {
             builder.push_encoded_shingles(id, shingles)?;
         }

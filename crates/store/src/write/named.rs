@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use hamdex::{Fingerprint, shingles};
+use hamdex::{Fingerprint, MAX_NAME_BYTES, shingles};
 
 use crate::error::Error;
 use crate::log::MAX_OPERATIONS;
@@ -31,7 +31,7 @@ impl<F: Fingerprint> Store<F> {
     /// ```
     ///
     /// # Errors
-    /// When the store has no names, or has shingles; when the pairs cannot be made as durable as the options of the
+    /// When the store has no names, or has shingles; when a name has more than [`MAX_NAME_BYTES`] bytes, or the pairs cannot be made as durable as the options of the
     /// store require.
     pub fn insert_named(&self, named: &[(F, impl AsRef<[u8]>)]) -> Result<Range<u64>, Error> {
         self.insert_checked(self.named(named)?)
@@ -113,6 +113,10 @@ impl<F: Fingerprint> Store<F> {
     /// Rejects a batch that does not fit the store, or is too large.
     fn checked(&self, named: Vec<(F, Document)>) -> Result<Vec<(F, Document)>, Error> {
         self.check_names(true)?;
+        let lengths = named.iter().map(|(_, document)| document.name().len());
+        if let Some((number, bytes)) = lengths.enumerate().find(|(_, bytes)| *bytes > MAX_NAME_BYTES) {
+            return Err(Error::NameTooLong { number, bytes });
+        }
         let of_name = |(_, name): &(F, Document)| 2 + name.len().div_ceil(NAME_BYTES_PER_OPERATION);
         let count = named.iter().map(of_name).sum();
         if count > MAX_OPERATIONS {

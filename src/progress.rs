@@ -88,6 +88,10 @@ impl Report {
         self.0.is_some()
     }
 
+    pub(crate) fn callback(&self) -> Option<ProgressCallback> {
+        self.0.clone()
+    }
+
     pub(crate) fn report(&self, progress: Progress) -> Result<(), Stopped> {
         match &self.0 {
             Some(report) if report(progress).is_break() => Err(Stopped),

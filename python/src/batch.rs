@@ -74,7 +74,7 @@ pub(crate) fn batch<F: Width>(
                 .for_each(|(&place, one)| rows.push(place, one.fingerprint, one.distance));
             continue;
         }
-        for ((&place, one), ids) in places.iter().zip(found).zip(searcher.ids_of(found)?) {
+        for ((&place, one), ids) in places.iter().zip(found).zip(searcher.ids_of(found, usize::MAX)?) {
             if has_names {
                 let names = ids.map(|id| Ok(text_of(&set.name_of(id)?.unwrap_or_default())));
                 rows.push_names(place, one, names.collect::<Result<Vec<_>, SetError>>()?);

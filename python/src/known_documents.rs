@@ -166,7 +166,7 @@ impl KnownDocuments {
         for known in known {
             let KnownAs::Fingerprint(fingerprint) = known.known else { continue };
             let fingerprint = F::truncate(fingerprint);
-            let mut lists = searcher.ids_of(&[Match::new(fingerprint, fingerprint)]).or_raise()?;
+            let mut lists = searcher.ids_of(&[Match::new(fingerprint, fingerprint)], 1).or_raise()?;
             let Some(first) = lists.remove(0).next() else { continue };
             match &mut labels {
                 Labels::Names(labels) => {

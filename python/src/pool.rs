@@ -84,7 +84,7 @@ fn find(
         Wanted::First => searcher.first(query, distance)?.into_iter().collect(),
         Wanted::Nearest(count) => searcher.nearest_within(query, count, distance)?.to_vec(),
     };
-    let lists = searcher.ids()?;
+    let lists = searcher.ids(usize::MAX)?;
     let found = matches.into_iter().zip(lists).map(|(one, ids)| Ok(Found { one, ids: labels(ids, set)? }));
     found.collect()
 }

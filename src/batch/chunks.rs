@@ -29,6 +29,9 @@ const AT_ONCE_NS: f64 = 300_000.0;
 /// The share of the room for matches that the matches of a chunk are planned to take.
 const PLANNED_ROOM: f64 = 0.75;
 
+/// How many times as many matches as are wanted a query has on average, for each query to keep only the nearest.
+const CROWDED: f64 = 4.0;
+
 /// Queries whose matches are delivered between cancellation checks.
 const HANDED_ON_AT_ONCE: usize = 1 << 12;
 
@@ -70,13 +73,13 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
         let done = done.map_err(failed)?;
         let mut at = 0;
         while at < queries.len() {
-            let chunk = self.chunk(&queries[at..], &done).map_err(failed)?;
+            let (chunk, is_crowded) = self.chunk(&queries[at..], &done).map_err(failed)?;
             let mut visit = |place, matches: &[Match<F>]| visit(at + place, matches);
             let sample = self.sample_if_worth(chunk, &done).map_err(|error| index.error(error))?;
             let resources = if sample.is_some() { self.resources()? } else { None };
             let outcome = if let (Some(sample), Some(Resources { pool, options })) = (sample, resources) {
                 let room = Room::of_bytes::<F>(options.match_bytes());
-                let context = BatchContext { options, ..self.context(chunk, &done) };
+                let context = BatchContext { options, is_crowded, ..self.context(chunk, &done) };
                 let Some(batch) = self.answer_together(&context, &sample, pool, &room)? else {
                     self.size = chunk.len() / 2;
                     continue;
@@ -105,16 +108,21 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
             queries,
             options: self.options,
             done,
+            is_crowded: false,
         }
     }
 
-    /// Returns the next queries to answer together: as many as their matches are expected to find room for.
-    fn chunk<'q>(&self, queries: &'q [F], done: &Counter) -> Result<&'q [F], Stopped> {
+    /// Returns the next queries to answer together, as many as their matches are expected to find room for; and whether
+    /// they have many more matches than are wanted.
+    fn chunk<'q>(&self, queries: &'q [F], done: &Counter) -> Result<(&'q [F], bool), Stopped> {
         let chunk = &queries[..queries.len().min(self.size)];
         let matches = sample::matches_per_query(&self.context(chunk, done))?;
+        let wanted = self.options.match_limit() as f64;
+        let is_crowded = matches > wanted * CROWDED;
+        let matches = matches.min(wanted);
         let room = Room::of_bytes::<F>(self.options.match_bytes()).most() as f64 * PLANNED_ROOM;
         let fitting = if matches > 0.0 { (room / matches) as usize } else { chunk.len() };
-        Ok(&chunk[..chunk.len().min(fitting.max(FEW))])
+        Ok((&chunk[..chunk.len().min(fitting.max(FEW))], is_crowded))
     }
 
     /// Returns a sample of queries; `None` if they are best answered at once, one by one.
@@ -170,11 +178,14 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
         visit: &mut MatchVisitor<'_, F>,
     ) -> Result<ControlFlow<()>, Stopped> {
         let (look, limit) = (|| done.check(), self.options.match_limit());
+        let mut since = 0;
         for place in 0..batch.len() {
-            if place.is_multiple_of(HANDED_ON_AT_ONCE) {
-                look()?;
-            }
             let matches = batch.matches_mut(place);
+            since += matches.len();
+            if place.is_multiple_of(HANDED_ON_AT_ONCE) || since >= MANY_MATCHES {
+                look()?;
+                since = 0;
+            }
             if matches.len() < MANY_MATCHES {
                 matches.sort_unstable();
             } else {
@@ -207,6 +218,9 @@ fn find<F: Fingerprint>(
     sample: &Sample,
     room: &Room,
 ) -> Result<Vec<Vec<Found<F>>>, Stop> {
+    if context.is_crowded {
+        return alone::alone(context, room);
+    }
     let scan = match choice::choose(context, sample) {
         Choice::Alone => return alone::alone(context, room),
         Choice::Probe => return probe::probe(context, sample, room),

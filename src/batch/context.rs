@@ -15,6 +15,8 @@ pub(super) struct BatchContext<'a, F> {
     pub(super) options: &'a BatchOptions,
     /// The cancellation check.
     pub(super) done: &'a Counter,
+    /// Whether the queries have many more matches than are wanted, so that only the nearest of each are kept.
+    pub(super) is_crowded: bool,
 }
 
 /// Why an attempt to answer a chunk of queries ended early.

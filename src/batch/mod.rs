@@ -14,6 +14,7 @@
 //! - [`options`]: the options of a batch
 //! - [`chunks`]: queries in chunks, answers in their order, within the memory limit
 //! - [`gather`]: matches, found in any order, on their way to their queries
+//! - [`deliver`]: the batches of a set of several parts
 //! - [`groups`]: a few queries at a time, which overlap their memory accesses
 //! - [`alone`], [`probe`], [`scan`]: the ways to answer
 //! - [`sample`]: the candidate blocks of a sample of queries, and how often these share one
@@ -25,6 +26,7 @@ mod choice;
 mod chunks;
 mod context;
 mod cost;
+pub(crate) mod deliver;
 mod gather;
 mod groups;
 mod methods;
@@ -35,7 +37,6 @@ mod scan;
 #[cfg(test)]
 mod tests;
 
+pub use deliver::{Gathered, Parts, deliver};
 pub use gather::Batch;
-pub(crate) use groups::WORTH_GROUPING;
-pub(crate) use options::MAX_QUERIES;
 pub use options::{BatchOptions, Strategy};

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::memory::default_memory;
-use crate::progress::{Counter, Phase, Progress, Report, Stopped};
+use crate::progress::{Counter, Phase, Progress, ProgressCallback, Report, Stopped};
 
 /// The most queries taken at a time: more would share blocks a little better, and wait longer for
 /// their answers.
@@ -151,6 +151,13 @@ impl BatchOptions {
     /// Returns the options without a limit, for a part of the work whose matches may be filtered later.
     pub(crate) fn without_limit(self) -> Self {
         Self { limit: None, ..self }
+    }
+
+    /// Returns the progress callback, for the single queries of a batch.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn callback(&self) -> Option<ProgressCallback> {
+        self.progress.callback()
     }
 
     /// Returns a counter for the units of a phase; fails if the work is cancelled.

@@ -30,6 +30,10 @@ const LEAST_ASKING: f64 = 8.0;
 /// One query in this many is answered, to learn how many matches there are.
 const QUERIES_PER_ANSWERED: usize = 512;
 
+/// Queries from which on one is answered if only some matches of each are wanted: where matches crowd, that saves most of
+/// the work.
+const FEWEST_LIMITED: usize = 32;
+
 /// The most queries that are answered.
 const MAX_ANSWERED: usize = 16;
 
@@ -170,6 +174,8 @@ impl Crowd {
 /// sample.
 pub(super) fn matches_per_query<F: Fingerprint>(context: &BatchContext<'_, F>) -> Result<f64, Stopped> {
     let answered = (context.queries.len() / QUERIES_PER_ANSWERED).min(MAX_ANSWERED);
+    let is_limited = context.options.match_limit() < usize::MAX && context.queries.len() >= FEWEST_LIMITED;
+    let answered = answered.max(usize::from(is_limited));
     if answered == 0 {
         return Ok(0.0);
     }

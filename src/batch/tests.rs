@@ -58,7 +58,7 @@ fn counter() -> Counter {
 fn way(index: &Index<u64>, queries: &[u64], strategy: Strategy) -> Choice<u64> {
     let options = BatchOptions::new().strategy(strategy);
     let (plan, done) = (index.plan(3), counter());
-    let context = BatchContext { index, plan, queries, options: &options, done: &done };
+    let context = BatchContext { index, plan, queries, options: &options, done: &done, is_crowded: false };
     choose(&context, &Sample::of(&context).unwrap())
 }
 
@@ -110,6 +110,7 @@ fn meetings_of_a_scan_are_as_many_as_estimated() {
             queries: &queries,
             options: &options,
             done: &done,
+            is_crowded: false,
         };
         let choice = design::choose(3, queries.len(), &Crowding::of(&context), f64::MAX);
         let estimated = choice.cost.meeting_ns * index.len() as f64;

@@ -1,19 +1,15 @@
 //! Many queries of several indexes at once: one batch for each index, then the matches of each query together.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
-use crate::batch::{Batch, BatchOptions, MAX_QUERIES, WORTH_GROUPING};
+use crate::batch::{Batch, BatchOptions, Gathered, Parts, deliver};
 use crate::error::ReadError;
 use crate::index::matches::Match;
+use crate::multi::searcher::MultiSearcher;
 use crate::multi::set::MultiIndex;
-use crate::multi::united::{FoundIn, MultiMatches, United};
-use crate::progress::{Counter, Phase};
+use crate::multi::united::{FoundIn, Grouped, MultiMatches};
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
-
-/// Queries whose matches are merged between cancellation checks.
-const UNITED_AT_ONCE: usize = 1 << 12;
 
 /// Receives the place of each query and its matches; returns whether there should be more.
 type Visitor<'v, F> = dyn FnMut(usize, MultiMatches<'_, F>) -> ControlFlow<()> + 'v;
@@ -79,61 +75,72 @@ impl<F: Fingerprint> MultiIndex<F> {
     ) -> Result<ControlFlow<()>, ReadError> {
         compiled_answer()(self, queries, distance, options, &mut visit)
     }
+}
 
-    /// Returns the matches of all queries in each index; `None` if there are more than memory should hold.
-    fn batch_of_each(
-        &self,
+/// The indexes as parts of a batch.
+struct Indexes<'a, F> {
+    indexes: &'a MultiIndex<F>,
+    distance: u32,
+    /// Made for the first query that is answered alone.
+    searcher: Option<MultiSearcher<F>>,
+}
+
+impl<F: Fingerprint> Parts<F, FoundIn<F>> for Indexes<'_, F> {
+    type Error = ReadError;
+
+    fn gather(
+        &mut self,
         queries: &[F],
-        distance: u32,
         options: &BatchOptions,
-    ) -> Result<Option<Vec<Batch<F>>>, ReadError> {
-        let mut room = options.match_bytes() / size_of::<Match<F>>();
-        let mut batches = Vec::new();
-        for index in self.as_slice() {
-            let mut batch = Batch::with_capacity(queries.len());
-            let outcome = index.batch_with(queries, distance, options, |_, matches| {
-                let Some(left) = room.checked_sub(matches.len()) else { return ControlFlow::Break(()) };
-                room = left;
-                batch.push(matches);
+        found: &mut Gathered<'_, FoundIn<F>>,
+    ) -> Result<ControlFlow<()>, ReadError> {
+        let limit = options.match_limit();
+        // The filter applies to all matches of an index: it may reject the nearest of them.
+        let options =
+            if self.indexes.is_filtered() { options.clone().without_limit() } else { options.clone() };
+        for (number, index) in self.indexes.as_slice().iter().enumerate() {
+            let mut failure = None;
+            let outcome = index.batch_with(queries, self.distance, &options, |place, matches| {
+                let counting = matches.iter().filter_map(|one| match self.indexes.counts(number, one) {
+                    Ok(counts) => counts.then_some(Ok(*one)),
+                    Err(error) => Some(Err(error)),
+                });
+                for one in counting.take(limit) {
+                    match one {
+                        Ok(one) => found.push(place, FoundIn { found: one, index: number })?,
+                        Err(error) => {
+                            failure = Some(error);
+                            return ControlFlow::Break(());
+                        }
+                    }
+                }
                 ControlFlow::Continue(())
             })?;
+            if let Some(error) = failure {
+                return Err(error);
+            }
             if outcome.is_break() {
-                return Ok(None);
-            }
-            batches.push(batch);
-        }
-        Ok(Some(batches))
-    }
-
-    /// Gathers what counts of the matches of a query.
-    fn unite(&self, batches: &[Batch<F>], place: usize, united: &mut United<F>) -> Result<(), ReadError> {
-        let all = united.all_mut();
-        all.clear();
-        for (index, batch) in batches.iter().enumerate() {
-            for found in batch.matches(place) {
-                if self.counts(index, found)? {
-                    all.push(FoundIn { found: *found, index });
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn one_by_one(
-        &self,
-        queries: &[F],
-        distance: u32,
-        (limit, done): (usize, &Counter),
-        visit: &mut impl FnMut(usize, MultiMatches<'_, F>) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, ReadError> {
-        let mut searcher = self.searcher();
-        for (place, &query) in queries.iter().enumerate() {
-            done.check()?;
-            if visit(place, searcher.limited_within(query, distance, limit)?).is_break() {
-                return Ok(ControlFlow::Break(()));
+                return Ok(outcome);
             }
         }
         Ok(ControlFlow::Continue(()))
+    }
+
+    fn answer(
+        &mut self,
+        query: F,
+        options: &BatchOptions,
+        found: &mut Vec<FoundIn<F>>,
+    ) -> Result<(), ReadError> {
+        let searcher = self.searcher.get_or_insert_with(|| {
+            let mut searcher = self.indexes.searcher();
+            options.callback().into_iter().for_each(|report| searcher.report_to(report));
+            searcher
+        });
+        let united = searcher.limited_within(query, self.distance, options.match_limit())?;
+        found.clear();
+        found.extend(united.iter().flat_map(|one| one.found_in));
+        Ok(())
     }
 }
 
@@ -144,39 +151,9 @@ fn answer<F: Fingerprint>(
     options: &BatchOptions,
     visit: &mut Visitor<'_, F>,
 ) -> Result<ControlFlow<()>, ReadError> {
-    let done = Arc::new(options.counter(Phase::Batch, Some(queries.len() as u64))?);
-    let inner = options.cancelled_with(&done);
-    // The filter applies to all matches of an index: it may reject the nearest of them.
-    let inner = if indexes.is_filtered() { inner.without_limit() } else { inner };
-    let mut united = United::default();
-    let (mut at, mut size) = (0, MAX_QUERIES);
-    while at < queries.len() {
-        let chunk = &queries[at..queries.len().min(at + size)];
-        let mut visit = |place: usize, matches: MultiMatches<'_, F>| visit(at + place, matches);
-        let outcome = if chunk.len() < WORTH_GROUPING {
-            size = WORTH_GROUPING;
-            indexes.one_by_one(chunk, distance, (options.match_limit(), &done), &mut visit)?
-        } else if let Some(batches) = indexes.batch_of_each(chunk, distance, &inner)? {
-            (0..chunk.len()).try_fold(ControlFlow::Continue(()), |flow: ControlFlow<()>, place| {
-                if flow.is_continue() {
-                    if place.is_multiple_of(UNITED_AT_ONCE) {
-                        done.check()?;
-                    }
-                    indexes.unite(&batches, place, &mut united)?;
-                    united.unite(options.match_limit());
-                    return Ok(visit(place, united.matches()));
-                }
-                Ok::<_, ReadError>(flow)
-            })?
-        } else {
-            size = chunk.len() / 2;
-            continue;
-        };
-        if outcome.is_break() {
-            return Ok(outcome);
-        }
-        at += chunk.len();
-        done.add(chunk.len() as u64)?;
-    }
-    Ok(ControlFlow::Continue(()))
+    let mut grouped = Grouped::default();
+    let mut parts = Indexes { indexes, distance, searcher: None };
+    deliver(&mut parts, queries, options, &mut |place, found| {
+        visit(place, grouped.group(found, options.match_limit()))
+    })
 }

@@ -76,16 +76,39 @@ impl<'a, F: Fingerprint> MultiMatches<'a, F> {
     }
 }
 
+/// Which of the finds of a query are one match.
+#[derive(Debug, Default)]
+pub(super) struct Grouped {
+    groups: Vec<Range<usize>>,
+}
+
+impl Grouped {
+    /// Returns up to `limit` fingerprints of finds in order.
+    pub(super) fn group<'a, F: Fingerprint>(
+        &'a mut self,
+        all: &'a [FoundIn<F>],
+        limit: usize,
+    ) -> MultiMatches<'a, F> {
+        self.groups.clear();
+        let mut start = 0;
+        for group in all.chunk_by(|a, b| a.found == b.found).take(limit) {
+            self.groups.push(start..start + group.len());
+            start += group.len();
+        }
+        MultiMatches { all: &all[..start], groups: &self.groups }
+    }
+}
+
 /// Memory for the matches of a query.
 #[derive(Debug)]
 pub(super) struct United<F> {
     all: Vec<FoundIn<F>>,
-    groups: Vec<Range<usize>>,
+    grouped: Grouped,
 }
 
 impl<F> Default for United<F> {
     fn default() -> Self {
-        Self { all: Vec::new(), groups: Vec::new() }
+        Self { all: Vec::new(), grouped: Grouped::default() }
     }
 }
 
@@ -93,13 +116,8 @@ impl<F: Fingerprint> United<F> {
     /// Takes up to `limit` fingerprints from what has been found in any order.
     pub(super) fn unite(&mut self, limit: usize) {
         self.all.sort_unstable();
-        self.groups.clear();
-        let mut start = 0;
-        for group in self.all.chunk_by(|a, b| a.found == b.found).take(limit) {
-            self.groups.push(start..start + group.len());
-            start += group.len();
-        }
-        self.all.truncate(start);
+        let length = self.grouped.group(&self.all, limit).all.len();
+        self.all.truncate(length);
     }
 
     /// Returns the buffer of the finds.
@@ -108,6 +126,6 @@ impl<F: Fingerprint> United<F> {
     }
 
     pub(super) fn matches(&self) -> MultiMatches<'_, F> {
-        MultiMatches { all: &self.all, groups: &self.groups }
+        MultiMatches { all: &self.all, groups: &self.grouped.groups }
     }
 }

@@ -1,5 +1,7 @@
 //! The ids of a match.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::iter::FusedIterator;
 
 use crate::ids::Ids;
@@ -13,10 +15,15 @@ pub struct StoredId {
     pub id: u64,
 }
 
-/// The ids of a match, ascending within each part. Ids of an index are read one by one as the iterator
-/// advances.
+/// The first ids of a match, ascending within each part, and the number of all. Ids of an index are read one by one as
+/// the iterator advances.
 #[derive(Debug, Clone)]
-pub struct MatchIds<'a>(Source<'a>);
+pub struct MatchIds<'a> {
+    source: Source<'a>,
+    /// The number of ids that are still to be returned.
+    left: usize,
+    all: u64,
+}
 
 #[derive(Debug, Clone)]
 enum Source<'a> {
@@ -24,15 +31,36 @@ enum Source<'a> {
     Listed(std::vec::IntoIter<StoredId>),
 }
 
+impl MatchIds<'_> {
+    /// Returns these ids as the first of so many.
+    #[must_use]
+    pub fn first_of(ids: Vec<StoredId>, all: u64) -> Self {
+        Self { left: ids.len(), all, source: Source::Listed(ids.into_iter()) }
+    }
+
+    /// Returns the number of all ids of the match, also of those that the iterator does not return.
+    #[must_use]
+    pub fn all(&self) -> u64 {
+        self.all
+    }
+
+    /// Returns at most `most` of them.
+    #[must_use]
+    pub fn limit(self, most: usize) -> Self {
+        Self { left: self.left.min(most), ..self }
+    }
+}
+
 impl<'a> From<Ids<'a>> for MatchIds<'a> {
     fn from(ids: Ids<'a>) -> Self {
-        Self(Source::Read(ids))
+        Self { left: ids.len(), all: ids.len() as u64, source: Source::Read(ids) }
     }
 }
 
 impl From<Vec<StoredId>> for MatchIds<'_> {
     fn from(ids: Vec<StoredId>) -> Self {
-        Self(Source::Listed(ids.into_iter()))
+        let all = ids.len() as u64;
+        Self::first_of(ids, all)
     }
 }
 
@@ -46,20 +74,79 @@ impl Iterator for MatchIds<'_> {
     type Item = StoredId;
 
     fn next(&mut self) -> Option<StoredId> {
-        match &mut self.0 {
+        self.left = self.left.checked_sub(1)?;
+        match &mut self.source {
             Source::Read(ids) => ids.next().map(|id| StoredId { part: 0, id }),
             Source::Listed(ids) => ids.next(),
         }
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        match &self.0 {
-            Source::Read(ids) => ids.size_hint(),
-            Source::Listed(ids) => ids.size_hint(),
-        }
+        (self.left, Some(self.left))
     }
 }
 
 impl ExactSizeIterator for MatchIds<'_> {}
 
 impl FusedIterator for MatchIds<'_> {}
+
+/// Unites ascending lists of the ids of a fingerprint, of which several may have the same number: returns the first
+/// `most` and the number of all. `counts` has the length of each list; a single one, or lists of different ids, are
+/// counted without being read.
+#[must_use]
+pub fn unite_ids(
+    mut lists: Vec<impl Iterator<Item = StoredId>>,
+    counts: &[u64],
+    are_distinct: bool,
+    most: usize,
+) -> (Vec<StoredId>, u64) {
+    let known = (are_distinct || lists.len() < 2).then(|| counts.iter().sum());
+    let mut heads: BinaryHeap<Reverse<(u64, usize, usize)>> = BinaryHeap::new();
+    for (number, list) in lists.iter_mut().enumerate() {
+        heads.extend(list.next().map(|StoredId { part, id }| Reverse((id, part, number))));
+    }
+    let (mut first, mut all, mut last) = (Vec::new(), 0, None);
+    while let Some(Reverse((id, part, number))) = heads.pop() {
+        if first.len() == most && known.is_some() {
+            break;
+        }
+        heads.extend(lists[number].next().map(|StoredId { part, id }| Reverse((id, part, number))));
+        if last.replace(id) != Some(id) {
+            all += 1;
+            if first.len() < most {
+                first.push(StoredId { part, id });
+            }
+        }
+    }
+    (first, known.unwrap_or(all))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_limited_and_all_of_them_counted() {
+        let ids = MatchIds::from(vec![1, 2, 3]).limit(2);
+        assert_eq!((ids.len(), ids.all()), (2, 3));
+        assert_eq!(ids.map(|stored| stored.id).collect::<Vec<_>>(), [1, 2]);
+    }
+
+    #[test]
+    fn lists_are_united() {
+        let stored = |part: usize, ids: &[u64]| -> std::vec::IntoIter<StoredId> {
+            ids.iter().map(|&id| StoredId { part, id }).collect::<Vec<_>>().into_iter()
+        };
+        let lists = || vec![stored(0, &[1, 4, 9]), stored(1, &[4, 5]), stored(2, &[])];
+        let expected = [(0, 1), (0, 4), (1, 5), (0, 9)].map(|(part, id)| StoredId { part, id });
+        for most in [0, 1, 2, 4, 9] {
+            let (first, all) = unite_ids(lists(), &[3, 2, 0], false, most);
+            assert_eq!((&*first, all), (&expected[..most.min(4)], 4), "{most}");
+        }
+        // Distinct ones, and a single list, are not read beyond those that are wanted.
+        let endless = |from: u64, step| (from..).step_by(step).map(|id| StoredId { part: 0, id });
+        assert_eq!(unite_ids(vec![endless(0, 2), endless(1, 2)], &[1 << 60, 1 << 60], true, 3).1, 1 << 61);
+        let (first, all) = unite_ids(vec![endless(7, 1)], &[1 << 60], false, 2);
+        assert_eq!((first.len(), all), (2, 1 << 60));
+    }
+}

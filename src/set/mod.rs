@@ -18,7 +18,7 @@ use std::ops::ControlFlow;
 
 pub use description::Description;
 use hamdex_fingerprint::Fingerprint;
-pub use ids::{MatchIds, StoredId};
+pub use ids::{MatchIds, StoredId, unite_ids};
 pub use shingles::{ShinglePart, ShingleVisitor};
 
 use crate::batch::BatchOptions;
@@ -52,7 +52,7 @@ pub type EntryVisitor<'v, F> = dyn FnMut(F, MatchIds<'_>) -> ControlFlow<()> + '
 /// let mut searcher = set.open_searcher();
 /// let found = searcher.nearest_within(0x01ff, usize::MAX, 3)?.to_vec();
 /// assert_eq!(found[0].distance, 1);
-/// let ids = searcher.ids_of(&found)?.remove(0);
+/// let ids = searcher.ids_of(&found, 10)?.remove(0);
 /// assert_eq!(ids.map(|stored| stored.id).collect::<Vec<_>>(), [17]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -160,11 +160,12 @@ pub trait SetSearcher<F: Fingerprint> {
     /// As for [`SetSearcher::nearest_within`].
     fn first(&mut self, query: F, distance: u32) -> Result<Option<Match<F>>, SetError>;
 
-    /// Returns the ids of each of these matches, in their order: empty lists if the set has no ids.
+    /// Returns the first `most` ids of each of these matches with the number of all, in their order: empty lists if the
+    /// set has no ids. Memory is taken for what is returned, however many ids a fingerprint has.
     ///
     /// # Errors
     /// When a block or page that is read is damaged.
-    fn ids_of(&mut self, matches: &[Match<F>]) -> Result<Vec<MatchIds<'_>>, SetError>;
+    fn ids_of(&mut self, matches: &[Match<F>], most: usize) -> Result<Vec<MatchIds<'_>>, SetError>;
 
     /// Calls `report` while a query reads many blocks, from now on; it may stop the query.
     fn set_progress(&mut self, report: ProgressCallback);

@@ -111,8 +111,8 @@ impl<F: Fingerprint> SetSearcher<F> for Searcher<&Index<F>> {
         Ok(self.first(query, distance)?)
     }
 
-    fn ids_of(&mut self, matches: &[Match<F>]) -> Result<Vec<MatchIds<'_>>, SetError> {
-        Ok(self.ids_of(matches)?.into_iter().map(MatchIds::from).collect())
+    fn ids_of(&mut self, matches: &[Match<F>], most: usize) -> Result<Vec<MatchIds<'_>>, SetError> {
+        Ok(self.ids_of(matches)?.into_iter().map(|ids| MatchIds::from(ids).limit(most)).collect())
     }
 
     fn set_progress(&mut self, report: ProgressCallback) {

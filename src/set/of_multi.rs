@@ -7,13 +7,14 @@ use hamdex_fingerprint::Fingerprint;
 
 use crate::batch::BatchOptions;
 use crate::error::SetError;
+use crate::ids::Ids;
 use crate::index::{Match, MatchVisitor};
 use crate::join::PairsOptions;
 use crate::multi::{FoundIn, MultiIndex, MultiSearcher};
 use crate::progress::ProgressCallback;
 use crate::set::{
     Description, EntryVisitor, FingerprintSet, MatchIds, PairVisitor, SetSearcher, ShinglePart,
-    ShingleVisitor, StoredId,
+    ShingleVisitor, StoredId, unite_ids,
 };
 use crate::verify::{Verified, VerifyOptions};
 
@@ -79,7 +80,9 @@ impl<F: Fingerprint> FingerprintSet<F> for MultiIndex<F> {
             }
             let found: Vec<FoundIn<F>> =
                 searcher.within(least, 0)?.get(0).map_or_else(Vec::new, |found| found.found_in.to_vec());
-            if !found.is_empty() && visit(least, stored_ids(&mut searcher, &found)?.into()).is_break() {
+            if !found.is_empty()
+                && visit(least, stored_ids(&mut searcher, &found, usize::MAX)?.0.into()).is_break()
+            {
                 return Ok(ControlFlow::Break(()));
             }
         }
@@ -118,19 +121,21 @@ impl<F: Fingerprint> FingerprintSet<F> for MultiIndex<F> {
     }
 }
 
-/// Returns the ids of a match in the indexes that it was found in, each id once.
+/// Returns the first `most` ids of a match in the indexes that it was found in, each id once, and the number of all.
 fn stored_ids<F: Fingerprint>(
     searcher: &mut MultiSearcher<F>,
     found_in: &[FoundIn<F>],
-) -> Result<Vec<StoredId>, SetError> {
-    let mut ids = Vec::new();
+    most: usize,
+) -> Result<(Vec<StoredId>, u64), SetError> {
+    let indexes = searcher.indexes().clone();
+    let mut lists = Vec::new();
     for found in found_in {
-        let of_index = searcher.ids_of(std::slice::from_ref(found))?;
-        ids.extend(of_index.into_iter().map(|id| StoredId { part: found.index, id }));
+        lists.extend(indexes.as_slice()[found.index].ids_of(std::slice::from_ref(&found.found))?);
     }
-    ids.sort_unstable_by_key(|stored| (stored.id, stored.part));
-    ids.dedup_by_key(|stored| stored.id);
-    Ok(ids)
+    let counts: Vec<u64> = lists.iter().map(|ids: &Ids<'_>| ids.len() as u64).collect();
+    let lists = lists.into_iter().zip(found_in);
+    let stored = lists.map(|(ids, found)| ids.map(|id| StoredId { part: found.index, id })).collect();
+    Ok(unite_ids(stored, &counts, false, most))
 }
 
 /// Keeps the matches of a query without the indexes that they are in.
@@ -151,11 +156,12 @@ impl<F: Fingerprint> SetSearcher<F> for OneByOne<F> {
         Ok(self.searcher.first(query, distance)?.map(|found| found.found))
     }
 
-    fn ids_of(&mut self, matches: &[Match<F>]) -> Result<Vec<MatchIds<'_>>, SetError> {
+    fn ids_of(&mut self, matches: &[Match<F>], most: usize) -> Result<Vec<MatchIds<'_>>, SetError> {
         let of_match = |one: &Match<F>| {
             let found = self.searcher.within(one.fingerprint, 0)?.get(0);
             let found_in = found.map_or_else(Vec::new, |found| found.found_in.to_vec());
-            stored_ids(&mut self.searcher, &found_in).map(MatchIds::from)
+            let (first, all) = stored_ids(&mut self.searcher, &found_in, most)?;
+            Ok(MatchIds::first_of(first, all))
         };
         matches.iter().map(of_match).collect()
     }

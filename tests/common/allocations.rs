@@ -5,7 +5,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
 pub struct Watching;
 
@@ -16,6 +16,10 @@ thread_local! {
 
 static LARGEST: AtomicUsize = AtomicUsize::new(0);
 
+/// What all threads hold, and the most that it has been.
+static ALL: AtomicI64 = AtomicI64::new(0);
+static PEAK: AtomicI64 = AtomicI64::new(0);
+
 fn note(bytes: usize) {
     // While a thread ends there is nothing left to count in.
     let _ = COUNT.try_with(|count| count.set(count.get() + 1));
@@ -25,6 +29,8 @@ fn note(bytes: usize) {
 /// Notes that the bytes of this thread have become more, or fewer.
 fn hold(change: i64) {
     let _ = HELD.try_with(|held| held.set(held.get() + change));
+    let all = ALL.fetch_add(change, Ordering::Relaxed) + change;
+    PEAK.fetch_max(all, Ordering::Relaxed);
 }
 
 // SAFETY: everything is handed on to the system's allocator as it came; noting it allocates nothing.
@@ -70,4 +76,12 @@ pub fn held_by_this_thread() -> i64 {
 /// The bytes of the largest allocation of the process so far.
 pub fn largest() -> usize {
     LARGEST.load(Ordering::Relaxed)
+}
+
+/// Runs work, and returns by how many bytes the process held more at most meanwhile.
+pub fn most_bytes_during<T>(work: impl FnOnce() -> T) -> (T, usize) {
+    let before = ALL.load(Ordering::Relaxed);
+    PEAK.store(before, Ordering::Relaxed);
+    let outcome = work();
+    (outcome, usize::try_from(PEAK.load(Ordering::Relaxed) - before).unwrap_or_default())
 }

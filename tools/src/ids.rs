@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, Write};
-use std::iter::Take;
 
 use hamdex::set::MatchIds;
 use hamdex::{Fingerprint, FingerprintSet, Names};
@@ -13,9 +12,18 @@ use serde::ser::{SerializeSeq, Serializer};
 use crate::documents::report;
 use crate::failure::Failure;
 
-/// The first ids of a fingerprint: numbers, read one after the other, or names.
-pub(crate) enum Ids<'a> {
-    Numbers(Take<MatchIds<'a>>),
+/// The ids of a match or pair that are printed, unless another number is asked for.
+pub(crate) const DEFAULT_LIMIT: &str = "10";
+
+/// The first ids of a fingerprint, and the number of all.
+pub(crate) struct Ids<'a> {
+    list: List<'a>,
+    all: u64,
+}
+
+/// Numbers, read one after the other, or names.
+enum List<'a> {
+    Numbers(MatchIds<'a>),
     Names(Vec<Vec<u8>>),
 }
 
@@ -26,21 +34,45 @@ impl<'a> Ids<'a> {
         names: Option<&dyn FingerprintSet<F>>,
         max: usize,
     ) -> Result<Self, Failure> {
-        let Some(names) = names else { return Ok(Self::Numbers(found.take(max))) };
+        let (all, found) = (found.all(), found.limit(max));
+        let Some(names) = names else { return Ok(Self { list: List::Numbers(found), all }) };
         let name = |stored| Ok(names.name_of(stored)?.unwrap_or_default().into_owned());
-        Ok(Self::Names(found.take(max).map(name).collect::<Result<_, Failure>>()?))
+        let list = List::Names(found.map(name).collect::<Result<_, Failure>>()?);
+        Ok(Self { list, all })
     }
 
-    /// Returns all of these numbers.
-    pub(crate) fn numbers(ids: Vec<u64>) -> Self {
-        Self::Numbers(MatchIds::from(ids).take(usize::MAX))
+    /// Returns these numbers, the first of so many.
+    pub(crate) fn numbers(ids: Vec<u64>, all: u64) -> Self {
+        Self { list: List::Numbers(MatchIds::from(ids)), all }
     }
 
-    /// Writes a tab and the ids, separated by commas; nothing if there are none.
+    /// Returns these names, the first of so many.
+    pub(crate) fn names(names: Vec<Vec<u8>>, all: u64) -> Self {
+        Self { list: List::Names(names), all }
+    }
+
+    /// Returns the number of all ids of the fingerprint, if there are more than these.
+    pub(crate) fn count(&self) -> Option<u64> {
+        (self.all > self.len() as u64).then_some(self.all)
+    }
+
+    fn len(&self) -> usize {
+        match &self.list {
+            List::Numbers(ids) => ids.len(),
+            List::Names(names) => names.len(),
+        }
+    }
+
+    /// Writes a tab and the ids, separated by commas, and how many more there are; nothing if there are none.
     pub(crate) fn print(self, output: &mut impl Write) -> io::Result<()> {
-        match self {
-            Self::Numbers(ids) => print(output, ids.map(|stored| stored.id)),
-            Self::Names(ids) => print(output, ids.iter().map(|id| report::plain_in_list(id))),
+        let (shown, all) = (self.len(), self.all);
+        match self.list {
+            List::Numbers(ids) => print(output, ids.map(|stored| stored.id))?,
+            List::Names(ids) => print(output, ids.iter().map(|id| report::plain_in_list(id)))?,
+        }
+        match all - shown as u64 {
+            0 => Ok(()),
+            more => write!(output, "{}+{more}", if shown == 0 { "\t" } else { "," }),
         }
     }
 
@@ -48,9 +80,9 @@ impl<'a> Ids<'a> {
     /// whether all of them are unescaped.
     pub(crate) fn for_each(self, visit: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<bool> {
         let mut as_they_are = true;
-        match self {
-            Self::Numbers(mut ids) => ids.try_for_each(|stored| visit(stored.id.to_string().as_bytes())),
-            Self::Names(names) => names.iter().try_for_each(|name| {
+        match self.list {
+            List::Numbers(mut ids) => ids.try_for_each(|stored| visit(stored.id.to_string().as_bytes())),
+            List::Names(names) => names.iter().try_for_each(|name| {
                 let shown = report::rest_of_line(name);
                 as_they_are &= matches!(shown, Cow::Borrowed(_));
                 visit(&shown)
@@ -69,9 +101,9 @@ fn print(output: &mut impl Write, ids: impl Iterator<Item = impl Display>) -> io
 
 impl Serialize for Ids<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Names(names) => serializer.collect_seq(names.iter().map(|name| Names::text_of(name))),
-            Self::Numbers(numbers) => {
+        match &self.list {
+            List::Names(names) => serializer.collect_seq(names.iter().map(|name| Names::text_of(name))),
+            List::Numbers(numbers) => {
                 let mut sequence = serializer.serialize_seq(Some(numbers.len()))?;
                 numbers.clone().try_for_each(|stored| sequence.serialize_element(&stored.id))?;
                 sequence.end()

@@ -13,6 +13,14 @@ pub(crate) fn size(text: &str) -> Result<ByteSize, String> {
     text.parse().map_err(|_| "expected a size such as 512MiB or 2GiB".to_owned())
 }
 
+/// Returns a number of ids, or no limit for `all`.
+pub(crate) fn ids_limit(text: &str) -> Result<usize, String> {
+    match text {
+        "all" => Ok(usize::MAX),
+        number => number.parse().map_err(|_| "expected a number, or all".to_owned()),
+    }
+}
+
 /// Returns a distance that fingerprints of this width can have.
 pub(crate) fn distance<F: Fingerprint>(asked: u32) -> Result<u32, Failure> {
     if asked <= F::BITS {

@@ -19,7 +19,7 @@
 //! assert_eq!((set.description().width, set.description().fingerprints), (64, 1));
 //! let mut searcher = set.searcher();
 //! assert_eq!(searcher.nearest_within(0x01ff_u64.into(), 10, 3)?[0].distance, 1);
-//! assert_eq!(searcher.ids()?.remove(0).map(|stored| stored.id).collect::<Vec<_>>(), [17]);
+//! assert_eq!(searcher.ids(10)?.remove(0).map(|stored| stored.id).collect::<Vec<_>>(), [17]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

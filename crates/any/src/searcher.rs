@@ -47,7 +47,7 @@ trait Searcher {
 
     fn first(&mut self, query: AnyFingerprint, distance: u32) -> Result<Option<AnyMatch>, SetError>;
 
-    fn ids(&mut self) -> Result<Vec<MatchIds<'_>>, SetError>;
+    fn ids(&mut self, most: usize) -> Result<Vec<MatchIds<'_>>, SetError>;
 
     fn set_progress(&mut self, report: ProgressCallback);
 }
@@ -83,8 +83,8 @@ impl<F: Fingerprint> Searcher for OfWidth<'_, F> {
         Ok(self.matches.first().map(widen))
     }
 
-    fn ids(&mut self) -> Result<Vec<MatchIds<'_>>, SetError> {
-        self.searcher.ids_of(&self.matches)
+    fn ids(&mut self, most: usize) -> Result<Vec<MatchIds<'_>>, SetError> {
+        self.searcher.ids_of(&self.matches, most)
     }
 
     fn set_progress(&mut self, report: ProgressCallback) {
@@ -122,12 +122,13 @@ impl<'s> AnySearcher<'s> {
         self.of_width.first(query, distance)
     }
 
-    /// The ids of each match of the last query, in the order of the matches: empty lists if the set has no ids.
+    /// The first `most` ids of each match of the last query with the number of all, in the order of the matches: empty
+    /// lists if the set has no ids.
     ///
     /// # Errors
     /// When a block or page that is read is damaged.
-    pub fn ids(&mut self) -> Result<Vec<MatchIds<'_>>, SetError> {
-        self.of_width.ids()
+    pub fn ids(&mut self, most: usize) -> Result<Vec<MatchIds<'_>>, SetError> {
+        self.of_width.ids(most)
     }
 
     /// Calls `report` while a query reads many blocks, from now on; it may stop the query.

@@ -118,7 +118,7 @@ fn check<F: Fingerprint>(set: &AnySet, pairs: &BTreeSet<(F, u64)>) {
         let found: Vec<(u32, F)> =
             found.iter().map(|one| (one.distance, one.fingerprint.narrow().unwrap())).collect();
         assert_eq!(found, expected);
-        for (ids, (_, fingerprint)) in searcher.ids().unwrap().into_iter().zip(&expected) {
+        for (ids, (_, fingerprint)) in searcher.ids(usize::MAX).unwrap().into_iter().zip(&expected) {
             assert_eq!(documents(set, ids), stored[fingerprint]);
         }
         let nearest = searcher.nearest_within(AnyFingerprint::of(query), 2, F::BITS).unwrap();
@@ -218,7 +218,7 @@ fn a_query_or_a_type_of_another_width_is_refused() {
             assert_eq!(error.category(), Category::Input);
             assert!(error.to_string().contains("more than the 64 bits"), "{error}");
         }
-        assert!(searcher.ids().unwrap().is_empty());
+        assert!(searcher.ids(usize::MAX).unwrap().is_empty());
     }
 }
 

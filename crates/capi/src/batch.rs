@@ -56,7 +56,7 @@ fn answer<F: hamdex::Fingerprint>(
     }
     let mut searcher = set.open_searcher();
     for found in found.chunks(IDS_AT_ONCE) {
-        searcher.ids_of(found)?.into_iter().try_for_each(|ids| columns.push_ids(any, ids))?;
+        searcher.ids_of(found, usize::MAX)?.into_iter().try_for_each(|ids| columns.push_ids(any, ids))?;
     }
     Ok(columns)
 }

@@ -78,7 +78,7 @@ impl Searching {
             }
             columns.end_query()?;
             if wanted != Wanted::Matches {
-                searcher.ids()?.into_iter().try_for_each(|ids| columns.push_ids(set, ids))?;
+                searcher.ids(usize::MAX)?.into_iter().try_for_each(|ids| columns.push_ids(set, ids))?;
             }
             Ok(())
         })

@@ -180,6 +180,18 @@ impl Lane {
         work: impl FnOnce(&Stop) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
         let permit = self.admit(Some(deadline)).await?;
+        Self::run_admitted(permit, deadline, work).await
+    }
+
+    /// Runs work that has been admitted: see [`Lane::run`].
+    ///
+    /// # Errors
+    /// That of the work.
+    pub(crate) async fn run_admitted<T: Send + 'static>(
+        permit: OwnedSemaphorePermit,
+        deadline: Instant,
+        work: impl FnOnce(&Stop) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
         let stop = Stop::at(deadline);
         let _stop_on_drop = StopOnDrop(stop.clone());
         let work = task::spawn_blocking(move || {

@@ -135,6 +135,11 @@ impl<F: Fingerprint> Store<F> {
         self.inner().background.observe(Some(Arc::new(observer)));
     }
 
+    /// Returns the deadline of this handle.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
     /// Commits a request with the deadline of this handle.
     pub(crate) fn commit(&self, request: Request<F>) -> Outcome<F> {
         self.inner().commit(request, self.deadline)

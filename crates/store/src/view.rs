@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use hamdex::set::{StoredId, unite_ids};
 use hamdex::{Fingerprint, Index, MultiIndex, ReadError};
 
 use crate::memtable::Memtable;
@@ -314,5 +315,21 @@ impl<F: Fingerprint> View<F> {
         ids.sort_unstable();
         ids.dedup();
         Ok(ids)
+    }
+
+    /// Returns the first `most` ids of a fingerprint, ascending, and the number of all, in a store with ids. In one with
+    /// names, an id is stored once.
+    pub(crate) fn first_ids(
+        &self,
+        fingerprint: F,
+        has_names: bool,
+        most: usize,
+    ) -> Result<(Vec<StoredId>, u64), ReadError> {
+        let (mut lists, mut counts) = (Vec::new(), Vec::new());
+        self.memtables().for_each(|memtable| memtable.add_id_lists(fingerprint, &mut lists, &mut counts));
+        for segment in self.segments.iter() {
+            segment.add_id_list(fingerprint, &mut lists, &mut counts)?;
+        }
+        Ok(unite_ids(lists, &counts, has_names, most))
     }
 }

@@ -20,6 +20,10 @@ from ._results import Match
 _WIDE = 1 << 53
 
 
+# The most ids of an answer: a match has all of its ids, as that of an index has, or the query is refused.
+ALL_IDS = 1_000_000
+
+
 class RemoteError(Error):
     """A service has refused a request: `status`, `code`, and `record`, the number of the record that is wrong."""
 
@@ -232,6 +236,7 @@ class Remote:
 
     def _results(self, queries: Any, k: int | None, limit: int | None, nearest: int | None = None) -> list[list[Match]]:
         body = self._asked(queries)
+        body["ids_limit"] = ALL_IDS
         if k is not None:
             body["distance"] = operator.index(k)
         if limit is not None:

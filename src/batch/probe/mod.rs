@@ -53,7 +53,7 @@ pub(super) fn probe<F: Fingerprint>(
     sample: &Sample,
     room: &Room,
 ) -> Result<Vec<Vec<Found<F>>>, Stop> {
-    let BatchContext { index, plan, options, done, queries } = *context;
+    let BatchContext { index, plan, options, done, queries, .. } = *context;
     let at_once =
         (options.work_bytes() / ORDER_MEMORY_DIVISOR / OrderedQueries::<F>::BYTES).max(LEAST_AT_ONCE);
     let mut found = Vec::new();

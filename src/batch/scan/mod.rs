@@ -60,7 +60,7 @@ pub(super) fn scan<F: Fingerprint>(
     scan: &Scan<F>,
     room: &Room,
 ) -> Result<Scanned<F>, Stop> {
-    let BatchContext { index, plan, queries, options, done } = context;
+    let BatchContext { index, plan, queries, options, done, .. } = context;
     let reaches = &*scan.tables;
     let at_once = max_queries::<F>(options.work_bytes(), reaches.len());
     let budget = Budget::new(scan.most_meeting_ns);

@@ -153,14 +153,23 @@ fn the_format_holds_for_fingerprints_on_the_command_line() {
 }
 
 #[test]
-fn the_limit_bounds_ids_and_they_can_be_left_out() {
+fn ids_are_limited_and_counted_and_can_be_left_out() {
     let scratch = Scratch::new();
     scratch.write("in.txt", "00000000000000ff\n".repeat(1000));
     scratch.output(&["build", "-o", "x.hamdex", "--ids", "row", "in.txt"]);
     let query = |options: &[&str]| scratch.output(&[&["query", "x.hamdex", "0xff"], options].concat());
     let match_alone = "00000000000000ff\t00000000000000ff\t0";
-    assert_eq!(query(&["--limit", "3"]), format!("{match_alone}\t0,1,2\n"));
-    assert!(query(&["--limit", "3", "--json"]).contains("\"ids\":[0,1,2]}"));
+    assert_eq!(query(&["--ids-limit", "3"]), format!("{match_alone}\t0,1,2,+997\n"));
+    assert!(query(&["--ids-limit", "3", "--json"]).contains("\"ids\":[0,1,2],\"ids_count\":1000}"));
+    assert_eq!(query(&[]), format!("{match_alone}\t0,1,2,3,4,5,6,7,8,9,+990\n"));
+    assert_eq!(
+        query(&["--each"]),
+        format!("00000000000000ff\t1\t00000000000000ff\t0\t0,1,2,3,4,5,6,7,8,9,+990\n")
+    );
+    assert_eq!(query(&["--ids-limit", "0"]), format!("{match_alone}\t+1000\n"));
+    let all = query(&["--ids-limit", "all", "--limit", "1"]);
+    assert!(all.ends_with(",998,999\n") && all.split(',').count() == 1000);
+    assert!(!query(&["--ids-limit", "1000", "--json"]).contains("ids_count"));
     assert_eq!(query(&["--no-ids"]), format!("{match_alone}\n"));
     assert!(!query(&["--no-ids", "--json"]).contains("ids"));
 }

@@ -41,6 +41,17 @@ fn ids_of_both_where_they_are_asked_for() {
         json_lines(&scratch.output(&["pairs", "index.hamdex", "--json"])),
         [json!({ "a": "00000000000000ff", "b": "00000000000001ff", "distance": 1 })]
     );
+    assert_eq!(
+        scratch.output(&["pairs", "index.hamdex", "--ids", "--ids-limit", "1"]),
+        "00000000000000ff\t00000000000001ff\t1\t0,+1\t1\n"
+    );
+    assert_eq!(
+        json_lines(&scratch.output(&["pairs", "index.hamdex", "--ids", "--json", "--ids-limit", "1"])),
+        [json!({
+            "a": "00000000000000ff", "b": "00000000000001ff", "distance": 1,
+            "a_ids": [0], "a_ids_count": 2, "b_ids": [1],
+        })]
+    );
     let (code, text) = with_index(&[]).failure(&["pairs", "index.hamdex", "--ids"]);
     assert!(text.contains("no ids"), "{text}");
     assert_eq!(code, 2);

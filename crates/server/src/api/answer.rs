@@ -1,6 +1,7 @@
 //! Matches in columns, and their forms: JSON and Arrow.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{
@@ -11,21 +12,34 @@ use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use hamdex::set::Description;
+use hamdex::set::{Description, MatchIds};
 use hamdex::{Fingerprint, FingerprintSet, Match, Names, SetSearcher};
+use hamdex_store::Near;
 
 use serde::Serialize;
 
 use crate::api::id::MAX_NUMBER;
 use crate::api::payload::{ARROW, JSON};
+use crate::budget::{Budget, Held};
+use crate::lane::Stop;
 use crate::problem::Problem;
 use crate::sets::IdKind;
 
 /// The most matches, or ids of matches, of a response.
 pub(crate) const MAX_MATCHES: usize = 1_000_000;
 
-/// Matches whose ids are looked up together.
-const MATCHES_AT_ONCE: usize = 1 << 10;
+/// The most bytes of a response, as JSON.
+const MAX_BYTES: usize = 128 << 20;
+
+/// The bytes of a match without its ids, and of an id beside its name or number.
+const MATCH_BYTES: usize = 96;
+const ID_BYTES: usize = 3;
+
+/// The ids of a match that a response has, unless another number is asked for.
+pub(crate) const DEFAULT_IDS: usize = 10;
+
+/// Ids that are in memory at once before they are added to an answer.
+const IDS_AT_ONCE: usize = 1 << 14;
 
 /// Ids, of one kind.
 pub(crate) enum Labels {
@@ -33,10 +47,43 @@ pub(crate) enum Labels {
     Names(Vec<String>),
 }
 
-/// The ids of matches: those of a match end where the next one's begin.
+/// The first ids of matches: those of a match end where the next one's begin.
 pub(crate) struct Ids {
-    pub(crate) ends: Vec<usize>,
-    pub(crate) labels: Labels,
+    ends: Vec<usize>,
+    /// The number of all ids of each match.
+    counts: Vec<u64>,
+    labels: Labels,
+}
+
+/// The room for the rest of an answer: what has been added is held by the budget.
+pub(crate) struct Room {
+    left: usize,
+    held: Held,
+}
+
+impl Room {
+    pub(crate) fn new(budget: &Arc<Budget>) -> Self {
+        Self { left: MAX_BYTES, held: budget.hold() }
+    }
+
+    /// Takes room for some bytes.
+    ///
+    /// # Errors
+    /// When the answer is too long, or all answers together are.
+    pub(crate) fn take(&mut self, bytes: usize) -> Result<(), Problem> {
+        self.left = self.left.checked_sub(bytes).ok_or_else(too_long)?;
+        self.held.add(bytes)
+    }
+}
+
+/// Returns the bytes that a text takes as JSON, with its quotes.
+fn json_length(text: &str) -> usize {
+    let escaped = |byte: u8| match byte {
+        0..0x20 => 6,
+        b'"' | b'\\' => 2,
+        _ => 1,
+    };
+    text.bytes().map(escaped).sum::<usize>() + ID_BYTES
 }
 
 impl Ids {
@@ -47,7 +94,7 @@ impl Ids {
             IdKind::Numbers => Labels::Numbers(Vec::new()),
             IdKind::Names => Labels::Names(Vec::new()),
         };
-        Some(Self { ends: Vec::new(), labels })
+        Some(Self { ends: Vec::new(), counts: Vec::new(), labels })
     }
 
     fn len(&self) -> usize {
@@ -57,45 +104,125 @@ impl Ids {
         }
     }
 
-    /// Ends the ids of a match.
-    pub(crate) fn end(&mut self) {
+    /// Ends the ids of a match, which are the first of so many.
+    fn end(&mut self, count: u64) {
         self.ends.push(self.len());
+        self.counts.push(count);
     }
 
-    /// Looks up the ids of matches.
+    /// Adds the first `most` ids of each match.
     ///
     /// # Errors
-    /// When there are too many for a response, or something is damaged.
+    /// When there are too many for a response, something is damaged, or the work is cancelled.
     pub(crate) fn look_up<F: Fingerprint>(
         &mut self,
-        set: &dyn FingerprintSet<F>,
-        searcher: &mut dyn SetSearcher<F>,
+        (set, searcher): (&dyn FingerprintSet<F>, &mut dyn SetSearcher<F>),
         matches: &[Match<F>],
+        most: usize,
+        room: &mut Room,
+        stop: &Stop,
     ) -> Result<(), Problem> {
-        for chunk in matches.chunks(MATCHES_AT_ONCE) {
-            for mut ids in searcher.ids_of(chunk)? {
-                if self.len() + ids.len() > MAX_MATCHES {
-                    return Err(too_many());
+        // Queries that crowd find the same fingerprints again and again.
+        let mut known: HashMap<F, usize> = HashMap::new();
+        let most = most.min(MAX_MATCHES + 1);
+        let at_once = (IDS_AT_ONCE / most.max(1)).clamp(1, 1 << 10);
+        for chunk in matches.chunks(at_once) {
+            if stop.is_stopped() {
+                return Err(Problem::timeout());
+            }
+            let before = self.ends.len();
+            let mut new = Vec::new();
+            for (number, one) in (before..).zip(chunk) {
+                if *known.entry(one.fingerprint).or_insert(number) == number {
+                    new.push(*one);
                 }
-                match &mut self.labels {
-                    Labels::Numbers(numbers) => numbers.extend(ids.map(|stored| stored.id)),
-                    Labels::Names(names) => ids.try_for_each(|stored| {
-                        let name = set.name_of(stored)?.unwrap_or_default();
-                        names.push(Names::text_of(&name).into_owned());
-                        Ok::<(), Problem>(())
-                    })?,
+            }
+            let mut lists = searcher.ids_of(&new, most)?.into_iter();
+            for (number, one) in (before..).zip(chunk) {
+                match known[&one.fingerprint] {
+                    first if first == number => {
+                        self.add(set, lists.next().expect("a list for each"), room)?;
+                    }
+                    first => self.repeat(first, room)?,
                 }
-                self.end();
             }
         }
         Ok(())
     }
 
-    /// Appends the ids of a match as a JSON array.
-    pub(crate) fn write_json(&self, number: usize, json: &mut Vec<u8>) {
-        let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
-        json.push(b'[');
-        for (place, id) in (start..self.ends[number]).enumerate() {
+    /// Adds the ids of a match.
+    fn add<F: Fingerprint>(
+        &mut self,
+        set: &dyn FingerprintSet<F>,
+        ids: MatchIds<'_>,
+        room: &mut Room,
+    ) -> Result<(), Problem> {
+        if self.len() + ids.len() > MAX_MATCHES {
+            return Err(too_many());
+        }
+        let all = ids.all();
+        for stored in ids {
+            match &mut self.labels {
+                Labels::Numbers(numbers) => {
+                    room.take(size_of::<u64>() + ID_BYTES)?;
+                    numbers.push(stored.id);
+                }
+                Labels::Names(names) => {
+                    let name = set.name_of(stored)?.unwrap_or_default();
+                    let name = Names::text_of(&name);
+                    room.take(json_length(&name))?;
+                    names.push(name.into_owned());
+                }
+            }
+        }
+        self.end(all);
+        Ok(())
+    }
+
+    /// Adds the ids of an earlier match once more.
+    fn repeat(&mut self, number: usize, room: &mut Room) -> Result<(), Problem> {
+        let own = self.range(number);
+        if self.len() + own.len() > MAX_MATCHES {
+            return Err(too_many());
+        }
+        match &mut self.labels {
+            Labels::Numbers(numbers) => {
+                room.take(own.len() * (size_of::<u64>() + ID_BYTES))?;
+                numbers.extend_from_within(own);
+            }
+            Labels::Names(names) => {
+                room.take(names[own.clone()].iter().map(|name| json_length(name)).sum())?;
+                names.extend_from_within(own);
+            }
+        }
+        self.end(self.counts[number]);
+        Ok(())
+    }
+
+    /// Adds those of the ids of a near fingerprint that there is room for: the insertion has taken place.
+    pub(crate) fn add_near<F>(&mut self, near: &Near<F>, room: &mut Room) {
+        match &mut self.labels {
+            Labels::Numbers(numbers) => {
+                let fits = |_: &&u64| room.take(size_of::<u64>() + ID_BYTES).is_ok();
+                numbers.extend(near.ids.iter().take_while(fits));
+            }
+            Labels::Names(names) => {
+                let shown = near.names.iter().map(|name| Names::text_of(name).into_owned());
+                names.extend(shown.take_while(|name| room.take(json_length(name)).is_ok()));
+            }
+        }
+        self.end(near.all_ids);
+    }
+
+    /// Returns where the ids of a match are.
+    fn range(&self, number: usize) -> Range<usize> {
+        number.checked_sub(1).map_or(0, |before| self.ends[before])..self.ends[number]
+    }
+
+    /// Appends the ids of a match as a JSON array, and the number of all if there are more.
+    fn write_json(&self, number: usize, json: &mut Vec<u8>) {
+        json.extend_from_slice(b",\"ids\":[");
+        for (place, id) in self.range(number).enumerate() {
             if place > 0 {
                 json.push(b',');
             }
@@ -105,6 +232,9 @@ impl Ids {
             }
         }
         json.push(b']');
+        if self.counts[number] > self.range(number).len() as u64 {
+            json.extend_from_slice(format!(",\"ids_count\":{}", self.counts[number]).as_bytes());
+        }
     }
 
     fn to_arrow(&self) -> Result<ArrayRef, ArrowError> {
@@ -125,10 +255,20 @@ impl Ids {
     }
 }
 
-/// The problem of a response that would be too long.
+/// The problem of a response that would have too many matches or ids.
 pub(crate) fn too_many() -> Problem {
-    let detail =
-        format!("more than {MAX_MATCHES} matches or ids; set a limit, ask fewer queries or a lower distance");
+    let detail = format!(
+        "more than {MAX_MATCHES} matches or ids; set a lower limit or ids_limit, ask fewer queries or a lower distance"
+    );
+    Problem::unprocessable("too_many_matches", detail)
+}
+
+/// The problem of a response that would have too many bytes.
+fn too_long() -> Problem {
+    let detail = format!(
+        "an answer of more than {} MiB; set a lower limit or ids_limit, ask fewer queries or a lower distance",
+        MAX_BYTES >> 20
+    );
     Problem::unprocessable("too_many_matches", detail)
 }
 
@@ -162,13 +302,28 @@ pub(crate) struct Answer<F> {
     pub(crate) ends: Vec<usize>,
     pub(crate) matches: Vec<Match<F>>,
     pub(crate) ids: Option<Ids>,
+    pub(crate) room: Room,
 }
 
 impl<F: Fingerprint> Answer<F> {
     /// Returns an empty answer of a set.
-    pub(crate) fn new(description: &Description, with_ids: bool) -> Self {
+    pub(crate) fn new(description: &Description, with_ids: bool, budget: &Arc<Budget>) -> Self {
         let ids = if with_ids { Ids::of(IdKind::of(description)) } else { None };
-        Self { ends: Vec::new(), matches: Vec::new(), ids }
+        Self { ends: Vec::new(), matches: Vec::new(), ids, room: Room::new(budget) }
+    }
+
+    /// Adds the matches of the next query.
+    ///
+    /// # Errors
+    /// When there are too many for a response.
+    pub(crate) fn add(&mut self, found: &[Match<F>]) -> Result<(), Problem> {
+        if self.matches.len() + found.len() > MAX_MATCHES {
+            return Err(too_many());
+        }
+        self.room.take(ID_BYTES + found.len() * MATCH_BYTES)?;
+        self.matches.extend_from_slice(found);
+        self.ends.push(self.matches.len());
+        Ok(())
     }
 
     fn write_match(&self, number: usize, json: &mut Vec<u8>) {
@@ -178,7 +333,6 @@ impl<F: Fingerprint> Answer<F> {
         json.extend_from_slice(b",\"distance\":");
         json.extend_from_slice(found.distance.to_string().as_bytes());
         if let Some(ids) = &self.ids {
-            json.extend_from_slice(b",\"ids\":");
             ids.write_json(number, json);
         }
         json.push(b'}');
@@ -262,6 +416,7 @@ impl<F: Fingerprint> Answer<F> {
         ];
         if let Some(ids) = &self.ids {
             columns.push(("ids", ids.to_arrow()?));
+            columns.push(("ids_count", Arc::new(UInt64Array::from(ids.counts.clone()))));
         }
         let fields: Vec<Field> = columns
             .iter()

@@ -8,13 +8,13 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use hamdex::set::Description;
-use hamdex::{Fingerprint, Match, Names};
+use hamdex::{Fingerprint, Match};
 use hamdex_documents::Similarity;
 use hamdex_store::{Inserted, Written, for_any_store};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::api::answer::{Answer, Labels as Found};
+use crate::api::answer::Answer;
 use crate::api::id::Id;
 use crate::api::list::List;
 use crate::api::payload::{Binary, Media, Named, Parameters, Payload};
@@ -23,7 +23,8 @@ use crate::api::records::{Checked, Need, Record, Refusals};
 use crate::api::similar::{self, Comparison, SimilarDocument};
 use crate::api::write_records::write_records;
 use crate::app::App;
-use crate::lane::Stop;
+use crate::budget::Budget;
+use crate::lane::{Lane, Stop};
 use crate::problem::Problem;
 use crate::sets::Served;
 
@@ -147,8 +148,11 @@ pub(crate) struct NearDocument {
     fingerprint: String,
     /// The number of bits in which it differs.
     distance: u32,
-    /// Its ids, ascending; not in a set without ids.
+    /// Its first ids, ascending, at most 10; not in a set without ids.
     ids: Option<Vec<Id>>,
+    /// The number of all its ids, if it has more than those.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ids_count: Option<u64>,
 }
 
 /// Insert records, each unless something is near, or in place of others
@@ -186,13 +190,16 @@ pub(crate) async fn insert(
     if request.unless_similar.is_none() {
         return written.writes.run(deadline, move |_| run(&work, &served, request, &payload, deadline)).await;
     }
-    // Alone in the set: of two similar texts from two connections, one wins.
+    // Alone in the set: of two similar texts from two connections, one wins. Other writes go on while it waits for a
+    // place among heavy work of all sets; only one insertion per set has such a place and waits for the writes.
+    let turn = written.similar.admit(Some(deadline)).await?;
+    let place = app.lanes.heavy.admit(Some(deadline)).await?;
     let alone = written.writes.admit_alone(deadline).await?;
     let run = move |stop: &Stop| {
-        let _alone = alone;
+        let _held = (turn, alone);
         insert_unless_similar(&work, &served, request, stop, deadline)
     };
-    app.lanes.heavy.run(deadline, run).await
+    Lane::run_admitted(place, deadline, run).await
 }
 
 /// Returns a request whose options fit each other.
@@ -258,7 +265,7 @@ fn run(
         let Written { inserted, removed, .. } = written;
         app.metrics.write(&set.name, inserted, removed, started.elapsed());
         let numbers = refusals.others(count);
-        let near = answer_of(&description, &records.fingerprints, &numbers, outcomes);
+        let near = answer_of(&description, &records.fingerprints, &numbers, outcomes, &app.budget);
         let mut more = More { replaced: replace.then_some(removed), ..More::default() };
         if on_refused == OnRefused::Skip {
             let left_out: Vec<(usize, Fate)> = near.answered().map(|index| (index, Fate::Near)).collect();
@@ -322,21 +329,16 @@ fn answer_of<F: Fingerprint>(
     fingerprints: &[F],
     numbers: &[usize],
     outcomes: Vec<Inserted<F>>,
+    budget: &Arc<Budget>,
 ) -> Answer<F> {
-    let mut answer = Answer::new(description, true);
+    let mut answer = Answer::new(description, true, budget);
     for ((outcome, &fingerprint), &number) in outcomes.into_iter().zip(fingerprints).zip(numbers) {
         // Those before it that were refused.
         answer.ends.resize(number, answer.matches.len());
         if let Inserted::Near(near) = outcome {
             answer.matches.push(Match::new(fingerprint, near.fingerprint));
             if let Some(ids) = &mut answer.ids {
-                match &mut ids.labels {
-                    Found::Numbers(numbers) => numbers.extend(near.ids),
-                    Found::Names(names) => {
-                        names.extend(near.names.iter().map(|name| Names::text_of(name).into_owned()));
-                    }
-                }
-                ids.end();
+                ids.add_near(&near, &mut answer.room);
             }
         }
         answer.ends.push(answer.matches.len());

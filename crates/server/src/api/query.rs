@@ -7,16 +7,17 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use hamdex::set::Description;
-use hamdex::{BatchOptions, Fingerprint, FingerprintSet, Match};
+use hamdex::{BatchOptions, Fingerprint, FingerprintSet};
 use hamdex_any::for_width;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::api::answer::{Answer, MAX_MATCHES, too_many};
+use crate::api::answer::{Answer, DEFAULT_IDS};
 use crate::api::id::Id;
 use crate::api::list::{List, too_many_records};
 use crate::api::payload::{Binary, Media, Named, Parameters, Payload};
 use crate::app::App;
+use crate::budget::Budget;
 use crate::lane::Stop;
 use crate::problem::Problem;
 use crate::sets::{Extent, Served, Texts};
@@ -29,6 +30,9 @@ const FEW_QUERIES: usize = 4096;
 
 /// Queries from which on a batch is faster than one search after the other.
 const BATCH: usize = 8;
+
+/// Memory of a batch, in bytes: several run at once.
+const BATCH_MEMORY: u64 = 64 << 20;
 
 /// Queries, by fingerprints or by texts.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -48,6 +52,8 @@ pub(crate) struct QueryRequest {
     nearest: Option<usize>,
     /// Whether matches have their ids; true if it is not given.
     ids: Option<bool>,
+    /// The most ids of each match, the least first; 10 if it is not given.
+    ids_limit: Option<usize>,
 }
 
 /// The matches that binary queries want.
@@ -64,6 +70,8 @@ pub(crate) struct Wanted {
     nearest: Option<usize>,
     /// Of binary queries: whether matches have their ids; true if it is not given.
     ids: Option<bool>,
+    /// Of binary queries: the most ids of each match, the least first; 10 if it is not given.
+    ids_limit: Option<usize>,
 }
 
 /// The matches of all queries.
@@ -81,9 +89,12 @@ pub(crate) struct MatchDocument {
     fingerprint: String,
     /// The number of bits in which it differs from the query.
     distance: u32,
-    /// Its ids, ascending; not in a set without ids.
+    /// Its first ids, ascending, as many as `ids_limit` allows; not in a set without ids.
     #[serde(skip_serializing_if = "Option::is_none")]
     ids: Option<Vec<Id>>,
+    /// The number of all its ids, if it has more than those.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ids_count: Option<u64>,
 }
 
 /// A checked request.
@@ -92,6 +103,7 @@ struct Queries {
     distance: u32,
     count: usize,
     with_ids: bool,
+    ids_limit: usize,
 }
 
 enum Asked {
@@ -125,7 +137,8 @@ impl Queries {
             return Err(too_many_records(queries, app.limits.batch));
         }
         let count = wanted.limit.unwrap_or(usize::MAX).min(wanted.nearest.unwrap_or(usize::MAX));
-        Ok(Self { body, distance, count, with_ids: wanted.ids.unwrap_or(true) })
+        let (with_ids, ids_limit) = (wanted.ids.unwrap_or(true), wanted.ids_limit.unwrap_or(DEFAULT_IDS));
+        Ok(Self { body, distance, count, with_ids, ids_limit })
     }
 
     fn fingerprints<F: Fingerprint>(&self, description: &Description) -> Result<Vec<F>, Problem> {
@@ -261,7 +274,8 @@ fn asked(parameters: Wanted, payload: &Payload) -> Result<(Asked, Wanted), Probl
             Err(Problem::bad_request("bad_parameter", detail))
         }
         Media::Json => {
-            let QueryRequest { fingerprints, texts, distance, limit, nearest, ids } = payload.json()?;
+            let QueryRequest { fingerprints, texts, distance, limit, nearest, ids, ids_limit } =
+                payload.json()?;
             let body = match (fingerprints, texts) {
                 (Some(fingerprints), None) => Asked::Fingerprints(fingerprints.all()?),
                 (None, Some(texts)) => Asked::Texts(texts.all()?),
@@ -270,7 +284,7 @@ fn asked(parameters: Wanted, payload: &Payload) -> Result<(Asked, Wanted), Probl
                     return Err(Problem::unprocessable("bad_request", detail));
                 }
             };
-            Ok((body, Wanted { distance, limit, nearest, ids }))
+            Ok((body, Wanted { distance, limit, nearest, ids, ids_limit }))
         }
     }
 }
@@ -301,7 +315,7 @@ fn answer(
         let queries = Queries::new(app, description, body, wanted)?;
         for_width!(description.width, F => {
             let set = any.typed::<F>().expect("the width was asked for");
-            let answer = search::<F>(&**set, description, &queries, stop)?;
+            let answer = search::<F>(&**set, description, &queries, &app.budget, stop)?;
             app.metrics.queries(&served.name, answer.ends.len(), answer.matches.len());
             app.budget.answer(if wants_arrow { answer.arrow("query", None) } else { answer.results_json() })
         })
@@ -312,39 +326,36 @@ fn search<F: Fingerprint>(
     set: &dyn FingerprintSet<F>,
     description: &Description,
     queries: &Queries,
+    budget: &Arc<Budget>,
     stop: &Stop,
 ) -> Result<Answer<F>, Problem> {
     let fingerprints = queries.fingerprints::<F>(description)?;
-    let mut answer = Answer::new(description, queries.with_ids);
+    let mut answer = Answer::new(description, queries.with_ids, budget);
     let mut searcher = set.open_searcher();
     searcher.set_progress(stop.callback());
-    let mut add = |found: &[Match<F>]| {
-        answer.matches.extend_from_slice(found);
-        answer.ends.push(answer.matches.len());
-        if answer.matches.len() > MAX_MATCHES { Err(too_many()) } else { Ok(()) }
-    };
     if queries.count == 0 {
-        fingerprints.iter().try_for_each(|_| add(&[]))?;
+        fingerprints.iter().try_for_each(|_| answer.add(&[]))?;
     } else if fingerprints.len() < BATCH {
         for &fingerprint in &fingerprints {
-            add(searcher.nearest_within(fingerprint, queries.count, queries.distance)?)?;
+            answer.add(searcher.nearest_within(fingerprint, queries.count, queries.distance)?)?;
             if stop.is_stopped() {
                 return Err(Problem::timeout());
             }
         }
     } else {
         let stop = stop.clone();
-        let options = BatchOptions::new().threads(1).progress(move |_| stop.flow());
+        let options = BatchOptions::new().threads(1).memory(BATCH_MEMORY).progress(move |_| stop.flow());
         let options = if queries.count == usize::MAX { options } else { options.limit(queries.count) };
         let mut outcome = Ok(());
         let _ = set.visit_batch(&fingerprints, queries.distance, &options, &mut |_, found| {
-            outcome = add(found);
+            outcome = answer.add(found);
             if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
         outcome?;
     }
     if let Some(ids) = &mut answer.ids {
-        ids.look_up(set, &mut *searcher, &answer.matches)?;
+        let (found, most) = (&answer.matches, queries.ids_limit);
+        ids.look_up((set, &mut *searcher), found, most, &mut answer.room, stop)?;
     }
     Ok(answer)
 }

@@ -22,7 +22,7 @@ use tokio::sync::mpsc;
 use tokio::{task, time};
 use utoipa::IntoParams;
 
-use crate::api::answer::{Ids, Labels, write_fingerprint};
+use crate::api::answer::{write_fingerprint, write_number, write_text};
 use crate::api::payload::{Named, Parameters, ROWS};
 use crate::api::query::distance_too_great;
 use crate::app::App;
@@ -253,19 +253,21 @@ fn write_entries<F: Fingerprint>(
         let row = rows.add(|json| {
             json.extend_from_slice(b"{\"fingerprint\":");
             write_fingerprint(fingerprint, json);
-            if let Some(mut list) = Ids::of(kind) {
-                match &mut list.labels {
-                    Labels::Numbers(numbers) => numbers.extend(ids.map(|stored| stored.id)),
-                    Labels::Names(names) => {
-                        for stored in ids {
+            if kind != IdKind::None {
+                json.extend_from_slice(b",\"ids\":[");
+                for (place, stored) in ids.enumerate() {
+                    if place > 0 {
+                        json.push(b',');
+                    }
+                    match kind {
+                        IdKind::Names => {
                             let name = set.name_of(stored)?.unwrap_or_default();
-                            names.push(Names::text_of(&name).into_owned());
+                            write_text(&Names::text_of(&name), json);
                         }
+                        _ => write_number(stored.id, json),
                     }
                 }
-                list.end();
-                json.extend_from_slice(b",\"ids\":");
-                list.write_json(0, json);
+                json.push(b']');
             }
             json.push(b'}');
             Ok(())

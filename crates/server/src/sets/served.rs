@@ -91,6 +91,8 @@ pub(crate) struct Written {
     pub(crate) has_lookups: bool,
     pub(crate) extent: Extent,
     pub(crate) writes: Lane,
+    /// Insertions of texts unless similar ones are stored, which need all places of the writes.
+    pub(crate) similar: Lane,
     directory: Directory,
     /// The segments, unless they are in memory.
     watch: Option<Watch>,
@@ -136,13 +138,23 @@ impl Served {
         let (metrics, of) = (Arc::clone(metrics), name.clone());
         for_any_store!(&store, store => store.on_event(move |event| metrics.event(&of, event)));
         let writes = Lane::new("writes", WRITES_AT_ONCE, WAITING_WRITES);
+        let similar = Lane::new("insertions unless similar", 1, WAITING_WRITES);
         let Description { has_shingles, has_lookups, width, distance, .. } =
             for_any_store!(&store, store => store.snapshot().describe());
         let extent = Extent { width, distance };
         let directory = Directory::of(&path);
         let watch = (!in_memory).then(Watch::default);
-        let written =
-            Written { store, durability, has_shingles, has_lookups, extent, writes, directory, watch };
+        let written = Written {
+            store,
+            durability,
+            has_shingles,
+            has_lookups,
+            extent,
+            writes,
+            similar,
+            directory,
+            watch,
+        };
         let served = Self { name, path, is_found: false, source: Source::Store(Box::new(written)) };
         served.look();
         served

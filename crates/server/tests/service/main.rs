@@ -5,6 +5,7 @@ mod command;
 mod common;
 mod concurrent;
 mod crowded;
+mod crowds;
 mod damage;
 mod description;
 #[cfg(target_os = "linux")]

@@ -165,6 +165,14 @@ impl<F: Fingerprint> Twins<F> {
                 Inserted::Near(found) => {
                     prop_assert_eq!(nearest.map(|near| near.distance(fingerprint)), Some(found.distance));
                     let mut document = self.match_json(fingerprint, found.fingerprint);
+                    if found.all_ids > found.ids.len() as u64 {
+                        let names = found.names.iter().map(|name| json!(String::from_utf8_lossy(name)));
+                        document["ids"] = match self.ids {
+                            Ids::Names => names.collect(),
+                            _ => found.ids.iter().map(|&id| id_json(self.ids, id)).collect(),
+                        };
+                        document["ids_count"] = json!(found.all_ids);
+                    }
                     document["index"] = json!(index);
                     near.push(document);
                 }
@@ -278,7 +286,7 @@ impl<F: Fingerprint> Twins<F> {
         let distance = self.chance.below(9) as u32;
         let limit = [usize::MAX, 0, 1, 3][self.chance.below(4) as usize];
         let texts: Vec<String> = queries.iter().map(|query| hex(*query)).collect();
-        let mut body = json!({ "fingerprints": texts, "distance": distance });
+        let mut body = json!({ "fingerprints": texts, "distance": distance, "ids_limit": 100_000 });
         if limit != usize::MAX {
             let field = if self.chance.below(2) == 0 { "limit" } else { "nearest" };
             body[field] = json!(limit);

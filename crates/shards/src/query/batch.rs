@@ -3,20 +3,12 @@
 use std::ops::ControlFlow;
 
 use hamdex::set::MatchVisitor;
-use hamdex::{BatchOptions, Fingerprint, Match};
+use hamdex::{BatchOptions, Fingerprint, Gathered, Match, Parts, deliver};
 
 use crate::error::Error;
 use crate::partition::Partition;
+use crate::query::searcher::ShardsSearcher;
 use crate::set::Shards;
-
-/// The maximum number of queries in a chunk.
-const MAX_QUERIES: usize = 1 << 20;
-
-/// Chunks with fewer queries are answered one by one.
-const FEW: usize = 16;
-
-/// A match, after the index of its query within the chunk.
-type Placed<F> = (u32, Match<F>);
 
 impl<F: Fingerprint> Shards<F> {
     /// Calls `visit` with the index of each query and its matches within `distance`, nearest first, then by
@@ -55,37 +47,33 @@ impl<F: Fingerprint> Shards<F> {
         options: &BatchOptions,
         visit: &mut MatchVisitor<'_, F>,
     ) -> Result<ControlFlow<()>, Error> {
-        let (mut at, mut size) = (0, MAX_QUERIES);
-        while at < queries.len() {
-            let chunk = &queries[at..queries.len().min(at + size)];
-            let mut visit = |place: usize, matches: &[Match<F>]| visit(at + place, matches);
-            let outcome = if chunk.len() < FEW {
-                size = FEW - 1;
-                self.one_by_one(chunk, distance, options, &mut visit)?
-            } else if let Some(found) = self.batch_of_chunk(partition, chunk, distance, options)? {
-                deliver(chunk.len(), &found, options.match_limit(), &mut visit)
-            } else {
-                size = chunk.len() / 2;
-                continue;
-            };
-            if outcome.is_break() {
-                return Ok(outcome);
-            }
-            at += chunk.len();
-        }
-        Ok(ControlFlow::Continue(()))
+        let limit = options.match_limit();
+        let mut parts = Families { set: self, partition, distance, searcher: None };
+        deliver(&mut parts, queries, options, &mut |place, found: &[Match<F>]| {
+            visit(place, &found[..found.len().min(limit)])
+        })
     }
+}
 
-    /// Returns the matches of all queries, sorted by query and match; `None` if they exceed the memory limit.
-    fn batch_of_chunk(
-        &self,
-        partition: &Partition<F>,
+/// The shards of a set of families, as a batch asks them.
+struct Families<'s, F: Fingerprint> {
+    set: &'s Shards<F>,
+    partition: &'s Partition<F>,
+    distance: u32,
+    /// Made for the first query that is answered alone.
+    searcher: Option<ShardsSearcher<'s, F>>,
+}
+
+impl<F: Fingerprint> Parts<F, Match<F>> for Families<'_, F> {
+    type Error = Error;
+
+    fn gather(
+        &mut self,
         queries: &[F],
-        distance: u32,
         options: &BatchOptions,
-    ) -> Result<Option<Vec<Placed<F>>>, Error> {
-        let room = options.match_bytes() / size_of::<Placed<F>>();
-        let mut found: Vec<Placed<F>> = Vec::new();
+        found: &mut Gathered<'_, Match<F>>,
+    ) -> Result<ControlFlow<()>, Error> {
+        let partition = self.partition;
         let mut routed = Vec::new();
         for family in 0..partition.families() {
             let places = Places::of(partition, family, queries);
@@ -96,58 +84,30 @@ impl<F: Fingerprint> Shards<F> {
                 }
                 routed.clear();
                 routed.extend(places.iter().map(|&place| queries[place as usize]));
-                let index = self.shard(family * partition.shards() + shard)?;
-                let outcome = index.batch_with(&routed, distance, options, |number, matches| {
+                let index = self.set.shard(family * partition.shards() + shard)?;
+                let outcome = index.batch_with(&routed, self.distance, options, |number, matches| {
                     let query = routed[number];
                     let own = |near: &&Match<F>| partition.owner(query, near.fingerprint) == Some(family);
-                    found.extend(matches.iter().filter(own).map(|near| (places[number], *near)));
-                    if found.len() <= room { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+                    matches.iter().filter(own).try_for_each(|near| found.push(places[number] as usize, *near))
                 })?;
                 if outcome.is_break() {
-                    return Ok(None);
+                    return Ok(outcome);
                 }
-            }
-        }
-        found.sort_unstable();
-        Ok(Some(found))
-    }
-
-    fn one_by_one(
-        &self,
-        queries: &[F],
-        distance: u32,
-        options: &BatchOptions,
-        visit: &mut MatchVisitor<'_, F>,
-    ) -> Result<ControlFlow<()>, Error> {
-        let mut searcher = self.searcher();
-        for (place, &query) in queries.iter().enumerate() {
-            let matches = searcher.nearest_within(query, options.match_limit(), distance)?;
-            if visit(place, matches).is_break() {
-                return Ok(ControlFlow::Break(()));
             }
         }
         Ok(ControlFlow::Continue(()))
     }
-}
 
-/// Passes on the matches of each query, at most `most` of each.
-fn deliver<F: Fingerprint>(
-    queries: usize,
-    found: &[Placed<F>],
-    most: usize,
-    visit: &mut MatchVisitor<'_, F>,
-) -> ControlFlow<()> {
-    let mut rest = found;
-    let mut matches = Vec::new();
-    for place in 0..queries {
-        let count = rest.iter().take_while(|(query, _)| *query as usize == place).count();
-        let (own, behind) = rest.split_at(count);
-        rest = behind;
-        matches.clear();
-        matches.extend(own.iter().take(most).map(|(_, found)| *found));
-        visit(place, &matches)?;
+    fn answer(&mut self, query: F, options: &BatchOptions, found: &mut Vec<Match<F>>) -> Result<(), Error> {
+        let searcher = self.searcher.get_or_insert_with(|| {
+            let mut searcher = self.set.searcher();
+            options.callback().into_iter().for_each(|report| searcher.report_to(report));
+            searcher
+        });
+        found.clear();
+        found.extend_from_slice(searcher.nearest_within(query, options.match_limit(), self.distance)?);
+        Ok(())
     }
-    ControlFlow::Continue(())
 }
 
 /// The indexes of queries, by the shard of a family to which they are routed.

@@ -1,7 +1,7 @@
 //! The ids of a fingerprint in all shards.
 
 use hamdex::Fingerprint;
-use hamdex::set::StoredId;
+use hamdex::set::{MatchIds, StoredId, unite_ids};
 
 use crate::error::Error;
 use crate::manifest::IdType;
@@ -15,22 +15,37 @@ impl<F: Fingerprint> ShardsSearcher<'_, F> {
     /// # Errors
     /// When a shard cannot be opened, or a block or page that is read is damaged.
     pub fn ids(&mut self, fingerprint: F) -> Result<Vec<StoredId>, Error> {
+        Ok(self.first_ids(fingerprint, usize::MAX)?.collect())
+    }
+
+    /// Returns the first `most` ids of a fingerprint in all shards, in the order of [`ShardsSearcher::ids`], and the
+    /// number of all.
+    ///
+    /// # Errors
+    /// As for [`ShardsSearcher::ids`].
+    pub fn first_ids(&mut self, fingerprint: F, most: usize) -> Result<MatchIds<'static>, Error> {
         let set = self.set();
-        if set.manifest().id_type.is_none() {
-            return Ok(Vec::new());
-        }
-        let mut ids = Vec::new();
-        if let Some(number) = set.home(fingerprint) {
-            set.add_ids(number, fingerprint, &mut ids)?;
+        let Some(id_type) = set.manifest().id_type else { return Ok(Vec::<StoredId>::new().into()) };
+        let shards: Vec<usize> = if let Some(number) = set.home(fingerprint) {
+            vec![number]
         } else {
             let found = self.whole()?.within(fingerprint, 0)?.get(0);
-            let shards: Vec<usize> =
-                found.iter().flat_map(|found| found.found_in).map(|found| found.index).collect();
-            let set = self.set();
-            shards.into_iter().try_for_each(|number| set.add_ids(number, fingerprint, &mut ids))?;
+            found.iter().flat_map(|found| found.found_in).map(|found| found.index).collect()
+        };
+        let set = self.set();
+        let mut lists = Vec::with_capacity(shards.len());
+        for &number in &shards {
+            lists.push((number, set.shard(number)?.ids(fingerprint)?));
         }
-        unite(&mut ids, self.set().manifest().id_type);
-        Ok(ids)
+        lists.sort_unstable_by_key(|(number, _)| *number);
+        let counts: Vec<u64> = lists.iter().map(|(_, ids)| ids.len() as u64).collect();
+        let stored = lists.into_iter().map(|(part, ids)| ids.map(move |id| StoredId { part, id }));
+        let (first, all) = match id_type {
+            IdType::Numbers => unite_ids(stored.collect(), &counts, false, most),
+            // Each shard numbers its names on its own.
+            IdType::Names => (stored.flatten().take(most).collect(), counts.iter().sum()),
+        };
+        Ok(MatchIds::first_of(first, all))
     }
 }
 
@@ -52,12 +67,6 @@ impl<F: Fingerprint> Shards<F> {
         let homes = |family| family * partition.shards() + partition.shard(family, fingerprint);
         let mut all = (0..partition.families()).map(homes);
         all.clone().find(|&number| self.is_open(number)).or_else(|| all.next())
-    }
-
-    fn add_ids(&self, number: usize, fingerprint: F, ids: &mut Vec<StoredId>) -> Result<(), Error> {
-        let found = self.shard(number)?.ids(fingerprint)?;
-        ids.extend(found.map(|id| StoredId { part: number, id }));
-        Ok(())
     }
 }
 

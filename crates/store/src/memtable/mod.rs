@@ -27,11 +27,13 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use hamdex::set::StoredId;
 use hamdex::{Fingerprint, Match};
 
 use crate::memtable::consolidate::merge_at_once;
 use crate::memtable::live_run::LiveRun;
 use crate::memtable::names::MemtableNames;
+use crate::segment::removed_places::IdList;
 use crate::write::batch::Pair;
 
 /// Maximum number of pairs in the tail, which queries scan and every write copies.
@@ -240,6 +242,24 @@ impl<F: Fingerprint> Memtable<F> {
         ids.extend(self.tail.iter().filter(|pair| pair.0 == value).map(|pair| pair.1));
         for LiveRun { run, removed, .. } in &*self.runs {
             ids.extend(removed.left_of(run.places(value)).map(|place| run.id(place)));
+        }
+    }
+
+    /// Adds the lists of the ids of a fingerprint, each ascending, and their lengths; an id may be in several.
+    pub(crate) fn add_id_lists<'a>(&'a self, value: F, lists: &mut Vec<IdList<'a>>, counts: &mut Vec<u64>) {
+        let mut tail: Vec<u64> = self.tail.iter().filter(|pair| pair.0 == value).map(|pair| pair.1).collect();
+        if !tail.is_empty() {
+            tail.sort_unstable();
+            tail.dedup();
+            counts.push(tail.len() as u64);
+            lists.push(Box::new(tail.into_iter().map(|id| StoredId { part: 0, id })));
+        }
+        for LiveRun { run, removed, .. } in &*self.runs {
+            let places = run.places(value);
+            if !places.is_empty() {
+                counts.push(removed.count_left(&places));
+                lists.push(removed.list(places, |place| Some(run.id(place))));
+            }
         }
     }
 

@@ -124,8 +124,8 @@ impl<F: Fingerprint> SetSearcher<F> for Searcher<F> {
         Ok(self.first(query, distance)?)
     }
 
-    fn ids_of(&mut self, matches: &[Match<F>]) -> Result<Vec<MatchIds<'_>>, SetError> {
-        matches.iter().map(|found| Ok(self.ids(found.fingerprint)?.into())).collect()
+    fn ids_of(&mut self, matches: &[Match<F>], most: usize) -> Result<Vec<MatchIds<'_>>, SetError> {
+        matches.iter().map(|found| Ok(self.snapshot().first_ids(found.fingerprint, most)?)).collect()
     }
 
     fn set_progress(&mut self, report: ProgressCallback) {

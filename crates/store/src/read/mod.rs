@@ -1,6 +1,7 @@
 //! Reading: snapshots and their queries.
 //!
 //! - [`snapshot`]: an immutable view of the set
+//! - [`batch`]: segments and memtables as the parts of a batch
 //! - [`searcher`]: queries with reusable buffers
 //! - [`pool`]: a pool of searchers
 //! - [`reader`]: reading a store that another process may write to; [`seen`]: its view, and how it is refreshed
@@ -9,6 +10,7 @@
 //! - [`shingles`]: the shingles of documents
 //! - [`lookups`]: names by id, pairs by id, ids by name
 
+mod batch;
 mod fingerprint_set;
 mod lookups;
 pub(crate) mod pairs;

@@ -147,7 +147,7 @@ impl<F: Fingerprint> PooledSearcher<F> {
 }
 
 /// Sorts and deduplicates matches and keeps the first `count`, if there are more than `most`.
-fn keep_nearest<F: Fingerprint>(matches: &mut Vec<Match<F>>, count: usize, most: usize) {
+pub(super) fn keep_nearest<F: Fingerprint>(matches: &mut Vec<Match<F>>, count: usize, most: usize) {
     if matches.len() > most {
         matches.sort_unstable();
         matches.dedup();

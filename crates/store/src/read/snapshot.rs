@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::ops::{Bound, ControlFlow, RangeBounds};
+use std::ops::{Bound, RangeBounds};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use hamdex::{BatchOptions, Fingerprint, Match, MultiIndex, OpenOptions};
+use hamdex::set::MatchIds;
+use hamdex::{Fingerprint, MultiIndex, OpenOptions};
 
 use crate::error::Error;
 use crate::manifest::schema::Schema;
@@ -16,9 +17,6 @@ use crate::view::View;
 
 /// The path of an index of memtables in error messages.
 const MEMORY: &str = "(memory)";
-
-/// Queries that are processed together.
-const CHUNK: usize = 1 << 16;
 
 /// An immutable snapshot of the set. It is cheap to take and to clone. The files that it needs are kept as long as it
 /// is held, even after they have been merged.
@@ -57,11 +55,41 @@ impl<F: Fingerprint> Snapshot<F> {
     }
 
     /// Returns the ids of a fingerprint, ascending; none if it is not stored, or the store has no ids.
+    /// [`Snapshot::first_ids`] bounds them.
     ///
     /// # Errors
     /// When a block or page that has to be read is damaged.
     pub fn ids(&self, fingerprint: F) -> Result<Vec<u64>, Error> {
-        Ok(if self.schema.identity.has_ids { self.view.ids(fingerprint)? } else { Vec::new() })
+        Ok(self.first_ids(fingerprint, usize::MAX)?.map(|stored| stored.id).collect())
+    }
+
+    /// Returns the first `most` ids of a fingerprint, ascending, and the number of all; none if it is not stored, or the
+    /// store has no ids.
+    ///
+    /// ```
+    /// use hamdex_store::{CreateOptions, Store, StoreOptions};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let options = CreateOptions::new().ids(true);
+    /// let store = Store::<u64>::create(directory.path().join("s"), &options, StoreOptions::new())?;
+    /// for id in 0..1000 {
+    ///     store.insert(0xff, id)?;
+    /// }
+    /// let ids = store.snapshot().first_ids(0xff, 2)?;
+    /// assert_eq!(ids.all(), 1000);
+    /// assert_eq!(ids.map(|stored| stored.id).collect::<Vec<_>>(), [0, 1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When a block or page that has to be read is damaged.
+    pub fn first_ids(&self, fingerprint: F, most: usize) -> Result<MatchIds<'static>, Error> {
+        let identity = &self.schema.identity;
+        if !identity.has_ids {
+            return Ok(Vec::<u64>::new().into());
+        }
+        let (first, all) = self.view.first_ids(fingerprint, identity.has_names, most)?;
+        Ok(MatchIds::first_of(first, all))
     }
 
     /// Whether a (fingerprint, id) pair is stored; in a store without ids, the id is 0. It reads less than
@@ -159,90 +187,6 @@ impl<F: Fingerprint> Snapshot<F> {
             all.push(Arc::new(OpenOptions::new().from_mapping::<F>(bytes.into(), Path::new(MEMORY))?));
         }
         Ok(view.with_segment_indexes(all))
-    }
-
-    /// Calls `visit` with the index of each query and all fingerprints within `distance` of it, nearest first, then by
-    /// fingerprint. Queries are visited in order, including those without a match, until `visit` breaks. Returns
-    /// whether it did.
-    ///
-    /// # Errors
-    /// When a block that has to be read is damaged. Earlier queries may have been visited.
-    pub fn batch_with(
-        &self,
-        queries: &[F],
-        distance: u32,
-        options: &BatchOptions,
-        mut visit: impl FnMut(usize, &[Match<F>]) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, Error> {
-        for (number, chunk) in queries.chunks(CHUNK).enumerate() {
-            let found = self.batch_of_chunk(chunk, distance, options)?;
-            let mut rest = found.as_slice();
-            let mut matches = Vec::new();
-            for place in 0..chunk.len() {
-                let count = rest.iter().take_while(|(query, _)| *query == place).count();
-                let (own, behind) = rest.split_at(count);
-                rest = behind;
-                matches.clear();
-                // Memtables and segments are limited separately before.
-                matches.extend(own.iter().map(|(_, found)| *found).take(options.match_limit()));
-                if visit(number * CHUNK + place, &matches).is_break() {
-                    return Ok(ControlFlow::Break(()));
-                }
-            }
-        }
-        Ok(ControlFlow::Continue(()))
-    }
-
-    /// Returns the nearest fingerprint within `distance` of each query; the least of several.
-    ///
-    /// # Errors
-    /// When a block that has to be read is damaged.
-    pub(crate) fn nearest_of_each(
-        &self,
-        queries: &[F],
-        distance: u32,
-        options: BatchOptions,
-    ) -> Result<Vec<Option<Match<F>>>, Error> {
-        let memtable =
-            |&query: &F| self.view.memtables().filter_map(|memtable| memtable.nearest(query, distance)).min();
-        let mut nearest: Vec<Option<Match<F>>> = queries.iter().map(memtable).collect();
-        // A match at distance 0 is final.
-        let is_open = |place: &usize| nearest[*place].is_none_or(|found| found.distance > 0);
-        let open: Vec<usize> = (0..queries.len()).filter(is_open).collect();
-        let asked: Vec<F> = open.iter().map(|&place| queries[place]).collect();
-        let indexes = self.view.segment_indexes();
-        let _ = indexes.batch_with(&asked, distance, &options.limit(1), |query, matches| {
-            let nearest = &mut nearest[open[query]];
-            *nearest = nearest.iter().copied().chain(matches.get(0).map(|near| near.found_in[0].found)).min();
-            ControlFlow::Continue(())
-        })?;
-        Ok(nearest)
-    }
-
-    /// Returns the matches of all queries, sorted by query and match.
-    fn batch_of_chunk(
-        &self,
-        queries: &[F],
-        distance: u32,
-        options: &BatchOptions,
-    ) -> Result<Vec<(usize, Match<F>)>, Error> {
-        let mut found: Vec<(usize, Match<F>)> = Vec::new();
-        let indexes = self.view.segment_indexes();
-        let _ = indexes.batch_with(queries, distance, options, |query, matches| {
-            found.extend(matches.iter().map(|near| (query, near.found_in[0].found)));
-            ControlFlow::Continue(())
-        })?;
-        for (place, &query) in queries.iter().enumerate() {
-            for memtable in self.view.memtables() {
-                let _ = memtable.for_each(query, distance, |value| {
-                    found.push((place, Match::new(query, value)));
-                    ControlFlow::Continue(())
-                });
-            }
-        }
-        found.sort_unstable();
-        found.dedup();
-        Ok(found)
     }
 }
 

@@ -21,7 +21,7 @@ use crate::disk::Disk;
 use crate::disk::layout;
 use crate::error::Error;
 use crate::manifest::SegmentEntry;
-use crate::segment::removed_places::RemovedPlaces;
+use crate::segment::removed_places::{IdList, RemovedPlaces};
 use crate::write::batch::Pair;
 
 /// An open segment file.
@@ -148,17 +148,32 @@ impl<F: Fingerprint> LiveSegment<F> {
             ids.extend(self.contains(fingerprint)?.then_some(0));
             return Ok(());
         }
+        let mut lists = Vec::new();
+        self.add_id_list(fingerprint, &mut lists, &mut Vec::new())?;
+        ids.extend(lists.into_iter().flatten().map(|stored| stored.id));
+        Ok(())
+    }
+
+    /// Adds the list of the ids of a fingerprint that are left, and their number, in a store with ids.
+    pub(crate) fn add_id_list<'a>(
+        &'a self,
+        fingerprint: F,
+        lists: &mut Vec<IdList<'a>>,
+        counts: &mut Vec<u64>,
+    ) -> Result<(), ReadError> {
         let mut all = self.index().ids(fingerprint)?;
-        if self.removed.is_empty() {
-            ids.extend(all);
+        let places = all.places();
+        if places.is_empty() {
             return Ok(());
         }
-        let mut next = all.places().start;
-        for place in self.removed.left_of(all.places()) {
+        counts.push(self.removed.count_left(&places));
+        let mut next = places.start;
+        lists.push(self.removed.list(places, move |place| {
             // The ids of removed pairs are passed over in one step.
-            ids.extend(all.nth((place - next) as usize));
+            let id = all.nth((place - next) as usize);
             next = place + 1;
-        }
+            id
+        }));
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use hamdex::set::StoredId;
 use roaring::RoaringTreemap;
 
 /// Maximum number of newer places, which every removal may copy.
@@ -10,6 +11,9 @@ const MAX_NEWER: u64 = 1 << 12;
 
 /// Maximum number of places that are tested one by one.
 const MAX_TESTED: u64 = 256;
+
+/// Ids of a fingerprint, ascending.
+pub(crate) type IdList<'a> = Box<dyn Iterator<Item = StoredId> + 'a>;
 
 /// The places of removed pairs. Cloning is cheap, and a clone never changes.
 #[derive(Debug, Clone, Default)]
@@ -45,6 +49,20 @@ impl RemovedPlaces {
     #[inline]
     pub(crate) fn contains(&self, place: u64) -> bool {
         self.sets().any(|places| places.contains(place))
+    }
+
+    /// Returns the number of pairs at these places that are left.
+    pub(crate) fn count_left(&self, places: &Range<u64>) -> u64 {
+        length(places) - self.count(places)
+    }
+
+    /// Returns the ids at those of the places that are left, as `id` gives them.
+    pub(crate) fn list<'a>(
+        &'a self,
+        places: Range<u64>,
+        id: impl FnMut(u64) -> Option<u64> + 'a,
+    ) -> IdList<'a> {
+        Box::new(self.left_of(places).filter_map(id).map(|id| StoredId { part: 0, id }))
     }
 
     /// Whether any pair at these places is left.
@@ -176,6 +194,8 @@ mod tests {
         assert_eq!(removed.since(&before), RoaringTreemap::from([8]));
         assert!(removed.since(&removed).is_empty() && before.since(&removed.clone()).is_empty());
         assert!(before.leaves_any_of(7..9) && !removed.leaves_any_of(7..9));
+        let left = [0..7, 7..9, 6..9, 0..20, 3..3, 8..9].map(|places| removed.count_left(&places));
+        assert_eq!(left, [7, 0, 1, 18, 0, 0]);
         assert!(removed.leaves_any_of(6..9) && removed.contains(7) && !removed.contains(9));
     }
 

@@ -146,7 +146,7 @@ impl<F: Fingerprint> StoreInner<F> {
         thread::sleep(time.min(left));
     }
 
-    fn timed_out(&self) -> Error {
+    pub(crate) fn timed_out(&self) -> Error {
         Error::TimedOut { path: self.disk.path("") }
     }
 

@@ -83,7 +83,7 @@ fn batch(index: &Index<u64>, queries: &[u64], threads: usize) -> Result<u64, Fai
     let mut searcher = index.searcher();
     let mut rows: (Vec<u64>, Vec<u64>, Vec<u32>, Vec<u64>) = Default::default();
     for (places, found) in places.chunks(IDS_AT_ONCE).zip(found.chunks(IDS_AT_ONCE)) {
-        for ((&place, one), ids) in places.iter().zip(found).zip(searcher.ids_of(found)?) {
+        for ((&place, one), ids) in places.iter().zip(found).zip(searcher.ids_of(found, usize::MAX)?) {
             for id in ids {
                 rows.0.push(place);
                 rows.1.push(one.fingerprint);

@@ -166,8 +166,8 @@ pub(super) fn for_each<F: Fingerprint>(
             (KnownAs::Fingerprint(fingerprint), Some((set, searcher))) => {
                 ids_of(F::truncate(*fingerprint), *set, &mut **searcher)?
             }
-            (KnownAs::Id(id), _) => Ids::numbers(vec![*id]),
-            (KnownAs::Name(name), _) => Ids::Names(vec![name.clone().into_bytes()]),
+            (KnownAs::Id(id), _) => Ids::numbers(vec![*id], 1),
+            (KnownAs::Name(name), _) => Ids::names(vec![name.clone().into_bytes()], 1),
             (other, _) => unreachable!("{other:?} is of a set of fingerprints"),
         };
         print(Row { id: &id, known, distance, similarity })?;
@@ -181,8 +181,8 @@ fn ids_of<'a, F: Fingerprint>(
     searcher: &'a mut dyn SetSearcher<F>,
 ) -> Result<Ids<'a>, Failure> {
     if !set.description.has_ids {
-        return Ok(Ids::Names(vec![fingerprint.hex().to_string().into_bytes()]));
+        return Ok(Ids::names(vec![fingerprint.hex().to_string().into_bytes()], 1));
     }
-    let mut lists = searcher.ids_of(&[Match::new(fingerprint, fingerprint)])?;
+    let mut lists = searcher.ids_of(&[Match::new(fingerprint, fingerprint)], MAX_IDS)?;
     Ids::new(lists.remove(0), set.names(), MAX_IDS)
 }

@@ -17,6 +17,7 @@ use hamdex_atomic_file::{AtomicFile, Inputs};
 
 use crate::commands::pairs::output::{Form, Printer};
 use crate::failure::Failure;
+use crate::ids;
 use crate::messages::{self, counted};
 use crate::option_values;
 use crate::output::{Force, Output};
@@ -32,7 +33,8 @@ use crate::threads::Threads;
 /// stored once, so documents with equal fingerprints are not a pair: they are ids of the same fingerprint.
 ///
 /// Pairs are printed as they are found. Many similar fingerprints can give very many pairs: --count prints
-/// their number before they fill a disk.
+/// their number before they fill a disk. A fingerprint can have very many ids as well: --ids prints the first 10 of
+/// each, and +M if there are M more; --ids-limit says how many.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -52,6 +54,15 @@ pub(crate) struct Args {
     /// Print the ids of both as well; for documents, their names
     #[arg(long, conflicts_with = "count")]
     ids: bool,
+    /// Print at most N ids of each, the least first, and +M for M more; all for all
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = ids::DEFAULT_LIMIT,
+        value_parser = option_values::ids_limit,
+        requires = "ids"
+    )]
+    ids_limit: usize,
     /// Print one JSON object per pair; with --count, per distance
     #[arg(long)]
     json: bool,
@@ -145,8 +156,11 @@ impl<F: Fingerprint> Work<'_, F> {
         }
         let form = if self.args.json { Form::Json } else { Form::Lines };
         let mut printer = Printer::new(output, form);
-        let mut ids =
-            self.args.ids.then(|| output::IdSource { searcher: self.set.set.open_searcher(), set: self.set });
+        let mut ids = self.args.ids.then(|| output::IdSource {
+            searcher: self.set.set.open_searcher(),
+            set: self.set,
+            most: self.args.ids_limit,
+        });
         let (mut found, mut failure) = (0, None);
         let outcome = self.set.set.visit_pairs(distance, &self.options, &mut |pairs| {
             let printed = pairs.iter().try_for_each(|pair| {

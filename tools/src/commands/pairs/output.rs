@@ -20,14 +20,16 @@ pub(super) enum Form {
 pub(super) struct IdSource<'a, F: Fingerprint> {
     pub(super) searcher: Box<dyn SetSearcher<F> + Send + 'a>,
     pub(super) set: Set<'a, F>,
+    /// The most ids of each.
+    pub(super) most: usize,
 }
 
 impl<'a, F: Fingerprint> IdSource<'a, F> {
     fn of(&mut self, pair: &Pair<F>) -> Result<(Ids<'_>, Ids<'_>), Failure> {
         let both = [pair.a, pair.b].map(|fingerprint| Match::new(fingerprint, fingerprint));
-        let names = self.set.names();
-        let lists = self.searcher.ids_of(&both)?;
-        let mut ids = lists.into_iter().map(|ids| Ids::new(ids, names, usize::MAX));
+        let (names, most) = (self.set.names(), self.most);
+        let lists = self.searcher.ids_of(&both, most)?;
+        let mut ids = lists.into_iter().map(|ids| Ids::new(ids, names, most));
         let mut next = || ids.next().expect("a list for each");
         Ok((next()?, next()?))
     }
@@ -42,7 +44,11 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     a_ids: Option<Ids<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    a_ids_count: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     b_ids: Option<Ids<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    b_ids_count: Option<u64>,
 }
 
 pub(super) struct Printer<'a, W> {
@@ -65,7 +71,9 @@ impl<'a, W: Write> Printer<'a, W> {
         match self.form {
             Form::Json => {
                 let (a, b) = (pair.a.hex().to_string(), pair.b.hex().to_string());
-                let line = Line { a, b, distance: pair.distance, a_ids, b_ids };
+                let (a_ids_count, b_ids_count) =
+                    (a_ids.as_ref().and_then(Ids::count), b_ids.as_ref().and_then(Ids::count));
+                let line = Line { a, b, distance: pair.distance, a_ids, a_ids_count, b_ids, b_ids_count };
                 serde_json::to_writer(&mut *output, &line).map_err(io::Error::from)?;
             }
             Form::Lines => {

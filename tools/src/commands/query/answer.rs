@@ -20,6 +20,9 @@ const MAX_QUERIES: usize = 1 << 20;
 /// The number of matches whose ids are looked up together.
 const MATCHES_AT_ONCE: usize = 1 << 10;
 
+/// The number of ids that are looked up together.
+const IDS_AT_ONCE: usize = 1 << 14;
+
 /// The kind of the queries.
 #[derive(Clone, Copy)]
 pub(super) enum Asked<'q> {
@@ -159,22 +162,23 @@ impl<'a, F: Fingerprint> Answerer<'a, F> {
     }
 
     fn print(&mut self, query: F, document: Option<&str>, matches: &[Match<F>]) -> Result<(), Failure> {
-        let limit = self.args.limit.unwrap_or(usize::MAX);
+        let (limit, most) = (self.args.limit.unwrap_or(usize::MAX), self.args.ids_limit);
         let with_ids = self.set.description.has_ids && !self.args.no_ids;
         let matches = &matches[..matches.len().min(limit)];
+        let names = self.set.names();
         if self.args.each {
-            let names = self.set.names();
-            let lists = if with_ids { self.searcher.ids_of(matches)? } else { Vec::new() };
-            let ids = lists.into_iter().map(|ids| Ids::new(ids, names, limit));
+            let lists = if with_ids { self.searcher.ids_of(matches, most)? } else { Vec::new() };
+            let ids = lists.into_iter().map(|ids| Ids::new(ids, names, most));
             let ids = ids.collect::<Result<Vec<_>, Failure>>()?;
             return output::print_each(&mut self.output, self.args.json, (query, document), matches, ids);
         }
-        for matches in matches.chunks(MATCHES_AT_ONCE) {
-            let lists = if with_ids { self.searcher.ids_of(matches)? } else { Vec::new() };
-            let names = self.set.names();
+        // One after the other, if each may have very many.
+        let at_once = (IDS_AT_ONCE / most.max(1)).clamp(1, MATCHES_AT_ONCE);
+        for matches in matches.chunks(at_once) {
+            let lists = if with_ids { self.searcher.ids_of(matches, most)? } else { Vec::new() };
             let mut lists = lists.into_iter();
             for found in matches {
-                let ids = lists.next().map(|ids| Ids::new(ids, names, limit)).transpose()?;
+                let ids = lists.next().map(|ids| Ids::new(ids, names, most)).transpose()?;
                 output::print(&mut self.output, self.args.json, (query, document), found, ids)?;
             }
         }

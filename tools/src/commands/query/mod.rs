@@ -18,7 +18,9 @@ use hamdex_any::for_width;
 use crate::documents::inputs as documents;
 use crate::documents::recipe;
 use crate::failure::{Failure, shown};
+use crate::ids;
 use crate::input::Format;
+use crate::option_values;
 use crate::set::Set;
 use crate::threads::Threads;
 use answer::{Answerer, Asked};
@@ -47,7 +49,9 @@ impl From<Strategy> for hamdex::Strategy {
 /// Find the stored fingerprints near given ones, or near those of texts.
 ///
 /// Prints one line per match: query, fingerprint, distance and, if the index has them, ids; in the order of
-/// the queries, then of distance, then of fingerprint. The exit code is 0 also if nothing is near.
+/// the queries, then of distance, then of fingerprint. The exit code is 0 also if nothing is near. Of ids, the first
+/// 10 are printed, then +M if there are M more (with --json, the number of all as ids_count): --ids-limit says how
+/// many.
 ///
 /// Batches of queries take a fraction of the time. Those of a file are answered together, those of a pipe as
 /// they come: a program that sends a query and waits gets its answer before it sends the next. --strategy
@@ -132,11 +136,14 @@ pub(crate) struct Args {
     /// Find the M nearest, at any distance, or with -k within it
     #[arg(long, value_name = "M")]
     nearest: Option<usize>,
-    /// Print at most N matches per query, and N ids per match
+    /// Print at most N matches per query
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
+    /// Print at most N ids per match, the least first, and +M for M more; all for all
+    #[arg(long, value_name = "N", default_value = ids::DEFAULT_LIMIT, value_parser = option_values::ids_limit)]
+    ids_limit: usize,
     /// Do not print ids
-    #[arg(long)]
+    #[arg(long, conflicts_with = "ids_limit")]
     no_ids: bool,
     /// How many queries are answered together
     #[arg(long, value_enum, default_value = "auto", conflicts_with_all = ["first", "nearest"])]

@@ -19,6 +19,8 @@ struct Line<'a> {
     distance: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     ids: Option<Ids<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ids_count: Option<u64>,
 }
 
 /// A match in a line of `--each --json`.
@@ -28,6 +30,8 @@ struct Near<'a> {
     distance: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     ids: Option<Ids<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ids_count: Option<u64>,
 }
 
 /// A line of `--each --json`.
@@ -51,10 +55,14 @@ pub(super) fn print_each<F: Fingerprint>(
 ) -> Result<(), Failure> {
     let mut ids = ids.into_iter();
     if json {
-        let near = |found: &Match<F>| Near {
-            fingerprint: found.fingerprint.hex().to_string(),
-            distance: found.distance,
-            ids: ids.next(),
+        let near = |found: &Match<F>| {
+            let ids = ids.next();
+            Near {
+                fingerprint: found.fingerprint.hex().to_string(),
+                distance: found.distance,
+                ids_count: ids.as_ref().and_then(Ids::count),
+                ids,
+            }
         };
         let matches = matches.iter().map(near).collect();
         let query = Some(query.hex().to_string());
@@ -111,6 +119,7 @@ pub(super) fn print<F: Fingerprint>(
             query: query.hex().to_string(),
             fingerprint: found.fingerprint.hex().to_string(),
             distance: found.distance,
+            ids_count: ids.as_ref().and_then(Ids::count),
             ids,
         };
         return line_of_json(output, &line);

@@ -35,6 +35,9 @@ struct Line<'a> {
     distance: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ids: Option<Ids<'a>>,
+    /// The number of all ids of the nearest fingerprint, if it has more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ids_count: Option<u64>,
 }
 
 /// Inserts batches, and prints their outcomes.
@@ -288,12 +291,13 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
             };
             self.near += 1;
             let ids = self.has_ids.then(|| match name {
-                Some(_) => Ids::Names(near.names.iter().map(|name| name.to_vec()).collect()),
-                None => Ids::numbers(near.ids.clone()),
+                Some(_) => Ids::names(near.names.iter().map(|name| name.to_vec()).collect(), near.all_ids),
+                None => Ids::numbers(near.ids.clone(), near.all_ids),
             });
             line.inserted = self.mode.each.then_some(false);
             line.near = Some(near.fingerprint.hex().to_string());
             line.distance = Some(near.distance);
+            line.ids_count = ids.as_ref().and_then(Ids::count);
             line.ids = ids;
             self.print(&line)?;
         }

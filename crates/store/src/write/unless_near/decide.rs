@@ -10,7 +10,7 @@ use crate::view::{View, Written};
 use crate::write::batch::{Batch, Operation, Pair};
 use crate::write::document::Document;
 use crate::write::reply::Reply;
-use crate::write::unless_near::inserted::{Inserted, Near};
+use crate::write::unless_near::inserted::{Inserted, Near, Nears};
 
 /// A request to insert pairs unless a fingerprint is near.
 pub(crate) struct UnlessNear<F> {
@@ -63,7 +63,8 @@ impl<F: Fingerprint> UnlessNear<F> {
                 let name = self.names.as_ref().map(|names| Arc::from(names[numbers[place]].name()));
                 let id = self.identity.has_ids.then_some(ids[place]);
                 let (ids, names) = (id.into_iter().collect(), name.into_iter().collect());
-                Inserted::Near(Near { fingerprint, distance, ids, names })
+                let all_ids = u64::from(self.identity.has_ids);
+                Inserted::Near(Near { fingerprint, distance, ids, all_ids, names })
             }
         };
         let written = Written::of_insertions(numbers.len() as u64);
@@ -75,6 +76,7 @@ impl<F: Fingerprint> UnlessNear<F> {
         let has_removals = view.removals != self.removals;
         // The inserted pairs of this request, with their indices as ids.
         let (mut own, mut count) = (Memtable::new(self.distance), 0);
+        let mut nears = Nears::default();
         let mut decisions = Vec::with_capacity(self.pairs.len());
         for (&(value, _), known) in self.pairs.iter().zip(&self.nearest) {
             if let Some(known) = known
@@ -105,7 +107,7 @@ impl<F: Fingerprint> UnlessNear<F> {
                         || newer.iter().any(|memtable| memtable.contains_fingerprint(found.fingerprint));
                     Decision::Near(match is_known.filter(|_| !has_changed) {
                         Some(known) => known.clone(),
-                        None => view.near(found, &self.identity)?,
+                        None => nears.of(view, found, &self.identity)?,
                     })
                 }
                 (None, Some(_)) => unreachable!("the nearest is the pair's own"),

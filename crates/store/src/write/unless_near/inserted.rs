@@ -1,11 +1,13 @@
 //! The outcomes of conditional insertions.
 
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use hamdex::{Fingerprint, Match, ReadError};
 
 use crate::manifest::identity::Identity;
 use crate::view::View;
+use crate::write::batch::Pair;
 
 /// The outcome of an [insertion unless something is near](crate::Store::insert_unless_near).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,10 +29,21 @@ pub struct Near<F> {
     pub fingerprint: F,
     /// Its Hamming distance, in bits.
     pub distance: u32,
-    /// Its ids, ascending; at least one, but none in a store without ids.
+    /// Its first ids, ascending, at most [`Near::MAX_IDS`], and fewer with long names; at least one, but none in a store without ids.
+    /// [`Snapshot::ids`](crate::Snapshot::ids) has all.
     pub ids: Vec<u64>,
+    /// The number of all its ids.
+    pub all_ids: u64,
     /// The names of these ids, in a store with names.
     pub names: Vec<Arc<[u8]>>,
+}
+
+impl<F> Near<F> {
+    /// The most ids of an outcome: many records may be near a fingerprint with very many ids.
+    pub const MAX_IDS: usize = 10;
+
+    /// Bytes of names after which no further id is in an outcome.
+    const MAX_NAME_BYTES: usize = 4096;
 }
 
 impl<F> Inserted<F> {
@@ -62,14 +75,65 @@ impl<F> Inserted<F> {
 impl<F: Fingerprint> View<F> {
     /// Returns a match with its ids and their names in this view.
     pub(crate) fn near(&self, found: Match<F>, identity: &Identity) -> Result<Near<F>, ReadError> {
-        let Match { fingerprint, distance, .. } = found;
-        let ids = if identity.has_ids { self.ids(fingerprint)? } else { Vec::new() };
-        let mut names = Vec::new();
-        if identity.has_names {
-            for &id in &ids {
-                names.push(Arc::from(self.name(id)?.unwrap_or_default()));
+        match identity.has_ids {
+            true => self.near_beside(found, identity.has_names, &BTreeSet::new()),
+            false => {
+                let Match { fingerprint, distance, .. } = found;
+                Ok(Near { fingerprint, distance, ids: Vec::new(), all_ids: 0, names: Vec::new() })
             }
         }
-        Ok(Near { fingerprint, distance, ids, names })
+    }
+
+    /// Returns a match with its ids and their names, except those of these stored pairs, in a store with ids.
+    pub(crate) fn near_beside(
+        &self,
+        found: Match<F>,
+        has_names: bool,
+        owned: &BTreeSet<Pair<F>>,
+    ) -> Result<Near<F>, ReadError> {
+        let Match { fingerprint, distance, .. } = found;
+        let own = owned.range((fingerprint, 0)..=(fingerprint, u64::MAX)).count();
+        let (ids, all_ids) = self.first_ids(fingerprint, has_names, Near::<F>::MAX_IDS + own)?;
+        let ids = ids.into_iter().map(|stored| stored.id);
+        let others = ids.filter(|&id| !owned.contains(&(fingerprint, id)));
+        let mut ids: Vec<u64> = others.take(Near::<F>::MAX_IDS).collect();
+        let all_ids = all_ids.saturating_sub(own as u64);
+        let (mut names, mut bytes) = (Vec::new(), 0);
+        if has_names {
+            for &id in &ids {
+                let name: Arc<[u8]> = Arc::from(self.name(id)?.unwrap_or_default());
+                bytes += name.len();
+                if !names.is_empty() && bytes > Near::<F>::MAX_NAME_BYTES {
+                    break;
+                }
+                names.push(name);
+            }
+            ids.truncate(names.len());
+        }
+        Ok(Near { fingerprint, distance, ids, all_ids, names })
+    }
+}
+
+/// Fingerprints that are near to records, each looked up once.
+#[derive(Default)]
+pub(crate) struct Nears<F>(HashMap<F, Near<F>>);
+
+impl<F: Fingerprint> Nears<F> {
+    /// Returns a match with its ids and their names in a view, always the same one.
+    pub(crate) fn of(
+        &mut self,
+        view: &View<F>,
+        found: Match<F>,
+        identity: &Identity,
+    ) -> Result<Near<F>, ReadError> {
+        let near = match self.0.get(&found.fingerprint) {
+            Some(near) => near.clone(),
+            None => {
+                let near = view.near(found, identity)?;
+                self.0.insert(found.fingerprint, near.clone());
+                near
+            }
+        };
+        Ok(Near { distance: found.distance, ..near })
     }
 }

@@ -80,7 +80,7 @@ impl<F: Fingerprint> View<F> {
     /// Whether a fingerprint is stored with an id of none of these pairs, all of which are stored.
     pub(crate) fn has_other(&self, value: F, owned: &BTreeSet<Pair<F>>) -> Result<bool, ReadError> {
         let own = owned.range((value, 0)..=(value, u64::MAX)).count();
-        if own == 0 { self.contains(value) } else { Ok(self.ids(value)?.len() > own) }
+        if own == 0 { self.contains(value) } else { Ok(self.first_ids(value, false, 0)?.1 > own as u64) }
     }
 
     /// Returns the first match, of some from the nearest on, whose fingerprint is stored with an id of none of these

@@ -24,7 +24,7 @@ use crate::view::{View, Written};
 use crate::write::batch::{Batch, Operation, Pair};
 use crate::write::document::Document;
 use crate::write::reply::Reply;
-use crate::write::unless_near::inserted::{Inserted, Near};
+use crate::write::unless_near::inserted::Inserted;
 use crate::write::unless_near::owned::{Owned, count_within};
 
 /// A request to replace pairs unless something else is near.
@@ -73,7 +73,9 @@ impl<F: Fingerprint> ReplaceUnlessNear<F> {
         let (mut outcomes, mut written) = (Vec::with_capacity(self.pairs.len()), Written::default());
         for record in 0..self.pairs.len() {
             let outcome = match self.nearest_other(view, record, owned.by(record))? {
-                Some(found) => Inserted::Near(self.described(view, found, owned.by(record))?),
+                Some(found) => {
+                    Inserted::Near(view.near_beside(found, self.names.is_some(), owned.by(record))?)
+                }
                 None => {
                     let label = owned.labels[record];
                     let own = &mut owned.pairs[label];
@@ -152,25 +154,6 @@ impl<F: Fingerprint> ReplaceUnlessNear<F> {
             view.first_other(&near, owned)?
         };
         Ok(found.into_iter().chain(nearest).min())
-    }
-
-    /// Returns a match with the ids and names of others than these pairs have.
-    fn described(
-        &self,
-        view: &View<F>,
-        found: Match<F>,
-        owned: &BTreeSet<Pair<F>>,
-    ) -> Result<Near<F>, ReadError> {
-        let Match { fingerprint, distance, .. } = found;
-        let mut ids = view.ids(fingerprint)?;
-        ids.retain(|&id| !owned.contains(&(fingerprint, id)));
-        let mut names = Vec::new();
-        if self.names.is_some() {
-            for &id in &ids {
-                names.push(Arc::from(view.name(id)?.unwrap_or_default()));
-            }
-        }
-        Ok(Near { fingerprint, distance, ids, names })
     }
 
     /// Puts a record in place of these pairs. Returns its id; `None` if no id is left.

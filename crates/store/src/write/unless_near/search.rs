@@ -1,6 +1,9 @@
 //! The first half: a search on a snapshot.
 
-use hamdex::{BatchOptions, Fingerprint, Match};
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use hamdex::{BatchOptions, Fingerprint, Match, ReadError, ReadErrorKind};
 
 use crate::error::Error;
 use crate::store::Store;
@@ -9,7 +12,7 @@ use crate::write::document::Document;
 use crate::write::reply::Reply;
 use crate::write::request::Request;
 use crate::write::unless_near::decide::UnlessNear;
-use crate::write::unless_near::inserted::Inserted;
+use crate::write::unless_near::inserted::{Inserted, Nears};
 
 /// Maximum number of searches before one that blocks flushes.
 const MAX_SEARCHES: usize = 8;
@@ -103,8 +106,20 @@ impl<F: Fingerprint> Store<F> {
         }
     }
 
-    /// Finds the nearest fingerprint to each pair in the current view.
+    /// Finds the nearest fingerprint to each pair in the current view, until the deadline of this handle.
     fn search(&self, pairs: &[(F, u64)], distance: u32) -> Result<UnlessNear<F>, Error> {
+        self.search_until(pairs, distance).map_err(|error| match error {
+            Error::Read(error) if matches!(error.kind(), ReadErrorKind::Stopped) => self.inner().timed_out(),
+            error => error,
+        })
+    }
+
+    fn search_until(&self, pairs: &[(F, u64)], distance: u32) -> Result<UnlessNear<F>, Error> {
+        let deadline = self.deadline();
+        let go_on = move || match deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        };
         let snapshot = self.snapshot();
         let nearest = if pairs.len() < MIN_BATCH {
             let searchers = &self.inner().searchers;
@@ -117,11 +132,19 @@ impl<F: Fingerprint> Store<F> {
             nearest
         } else {
             let fingerprints: Vec<F> = pairs.iter().map(|pair| pair.0).collect();
-            let options = BatchOptions::new().threads(self.inner().options.threads);
+            let threads = self.inner().options.threads;
+            let options = BatchOptions::new().threads(threads).progress(move |_| go_on());
             snapshot.nearest_of_each(&fingerprints, distance, options)?
         };
         let (view, identity) = (snapshot.view(), self.inner().schema.identity);
-        let described = |found: Option<Match<F>>| found.map(|found| view.near(found, &identity)).transpose();
+        let mut nears = Nears::default();
+        let described = |found: Option<Match<F>>| {
+            let near = found.map(|found| nears.of(view, found, &identity)).transpose()?;
+            match go_on() {
+                ControlFlow::Continue(()) => Ok(near),
+                ControlFlow::Break(()) => Err(ReadError::from(ReadErrorKind::Stopped)),
+            }
+        };
         let nearest = nearest.into_iter().map(described).collect::<Result<_, _>>()?;
         // What was found in segments that were cut off, and what was not.
         view.check_files()?;

@@ -1,0 +1,261 @@
+//! Batches of a set of several parts: the matches of all parts are gathered, then delivered in the order of the queries,
+//! within the memory allowed. Sets of several files, stores and shards answer batches through it.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use crate::batch::groups::WORTH_GROUPING;
+use crate::batch::options::{BatchOptions, MAX_QUERIES};
+use crate::error::ReadError;
+use crate::progress::{Counter, Phase};
+use hamdex_fingerprint::Fingerprint;
+
+/// Matches between two cancellation checks.
+const MATCHES_AT_ONCE: usize = 1 << 12;
+
+/// Queries between two cancellation checks.
+const QUERIES_AT_ONCE: usize = 1 << 12;
+
+/// A set in parts, as [`deliver`] asks it. A match is a `T`: two that are equal are one.
+pub trait Parts<F, T> {
+    /// Why an answer fails.
+    type Error: From<ReadError>;
+
+    /// Adds all matches of each query to `found`, in any order, until it breaks; with a limit in the options at least
+    /// the nearest. Returns whether it did.
+    ///
+    /// # Errors
+    /// When a part cannot be read, or the progress callback stops the work.
+    fn gather(
+        &mut self,
+        queries: &[F],
+        options: &BatchOptions,
+        found: &mut Gathered<'_, T>,
+    ) -> Result<ControlFlow<()>, Self::Error>;
+
+    /// Replaces `found` by the matches of one query, in order, as many as the limit of the options allows.
+    ///
+    /// # Errors
+    /// As for [`Parts::gather`].
+    fn answer(&mut self, query: F, options: &BatchOptions, found: &mut Vec<T>) -> Result<(), Self::Error>;
+}
+
+/// The matches of some queries, as many as there is room for.
+pub struct Gathered<'a, T> {
+    found: Vec<(u32, T)>,
+    room: usize,
+    done: &'a Counter,
+}
+
+impl<T: Copy + Ord> Gathered<'_, T> {
+    /// Adds a match of the query at a place. Breaks when there is no room, or the work is cancelled.
+    #[inline]
+    pub fn push(&mut self, place: usize, found: T) -> ControlFlow<()> {
+        if self.found.len() == self.room || self.found.len() % MATCHES_AT_ONCE == MATCHES_AT_ONCE - 1 {
+            self.look()?;
+        }
+        self.found.push((place as u32, found));
+        ControlFlow::Continue(())
+    }
+
+    #[cold]
+    fn look(&self) -> ControlFlow<()> {
+        if self.found.len() == self.room || self.check().is_err() {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Checks for cancellation, where a part takes long to find little.
+    ///
+    /// # Errors
+    /// When the progress callback stops the work.
+    pub fn check(&self) -> Result<(), ReadError> {
+        Ok(self.done.check()?)
+    }
+
+    /// Calls `visit` with the place and the matches of each query, until it breaks.
+    fn hand_on(
+        mut self,
+        queries: usize,
+        visit: &mut dyn FnMut(usize, &[T]) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, ReadError> {
+        self.found.sort_unstable();
+        self.found.dedup();
+        let mut own = Vec::new();
+        let (mut rest, mut since) = (&*self.found, 0);
+        for place in 0..queries {
+            let count = rest.iter().take_while(|(query, _)| *query as usize == place).count();
+            let (of_query, behind) = rest.split_at(count);
+            rest = behind;
+            own.clear();
+            own.extend(of_query.iter().map(|(_, found)| *found));
+            since += count;
+            if since >= MATCHES_AT_ONCE || place.is_multiple_of(QUERIES_AT_ONCE) {
+                self.check()?;
+                since = 0;
+            }
+            if visit(place, &own).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// Calls `visit` with the place of each query and its matches in order, each once, until it breaks. Returns whether it
+/// did. There may be more of them than the limit of the options.
+///
+/// Half of the memory of the options is for matches that wait here, and half for the parts. If the matches of some
+/// queries find no room, fewer queries are asked at a time; few are asked one by one.
+///
+/// # Errors
+/// As for [`Parts::gather`]. Queries before may have been visited.
+pub fn deliver<F: Fingerprint, T: Copy + Ord, P: Parts<F, T>>(
+    parts: &mut P,
+    queries: &[F],
+    options: &BatchOptions,
+    visit: &mut dyn FnMut(usize, &[T]) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, P::Error> {
+    let done = options.counter(Phase::Batch, Some(queries.len() as u64)).map_err(ReadError::from)?;
+    let done = Arc::new(done);
+    let inner = options.cancelled_with(&done).memory(options.memory / 2);
+    // A vector that grows has up to twice the room that it needs.
+    let room = options.match_bytes() / (2 * size_of::<(u32, T)>());
+    let (mut at, mut size) = (0, MAX_QUERIES);
+    while at < queries.len() {
+        done.check().map_err(ReadError::from)?;
+        let chunk = &queries[at..queries.len().min(at + size)];
+        let mut visit = |place: usize, found: &[T]| visit(at + place, found);
+        let outcome = if chunk.len() < WORTH_GROUPING {
+            let mut most = 0;
+            let outcome = one_by_one(parts, chunk, &inner, &done, &mut |place, found| {
+                most = most.max(found.len());
+                visit(place, found)
+            })?;
+            // While each query alone takes so much room, several would not fit.
+            size = if most > room / WORTH_GROUPING { WORTH_GROUPING - 1 } else { WORTH_GROUPING };
+            outcome
+        } else {
+            let mut found = Gathered { found: Vec::new(), room, done: &done };
+            if parts.gather(chunk, &inner, &mut found)?.is_break() {
+                found.check()?;
+                size = chunk.len() / 2;
+                continue;
+            }
+            if found.found.len() < room / 4 {
+                size = MAX_QUERIES.min(size * 2);
+            }
+            found.hand_on(chunk.len(), &mut visit)?
+        };
+        if outcome.is_break() {
+            return Ok(outcome);
+        }
+        at += chunk.len();
+        done.add(chunk.len() as u64).map_err(ReadError::from)?;
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
+fn one_by_one<F: Fingerprint, T, P: Parts<F, T>>(
+    parts: &mut P,
+    queries: &[F],
+    options: &BatchOptions,
+    done: &Counter,
+    visit: &mut dyn FnMut(usize, &[T]) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, P::Error> {
+    let mut found = Vec::new();
+    for (place, &query) in queries.iter().enumerate() {
+        done.check().map_err(ReadError::from)?;
+        parts.answer(query, options, &mut found)?;
+        if visit(place, &found).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    /// Every query has as many matches as it says. Records the most that were held at once.
+    struct Crowd {
+        most_held: usize,
+    }
+
+    impl Parts<u64, u64> for Crowd {
+        type Error = ReadError;
+
+        fn gather(
+            &mut self,
+            queries: &[u64],
+            options: &BatchOptions,
+            found: &mut Gathered<'_, u64>,
+        ) -> Result<ControlFlow<()>, ReadError> {
+            for (place, &query) in queries.iter().enumerate() {
+                // Twice, as parts may have the same match.
+                for number in (0..query.min(options.match_limit() as u64)).flat_map(|number| [number; 2]) {
+                    if found.push(place, number).is_break() {
+                        self.most_held = self.most_held.max(found.found.len());
+                        return Ok(ControlFlow::Break(()));
+                    }
+                }
+            }
+            self.most_held = self.most_held.max(found.found.len());
+            Ok(ControlFlow::Continue(()))
+        }
+
+        fn answer(&mut self, query: u64, _: &BatchOptions, found: &mut Vec<u64>) -> Result<(), ReadError> {
+            found.clear();
+            found.extend(0..query);
+            Ok(())
+        }
+    }
+
+    const MEMORY: u64 = 64 << 10;
+
+    #[test]
+    fn every_query_is_answered_in_order_and_no_more_is_held_than_there_is_room_for() {
+        let queries: Vec<u64> = (0..3000).map(|number| if number % 100 < 90 { 3 } else { 700 }).collect();
+        let mut crowd = Crowd { most_held: 0 };
+        let mut next = 0;
+        let outcome =
+            deliver(&mut crowd, &queries, &BatchOptions::new().memory(MEMORY), &mut |place, found| {
+                assert_eq!(place, next);
+                assert!(found.iter().copied().eq(0..queries[place]));
+                next += 1;
+                ControlFlow::Continue(())
+            });
+        assert!(outcome.unwrap().is_continue() && next == queries.len());
+        let room = MEMORY as usize / 2 / (2 * size_of::<(u32, u64)>());
+        assert!(crowd.most_held <= room && crowd.most_held > room / 4, "{} of {room}", crowd.most_held);
+    }
+
+    #[test]
+    fn a_cancelled_batch_finds_a_bounded_number_of_further_matches() {
+        for stop_after in [1, 2, 5, 50] {
+            let calls = Arc::new(AtomicU64::new(0));
+            let counted = Arc::clone(&calls);
+            let options = BatchOptions::new().progress(move |_| {
+                match counted.fetch_add(1, Ordering::Relaxed) < stop_after {
+                    true => ControlFlow::Continue(()),
+                    false => ControlFlow::Break(()),
+                }
+            });
+            let mut crowd = Crowd { most_held: 0 };
+            let queries = vec![100_000; 64];
+            let mut visited = 0;
+            let outcome = deliver(&mut crowd, &queries, &options, &mut |_, _| {
+                visited += 1;
+                ControlFlow::Continue(())
+            });
+            assert!(matches!(outcome.unwrap_err().kind(), crate::ReadErrorKind::Stopped));
+            assert_eq!(visited, 0);
+            // The callback is not asked again, nor is much found once it has stopped the work.
+            assert!(calls.load(Ordering::Relaxed) <= stop_after + 1);
+            assert!(crowd.most_held <= stop_after as usize * MATCHES_AT_ONCE, "{}", crowd.most_held);
+        }
+    }
+}

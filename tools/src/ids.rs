@@ -1,6 +1,5 @@
 //! Prints the ids of a fingerprint.
 
-use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, Write};
 
@@ -11,6 +10,7 @@ use serde::ser::{SerializeSeq, Serializer};
 
 use crate::documents::report;
 use crate::failure::Failure;
+use crate::names;
 
 /// The ids of a match or pair that are printed, unless another number is asked for.
 pub(crate) const DEFAULT_LIMIT: &str = "10";
@@ -76,19 +76,12 @@ impl<'a> Ids<'a> {
         }
     }
 
-    /// Calls `visit` with each id as the rest of a line: a name byte by byte, unless it has control characters. Returns
-    /// whether all of them are unescaped.
-    pub(crate) fn for_each(self, visit: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<bool> {
-        let mut as_they_are = true;
+    /// Calls `visit` with each id as the rest of a line.
+    pub(crate) fn for_each(self, visit: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
         match self.list {
             List::Numbers(mut ids) => ids.try_for_each(|stored| visit(stored.id.to_string().as_bytes())),
-            List::Names(names) => names.iter().try_for_each(|name| {
-                let shown = report::rest_of_line(name);
-                as_they_are &= matches!(shown, Cow::Borrowed(_));
-                visit(&shown)
-            }),
-        }?;
-        Ok(as_they_are)
+            List::Names(all) => all.iter().try_for_each(|name| visit(&names::written(name))),
+        }
     }
 }
 

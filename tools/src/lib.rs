@@ -11,6 +11,7 @@ mod html;
 mod ids;
 mod input;
 mod messages;
+mod names;
 mod option_values;
 mod output;
 mod progress;

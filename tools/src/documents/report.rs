@@ -90,17 +90,6 @@ pub(crate) fn plain(id: &[u8]) -> Cow<'_, str> {
     as_text(id, |c| c.is_control() || c == '\\')
 }
 
-/// Returns a name that is the rest of its line, byte by byte, so that it is read back unchanged; control characters are
-/// escaped.
-pub(crate) fn rest_of_line(name: &[u8]) -> Cow<'_, [u8]> {
-    match as_text(name, char::is_control) {
-        Cow::Owned(text) if name.utf8_chunks().any(|chunk| chunk.valid().contains(char::is_control)) => {
-            Cow::Owned(text.into_bytes())
-        }
-        _ => Cow::Borrowed(name),
-    }
-}
-
 /// Returns a name for a list with commas between names.
 pub(crate) fn plain_in_list(name: &[u8]) -> Cow<'_, str> {
     as_text(name, |c| c.is_control() || c == '\\' || c == ',')

@@ -8,6 +8,7 @@ use indicatif::ProgressBar;
 use crate::failure::{Failure, shown};
 use crate::input::open::{Opened, open};
 use crate::input::{Source, next_line};
+use crate::names;
 
 /// The longest line of an id, blanks included.
 const MAX_LINE_BYTES: u64 = 256;
@@ -25,7 +26,7 @@ pub(crate) fn read_ids(paths: &[PathBuf], sink: &mut dyn FnMut(u64)) -> Result<(
     })
 }
 
-/// Reads names as they are written, up to the ends of their lines, and skips empty ones.
+/// Reads names up to the ends of their lines, or in double quotes ([`names::read`]), and skips empty lines.
 pub(crate) fn read_names(paths: &[PathBuf], sink: &mut dyn FnMut(&[u8])) -> Result<(), Failure> {
     for_each_line(paths, MAX_NAME_BYTES, |line, number, source| {
         if line.len() as u64 == MAX_NAME_BYTES {
@@ -35,7 +36,7 @@ pub(crate) fn read_names(paths: &[PathBuf], sink: &mut dyn FnMut(&[u8])) -> Resu
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if !line.is_empty() {
-            sink(line);
+            sink(&names::read(line).map_err(|what| source.complaint_at(format!(":{number}"), what))?);
         }
         Ok(())
     })

@@ -7,6 +7,7 @@ use hamdex::Fingerprint;
 use crate::failure::{Failure, shown};
 use crate::input::numbers::Notation;
 use crate::input::{Beside, Found, Sink, Source, next_line};
+use crate::names;
 
 /// The byte order mark that some editors put in front of UTF-8.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -113,8 +114,8 @@ fn parse_line<F: Fingerprint>(line: &[u8], lines: Lines) -> Result<Option<(F, Fo
     }
 }
 
-/// Returns a fingerprint and a name: everything after a tab, up to the end of the line, unchanged; without a
-/// tab after the fingerprint, everything after blanks or a comma.
+/// Returns a fingerprint and a name: everything after a tab, up to the end of the line, or in double quotes
+/// ([`names::read`]); without a tab after the fingerprint, everything after blanks or a comma.
 fn parse_named<F: Fingerprint>(line: &[u8], lines: Lines) -> Result<Option<(F, Found)>, String> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -135,7 +136,7 @@ fn parse_named<F: Fingerprint>(line: &[u8], lines: Lines) -> Result<Option<(F, F
         [b',', name @ ..] => name.trim_ascii_start(),
         blanks => blanks.trim_ascii_start(),
     };
-    Ok(Some((fingerprint, Found::Name(name.to_vec()))))
+    Ok(Some((fingerprint, Found::Name(names::read(name)?.into_owned()))))
 }
 
 /// Parses the fingerprint of a line.
@@ -181,6 +182,7 @@ mod tests {
             (b"00000000000000ff  two, blanks", b"two, blanks"),
             (b"00000000000000ff,img.png\n", b"img.png"),
             (b"00000000000000ff\t\xff\xfe", b"\xff\xfe"),
+            (b"00000000000000ff\t\"a\\tb\\n\"\n", b"a\tb\n"),
         ] {
             assert_eq!(parse(line), Ok(Some((255, Found::Name(name.to_vec())))), "{line:?}");
         }

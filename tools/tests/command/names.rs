@@ -146,19 +146,33 @@ fn fingerprints_of_documents_are_printed_as_they_are_read() {
 }
 
 #[test]
-fn names_that_cannot_end_a_line_are_told() {
+fn names_with_line_ends_tabs_and_quotes_come_back_from_a_dump() {
     let scratch = Scratch::new();
-    for (file, id) in [("odd", "a\nb"), ("plain", "a\\nb")] {
-        scratch.write(&format!("{file}.jsonl"), json_line(id, &story(1)));
-        let (input, index) = (format!("{file}.jsonl"), format!("{file}.hamdex"));
-        scratch.output(&["build", "--documents", &input, "-o", &index]);
-        let output =
-            scratch.hamdex(&["dump", &index, "--fingerprints", "--names", "--quiet"]).assert().success();
-        let text = String::from_utf8(output.get_output().stderr.clone()).unwrap();
-        assert_eq!(text.contains("some names have line ends"), file == "odd", "{text}");
-        let listed = String::from_utf8(output.get_output().stdout.clone()).unwrap();
-        assert!(listed.ends_with("\ta\\nb\n"), "{listed}");
+    let ids = ["a\nb", "a\\nb", "a\tb", "\"quoted\"", "C:\\new", "\r", "caf\u{e9}"];
+    let lines: String = ids.iter().enumerate().map(|(n, id)| json_line(id, &story(n as u64))).collect();
+    scratch.write("in.jsonl", lines);
+    scratch.output(&["build", "-o", "a.hamdex", "--documents", "in.jsonl"]);
+    let dumped = scratch.output(&["dump", "a.hamdex", "--fingerprints", "--names"]);
+    assert!(dumped.contains("\t\"a\\nb\"\n") && dumped.contains("\tC:\\new\n"), "{dumped}");
+    assert_eq!(dumped.lines().count(), ids.len());
+    assert_eq!(scratch.output(&["fingerprint", "in.jsonl"]).lines().count(), ids.len());
+    scratch.write("dumped.txt", &dumped);
+    scratch.output(&["build", "-o", "b.hamdex", "--ids", "names", "dumped.txt"]);
+    scratch.output(&["store", "create", "c.store", "--ids", "names"]);
+    scratch.output(&["store", "insert", "c.store", "dumped.txt"]);
+    for again in ["b.hamdex", "c.store"] {
+        assert_eq!(scratch.output(&["dump", again, "--fingerprints", "--names"]), dumped);
+        let json = |set: &str| scratch.output(&["dump", set, "--fingerprints", "--names", "--json"]);
+        assert_eq!(json(again), json("a.hamdex"));
     }
+    let names: String =
+        dumped.lines().map(|line| line.split_once('\t').unwrap().1.to_owned() + "\n").collect();
+    scratch.write("names.txt", names);
+    scratch.output(&["store", "remove", "c.store", "names.txt"]);
+    assert_eq!(scratch.output(&["dump", "c.store", "--fingerprints", "--names"]), "");
+    scratch.write("wrong.txt", "00000000000000ff\t\"a\\qb\"\n");
+    let (_, text) = scratch.failure(&["build", "-o", "x.hamdex", "--ids", "names", "wrong.txt"]);
+    assert!(text.contains("wrong.txt:1") && text.contains("backslash"), "{text}");
 }
 
 #[test]

@@ -9,9 +9,9 @@ use hamdex_documents::tables::{Cell, Kind, Rows, TableFormat};
 use hamdex_documents::{Clusters, Dedup};
 
 use crate::commands::dedup::Args;
-use crate::documents::report;
 use crate::failure::Failure;
 use crate::input::{self, Beside, Columns, Format, Found};
+use crate::names;
 
 /// Options for inputs that are fingerprints.
 #[derive(Debug, clap::Args)]
@@ -140,7 +140,7 @@ pub(super) fn unique<F: Fingerprint>(
             Written::Rows(rows) => rows.push(&[Cell::Text(&id), Cell::Text(&hex)])?,
             Written::Lines(lines) => {
                 write!(lines, "{hex}\t")?;
-                lines.write_all(&report::rest_of_line(&clusters.id_bytes(document)?))?;
+                lines.write_all(&names::written(&clusters.id_bytes(document)?))?;
                 lines.write_all(b"\n")?;
             }
         }

@@ -3,18 +3,13 @@
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::Once;
 
 use hamdex::{Fingerprint, Hex};
 use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::ids::Ids;
-use crate::messages;
 use crate::set::Set;
-
-/// Prints the warning about escaped names once.
-static CAUTION: Once = Once::new();
 
 /// The form of printed fingerprints.
 #[derive(Debug, Clone, Copy)]
@@ -76,16 +71,11 @@ fn line<F: Fingerprint>(
         serde_json::to_writer(&mut *output, &entry).map_err(std::io::Error::from)?;
         writeln!(output)?;
     } else if let Some(ids) = ids {
-        let as_they_are = ids.for_each(&mut |id| {
+        ids.for_each(&mut |id| {
             write!(output, "{fingerprint}\t")?;
             output.write_all(id)?;
             output.write_all(b"\n")
         })?;
-        if !as_they_are {
-            CAUTION.call_once(|| {
-                messages::caution("some names have line ends or other control characters, which are escaped (\\n and the like): `hamdex build` would read different names; --json has them unchanged");
-            });
-        }
     } else {
         writeln!(output, "{fingerprint}")?;
     }

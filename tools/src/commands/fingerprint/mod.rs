@@ -19,6 +19,7 @@ use crate::documents::inputs::Inputs;
 use crate::documents::recipe::{self, usage};
 use crate::documents::report;
 use crate::failure::Failure;
+use crate::names;
 use crate::option_values;
 use crate::output::{Force, Output, inputs_or_standard_input, temp_dir};
 use crate::standard_output;
@@ -151,7 +152,7 @@ fn print<F: Fingerprint>(
         writeln!(output)?;
     } else if let Some(fingerprint) = fingerprint {
         write!(output, "{}\t", fingerprint.hex())?;
-        output.write_all(&report::rest_of_line(id.as_bytes()))?;
+        output.write_all(&names::written(id.as_bytes()))?;
         writeln!(output)?;
     }
     Ok(())

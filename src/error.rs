@@ -432,7 +432,7 @@ pub enum BuildError {
     #[error("the build was stopped by the caller; there is no output")]
     Stopped,
     /// The system refuses memory.
-    #[error("out of memory: cannot allocate {bytes} bytes; a lower memory limit sorts more on disk")]
+    #[error("out of memory: cannot allocate {bytes} bytes")]
     OutOfMemory {
         /// Number of bytes that were refused.
         bytes: u64,

@@ -95,7 +95,11 @@ impl Failure {
                 ": build one with `hamdex build`"
             }
             Self::Build(BuildError::OutOfMemory { .. })
-            | Self::Documents(Build(BuildError::OutOfMemory { .. }) | Memory { .. }) => " (--memory)",
+            | Self::Documents(Build(BuildError::OutOfMemory { .. }))
+            | Self::Shards(hamdex_shards::Error::Build(BuildError::OutOfMemory { .. })) => {
+                "; a lower --memory sorts more on disk"
+            }
+            Self::Documents(Memory { .. }) => " (--memory)",
             Self::Thread(_)
             | Self::Build(BuildError::Threads { .. })
             | Self::Documents(Build(BuildError::Threads { .. }) | Thread { .. }) => MORE_THREADS,
@@ -199,6 +203,10 @@ fn of_store(error: &hamdex_store::Error) -> &'static str {
         Error::Damaged { .. } | Error::Missing { .. } => " (`hamdex store repair`)",
         Error::Read(error) if is_of_segment(error) => REPAIR,
         Error::BatchTooLarge { .. } => " (--batch)",
+        // Merges have no option of memory: they take what the machine has.
+        Error::Build(BuildError::OutOfMemory { .. }) => {
+            "; nothing is lost: end other programs, or allow this one more (ulimit -v)"
+        }
         _ => "",
     }
 }

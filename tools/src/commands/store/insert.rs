@@ -29,11 +29,15 @@ const MAX_BATCH: u32 = 1 << 20;
 const BATCH: u32 = 1000;
 const COMPARED_BATCH: u32 = 1 << 16;
 
+/// That of documents that also replace others, whose shingles are listed in memory.
+const REPLACING_BATCH: u32 = 1 << 14;
+
 /// Insert records into a store.
 ///
 /// Reads files, or standard input if none is named (or for -), in every format that `hamdex build` reads: per
 /// record a fingerprint and an id, in a store without ids a fingerprint alone, in a store with names a
-/// fingerprint and a name. Inserting a pair again changes nothing.
+/// fingerprint and a name. Inserting a fingerprint and an id again changes nothing; a name can be stored several times,
+/// unless records replace each other (--replace).
 ///
 /// With --documents the inputs are texts, in every format that `hamdex dedup` reads; the store's recipe makes
 /// their fingerprints. Texts too short for a reliable fingerprint are reported and left out.
@@ -48,7 +52,9 @@ const COMPARED_BATCH: u32 = 1 << 16;
 /// records have come: a program in any language writes a record and reads a line.
 ///
 /// With --replace, a record removes all other pairs with its id, or in a store with names with its name, in the same
-/// batch: for pages that are crawled again.
+/// batch: for pages that are crawled again. Together with --unless-near or --unless-similar, a record is compared with
+/// everything but what it would replace. One that is near or similar to something else changes nothing: what is stored
+/// of its id or name stays.
 ///
 /// With --unless-similar, documents are compared as texts, by the rule of `hamdex dedup`: one that is similar to
 /// another in the store, or to an earlier one of the run, is not inserted, and a JSON line has both names and the
@@ -92,7 +98,7 @@ pub(super) struct Args {
     fields: inputs::Fields,
     #[command(flatten)]
     threads: Threads,
-    /// The most records per batch [default: 1000; with --unless-similar 65536]
+    /// The most records per batch [default: 1000; with --unless-similar 65536, with --replace as well 16384]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_BATCH)))]
     batch: Option<u32>,
     /// When batches are synced to disk: sync (each before the next), interval=T (at most T later, such as
@@ -112,7 +118,7 @@ pub(super) struct Args {
         value_parser = option_values::share)]
     unless_similar: Option<f64>,
     /// Replace what has the id, or the name, of a record, in a store with look-ups (`store create --lookups`)
-    #[arg(long, conflicts_with_all = ["unless_near", "unless_similar"])]
+    #[arg(long)]
     replace: bool,
     /// Print a line "acknowledged N" after each batch, as soon as it is as durable as --durability says; N
     /// counts the records of this run
@@ -198,7 +204,11 @@ fn insert<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failur
         replace: args.replace,
         each: args.each,
         acknowledge: args.acknowledge,
-        batch: args.batch.unwrap_or(if similarity.is_some() { COMPARED_BATCH } else { BATCH }) as usize,
+        batch: args.batch.unwrap_or(match (similarity, args.replace) {
+            (None, _) => BATCH,
+            (Some(_), false) => COMPARED_BATCH,
+            (Some(_), true) => REPLACING_BATCH,
+        }) as usize,
         is_shown: texts.is_some(),
     };
     let mut inserter = Inserter::new(&store, manifest.identity.has_ids, mode);
@@ -206,17 +216,17 @@ fn insert<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failur
         Some(texts) => insert_texts(args, texts, similarity, &mut inserter),
         None => insert_records(args, &manifest.identity, &mut inserter),
     };
-    let Inserter { read, near, replaced, .. } = inserter;
+    let Inserter { read, inserted, near, replaced, .. } = inserter;
     // Inserts before a failure stay, so they have to be durable too.
     let outcome = outcome.and(store.close().map_err(Failure::from));
     outcome.map_err(|failure| {
-        failure.after(format!("{} inserted before that", counted(read, "record", "records")))
+        failure.after(format!("{} inserted before that", counted(inserted, "record", "records")))
     })?;
     let is_conditional = args.unless_near.is_some() || args.unless_similar.is_some();
     let near = is_conditional.then_some(near);
     let replaced = args.replace.then_some(replaced);
     let seconds = started.elapsed().as_secs_f64();
-    report(args, &Report { read, inserted: read - near.unwrap_or(0), near, replaced, seconds })
+    report(args, &Report { read, inserted, near, replaced, seconds })
 }
 
 fn insert_texts<F: Fingerprint>(
@@ -253,18 +263,15 @@ fn report(args: &Args, report: &Report) -> Result<(), Failure> {
         return print_json(report);
     }
     let Report { read, near, replaced, seconds, .. } = *report;
-    let skipped = match (near, replaced) {
-        (Some(near), _) => {
-            let relation = if args.unless_near.is_some() { "near" } else { "similar" };
-            format!(", {} of them not inserted, being {relation} to others", indicatif::HumanCount(near))
-        }
-        (None, Some(replaced)) => {
-            format!(", {} replaced", counted(replaced, "earlier pair", "earlier pairs"))
-        }
-        (None, None) => String::new(),
-    };
+    let relation = if args.unless_near.is_some() { "near" } else { "similar" };
+    let near = near.map(|near| {
+        format!(", {} of them not inserted, being {relation} to others", indicatif::HumanCount(near))
+    });
+    let replaced =
+        replaced.map(|replaced| format!(", {} replaced", counted(replaced, "earlier pair", "earlier pairs")));
+    let (near, replaced) = (near.unwrap_or_default(), replaced.unwrap_or_default());
     messages::summary(format_args!(
-        "{}: {} read{skipped} in {seconds:.1} s",
+        "{}: {} read{near}{replaced} in {seconds:.1} s",
         args.store.display(),
         counted(read, "record", "records")
     ));

@@ -1,11 +1,11 @@
 //! Inserts batches into a store, and reports on them.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::ops::Range;
 
 use hamdex::{Fingerprint, Names};
-use hamdex_documents::known::KnownAs;
-use hamdex_documents::{Clusters, Document};
-use hamdex_store::{Inserted, Operation, Snapshot, Store};
+use hamdex_documents::Document;
+use hamdex_store::{Inserted, Operation, Snapshot, Store, Written};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
@@ -49,6 +49,8 @@ pub(super) struct Inserter<'a, F: Fingerprint> {
     bar: ProgressBar,
     /// Records whose batches have been written.
     pub(super) read: u64,
+    /// Pairs that were inserted.
+    pub(super) inserted: u64,
     /// Records that were not inserted, as something is near.
     pub(super) near: u64,
     /// Pairs that were removed for others with their id or name.
@@ -100,7 +102,7 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
         let is_hidden = mode.is_shown || (prints && io::stdout().is_terminal());
         let bar = if is_hidden { ProgressBar::hidden() } else { progress::of_endless_items("Inserting") };
         let output = standard_output::buffered();
-        Self { store, has_ids, mode, output, bar, read: 0, near: 0, replaced: 0 }
+        Self { store, has_ids, mode, output, bar, read: 0, inserted: 0, near: 0, replaced: 0 }
     }
 
     /// Whether every record has a line.
@@ -148,21 +150,38 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
     }
 
     fn insert(&mut self, batch: &[(F, u64)]) -> Result<(), Failure> {
-        let outcomes = match self.mode.unless_near {
-            Some(distance) => self.store.insert_all_unless_near(batch, distance)?,
-            None if self.mode.replace => {
-                self.replaced += self.store.upsert(batch)?.removed;
-                Vec::new()
-            }
-            None => {
+        let store = self.store;
+        let outcomes = match (self.mode.unless_near, self.mode.replace) {
+            (Some(distance), true) => self.replaced(store.upsert_unless_near(batch, distance)?),
+            (Some(distance), false) => self.conditional(store.insert_all_unless_near(batch, distance)?),
+            (None, true) => self.replaced((Vec::new(), store.upsert(batch)?)),
+            (None, false) => {
                 let insert = |&(fingerprint, id): &(F, u64)| Operation::Insert(fingerprint, id);
-                self.store.write(batch.iter().map(insert).collect())?;
-                Vec::new()
+                self.replaced((Vec::new(), store.write(batch.iter().map(insert).collect())?))
             }
         };
         let has_ids = self.has_ids;
         let described = batch.iter().map(|&(fingerprint, id)| (fingerprint, has_ids.then_some(id), None));
         self.report(described, &outcomes)
+    }
+
+    /// Counts what was inserted and replaced.
+    fn replaced(&mut self, (outcomes, written): (Vec<Inserted<F>>, Written)) -> Vec<Inserted<F>> {
+        self.inserted += written.inserted;
+        self.replaced += written.removed;
+        outcomes
+    }
+
+    /// Counts what was inserted.
+    fn conditional(&mut self, outcomes: Vec<Inserted<F>>) -> Vec<Inserted<F>> {
+        self.inserted += outcomes.iter().filter(|outcome| outcome.is_new()).count() as u64;
+        outcomes
+    }
+
+    /// Counts what was inserted, all of a batch.
+    fn inserted(&mut self, ids: &Range<u64>) -> Vec<Inserted<F>> {
+        self.inserted += ids.end - ids.start;
+        Vec::new()
     }
 
     /// Inserts a batch of fingerprints with names.
@@ -179,28 +198,30 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
             documents.extend(shingles.as_ref().map(|set| (*fingerprint, &name[..], &set[..])));
         }
         // Either all documents have shingles or none has.
-        let outcomes = if documents.len() == batch.len() {
-            match self.mode.unless_near {
-                Some(distance) => store.insert_documents_unless_near(&documents, distance)?,
-                None if self.mode.replace => {
-                    self.replaced += store.upsert_documents(&documents)?.removed;
-                    Vec::new()
+        let mode = (self.mode.unless_near, self.mode.replace);
+        Ok(if documents.len() == batch.len() {
+            match mode {
+                (Some(distance), true) => {
+                    self.replaced(store.upsert_documents_unless_near(&documents, distance)?)
                 }
-                None => store.insert_documents(&documents).map(|_| Vec::new())?,
+                (Some(distance), false) => {
+                    self.conditional(store.insert_documents_unless_near(&documents, distance)?)
+                }
+                (None, true) => self.replaced((Vec::new(), store.upsert_documents(&documents)?)),
+                (None, false) => self.inserted(&store.insert_documents(&documents)?),
             }
         } else {
             let named: Vec<(F, &[u8])> =
                 batch.iter().map(|document| (document.fingerprint, &document.name[..])).collect();
-            match self.mode.unless_near {
-                Some(distance) => store.insert_named_unless_near(&named, distance)?,
-                None if self.mode.replace => {
-                    self.replaced += store.upsert_named(&named)?.removed;
-                    Vec::new()
+            match mode {
+                (Some(distance), true) => self.replaced(store.upsert_named_unless_near(&named, distance)?),
+                (Some(distance), false) => {
+                    self.conditional(store.insert_named_unless_near(&named, distance)?)
                 }
-                None => store.insert_named(&named).map(|_| Vec::new())?,
+                (None, true) => self.replaced((Vec::new(), store.upsert_named(&named)?)),
+                (None, false) => self.inserted(&store.insert_named(&named)?),
             }
-        };
-        Ok(outcomes)
+        })
     }
 
     /// Returns the store as it is now.
@@ -208,30 +229,23 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
         self.store.snapshot()
     }
 
-    /// Inserts the new documents of a batch, which have these numbers, and prints a line for each of the others but
-    /// blank ones, or for all.
+    /// Whether records replace what has their id or name.
+    pub(super) fn replaces(&self) -> bool {
+        self.mode.replace
+    }
+
+    /// Inserts the new documents of a batch, which have these numbers, and prints a line for each that is similar to
+    /// another, or for all.
     pub(super) fn insert_new(
         &mut self,
         (numbers, new): (&[u32], &[NamedDocument<F>]),
         batch: &[Document],
-        clusters: &Clusters,
+        similar_to: &[Option<(String, f64)>],
     ) -> Result<(), Failure> {
         if !new.is_empty() {
             self.write_named(new)?;
         }
         self.bar.inc(batch.len() as u64);
-        let mut similar_to: Vec<Option<(&str, f64)>> = vec![None; batch.len()];
-        for known in clusters.known().unwrap_or_default() {
-            let KnownAs::Name(similar) = &known.known else { continue };
-            similar_to[known.document as usize] = Some((similar, known.similarity.unwrap_or_default()));
-        }
-        for cluster in clusters.members().chunk_by(|one, other| one.cluster == other.cluster) {
-            let Some(kept) = cluster.iter().find(|member| member.is_kept) else { continue };
-            let kept = &batch[kept.document as usize].id;
-            for one in cluster.iter().filter(|member| !member.is_kept) {
-                similar_to[one.document as usize] = Some((kept, one.similarity.unwrap_or_default()));
-            }
-        }
         let near = similar_to.iter().flatten().count() as u64;
         self.near += near;
         // Without blank ones.
@@ -240,7 +254,8 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
             if similar.is_none() && !self.mode.each {
                 continue;
             }
-            let (similar, similarity) = similar.unzip();
+            let (similar, similarity) =
+                similar.as_ref().map(|(name, similarity)| (name.as_str(), *similarity)).unzip();
             let inserted = self.mode.each.then(|| numbers.binary_search(&number).is_ok());
             self.print(&SimilarLine { name: &document.id, inserted, similar, similarity })?;
         }

@@ -9,7 +9,7 @@ fn a_directory_that_is_no_store_is_named() {
     std::fs::create_dir(scratch.path("d")).unwrap();
     scratch.write("d/manifest", "{}\n");
     scratch.write("file", LINES);
-    let commands: [&[&str]; 9] = [
+    let commands: [&[&str]; 10] = [
         &["query", "d", "0xff"],
         &["pairs", "d"],
         &["dump", "d"],

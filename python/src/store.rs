@@ -80,6 +80,16 @@ fn given<F: Fingerprint>(documents: &[(Option<Document<F>>, String)]) -> Vec<(F,
 }
 
 impl Store {
+    /// Refuses replacements in a store without look-ups.
+    fn require_lookups(&self) -> PyResult<()> {
+        if self.description.has_lookups {
+            return Ok(());
+        }
+        Err(PyValueError::new_err(
+            "the store has no look-ups, by which records are replaced: make a store with lookups=True",
+        ))
+    }
+
     /// Inserts while no texts are compared.
     fn beside_inserts<T>(&self, insert: impl FnOnce() -> T) -> T {
         let _beside = self.inserts.read().unwrap_or_else(PoisonError::into_inner);
@@ -243,11 +253,7 @@ impl Store {
         fingerprints: &Bound<'_, PyAny>,
         ids: &Bound<'_, PyAny>,
     ) -> PyResult<u64> {
-        if !self.has_lookups() {
-            return Err(PyValueError::new_err(
-                "the store has no look-ups, by which records are replaced: make a store with lookups=True",
-            ));
-        }
+        self.require_lookups()?;
         let written = for_any_store!(self.store()?, store => match Records::of(fingerprints, Some(ids), &self.description)? {
             Records::Pairs(pairs) => work::run_here(py, |_| self.beside_inserts(|| store.upsert(&pairs)))?,
             Records::Named(named) => work::run_here(py, |_| self.beside_inserts(|| store.upsert_named(&named)))?,
@@ -264,25 +270,42 @@ impl Store {
     }
 
     /// Insert each fingerprint or text, one or many, unless something stored, or inserted before it, is
-    /// within ``k`` bits. Returns the nearest, or ``None`` if it was inserted; for many, a list.
-    #[pyo3(signature = (fingerprints, ids = None, *, k = None))]
+    /// within ``k`` bits. Returns the nearest, or ``None`` if it was inserted; for many, a list. With ``replace``, in a
+    /// store with look-ups, each takes the place of everything with its id, or its name, to which it is not near: a
+    /// page that is crawled again is not near to itself. What is near to something else replaces nothing.
+    #[pyo3(signature = (fingerprints, ids = None, *, k = None, replace = false))]
     fn insert_unless_near<'py>(
         &self,
         py: Python<'py>,
         fingerprints: &Bound<'py, PyAny>,
         ids: Option<&Bound<'py, PyAny>>,
         k: Option<K>,
+        replace: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let distance = numbers::distance(k, self.description.width, self.description.distance)?;
+        if replace {
+            self.require_lookups()?;
+        }
         let outcomes = for_any_store!(self.store()?, store => {
             let given = Records::of(fingerprints, ids, &self.description)?;
             work::run_here(py, |_| self.beside_inserts(|| {
                 let near = |outcome: &Inserted<_>| outcome.near().map(|near| found_near(&self.description, near));
                 Ok::<_, hamdex_store::Error>(match given {
-                    Records::Pairs(pairs) => store.insert_all_unless_near(&pairs, distance)?.iter().map(near).collect::<Vec<_>>(),
+                    Records::Pairs(pairs) if replace => {
+                        store.upsert_unless_near(&pairs, distance)?.0.iter().map(near).collect::<Vec<_>>()
+                    }
+                    Records::Pairs(pairs) => store.insert_all_unless_near(&pairs, distance)?.iter().map(near).collect(),
+                    Records::Named(named) if replace => {
+                        store.upsert_named_unless_near(&named, distance)?.0.iter().map(near).collect()
+                    }
                     Records::Named(named) => store.insert_named_unless_near(&named, distance)?.iter().map(near).collect(),
                     Records::Documents(documents) => {
-                        let outcomes = store.insert_documents_unless_near(&self::given(&documents), distance)?;
+                        let given = self::given(&documents);
+                        let outcomes = if replace {
+                            store.upsert_documents_unless_near(&given, distance)?.0
+                        } else {
+                            store.insert_documents_unless_near(&given, distance)?
+                        };
                         let mut outcomes = outcomes.iter();
                         let of = |(document, _): &(Option<_>, _)| document.as_ref().and_then(|_| near(outcomes.next()?));
                         documents.iter().map(of).collect()

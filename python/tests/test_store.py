@@ -156,6 +156,19 @@ def test_upsert_replaces_by_id(tmp_path: Path, names: bool) -> None:
         hamdex.Store(tmp_path / "s", lookups=False)
 
 
+def test_a_page_that_is_crawled_again_is_not_near_to_itself(tmp_path: Path) -> None:
+    with hamdex.Store(tmp_path / "s", names=True, lookups=True) as store:
+        store.insert([0b0001, 0xFF00000], ["a", "b"])
+        outcomes = store.insert_unless_near([0b0011, 0b0111], ["a", "c"], k=2, replace=True)
+        assert outcomes == [None, (0b0011, 1, ["a"])]
+        assert store.fingerprints_of("a") == [0b0011] and store.fingerprints_of("c") == []
+        assert store.insert_unless_near(0b0001, "a", k=2, replace=True) is None
+        assert store.insert_unless_near(0xFF00001, "a", k=2, replace=True) == (0xFF00000, 1, ["b"])
+        assert store.fingerprints_of("a") == [0b0001]
+    with hamdex.Store(tmp_path / "plain") as store, pytest.raises(ValueError, match="lookups=True"):
+        store.insert_unless_near(1, 1, replace=True)
+
+
 def test_upsert_needs_lookups_and_ids(tmp_path: Path) -> None:
     with hamdex.Store(tmp_path / "plain") as store, pytest.raises(ValueError, match="lookups=True"):
         store.upsert(1, 1)

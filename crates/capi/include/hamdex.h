@@ -1076,6 +1076,25 @@ hamdex_status hamdex_store_replace(const struct hamdex_store *store,
                                    struct hamdex_error **error);
 
 /**
+ * Replaces as `hamdex_store_replace`, each record, in order, unless a fingerprint within `distance` bits has another id
+ * or name, stored or inserted before it. A record is so not near to those that it replaces; one that is near to others
+ * replaces nothing. The call is atomic, also between threads. `*replaced` is the number of pairs that were removed;
+ * `*near` is as for `hamdex_store_insert_unless_near`, without the record's own ids and names. Both may be null.
+ *
+ * Ownership: `*near` are the caller's, who frees them with `hamdex_matches_free`.
+ *
+ * Threads: any.
+ *
+ * Errors: as for `hamdex_store_replace`; nothing has changed then, and `*near` is null.
+ */
+hamdex_status hamdex_store_replace_unless_near(const struct hamdex_store *store,
+                                               const struct hamdex_records *records,
+                                               uint32_t distance,
+                                               uint64_t *replaced,
+                                               const struct hamdex_matches **near,
+                                               struct hamdex_error **error);
+
+/**
  * Removes records from a store: with ids these pairs, without ids all pairs of the fingerprints. `*removed` is the
  * number of pairs that were stored; it may be null.
  *

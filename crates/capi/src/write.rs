@@ -64,6 +64,14 @@ fn insert_unless_near<F: Fingerprint>(
     } else {
         store.insert_all_unless_near(&pairs::<F>(records, description.has_ids)?, distance)?
     };
+    near_of(description, outcomes)
+}
+
+/// Returns the number of inserted records, and what is near the others.
+fn near_of<F: Fingerprint>(
+    description: &hamdex::set::Description,
+    outcomes: Vec<Inserted<F>>,
+) -> Result<(u64, Columns), Failure> {
     let wanted = Wanted::all_of(description);
     let mut columns = Columns::new(F::BYTES, wanted);
     let mut inserted = 0;
@@ -91,15 +99,36 @@ fn replace<F: Fingerprint>(
     description: &hamdex::set::Description,
     records: &Records<'_>,
 ) -> Result<u64, Failure> {
-    if !description.has_lookups {
-        return Err(Failure::input("the store has no look-ups: create it with HAMDEX_WITH_LOOKUPS"));
-    }
+    check_lookups(description)?;
     let written = if description.has_names {
         store.upsert_named(&named::<F>(records)?)?
     } else {
         store.upsert(&pairs::<F>(records, description.has_ids)?)?
     };
     Ok(written.removed)
+}
+
+fn replace_unless_near<F: Fingerprint>(
+    store: &Store<F>,
+    description: &hamdex::set::Description,
+    records: &Records<'_>,
+    distance: u32,
+) -> Result<(u64, Columns), Failure> {
+    check_lookups(description)?;
+    let distance = distance.min(F::BITS);
+    let (outcomes, written) = if description.has_names {
+        store.upsert_named_unless_near(&named::<F>(records)?, distance)?
+    } else {
+        store.upsert_unless_near(&pairs::<F>(records, description.has_ids)?, distance)?
+    };
+    Ok((written.removed, near_of(description, outcomes)?.1))
+}
+
+fn check_lookups(description: &hamdex::set::Description) -> Result<(), Failure> {
+    if description.has_lookups {
+        return Ok(());
+    }
+    Err(Failure::input("the store has no look-ups: create it with HAMDEX_WITH_LOOKUPS"))
 }
 
 fn remove<F: Fingerprint>(
@@ -208,6 +237,42 @@ pub unsafe extern "C" fn hamdex_store_replace(
         let mut count = caller.maybe_out("the place for the number", replaced)?;
         let (open, records) = (get(caller, store)?, Records::of(caller, records)?);
         count.write(for_any_store!(&open.store, store => replace(store, &open.description, &records))?);
+        Ok(())
+    })
+}
+
+/// Replaces as `hamdex_store_replace`, each record, in order, unless a fingerprint within `distance` bits has another id
+/// or name, stored or inserted before it. A record is so not near to those that it replaces; one that is near to others
+/// replaces nothing. The call is atomic, also between threads. `*replaced` is the number of pairs that were removed;
+/// `*near` is as for `hamdex_store_insert_unless_near`, without the record's own ids and names. Both may be null.
+///
+/// Ownership: `*near` are the caller's, who frees them with `hamdex_matches_free`.
+///
+/// Threads: any.
+///
+/// Errors: as for `hamdex_store_replace`; nothing has changed then, and `*near` is null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hamdex_store_replace_unless_near(
+    store: *const hamdex_store,
+    records: *const hamdex_records,
+    distance: u32,
+    replaced: *mut u64,
+    near: *mut *const hamdex_matches,
+    error: *mut *mut hamdex_error,
+) -> hamdex_status {
+    // SAFETY: the caller keeps the contract of the header.
+    let caller = unsafe { Caller::new(error) };
+    caller.run(|caller| {
+        let mut count = caller.maybe_out("the place for the number", replaced)?;
+        let mut place = caller.maybe_out("the place for the matches", near)?;
+        place.write(ptr::null());
+        let (open, records) = (get(caller, store)?, Records::of(caller, records)?);
+        let (replaced, columns) =
+            for_any_store!(&open.store, store => replace_unless_near(store, &open.description, &records, distance))?;
+        count.write(replaced);
+        if place.is_wanted() {
+            place.write(give(columns));
+        }
         Ok(())
     })
 }

@@ -584,14 +584,26 @@ class Store:
         """
     @overload
     def insert_unless_near(  # type: ignore[overload-overlap]
-        self, fingerprints: SupportsIndex | str, ids: SupportsIndex | str | None = None, *, k: int | None = None
+        self,
+        fingerprints: SupportsIndex | str,
+        ids: SupportsIndex | str | None = None,
+        *,
+        k: int | None = None,
+        replace: bool = False,
     ) -> Match | None:
         """Insert each fingerprint or text, one or many, unless something stored, or inserted before it, is
-        within ``k`` bits. Returns the nearest, or ``None`` if it was inserted; for many, a list.
+        within ``k`` bits. Returns the nearest, or ``None`` if it was inserted; for many, a list. With ``replace``, in a
+        store with look-ups, each takes the place of everything with its id, or its name, to which it is not near: a
+        page that is crawled again is not near to itself. What is near to something else replaces nothing.
         """
     @overload
     def insert_unless_near(
-        self, fingerprints: _Numbers | Sequence[str], ids: _Numbers | Iterable[str] | None = None, *, k: int | None = None
+        self,
+        fingerprints: _Numbers | Sequence[str],
+        ids: _Numbers | Iterable[str] | None = None,
+        *,
+        k: int | None = None,
+        replace: bool = False,
     ) -> list[Match | None]: ...
     @overload
     def insert_unless_similar(  # type: ignore[overload-overlap]

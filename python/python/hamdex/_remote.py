@@ -298,11 +298,15 @@ class Remote:
         body = {"records": self._records(fingerprints, ids), "replace": True}
         return int(self._service.ask("POST", self._path + "/insert", body)["replaced"])
 
-    def insert_unless_near(self, fingerprints: Any, ids: Any = None, *, k: int | None = None) -> Any:
-        """Insert each unless something is within k bits; return that instead of None, for each."""
+    def insert_unless_near(
+        self, fingerprints: Any, ids: Any = None, *, k: int | None = None, replace: bool = False
+    ) -> Any:
+        """Insert each unless something is within k bits; return that instead of None, for each. With replace, in a set with
+        look-ups, each takes the place of everything with its id, to which it is not near."""
         is_one = isinstance(fingerprints, str) or one_in(fingerprints, self.width) is not None
         records = self._records(fingerprints, ids)
-        body = {"records": records, "unless_near": self.distance if k is None else operator.index(k)}
+        distance = self.distance if k is None else operator.index(k)
+        body = {"records": records, "unless_near": distance, "replace": bool(replace)}
         outcomes: list[Match | None] = [None] * len(records)
         for near in self._service.ask("POST", self._path + "/insert", body)["near"]:
             outcomes[near["index"]] = self._match(near)

@@ -15,7 +15,7 @@ use crate::store::{
 };
 use crate::write::{
     hamdex_store_insert, hamdex_store_insert_unless_near, hamdex_store_remove, hamdex_store_remove_ids,
-    hamdex_store_remove_names, hamdex_store_replace,
+    hamdex_store_remove_names, hamdex_store_replace, hamdex_store_replace_unless_near,
 };
 
 /// An open store.
@@ -79,6 +79,23 @@ impl Store {
         // SAFETY: they are freed once.
         assert_eq!(unsafe { hamdex_matches_free(near) }, HAMDEX_OK);
         (inserted, found)
+    }
+
+    fn replace_unless_near(
+        &self,
+        given: &Given,
+        distance: u32,
+    ) -> Result<(u64, Vec<Vec<Found<u64>>>), Failed> {
+        let (mut replaced, mut near) = (u64::MAX, ptr::null());
+        // SAFETY: as above.
+        call(|error| unsafe {
+            let (records, count, place) = (given.records(), &raw mut replaced, &raw mut near);
+            hamdex_store_replace_unless_near(self.0, &raw const records, distance, count, place, error)
+        })?;
+        let found = read(near);
+        // SAFETY: they are freed once.
+        assert_eq!(unsafe { hamdex_matches_free(near) }, HAMDEX_OK);
+        Ok((replaced, found))
     }
 
     fn replace(&self, given: &Given) -> Result<u64, Failed> {
@@ -233,11 +250,23 @@ fn look_ups_lead_from_ids_and_names_to_fingerprints() {
     assert_eq!(named.replace(&Given::new(&[7_u64]).names(&["a"])).unwrap(), 3);
     assert_eq!(named.find_names(&["a"]).unwrap(), [[7]]);
 
+    // Near to others only: 6 to what "b" has, and 7 to what it replaces.
+    let given = Given::new(&[6_u64, 1 << 40]).names(&["a", "a"]);
+    let (replaced, near) = named.replace_unless_near(&given, 2).unwrap();
+    let b = Found { fingerprint: 5, distance: 2, ids: vec![0], names: vec!["b".into()] };
+    assert_eq!((replaced, near), (1, vec![vec![b], vec![]]));
+    assert_eq!(named.find_names(&["a", "b"]).unwrap(), [[1 << 40], [5]]);
+    let (replaced, near) =
+        named.replace_unless_near(&Given::new(&[1_u64 << 40 | 1]).names(&["a"]), 2).unwrap();
+    assert_eq!((replaced, near), (1, vec![vec![]]));
+
     // Without look-ups the whole store is read, and nothing can be replaced.
     let without = store_of(&at("without"), 64, HAMDEX_WITH_IDS);
     without.insert(&Given::new(&[5_u64]).ids(&[1])).unwrap();
     assert_eq!(without.find_ids(&[1, 2]).unwrap(), [vec![5], vec![]]);
     assert_eq!(without.replace(&Given::new(&[6_u64]).ids(&[1])).unwrap_err().status, HAMDEX_INPUT);
+    let refused = without.replace_unless_near(&Given::new(&[6_u64]).ids(&[1]), 2);
+    assert_eq!(refused.unwrap_err().status, HAMDEX_INPUT);
     assert_eq!(without.find_ids(&[1]).unwrap(), [[5]]);
     let alone = hamdex_create_options { flags: HAMDEX_WITH_LOOKUPS, ..hamdex_create_options::default() };
     assert_eq!(create(&at("alone"), &alone).err().unwrap().status, HAMDEX_USAGE);

@@ -395,7 +395,7 @@ mod tests {
                 let (whole, _) = open("whole");
                 let (cut, file) = open("cut");
                 assert_eq!(sum(&cut), 7 * length);
-                file.set_len(round % 4 << 12).unwrap();
+                file.set_len((round % 4) << 12).unwrap();
                 // All threads that read it at once.
                 std::thread::scope(|scope| {
                     let read = || {

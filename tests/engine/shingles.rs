@@ -147,7 +147,7 @@ fn a_damaged_set_is_found_and_harms_no_query() {
         damaged[at] ^= 0x10;
         std::fs::write(&path, &damaged).unwrap();
         let Ok(index) = Index::<u64>::open(&path) else { continue };
-        for error in read_through(&index).err() {
+        if let Err(error) = read_through(&index) {
             assert_eq!(error.path(), Some(&*path), "{error}");
             told += 1;
         }

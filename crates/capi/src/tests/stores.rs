@@ -18,6 +18,9 @@ use crate::write::{
     hamdex_store_remove_names, hamdex_store_replace, hamdex_store_replace_unless_near,
 };
 
+/// The number of records written, and the matches of each.
+type Written = (u64, Vec<Vec<Found<u64>>>);
+
 /// An open store.
 pub(super) struct Store(pub(super) *mut hamdex_store);
 
@@ -67,7 +70,7 @@ impl Store {
             .map(|()| first)
     }
 
-    fn insert_unless_near(&self, given: &Given, distance: u32) -> (u64, Vec<Vec<Found<u64>>>) {
+    fn insert_unless_near(&self, given: &Given, distance: u32) -> Written {
         let (mut inserted, mut near) = (u64::MAX, ptr::null());
         // SAFETY: as above.
         call(|error| unsafe {
@@ -81,11 +84,7 @@ impl Store {
         (inserted, found)
     }
 
-    fn replace_unless_near(
-        &self,
-        given: &Given,
-        distance: u32,
-    ) -> Result<(u64, Vec<Vec<Found<u64>>>), Failed> {
+    fn replace_unless_near(&self, given: &Given, distance: u32) -> Result<Written, Failed> {
         let (mut replaced, mut near) = (u64::MAX, ptr::null());
         // SAFETY: as above.
         call(|error| unsafe {

@@ -145,7 +145,7 @@ fn sets_that_appear_and_disappear_are_seen() {
 fn modes_count(directory: &Path) -> bool {
     let path = directory.join(".mode");
     fs::write(&path, "x").unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o0)).unwrap();
     fs::read(&path).is_err()
 }
 
@@ -159,7 +159,7 @@ fn one_bad_set_does_not_keep_others_from_being_served() {
     holder.insert(3, 3).unwrap();
     std::os::unix::fs::symlink(directory.path().join("nowhere"), data.join("link")).unwrap();
     fs::create_dir(data.join("lost+found")).unwrap();
-    fs::set_permissions(data.join("lost+found"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(data.join("lost+found"), fs::Permissions::from_mode(0o0)).unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(data.join("socket")).unwrap();
     assert!(std::process::Command::new("mkfifo").arg(data.join("pipe")).status().unwrap().success());
     let latin: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(b"caf\xe9");
@@ -168,7 +168,7 @@ fn one_bad_set_does_not_keep_others_from_being_served() {
     let has_modes = modes_count(directory.path());
     if has_modes {
         build(&data.join("unreadable"), &[1]);
-        fs::set_permissions(data.join("unreadable"), fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(data.join("unreadable"), fs::Permissions::from_mode(0o0)).unwrap();
     }
     let running = Running::of(&data);
     let client = running.client();

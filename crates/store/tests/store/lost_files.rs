@@ -19,7 +19,7 @@ fn nothing_is_made_of_a_segment_that_is_lost() {
     }
     let snapshot = store.snapshot();
     // Every block is verified now, and is not verified again.
-    assert_eq!(snapshot.pairs_in_order().filter(|pair| pair.is_ok()).count(), 20_000);
+    assert_eq!(snapshot.pairs_in_order().filter(Result::is_ok).count(), 20_000);
     snapshot.check_files().unwrap();
     let segment = path.join("segments/000001.hamdex");
     let whole = std::fs::read(&segment).unwrap();

@@ -175,7 +175,7 @@ fn insert_new<F: Fingerprint>(
             match decision {
                 Replacement::New => new.push(number),
                 Replacement::Similar { name, similarity } => {
-                    similar[number as usize] = Some((name, similarity))
+                    similar[number as usize] = Some((name, similarity));
                 }
                 _ => {}
             }

@@ -77,6 +77,23 @@ impl AnyStore {
         }
     }
 
+    /// Opens a store for writing, or creates one for fingerprints of `width` bits: see [`Store::open_or_create`].
+    ///
+    /// # Errors
+    /// As for [`Store::open_or_create`]; when the width is neither 64 nor 128, or not that of the store.
+    pub fn open_or_create(
+        path: impl AsRef<Path>,
+        width: u32,
+        create: &CreateOptions,
+        options: StoreOptions,
+    ) -> Result<Self, Error> {
+        match width {
+            64 => Store::open_or_create(path, create, options).map(Self::Bits64),
+            128 => Store::open_or_create(path, create, options).map(Self::Bits128),
+            width => Err(Error::NoWidth { width }),
+        }
+    }
+
     /// Opens a store for writing: see [`Store::open`].
     ///
     /// # Errors

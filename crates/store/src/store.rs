@@ -65,6 +65,50 @@ impl<F: Fingerprint> Store<F> {
         Self::open_on(RealDisk::new(path), options)
     }
 
+    /// Opens a store for writing, or creates one where nothing is, or an empty directory. A store that is there keeps
+    /// the distance, the design and the other properties that it was created with.
+    ///
+    /// ```
+    /// use hamdex_store::{CreateOptions, Store, StoreOptions};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("news.store");
+    /// for id in 0..2 {
+    ///     let store = Store::<u64>::open_or_create(&path, &CreateOptions::new(), StoreOptions::new())?;
+    ///     store.insert(0x00ff, id)?;
+    ///     assert_eq!(store.snapshot().count()?.pairs, id + 1);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Store::open`] and [`Store::create`]; when the store that is there has names and `create` asks for none,
+    /// or the reverse, and likewise with shingles; when `create` asks for ids and the store has none.
+    pub fn open_or_create(
+        path: impl AsRef<Path>,
+        create: &CreateOptions,
+        options: StoreOptions,
+    ) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let opened = match Self::open(path, options) {
+            Err(Error::NotAStore { .. }) => match Self::create(path, create, options) {
+                // Another process may have created it meanwhile.
+                Err(exists @ Error::Exists { .. }) => match Self::open(path, options) {
+                    Err(Error::NotAStore { .. }) => Err(exists),
+                    opened => opened,
+                },
+                created => return created,
+            },
+            opened => opened,
+        }?;
+        opened.check_names(create.names)?;
+        opened.check_shingles(create.shingles.is_some())?;
+        if create.ids && !opened.inner().schema.identity.has_ids {
+            return Err(Error::NoIds { path: path.to_owned() });
+        }
+        Ok(opened)
+    }
+
     /// Creates a store on any disk: see [`Store::create`].
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use hamdex::{
     BuildError, BuildOptions, Builder, Category, Design, FilterChoice, Index, Phase, Progress, ReadErrorKind,
     VerifyOptions,
 };
-use hamdex_store::{Durability, Error, Operation, Store, backup_with, inspect, repair_with};
+use hamdex_store::{CreateOptions, Durability, Error, Operation, Store, backup_with, inspect, repair_with};
 
 use crate::common::{Chance, Model, assert_same, shape, tiny};
 
@@ -36,6 +36,36 @@ fn contents(path: &Path) -> Vec<u8> {
         bytes.extend(if path.is_dir() { contents(&path) } else { fs::read(path).unwrap() });
     }
     bytes
+}
+
+#[test]
+fn a_store_is_opened_or_created_and_nothing_else_is_taken_for_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    let open = |name: &str, create: &CreateOptions| Store::<u64>::open_or_create(at(name), create, tiny());
+    for number in 0..3 {
+        let store = open("s", &shape(true)).unwrap();
+        store.insert(7, number).unwrap();
+        assert_eq!(store.snapshot().ids(7).unwrap(), (0..=number).collect::<Vec<_>>());
+        assert!(matches!(open("s", &shape(true)), Err(Error::InUse { .. })));
+    }
+    assert!(matches!(open("s", &shape(true).names(true)), Err(Error::Names { has_names: false, .. })));
+    drop(open("named", &shape(true).names(true)).unwrap());
+    assert!(matches!(open("named", &shape(true)), Err(Error::Names { has_names: true, .. })));
+    drop(open("plain", &shape(false)).unwrap());
+    assert!(matches!(open("plain", &shape(true)), Err(Error::NoIds { .. })));
+    drop(open("plain", &shape(false)).unwrap());
+    let wide = hamdex_store::AnyStore::open_or_create(at("s"), 128, &shape(true), tiny());
+    assert!(matches!(wide, Err(Error::Width { found: 64, expected: 128, .. })));
+    std::fs::create_dir(at("other")).unwrap();
+    std::fs::write(at("other").join("file"), "of another").unwrap();
+    assert!(matches!(open("other", &shape(true)), Err(Error::Exists { .. })));
+    std::fs::remove_file(at("s").join("manifest")).unwrap();
+    std::fs::remove_file(at("s").join("manifest.copy")).unwrap();
+    assert!(
+        matches!(open("s", &shape(true)), Err(Error::Missing { .. })),
+        "a store without its manifest stays"
+    );
 }
 
 #[test]

@@ -332,8 +332,13 @@ mod tests {
     fn a_segment_without_a_file_is_lost_and_not_forgotten() {
         let text = to_text(&manifest(3, &[1, 2]));
         assert_eq!(outline(&decided(["", &text], &[2], &[4])), [(1, true, false), (2, true, true)]);
-        // An earlier copy that names it, and a later manifest of which the line is lost.
+        // A line that is the same in an earlier copy is proven by it; one that is another there is not.
         let later = damaged(&to_text(&manifest(4, &[1, 2])), 1);
+        let plan = decided([&later, &text], &[2], &[4]);
+        assert_eq!(outline(&plan), [(1, true, false), (2, true, true)]);
+        let mut changed = manifest(4, &[1, 2]);
+        changed.segments[0].applied = 8;
+        let later = damaged(&to_text(&changed), 1);
         let plan = decided([&later, &text], &[2], &[4]);
         assert_eq!(outline(&plan), [(1, false, false), (2, true, true)]);
     }

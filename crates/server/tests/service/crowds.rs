@@ -29,7 +29,7 @@ fn crowded(path: &Path, ids: u64) -> u64 {
 #[test]
 fn a_match_has_its_first_ids_and_the_number_of_all() {
     let directory = tempfile::tempdir().unwrap();
-    let all = crowded(&directory.path().join("crowd.store"), 20_000);
+    let all = crowded(&directory.path().join("crowd"), 20_000);
     let running = Running::of(directory.path());
     let client = running.client();
     let query = |body: Value| client.post("/v1/sets/crowd/query", &body);
@@ -64,7 +64,7 @@ fn a_match_has_its_first_ids_and_the_number_of_all() {
 #[test]
 fn records_near_a_crowd_have_its_first_ids() {
     let directory = tempfile::tempdir().unwrap();
-    let all = crowded(&directory.path().join("crowd.store"), 20_000);
+    let all = crowded(&directory.path().join("crowd"), 20_000);
     let running = Running::of(directory.path());
     let records: Vec<Value> =
         (0..2000).map(|id| json!({ "fingerprint": hex(CROWD ^ (id % 4)), "id": 1_000_000 + id })).collect();

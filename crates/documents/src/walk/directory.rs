@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::problem::{Place, Problem};
 use crate::read::collector::Collector;
 use crate::walk::litter::Litter;
-use crate::walk::{archive, file_set};
+use crate::walk::{archive, file_set, selection};
 
 /// Reads all files below a directory. Symbolic links are not followed, since their targets are in the tree under
 /// another name, or outside it. They are counted as ignored, as are pipes, sockets and devices.
@@ -21,7 +21,7 @@ pub(crate) fn read(directory: &Path, collector: &mut Collector<'_>) -> Result<()
     walk.standard_filters(obeys)
         .require_git(false)
         .follow_links(false)
-        .overrides(file_set::globs(selection, directory)?)
+        .overrides(selection::globs(selection, directory)?)
         .sort_by_file_name(std::ffi::OsStr::cmp);
     let mut litter = Litter::of(directory, collector.documents)?;
     for entry in walk.build().flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file())) {

@@ -16,7 +16,7 @@ use crate::input::compression::inner_name;
 use crate::parsers;
 use crate::problem::SomeNames;
 use crate::read::options::{Documents, Selection};
-use crate::walk::file_set;
+use crate::walk::selection;
 
 /// Globs that include hidden files, since they include all.
 const ALL: [&str; 3] = ["*", "**", "**/*"];
@@ -46,7 +46,7 @@ impl Litter {
         let shown = Selection { included: shown, ..Selection::default() };
         Ok(Self {
             root: root.to_owned(),
-            shown: file_set::globs(&shown, root)?,
+            shown: selection::globs(&shown, root)?,
             has_shown,
             is_chosen: documents.format.is_some() || !included.is_empty(),
             table_bytes: 0,

@@ -11,8 +11,9 @@ use tar::{Archive, EntryType};
 use crate::error::Error;
 use crate::input::Input;
 use crate::read::collector::Collector;
-use crate::walk::file_set::{FileSet, globs};
+use crate::walk::file_set::FileSet;
 use crate::walk::litter::Litter;
+use crate::walk::selection::globs;
 
 /// The most bytes of the headers between two files: names and attributes, which are kept in memory, and padding.
 const MAX_HEADER_BYTES: u64 = 16 << 20;

@@ -13,8 +13,9 @@ use crate::format::signatures::{FileKind, FileSort};
 use crate::input::Input;
 use crate::problem::{Place, Problem};
 use crate::read::collector::Collector;
-use crate::walk::file_set::{FileSet, globs};
+use crate::walk::file_set::FileSet;
 use crate::walk::litter::Litter;
+use crate::walk::selection::globs;
 
 /// Files that identify an archive as an Office document or an e-book.
 const OFFICE_FILES: [&str; 2] = ["[Content_Types].xml", "mimetype"];

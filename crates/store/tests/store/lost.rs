@@ -31,20 +31,30 @@ fn tree(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
+fn remove_all(store: &Store<u64>, pairs: &mut Vec<(u64, u64)>) {
+    for (fingerprint, id) in pairs.drain(..) {
+        store.remove(fingerprint, id).unwrap();
+    }
+}
+
 /// Creates a store with segments, removals and a log. Its ids are those below 3,000, without the multiples of 7.
 fn filled(path: &Path, durability: Durability) -> Store<u64> {
     let store = Store::create(path, &shape(true), tiny().durability(durability).merges(false)).unwrap();
-    let mut chance = Chance(7);
+    let (mut chance, mut gone) = (Chance(7), Vec::new());
     for id in 0..3_000 {
         let fingerprint = chance.next();
         store.insert(fingerprint, id).unwrap();
         if id % 7 == 0 {
-            store.remove(fingerprint, id).unwrap();
+            gone.push((fingerprint, id));
         }
         if id % 1_000 == 900 {
+            // The pairs are in a segment when they are removed, so the next flush writes a file of removals.
             store.flush().unwrap();
+            remove_all(&store, &mut gone);
         }
     }
+    remove_all(&store, &mut gone);
+    assert!(fs::read_dir(path.join("deletes")).unwrap().count() > 0);
     store
 }
 

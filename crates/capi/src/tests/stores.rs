@@ -256,7 +256,7 @@ fn look_ups_lead_from_ids_and_names_to_fingerprints() {
     assert_eq!((replaced, near), (1, vec![vec![b], vec![]]));
     assert_eq!(named.find_names(&["a", "b"]).unwrap(), [[1 << 40], [5]]);
     let (replaced, near) =
-        named.replace_unless_near(&Given::new(&[1_u64 << 40 | 1]).names(&["a"]), 2).unwrap();
+        named.replace_unless_near(&Given::new(&[1_u64 << 40 | 1 << 41]).names(&["a"]), 2).unwrap();
     assert_eq!((replaced, near), (1, vec![vec![]]));
 
     // Without look-ups the whole store is read, and nothing can be replaced.

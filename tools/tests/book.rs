@@ -134,6 +134,8 @@ impl Shell {
     /// Starts a command that goes on; returns the first lines that it prints.
     fn start(&mut self, command: &str, lines: usize) -> String {
         let log = self.directory.path().join(".background");
+        // One that was started before has left its lines there.
+        let _ = std::fs::remove_file(&log);
         self.run(&format!("{command} >.background 2>&1 &"));
         let start = Instant::now();
         loop {

@@ -338,8 +338,8 @@ fn an_exact_count_is_had_where_it_is_asked_for() {
 /// Three files are open when the command starts.
 #[cfg(unix)]
 #[test]
-fn twelve_open_files_suffice_for_all_work() {
-    // Four of them are the directories of the store, which a writer holds.
+fn sixteen_open_files_suffice_for_all_work() {
+    // Among them are the directories of a store, which its writer holds.
     let scratch = with_store(&["--design", "halves"]);
     let all = pairs(64, 4000, 3);
     scratch.write("first.txt", lines(64, all[..3000].iter().copied()));
@@ -360,7 +360,7 @@ fn twelve_open_files_suffice_for_all_work() {
         &["pairs", "copy"],
     ] {
         let output = std::process::Command::new("sh")
-            .args(["-c", "ulimit -n 12; exec \"$0\" \"$@\""])
+            .args(["-c", "ulimit -n 16; exec \"$0\" \"$@\""])
             .arg(scratch.hamdex(args).get_program())
             .args(args)
             .current_dir(scratch.path(""))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import hamdex
 import numpy as np
@@ -44,14 +44,18 @@ class Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     # A connection without a request ends.
-    timeout: ClassVar[float] = 0.5
-    server: Scripted
+    timeout: ClassVar[float | None] = 0.5
+
+    @property
+    def scripted(self) -> Scripted:
+        """The server of this connection."""
+        return cast(Scripted, self.server)
 
     def setup(self) -> None:
         """Count it."""
         super().setup()
         self.has_ended = False
-        self.server.connections.append(self)
+        self.scripted.connections.append(self)
 
     def finish(self) -> None:
         """Count no longer."""
@@ -78,11 +82,11 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Note what is written."""
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        step = self.server.script.pop(0) if self.server.script else "answer"
+        step = self.scripted.script.pop(0) if self.scripted.script else "answer"
         if step.startswith("later "):
             self.answer(429, {"detail": "later"}, {"Retry-After": step.removeprefix("later ")})
             return
-        self.server.writes.append(body)
+        self.scripted.writes.append(body)
         if step == "end":
             self.close_connection = True
             return
@@ -220,9 +224,9 @@ def test_removals_and_walks_refuse_what_is_no_id(service: Scripted) -> None:
     for wrong in ([1.7], [True], np.array([1.0]), [None]):
         with pytest.raises(TypeError):
             store.remove_ids(wrong)  # type: ignore[arg-type]
-    for wrong in ("one", [1], [b"one"]):
+    for names in ("one", [1], [b"one"]):
         with pytest.raises(TypeError):
-            store.remove_names(wrong)  # type: ignore[arg-type]
+            store.remove_names(names)  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         next(store.entries(after=1.5))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="unless_similar"):

@@ -119,7 +119,9 @@ class Service:
 
     def ask(self, method: str, path: str, body: bytes | None) -> tuple[int, bytes]:
         """Return the status of the answer, and its body."""
-        for attempt in range(1, _TRIES + 1):
+        attempt = 0
+        while True:
+            attempt += 1
             connection, response = self._send(method, path, body)
             try:
                 answer = response.read()
@@ -130,9 +132,8 @@ class Service:
             self._keep(connection)
             # Refused before anything was done.
             if response.status != 429 or attempt == _TRIES:
-                break
+                return response.status, answer
             time.sleep(pause_of(response.headers.get("Retry-After")))
-        return response.status, answer
 
     def chunks(self, path: str) -> Iterator[tuple[int, bytes]]:
         """Return the pieces of an answer, each with its status; a refusal is one piece."""

@@ -36,7 +36,7 @@ def is_single(value: Any) -> bool:
 
 
 def _is_packed(array: Any) -> bool:
-    return array.dtype.kind == "u" and array.dtype.itemsize == 1
+    return bool(array.dtype.kind == "u" and array.dtype.itemsize == 1)
 
 
 def fingerprints_in(values: Any, width: int) -> list[int]:

@@ -70,7 +70,12 @@ impl KeptReport {
             disk.rename(NEW_REPORT, REPORT)?;
             disk.sync_directory("")
         };
-        write().map_err(Error::io("write it", disk.path(REPORT)))
+        let written = write();
+        if written.is_err() {
+            // A file that is not whole would stay, and nothing reads it.
+            let _ = disk.remove(NEW_REPORT);
+        }
+        written.map_err(Error::io("write it", disk.path(REPORT)))
     }
 
     /// Removes the report, if there is one.

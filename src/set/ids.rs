@@ -38,7 +38,7 @@ impl MatchIds<'_> {
         Self { left: ids.len(), all, source: Source::Listed(ids.into_iter()) }
     }
 
-    /// Returns the number of all ids of the match, also of those that the iterator does not return.
+    /// Returns the number of all ids of the match, including ids that the iterator does not return.
     #[must_use]
     pub fn all(&self) -> u64 {
         self.all
@@ -143,7 +143,7 @@ mod tests {
             let (first, all) = unite_ids(lists(), &[3, 2, 0], false, most);
             assert_eq!((&*first, all), (&expected[..most.min(4)], 4), "{most}");
         }
-        // Distinct ones, and a single list, are not read beyond those that are wanted.
+        // Distinct ids, and a single list, are not read beyond the wanted number.
         let endless = |from: u64, step| (from..).step_by(step).map(|id| StoredId { part: 0, id });
         assert_eq!(unite_ids(vec![endless(0, 2), endless(1, 2)], &[1 << 60, 1 << 60], true, 3).1, 1 << 61);
         let (first, all) = unite_ids(vec![endless(7, 1)], &[1 << 60], false, 2);

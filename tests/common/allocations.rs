@@ -16,7 +16,7 @@ thread_local! {
 
 static LARGEST: AtomicUsize = AtomicUsize::new(0);
 
-/// What all threads hold, and the most that it has been.
+/// Bytes allocated by all threads, and their maximum.
 static ALL: AtomicI64 = AtomicI64::new(0);
 static PEAK: AtomicI64 = AtomicI64::new(0);
 

@@ -45,7 +45,7 @@ pub enum Remedy {
     Reopen,
     /// [`repair`](crate::repair()): a file is damaged or missing.
     Repair,
-    /// Closing the store, and opening it again: its files are no longer those that the process holds.
+    /// Close the store and open it again: other files have taken the place of its own.
     Close,
 }
 

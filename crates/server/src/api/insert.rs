@@ -47,12 +47,12 @@ pub(crate) struct InsertRequest {
     /// id, in order; one that is left out replaces nothing.
     #[serde(default)]
     replace: bool,
-    /// What a record does that is wrong, such as a text too short for a reliable fingerprint.
+    /// Treatment of invalid records, such as a text too short for a reliable fingerprint.
     #[serde(default)]
     on_refused: OnRefused,
 }
 
-/// What a wrong record does.
+/// Treatment of invalid records.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum OnRefused {

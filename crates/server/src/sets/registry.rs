@@ -31,7 +31,7 @@ pub(crate) struct Sets {
     gone: Mutex<BTreeSet<String>>,
 }
 
-/// What the looks at the directory of sets have found.
+/// Results of the scans of the directory of sets.
 #[derive(Default)]
 pub(super) struct Changing {
     pub(super) looks: u64,

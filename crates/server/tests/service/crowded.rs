@@ -19,7 +19,7 @@ const IDS: usize = 10;
 
 const WORDS: NonZeroUsize = NonZeroUsize::new(5).unwrap();
 
-/// What the ids and records of a set are.
+/// The kind of ids and records of a set.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
     Numbers,
@@ -44,7 +44,7 @@ enum Condition {
     Similar(f64),
 }
 
-/// What became of a record.
+/// The outcome of a record.
 #[derive(Debug, PartialEq)]
 enum Fate {
     Inserted,

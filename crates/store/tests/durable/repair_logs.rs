@@ -36,7 +36,7 @@ fn batches(disk: &SimulatedDisk) -> Result<Vec<Batch<u64>>, Error> {
     replayed_from(disk, &IDENTITY, manifest.logs_start(), manifest.sealed).map(|(found, _)| found)
 }
 
-/// What the logs of a store prove.
+/// The batches that the logs of a store prove.
 fn salvaged(disk: &SimulatedDisk) -> Salvaged {
     let manifest = read(disk).unwrap();
     salvage::<u64>(disk, &IDENTITY, manifest.logs_start(), manifest.sealed, |_, _| Ok(())).unwrap()

@@ -23,7 +23,7 @@ pub(crate) enum Crowd {
 
 pub(crate) const CROWDS: [Crowd; 4] = [Crowd::Name, Crowd::Fingerprint, Crowd::Prefix, Crowd::Cluster];
 
-/// What the records of a store have besides a fingerprint.
+/// The parts of a record other than its fingerprint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Plain,
@@ -298,7 +298,7 @@ impl History {
     }
 
     fn remove_pairs(&mut self) {
-        // Of those that are stored, and of others.
+        // Stored ones and others.
         let part = 1 + self.chance.below(4);
         let stored: Vec<(u64, u64)> =
             self.model.pairs.iter().filter(|pair| pair.1 % part == 0).copied().collect();

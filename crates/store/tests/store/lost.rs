@@ -310,7 +310,7 @@ fn a_path_through_a_symbolic_link_is_followed_until_the_link_leads_elsewhere() {
 }
 
 #[test]
-fn a_repair_takes_the_lock_from_nobody() {
+fn a_repair_takes_the_lock_from_no_writer() {
     let directory = tempfile::tempdir().unwrap();
     let x = directory.path().join("x");
     let old = filled(&x, Durability::Sync);

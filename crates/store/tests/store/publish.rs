@@ -13,7 +13,7 @@ use crate::common::{Chance, shape, step};
 
 type Pair = (u64, u64);
 
-/// What replaces the manifest.
+/// The operations that replace the manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Work {
     Flush,
@@ -22,7 +22,7 @@ enum Work {
     Ingest,
 }
 
-/// What is known of the pairs: a removal that failed leaves its pair in doubt.
+/// The expected pairs. A failed removal leaves its pair in doubt.
 #[derive(Debug, Clone, Default)]
 struct Known {
     stored: BTreeSet<Pair>,

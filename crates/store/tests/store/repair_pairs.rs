@@ -21,7 +21,7 @@ struct Whole {
     old: BTreeMap<String, Vec<u8>>,
     /// The pairs of the store.
     pairs: Pairs,
-    /// The pairs that each segment holds and the store too, and those that the log holds.
+    /// The pairs that are both in a segment and in the store, and the pairs in the log.
     sources: BTreeMap<String, Pairs>,
 }
 
@@ -103,7 +103,7 @@ fn whole(create: &CreateOptions) -> Whole {
     Whole { disk, names, old, pairs, sources }
 }
 
-/// What becomes of a file.
+/// A kind of damage to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Harm {
     Delete,

@@ -16,7 +16,7 @@ use crate::maintenance::repair::separate_damage;
 use crate::manifest::identity::Identity;
 use crate::manifest::{self, Manifest, SalvagedManifest, SegmentEntry};
 
-/// What the manifest and its copy say.
+/// Contents of the manifest and its copy.
 pub(super) struct Texts {
     /// The manifest and its copy, each with its damage, if it has any.
     pub(super) read: [Result<Manifest, Error>; 2],

@@ -5,14 +5,14 @@ use crate::maintenance::repair::evidence::{Evidence, SegmentFile};
 use crate::maintenance::repair::report::RepairedFile;
 use crate::manifest::{Manifest, SalvagedManifest, SegmentEntry};
 
-/// What a repair goes by.
+/// Decisions of a repair.
 #[derive(Debug)]
 pub(super) struct Plan {
     /// The manifest that the texts prove, without segments. Its generation is the next one.
     pub(super) manifest: Manifest,
     /// The segments, also the lost ones, by ascending number.
     pub(super) segments: Vec<PlannedSegment>,
-    /// What is said of the manifest and its copy, with names relative to the store; none if they are in order.
+    /// Report on the manifest and its copy, with names relative to the store; none if they are in order.
     pub(super) files: Vec<RepairedFile>,
     /// A number above those of all segments, from which on new ones are numbered.
     pub(super) first_new_segment: u64,

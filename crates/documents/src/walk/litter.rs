@@ -26,7 +26,6 @@ pub(crate) struct Litter {
     root: PathBuf,
     /// Globs that name hidden files.
     shown: Override,
-    has_shown: bool,
     /// Whether the caller chose the files or their format, so that only hidden ones are left out.
     is_chosen: bool,
     table_bytes: u64,
@@ -41,13 +40,11 @@ impl Litter {
     pub(crate) fn of(root: &Path, documents: &Documents) -> Result<Self, Error> {
         let Selection { included, .. } = &documents.selection;
         let names_hidden = |glob: &&String| ALL.contains(&glob.as_str()) || glob.split('/').any(is_hidden);
-        let shown: Vec<String> = included.iter().filter(names_hidden).cloned().collect();
-        let has_shown = !shown.is_empty();
+        let shown = included.iter().filter(names_hidden).cloned().collect();
         let shown = Selection { included: shown, ..Selection::default() };
         Ok(Self {
             root: root.to_owned(),
             shown: selection::globs(&shown, root)?,
-            has_shown,
             is_chosen: documents.format.is_some() || !included.is_empty(),
             table_bytes: 0,
             other_bytes: 0,
@@ -126,7 +123,7 @@ impl Litter {
             let Component::Normal(name) = component else { continue };
             part.push(name);
             if is_hidden(&name.to_string_lossy()) {
-                let is_shown = self.has_shown && self.shown.matched(path, false).is_whitelist();
+                let is_shown = self.shown.matched(path, false).is_whitelist();
                 return (!is_shown).then(|| part.display().to_string());
             }
         }

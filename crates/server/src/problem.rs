@@ -140,13 +140,11 @@ impl Problem {
         Self::damaged(detail).file(path)
     }
 
-    /// The directory of a store was moved away or removed.
-    pub(crate) fn gone(path: &Path) -> Self {
-        let detail = format!(
-            "{}: is gone: it was moved away or removed while it was served; PUT makes a new store of this name",
-            path.display()
-        );
-        Self::new(StatusCode::GONE, "gone", detail)
+    /// A set was moved away or removed; whether PUT can make a store of its name.
+    pub(crate) fn gone(path: &Path, may_be_made: bool) -> Self {
+        let detail = format!("{}: is gone: it was moved away or removed while it was served", path.display());
+        let problem = Self::new(StatusCode::GONE, "gone", detail);
+        if may_be_made { problem.with_remedy("PUT makes a new store of this name") } else { problem }
     }
 
     /// Adds what an operator can do.

@@ -17,8 +17,15 @@ pub(super) struct Fixed {
     path: PathBuf,
     in_memory: bool,
     current: ArcSwap<Opened>,
-    /// Held while the path is opened anew; the file that could not be opened.
-    opening: Mutex<Option<Stamp>>,
+    /// Held while the path is opened anew.
+    opening: Mutex<Option<Refused>>,
+}
+
+/// A file that has taken the place of the set, and could not be opened.
+struct Refused {
+    stamp: Option<Stamp>,
+    may_open_later: bool,
+    is_due: bool,
 }
 
 struct Opened {
@@ -37,6 +44,11 @@ fn stamp_of(path: &Path, kind: Kind) -> Option<Stamp> {
         Kind::Shards => Stamp::of(&path.join(hamdex_shards::MANIFEST)),
         _ => Stamp::of(path),
     }
+}
+
+/// Whether a path leads to a store, which is opened with its lock.
+pub(super) fn is_store(path: &Path) -> bool {
+    path.is_dir() && matches!(Kind::recognise(path), Ok(Some(Kind::Store)))
 }
 
 impl Fixed {
@@ -85,7 +97,12 @@ impl Fixed {
         }
         // Another request that finds it replaced meanwhile is answered from the set that was there before.
         let Ok(mut refused) = self.opening.try_lock() else { return current.usable() };
-        if *refused == stamp {
+        let before = refused.as_ref().filter(|refused| refused.stamp == stamp);
+        if before.is_some_and(|before| !before.is_due) {
+            return current.usable();
+        }
+        // The next look opens it with its lock.
+        if is_store(&self.path) {
             return current.usable();
         }
         match Opened::open(&self.path, self.in_memory) {
@@ -95,8 +112,11 @@ impl Fixed {
                 *refused = None;
             }
             Err(error) => {
-                tracing::error!(path = %self.path.display(), %error, "was replaced by what cannot be opened; the one before is served");
-                *refused = stamp;
+                if before.is_none() {
+                    tracing::error!(path = %self.path.display(), %error, "was replaced by what cannot be opened; the one before is served");
+                }
+                let may_open_later = self.may_open_later(&error.into());
+                *refused = Some(Refused { stamp, may_open_later, is_due: false });
             }
         }
         self.current.load().usable()
@@ -114,10 +134,26 @@ impl Fixed {
         current.watch.check()
     }
 
-    /// Looks at all files that are mapped.
-    pub(super) fn look(&self) {
+    /// Looks at all files that are mapped; whether another attempt is due to open what has taken the place of the set.
+    pub(super) fn look(&self, is_due: bool) {
+        if is_due
+            && let Ok(mut refused) = self.opening.try_lock()
+            && let Some(refused) = refused.as_mut()
+        {
+            refused.is_due = refused.may_open_later;
+        }
         let current = self.current.load();
         current.watch.look(current.files.iter().cloned());
+    }
+
+    /// Whether it cannot be opened, and another attempt may succeed although its stamp has not changed.
+    pub(super) fn is_refused_for_now(&self) -> bool {
+        self.current.load().set.as_ref().is_err_and(|problem| self.may_open_later(problem))
+    }
+
+    /// A damaged file stays damaged; one of several may be put back.
+    fn may_open_later(&self, problem: &Problem) -> bool {
+        !problem.is_damage() || self.path.is_dir()
     }
 
     /// Whether the file that is mapped was written to. In memory, that does not matter; one that cannot be opened may be

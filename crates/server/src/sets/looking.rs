@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::failure::chain;
 use crate::sets::made::Made;
-use crate::sets::opening::{durability_of, listed, name_of};
+use crate::sets::naming::name_of;
+use crate::sets::opening::{durability_of, listed};
 use crate::sets::registry::{Changing, Sets};
 use crate::sets::served::{Served, Written};
 use crate::sets::watch::Stamp;
@@ -14,24 +15,27 @@ use crate::sets::watch::Stamp;
 const LOOKS_PER_ATTEMPT: u64 = 8;
 
 impl Sets {
-    /// Looks for sets that have appeared in the directory, or disappeared, and for files that were overwritten.
+    /// Looks for files that were overwritten, for sets that can be opened now, and for those that have appeared in the
+    /// directory, or disappeared.
     pub(crate) fn look(&self) {
         let mut changing = self.lock_changing();
         if changing.is_closed {
             return;
         }
         changing.looks += 1;
+        let is_due = changing.looks.is_multiple_of(LOOKS_PER_ATTEMPT);
         for set in self.all() {
-            set.look();
+            set.look(is_due);
+            self.open_again(&mut changing, &set, is_due);
         }
         let Some(data) = &self.data else { return };
-        match (listed(data), Made::read(data)) {
-            (Ok(paths), made) => {
+        match listed(data) {
+            Ok(paths) => {
                 changing.is_unlisted = false;
-                self.add_new(&mut changing, &paths, &made.unwrap_or_default());
+                self.add_new(&mut changing, &paths);
                 self.drop_missing(&mut changing, &paths);
             }
-            (Err(error), _) => {
+            Err(error) => {
                 if !changing.is_unlisted {
                     tracing::error!(path = %data.display(), %error, "cannot list the sets");
                 }
@@ -40,27 +44,42 @@ impl Sets {
         }
     }
 
-    /// Opens sets that have appeared, and those that could not be opened before.
-    fn add_new(&self, changing: &mut Changing, paths: &[PathBuf], made: &Made) {
+    /// Opens a set that could not be opened before, or in whose place another lies.
+    fn open_again(&self, changing: &mut Changing, before: &Served, is_due: bool) {
+        let is_replaced = before.is_replaced();
+        if !is_replaced && !before.may_open_now(is_due) {
+            return;
+        }
+        if is_replaced {
+            close_gone(before);
+        }
+        let stamp = Stamp::of(&before.path);
+        match self.opener.open_again(before, &self.made(), is_replaced) {
+            Some(set) => {
+                if set.extent().is_ok() {
+                    tracing::info!(set = set.name, "opened anew");
+                }
+                self.insert(set);
+            }
+            None if before.is_found => {
+                self.remove(&before.name);
+                changing.passed_over.insert(before.path.clone(), stamp);
+            }
+            // It may be complete at the next look.
+            None => {}
+        }
+    }
+
+    /// Opens sets that have appeared.
+    fn add_new(&self, changing: &mut Changing, paths: &[PathBuf]) {
         changing.passed_over.retain(|path, _| paths.binary_search(path).is_ok());
-        let is_due = changing.looks.is_multiple_of(LOOKS_PER_ATTEMPT);
         for path in paths {
             let stamp = Stamp::of(path);
-            if changing.passed_over.get(path).is_some_and(|before| *before == stamp) {
+            let is_served = || name_of(path).is_ok_and(|name| self.get(&name).is_ok());
+            if changing.passed_over.get(path).is_some_and(|before| *before == stamp) || is_served() {
                 continue;
             }
-            let before = name_of(path).ok().and_then(|name| self.get(&name).ok());
-            if let Some(set) = &before {
-                if !set.is_found || !(set.may_open_now(is_due) || set.is_gone()) {
-                    continue;
-                }
-                // Another store lies in the place of one that was moved away.
-                if set.is_gone() {
-                    self.remove(&set.name);
-                    close_gone(set);
-                }
-            }
-            match self.opener.open_found(path, durability_of(made, path), before.is_some()) {
+            match self.opener.open_found(path, durability_of(&self.made(), path), false) {
                 Some(set) => {
                     changing.passed_over.remove(path);
                     if set.extent().is_ok() {
@@ -71,6 +90,10 @@ impl Sets {
                 None => drop(changing.passed_over.insert(path.clone(), stamp)),
             }
         }
+    }
+
+    fn made(&self) -> Made {
+        self.data.as_deref().and_then(|data| Made::read(data).ok()).unwrap_or_default()
     }
 
     /// Drops sets that were missing at two looks in a row: one that is replaced may be missing for a moment.

@@ -12,7 +12,8 @@ use crate::failure::chain;
 use crate::problem::Problem;
 use crate::sets::looking::close_gone;
 use crate::sets::made::{self, DELETED, Made};
-use crate::sets::registry::{Sets, check_name};
+use crate::sets::naming::check_name;
+use crate::sets::registry::Sets;
 use crate::sets::served::Served;
 
 /// The beginning of the names of stores that are not complete.
@@ -90,7 +91,7 @@ impl Sets {
         let path = data.join(name);
         let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
         if set.is_gone() {
-            return Err(Problem::gone(&path));
+            return Err(set.gone());
         }
         if !set.is_found || set.written().is_none() || is_link || !made.has(name, &path) {
             return Err(refused(format!(
@@ -108,7 +109,7 @@ impl Sets {
         if deleted.exists() {
             fs::remove_dir_all(&deleted).map_err(StoreIo("remove it", &deleted).wrap())?;
         }
-        let Some(set) = self.remove(name) else { return Err(Problem::gone(&path)) };
+        self.remove(name);
         // One that cannot be sealed, as on a full disk, can be deleted all the same.
         close_gone(&set);
         if let Err(error) = fs::rename(&path, &deleted).map_err(StoreIo("rename it", &path).wrap()) {

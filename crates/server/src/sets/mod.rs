@@ -7,6 +7,7 @@
 //! - [`watch`]: files that others overwrite
 //! - [`writing`]: changes of a store
 //! - [`texts`]: fingerprints and shingles of texts
+//! - [`naming`]: the names of sets
 //! - [`opening`]: from a path to a set
 //! - [`made`]: the stores that the service has made
 //! - [`registry`]: all sets by name
@@ -17,6 +18,7 @@ mod fixed;
 mod looking;
 mod made;
 mod making;
+mod naming;
 mod opening;
 mod reading;
 mod registry;
@@ -26,7 +28,8 @@ mod watch;
 mod writing;
 
 pub(crate) use finding::Key;
-pub(crate) use registry::{Sets, check_name};
+pub(crate) use naming::check_name;
+pub(crate) use registry::Sets;
 pub(crate) use served::{Extent, IdKind, Part, Served};
 pub(crate) use texts::{TextReader, Texts, recipe_of};
 

@@ -13,6 +13,7 @@ use crate::failure::{Failure, chain};
 use crate::metrics::Metrics;
 use crate::problem::Problem;
 use crate::sets::made::Made;
+use crate::sets::naming::name_of;
 use crate::sets::served::Served;
 
 /// The directory that file systems have at their root.
@@ -77,6 +78,19 @@ impl Opener {
         }
     }
 
+    /// Opens what lies in the place of a set now; `None` if it is no set. The reason why it cannot be opened is logged only
+    /// if it `is_replaced`.
+    pub(super) fn open_again(&self, set: &Served, made: &Made, is_replaced: bool) -> Option<Served> {
+        if set.is_found {
+            return self.open_found(&set.path, durability_of(made, &set.path), !is_replaced);
+        }
+        let (opened, reason) = self.open_named(&set.path).ok()?;
+        if let Some(reason) = reason.filter(|_| is_replaced) {
+            tracing::error!(error = chain(&reason), "cannot be opened; requests to it fail");
+        }
+        Some(opened)
+    }
+
     fn open(&self, name: &str, path: &Path, kind: Kind, durability: Durability) -> Result<Served, Failure> {
         let name = name.to_owned();
         match kind {
@@ -125,15 +139,6 @@ fn problem_of(error: Failure) -> Problem {
         Failure::Set(error) => error.into(),
         other => Problem::internal(chain(&other)),
     }
-}
-
-/// Returns the name of a set: that of its file or directory.
-pub(super) fn name_of(path: &Path) -> Result<String, Failure> {
-    // `.` and `a/..` have no name of their own.
-    let absolute = if path.file_name().is_none() { path.canonicalize().ok() } else { None };
-    let name = absolute.as_deref().unwrap_or(path).file_name().and_then(|name| name.to_str());
-    name.map(str::to_owned)
-        .ok_or_else(|| Failure::input(path, "its name is not UTF-8, so no request can name it"))
 }
 
 /// Returns the visible entries of the directory of sets, in order.

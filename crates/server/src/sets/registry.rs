@@ -9,15 +9,13 @@ use crate::metrics::Metrics;
 use crate::options::Config;
 use crate::problem::Problem;
 use crate::sets::made::{Made, remove_deleted};
+use crate::sets::naming::check_name;
 use crate::sets::opening::{Opener, durability_of, listed};
 use crate::sets::served::{Served, Written};
 use crate::sets::watch::Stamp;
 
 /// The directory of backups in the directory of sets.
 const BACKUPS: &str = ".backups";
-
-/// The most bytes of the name of a new store.
-const MAX_NAME: usize = 128;
 
 /// The sets of the service.
 pub(crate) struct Sets {
@@ -101,7 +99,9 @@ impl Sets {
     pub(crate) fn get(&self, name: &str) -> Result<Arc<Served>, Problem> {
         let served = self.served.read().unwrap_or_else(PoisonError::into_inner);
         served.get(name).cloned().ok_or_else(|| match &self.data {
-            Some(data) if self.lock_gone().contains(name) => Problem::gone(&data.join(name)),
+            Some(data) if self.lock_gone().contains(name) => {
+                Problem::gone(&data.join(name), !self.opener.read_only && check_name(name).is_ok())
+            }
             _ => Problem::not_found("no_set", format!("there is no set {name:?}; GET /v1/sets lists all")),
         })
     }
@@ -162,34 +162,4 @@ fn add(served: &mut BTreeMap<String, Served>, set: Served) -> Result<(), Failure
     }
     served.insert(set.name.clone(), set);
     Ok(())
-}
-
-/// Refuses names of new stores that are not portable, or hidden.
-pub(crate) fn check_name(name: &str) -> Result<(), Problem> {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-    let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
-    if begins && name.len() <= MAX_NAME && name.bytes().all(is_plain) {
-        return Ok(());
-    }
-    let detail = format!(
-        "the name of a set begins with a letter or digit, and has at most {MAX_NAME} letters, digits, dots, hyphens and \
-         underscores"
-    );
-    Err(Problem::unprocessable("bad_name", detail))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_stay_inside_the_directory() {
-        for name in ["a", "A.b-c_d", "0", "pages.store"] {
-            assert!(check_name(name).is_ok(), "{name}");
-        }
-        let long = "a".repeat(129);
-        for name in ["", ".", "..", ".hidden", "a/b", "../a", "a\\b", "a b", "ä", "-a", "a\0", &long] {
-            assert!(check_name(name).is_err(), "{name}");
-        }
-    }
 }

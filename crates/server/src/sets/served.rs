@@ -16,7 +16,8 @@ use crate::lane::Lane;
 use crate::metrics::Metrics;
 use crate::problem::Problem;
 use crate::sets::finding::{self, Key};
-use crate::sets::fixed::Fixed;
+use crate::sets::fixed::{self, Fixed};
+use crate::sets::naming::check_name;
 use crate::sets::reading::{self, Reading};
 use crate::sets::watch::{Stamp, Watch};
 
@@ -80,6 +81,7 @@ struct Directory(Option<Stamp>);
 /// A set that cannot be opened, and what tells whether another attempt pays.
 struct Broken {
     problem: Problem,
+    directory: Directory,
     manifest: Option<Stamp>,
 }
 
@@ -109,20 +111,19 @@ impl Directory {
         Self(Stamp::of(path))
     }
 
-    /// Checks that a path names the same directory.
-    fn check(&self, path: &Path) -> Result<(), Problem> {
-        let is_there = match (Stamp::of(path), &self.0) {
+    /// Whether a path names the same directory.
+    fn is_at(&self, path: &Path) -> bool {
+        match (Stamp::of(path), &self.0) {
             // Elsewhere, a directory cannot be told from another.
             (Some(now), Some(before)) => !cfg!(unix) || now.is_of_same_file(before),
             _ => false,
-        };
-        if is_there { Ok(()) } else { Err(Problem::gone(path)) }
+        }
     }
 }
 
 impl Broken {
     fn of(path: &Path, problem: Problem) -> Self {
-        Self { problem, manifest: Stamp::of(&path.join(MANIFEST)) }
+        Self { problem, directory: Directory::of(path), manifest: Stamp::of(&path.join(MANIFEST)) }
     }
 }
 
@@ -156,7 +157,7 @@ impl Served {
             watch,
         };
         let served = Self { name, path, is_found: false, source: Source::Store(Box::new(written)) };
-        served.look();
+        served.look(false);
         served
     }
 
@@ -238,7 +239,7 @@ impl Served {
                 Ok(set)
             }
             Source::Reading(reading, directory) => {
-                directory.check(&self.path)?;
+                self.check_directory(directory)?;
                 reading.current()
             }
             Source::Fixed(fixed) => fixed.current(),
@@ -272,13 +273,24 @@ impl Served {
         }
     }
 
+    /// The problem of a store whose directory was moved away or removed.
+    pub(super) fn gone(&self) -> Problem {
+        let may_be_made = self.is_found && self.written().is_some() && check_name(&self.name).is_ok();
+        Problem::gone(&self.path, may_be_made)
+    }
+
+    fn check_directory(&self, directory: &Directory) -> Result<(), Problem> {
+        if directory.is_at(&self.path) { Ok(()) } else { Err(self.gone()) }
+    }
+
     fn check_store(&self, written: &Written) -> Result<(), Problem> {
-        written.directory.check(&self.path)?;
+        self.check_directory(&written.directory)?;
         written.watch.as_ref().map_or(Ok(()), Watch::check)
     }
 
-    /// Looks whether files of the set were overwritten in place.
-    pub(super) fn look(&self) {
+    /// Looks whether files of the set were overwritten in place; whether another attempt is due to open one for which the
+    /// system is to blame.
+    pub(super) fn look(&self, is_due: bool) {
         match &self.source {
             Source::Store(written) => {
                 if let Some(watch) = &written.watch {
@@ -286,7 +298,7 @@ impl Served {
                 }
             }
             Source::Reading(reading, _) => reading.look(),
-            Source::Fixed(fixed) => fixed.look(),
+            Source::Fixed(fixed) => fixed.look(is_due),
             Source::Broken(_) => {}
         }
     }
@@ -294,17 +306,34 @@ impl Served {
     /// Whether it is a store whose directory was moved away or removed.
     pub(super) fn is_gone(&self) -> bool {
         match &self.source {
-            Source::Store(written) => written.directory.check(&self.path).is_err(),
-            Source::Reading(_, directory) => directory.check(&self.path).is_err(),
+            Source::Store(written) => !written.directory.is_at(&self.path),
+            Source::Reading(_, directory) => !directory.is_at(&self.path),
             Source::Fixed(_) | Source::Broken(_) => false,
         }
+    }
+
+    /// Whether something lies in its place that is opened in another way, or with a lock: another directory in that of a
+    /// store, or a store in that of a file or of shards.
+    pub(super) fn is_replaced(&self) -> bool {
+        let directory = match &self.source {
+            Source::Store(written) => &written.directory,
+            Source::Reading(_, directory) => directory,
+            Source::Broken(broken) => &broken.directory,
+            Source::Fixed(_) => return fixed::is_store(&self.path),
+        };
+        self.path.exists() && !directory.is_at(&self.path)
     }
 
     /// Whether it cannot be opened, and another attempt may succeed: one for which the system is to blame (`is_due`), or
     /// after a repair.
     pub(super) fn may_open_now(&self, is_due: bool) -> bool {
-        let Source::Broken(Broken { problem, manifest }) = &self.source else { return false };
-        is_due && !problem.is_damage() || Stamp::of(&self.path.join(MANIFEST)) != *manifest
+        match &self.source {
+            Source::Broken(Broken { problem, manifest, .. }) => {
+                is_due && !problem.is_damage() || Stamp::of(&self.path.join(MANIFEST)) != *manifest
+            }
+            Source::Fixed(fixed) => is_due && fixed.is_refused_for_now(),
+            Source::Store(_) | Source::Reading(..) => false,
+        }
     }
 
     fn segments_of(&self, written: &Written) -> Vec<PathBuf> {
@@ -337,7 +366,7 @@ impl Served {
                 Ok(for_any_store!(&written.store, store => store.verify(options))?)
             }
             Source::Reading(reading, directory) => {
-                directory.check(&self.path)?;
+                self.check_directory(directory)?;
                 Ok(reading.verify(options)?)
             }
             _ => self.read(|set| Ok(set.verify(options)?)),
@@ -376,7 +405,7 @@ impl Served {
                 Ok(parts(self.segments_of(written)))
             }
             Source::Reading(_, directory) => {
-                directory.check(&self.path)?;
+                self.check_directory(directory)?;
                 Ok(parts(reading::segments_of(&self.path)?))
             }
             Source::Fixed(fixed) if fixed.kind() == Kind::Shards => {

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use hamdex::BuildOptions;
 use hamdex_server::Options;
+use hamdex_shards::{Layout, ShardsBuilder};
 use hamdex_store::{CreateOptions, Store, StoreOptions};
 use serde_json::{Value, json};
 
@@ -205,6 +207,87 @@ fn one_bad_set_does_not_keep_others_from_being_served() {
     fs::remove_file(data.join("link")).unwrap();
     build(&data.join("link"), &[1, 2, 3]);
     assert_eq!(until(|| client.get("/v1/sets/link/entries"), |answer| answer.status == 200).rows().len(), 3);
+}
+
+/// Makes a set of shards, and moves one of its files away; returns what moves it back.
+fn shards_without_one(path: &Path) -> impl FnOnce() + use<> {
+    let mut builder = ShardsBuilder::<u64>::create(path, Layout::Families, 4, BuildOptions::new()).unwrap();
+    (0..400).for_each(|number| builder.push(number << 32 | number).unwrap());
+    drop(builder.finish().unwrap());
+    let shards = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+    let shard = shards.filter(|path| path.extension().is_some_and(|extension| extension == "hamdex")).min();
+    let (shard, away) = (shard.unwrap(), path.with_extension("away"));
+    fs::rename(&shard, &away).unwrap();
+    move || fs::rename(away, shard).unwrap()
+}
+
+#[test]
+fn a_set_of_files_one_of_which_is_put_back_is_opened() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    fs::create_dir(&data).unwrap();
+    let path = |name: &str| directory.path().join(name);
+    build(&path("whole"), &[1]);
+    fs::create_dir(path("broken")).unwrap();
+    let complete = [shards_without_one(&path("broken/named")), shards_without_one(&path("broken/found"))];
+    fs::rename(path("broken/found"), data.join("found")).unwrap();
+    std::os::unix::fs::symlink(path("whole"), data.join("replaced")).unwrap();
+    let sets = vec![path("whole"), path("broken/named")];
+    let running = Running::start(Options { sets, data: Some(data.clone()), ..options() });
+    let client = running.client();
+    let entries = |name: &str| client.get(&format!("/v1/sets/{name}/entries"));
+    for name in ["named", "found"] {
+        assert_eq!(entries(name).problem(), (500, "damaged".to_owned()));
+    }
+    fs::rename(data.join("found"), path("broken/found")).unwrap();
+    complete.into_iter().for_each(|complete| complete());
+    fs::rename(path("broken/found"), data.join("found")).unwrap();
+    for name in ["named", "found"] {
+        assert_eq!(until(|| entries(name), |answer| answer.status == 200).rows().len(), 400, "{name}");
+    }
+    // One that takes the place of another, which is served until then.
+    let complete = shards_without_one(&path("broken/new"));
+    std::os::unix::fs::symlink(path("broken/new"), path("link")).unwrap();
+    fs::rename(path("link"), data.join("replaced")).unwrap();
+    assert_eq!(entries("replaced").rows().len(), 1);
+    complete();
+    until(|| entries("replaced"), |answer| answer.rows().len() == 400);
+}
+
+#[test]
+fn a_store_that_is_named_is_opened_again_when_another_lies_in_its_place() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    let make = |name: &str, fingerprint: u64| {
+        let store = Store::<u64>::create(path(name), &CreateOptions::new(), StoreOptions::new()).unwrap();
+        store.insert(fingerprint, 1).unwrap();
+        store.close().unwrap();
+    };
+    make("x.store", 1);
+    make("other.store", 2);
+    let sets = vec![path("x.store")];
+    let running = Running::start(Options { sets, data: None, ..options() });
+    let client = running.client();
+    insert(&client, "x.store", 3).ok();
+    fs::rename(path("x.store"), path("y.store")).unwrap();
+    let gone = insert(&client, "x.store", 4);
+    assert_eq!(gone.problem(), (410, "gone".to_owned()));
+    // There is no directory in which PUT could make one.
+    assert!(!gone.json()["detail"].as_str().unwrap().contains("PUT"), "{gone:?}");
+    assert_eq!(client.put("/v1/sets/x.store", &json!({})).problem().1, "no_data_directory");
+    fs::rename(path("other.store"), path("x.store")).unwrap();
+    until(|| insert(&client, "x.store", 5), |answer| answer.status == 200);
+    let rows = |name: &str| client.get(&format!("/v1/sets/{name}/entries")).rows();
+    let of = |fingerprints: &[u64]| -> Vec<Value> {
+        fingerprints.iter().map(|f| json!({ "fingerprint": hex(*f), "ids": [1] })).collect()
+    };
+    assert_eq!(rows("x.store"), of(&[2, 5]));
+    running.end();
+    let stored = |name: &str| -> Vec<u64> {
+        let store = Store::<u64>::open(path(name), StoreOptions::new()).unwrap();
+        store.snapshot().pairs_in_order().map(|pair| pair.unwrap().0).collect()
+    };
+    assert_eq!((stored("x.store"), stored("y.store")), (vec![2, 5], vec![1, 3]));
 }
 
 #[test]

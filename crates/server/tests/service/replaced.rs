@@ -4,10 +4,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use hamdex::BuildOptions;
+use hamdex_server::Options;
 use hamdex_shards::{Layout, ShardsBuilder};
+use hamdex_store::{CreateOptions, Store, StoreOptions};
 use serde_json::json;
 
-use crate::common::{Over, Running, build, hex};
+use crate::common::{Over, Running, build, hex, options};
 
 #[test]
 fn a_file_that_is_replaced_is_opened_anew_without_a_failed_request() {
@@ -100,4 +102,38 @@ fn a_set_of_shards_that_is_replaced_stays_whole() {
     std::fs::rename(two, data.join("s")).unwrap();
     assert_eq!((count(2), count(1)), (400, 0));
     assert_eq!(client.ended(&client.post("/v1/sets/s/verify", &json!({})).ok())["state"], "done");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_store_in_place_of_a_file_is_opened_with_its_lock() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    std::fs::create_dir(path("data")).unwrap();
+    for name in ["named", "data/found"] {
+        build(&path(name), &[1]);
+    }
+    for name in ["one", "two"] {
+        drop(Store::<u64>::create(path(name), &CreateOptions::new(), StoreOptions::new()).unwrap());
+    }
+    let sets = vec![path("named")];
+    let running = Running::start(Options { sets, data: Some(path("data")), ..options() });
+    let client = running.client();
+    for (name, set, store) in [("named", "named", "one"), ("found", "data/found", "two")] {
+        std::os::unix::fs::symlink(path(store), path("link")).unwrap();
+        std::fs::rename(path("link"), path(set)).unwrap();
+        let record = json!({ "records": [{ "fingerprint": hex(7_u64), "id": 7 }] });
+        let answered = loop {
+            // Until then, the file is served.
+            let rows = client.get(&format!("/v1/sets/{name}/entries")).rows();
+            assert!(rows.is_empty() || rows[0]["fingerprint"] == hex(1_u64), "{rows:?}");
+            let answer = client.post(&format!("/v1/sets/{name}/insert"), &record);
+            if answer.status != 409 {
+                break answer;
+            }
+        };
+        assert_eq!(answered.ok()["inserted"], 1);
+        let opened = Store::<u64>::open(path(store), StoreOptions::new());
+        assert!(matches!(opened, Err(hamdex_store::Error::InUse { .. })));
+    }
 }

@@ -391,6 +391,10 @@ static int enter(cursor *own, const char *path)
         hamdex_error *error = NULL;
         hamdex_set *set = own->file < 0 ? own->own : of->files[own->file].set;
         hamdex_status status = hamdex_searcher_open(set, &own->searcher, &error);
+        if (status == HAMDEX_OK) {
+            /* A row for each id. */
+            status = hamdex_searcher_set_ids_limit(own->searcher, HAMDEX_ALL_IDS, &error);
+        }
         if (status != HAMDEX_OK) {
             code = failed(own->base.pVtab, status, error);
         }

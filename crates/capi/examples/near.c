@@ -23,6 +23,10 @@ static void print_matches(const hamdex_matches *matches)
             for (uint64_t i = matches->id_starts[m]; i < matches->id_starts[m + 1]; i++) {
                 printf(" id %" PRIu64 " at %" PRIu32, matches->ids[i], matches->distances[m]);
             }
+            uint64_t listed = matches->id_starts[m + 1] - matches->id_starts[m];
+            if (matches->id_counts[m] > listed) {
+                printf(" and %" PRIu64 " more", matches->id_counts[m] - listed);
+            }
         }
         printf("\n");
     }

@@ -4,7 +4,7 @@ import ctypes as c
 import os
 import sys
 
-IDS, WITH_IDS, ABI = 1, 1, 1
+IDS, WITH_IDS, ABI = 1, 1, 2
 
 
 class Error(c.Structure):
@@ -51,6 +51,7 @@ class Matches(c.Structure):
         ("fingerprints", c.POINTER(c.c_uint8)),
         ("distances", c.POINTER(c.c_uint32)),
         ("id_starts", c.POINTER(c.c_uint64)),
+        ("id_counts", c.POINTER(c.c_uint64)),
         ("ids", c.POINTER(c.c_uint64)),
         ("parts", c.POINTER(c.c_uint32)),
         ("name_starts", c.POINTER(c.c_uint64)),
@@ -134,8 +135,13 @@ def print_matches(pointer) -> None:
     matches = pointer.contents
     for query in range(matches.queries):
         found = range(matches.query_starts[query], matches.query_starts[query + 1])
-        ids = [(m, i) for m in found for i in range(matches.id_starts[m], matches.id_starts[m + 1])]
-        print(f"query {query}:" + "".join(f" id {matches.ids[i]} at {matches.distances[m]}" for m, i in ids))
+        line = f"query {query}:"
+        for m in found:
+            listed = range(matches.id_starts[m], matches.id_starts[m + 1])
+            line += "".join(f" id {matches.ids[i]} at {matches.distances[m]}" for i in listed)
+            if matches.id_counts[m] > len(listed):
+                line += f" and {matches.id_counts[m] - len(listed)} more"
+        print(line)
 
 
 def files(path: bytes) -> None:

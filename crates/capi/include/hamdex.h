@@ -53,7 +53,7 @@ static inline uint64_t hamdex_u64_of_bytes(const uint8_t bytes[8])
  * or structure changes so that earlier programs no longer fit; not for new functions, and new fields at the end of a
  * structure with a `size`.
  */
-#define HAMDEX_ABI_VERSION 1
+#define HAMDEX_ABI_VERSION 2
 
 /**
  * The set is an index file.
@@ -114,14 +114,19 @@ static inline uint64_t hamdex_u64_of_bytes(const uint8_t bytes[8])
 #define HAMDEX_MAP_KEYS 4
 
 /**
- * Return the ids of each match: for queries.
+ * Return the first ids of each match, 10 unless another limit is set, and the number of all: for queries.
  */
 #define HAMDEX_IDS 1
 
 /**
- * Return the ids of each match, and their names: for queries.
+ * Return the first ids of each match as for `HAMDEX_IDS`, and their names: for queries.
  */
 #define HAMDEX_NAMES 2
+
+/**
+ * The limit of ids that is none: for `hamdex_searcher_set_ids_limit` and `hamdex_work`.
+ */
+#define HAMDEX_ALL_IDS UINT64_MAX
 
 /**
  * A searcher of a set, with memory that its queries use again and again: one per thread. Its matches are its own, and
@@ -263,14 +268,19 @@ typedef struct hamdex_work {
      * Its context.
      */
     void *context;
+    /**
+     * The most ids of each match of a batch; 0 for 10, `HAMDEX_ALL_IDS` for all.
+     */
+    uint64_t ids_limit;
 } hamdex_work;
 
 /**
  * The answers to one query or several, in columns. Everything in it belongs to the library and is read only.
  *
  * The matches of query q are those from `query_starts[q]` up to `query_starts[q + 1]`, nearest first, then by
- * fingerprint. If ids were asked for, those of match m are the ones from `id_starts[m]` up to `id_starts[m + 1]`; if
- * names were, that of id i are the bytes of `names` from `name_starts[i]` up to `name_starts[i + 1]`.
+ * fingerprint. If ids were asked for, the first ones of match m, ascending, are those from `id_starts[m]` up to
+ * `id_starts[m + 1]`, of `id_counts[m]` that it has; if names were, that of id i are the bytes of `names` from
+ * `name_starts[i]` up to `name_starts[i + 1]`.
  */
 typedef struct hamdex_matches {
     /**
@@ -282,7 +292,7 @@ typedef struct hamdex_matches {
      */
     uint64_t count;
     /**
-     * The number of ids.
+     * The number of ids in `ids`.
      */
     uint64_t ids_count;
     /**
@@ -302,6 +312,11 @@ typedef struct hamdex_matches {
      * asked for.
      */
     const uint64_t *id_starts;
+    /**
+     * The number of all ids of each match, also of those beyond the limit of ids: `count` numbers; null if no ids were
+     * asked for.
+     */
+    const uint64_t *id_counts;
     /**
      * The ids.
      */
@@ -809,6 +824,18 @@ hamdex_status hamdex_searcher_first(struct hamdex_searcher *searcher,
                                     struct hamdex_error **error);
 
 /**
+ * Sets the most ids that each match has from now on; 0 for 10, `HAMDEX_ALL_IDS` for all. `id_counts` of the matches has
+ * the numbers of all. A fingerprint may have very many ids, and each answer takes memory for those that it has.
+ *
+ * Threads: any, one at a time with a searcher.
+ *
+ * Errors: `HAMDEX_MISUSE`.
+ */
+hamdex_status hamdex_searcher_set_ids_limit(struct hamdex_searcher *searcher,
+                                            uint64_t ids_limit,
+                                            struct hamdex_error **error);
+
+/**
  * Sets a callback for queries that read many blocks, such as those at a great distance, which may stop them. Null
  * removes it.
  *
@@ -825,7 +852,7 @@ hamdex_status hamdex_searcher_set_progress(struct hamdex_searcher *searcher,
  * Answers many queries together, which is several times as fast as one after the other: for each of `count` queries
  * the fingerprints within `distance` bits, the `limit` nearest, or all if `limit` is 0. `queries` has `query_bytes`
  * bytes per query, as many as the fingerprints of the set. `flags` are 0, or of `HAMDEX_IDS` and `HAMDEX_NAMES`.
- * `work` may be null.
+ * `work` may be null; its `ids_limit` is that of each match.
  *
  * Ownership: `*matches` are the caller's, who frees them with `hamdex_matches_free`.
  *
@@ -1042,8 +1069,8 @@ hamdex_status hamdex_store_insert(const struct hamdex_store *store,
 /**
  * Inserts each record, in order, unless a fingerprint within `distance` bits is stored or was inserted before it. The
  * call is atomic, also between threads. `*inserted` is the number of records that were inserted. Record r was if query
- * r of `*near` has no match; otherwise the match is the nearest stored fingerprint, with its ids and names as far as
- * the store has them. `inserted` and `near` may be null.
+ * r of `*near` has no match; otherwise the match is the nearest stored fingerprint, with its first 10 ids and their
+ * names, fewer if these are long, as far as the store has them. `inserted` and `near` may be null.
  *
  * Ownership: `*near` are the caller's, who frees them with `hamdex_matches_free`.
  *

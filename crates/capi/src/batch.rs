@@ -56,7 +56,10 @@ fn answer<F: hamdex::Fingerprint>(
     }
     let mut searcher = set.open_searcher();
     for found in found.chunks(IDS_AT_ONCE) {
-        searcher.ids_of(found, usize::MAX)?.into_iter().try_for_each(|ids| columns.push_ids(any, ids))?;
+        searcher
+            .ids_of(found, work.ids_limit())?
+            .into_iter()
+            .try_for_each(|ids| columns.push_ids(any, ids))?;
     }
     Ok(columns)
 }
@@ -64,7 +67,7 @@ fn answer<F: hamdex::Fingerprint>(
 /// Answers many queries together, which is several times as fast as one after the other: for each of `count` queries
 /// the fingerprints within `distance` bits, the `limit` nearest, or all if `limit` is 0. `queries` has `query_bytes`
 /// bytes per query, as many as the fingerprints of the set. `flags` are 0, or of `HAMDEX_IDS` and `HAMDEX_NAMES`.
-/// `work` may be null.
+/// `work` may be null; its `ids_limit` is that of each match.
 ///
 /// Ownership: `*matches` are the caller's, who frees them with `hamdex_matches_free`.
 ///

@@ -17,15 +17,16 @@ use crate::status::hamdex_status;
 /// The answers to one query or several, in columns. Everything in it belongs to the library and is read only.
 ///
 /// The matches of query q are those from `query_starts[q]` up to `query_starts[q + 1]`, nearest first, then by
-/// fingerprint. If ids were asked for, those of match m are the ones from `id_starts[m]` up to `id_starts[m + 1]`; if
-/// names were, that of id i are the bytes of `names` from `name_starts[i]` up to `name_starts[i + 1]`.
+/// fingerprint. If ids were asked for, the first ones of match m, ascending, are those from `id_starts[m]` up to
+/// `id_starts[m + 1]`, of `id_counts[m]` that it has; if names were, that of id i are the bytes of `names` from
+/// `name_starts[i]` up to `name_starts[i + 1]`.
 #[repr(C)]
 pub struct hamdex_matches {
     /// The number of queries.
     pub queries: u64,
     /// The number of matches.
     pub count: u64,
-    /// The number of ids.
+    /// The number of ids in `ids`.
     pub ids_count: u64,
     /// Where the matches of each query begin, and where those of the last end: `queries` + 1 numbers.
     pub query_starts: *const u64,
@@ -36,6 +37,9 @@ pub struct hamdex_matches {
     /// Where the ids of each match begin, and where those of the last end: `count` + 1 numbers; null if no ids were
     /// asked for.
     pub id_starts: *const u64,
+    /// The number of all ids of each match, also of those beyond the limit of ids: `count` numbers; null if no ids were
+    /// asked for.
+    pub id_counts: *const u64,
     /// The ids.
     pub ids: *const u64,
     /// The number of the part of the set that each id is stored in: of a shard; 0 in a set of one part. Parts of which
@@ -62,6 +66,7 @@ impl Default for hamdex_matches {
             fingerprints: ptr::null(),
             distances: ptr::null(),
             id_starts: ptr::null(),
+            id_counts: ptr::null(),
             ids: ptr::null(),
             parts: ptr::null(),
             name_starts: ptr::null(),
@@ -110,6 +115,7 @@ pub(crate) struct Columns {
     fingerprints: Vec<u8>,
     distances: Vec<u32>,
     id_starts: Vec<u64>,
+    id_counts: Vec<u64>,
     ids: Vec<u64>,
     parts: Vec<u32>,
     name_starts: Vec<u64>,
@@ -125,6 +131,7 @@ impl Columns {
             fingerprints: Vec::new(),
             distances: Vec::new(),
             id_starts: Vec::new(),
+            id_counts: Vec::new(),
             ids: Vec::new(),
             parts: Vec::new(),
             name_starts: Vec::new(),
@@ -144,6 +151,7 @@ impl Columns {
         // Most queries ask for no ids, whose columns then stay as they were.
         if wanted != Wanted::Matches {
             self.ids.clear();
+            self.id_counts.clear();
             self.parts.clear();
             self.names.clear();
             for starts in [&mut self.id_starts, &mut self.name_starts] {
@@ -174,6 +182,7 @@ impl Columns {
 
     /// Adds the ids of the next match that has none yet.
     pub(crate) fn push_ids(&mut self, set: &AnySet, ids: MatchIds<'_>) -> Result<(), Failure> {
+        let all = ids.all();
         for id in ids {
             let name = match self.wanted {
                 Wanted::Names => set.name_of(id)?,
@@ -181,7 +190,7 @@ impl Columns {
             };
             self.push_id(id.id, id.part, &name.unwrap_or_default())?;
         }
-        self.end_ids()
+        self.end_ids(all)
     }
 
     /// Adds an id of the next match that has none yet.
@@ -199,18 +208,20 @@ impl Columns {
         Ok(())
     }
 
-    /// Ends the ids of a match.
-    pub(crate) fn end_ids(&mut self) -> Result<(), Failure> {
+    /// Ends the ids of a match, which has `all` of them.
+    pub(crate) fn end_ids(&mut self, all: u64) -> Result<(), Failure> {
         self.id_starts.try_reserve(1)?;
+        self.id_counts.try_reserve(1)?;
         self.id_starts.push(self.ids.len() as u64);
+        self.id_counts.push(all);
         Ok(())
     }
 
     /// The structure that C reads, valid until the columns change.
     pub(crate) fn public(&self) -> hamdex_matches {
-        let with_ids = |starts: &Vec<u64>| match self.wanted {
+        let with_ids = |column: &Vec<u64>| match self.wanted {
             Wanted::Matches => ptr::null(),
-            _ => starts.as_ptr(),
+            _ => column.as_ptr(),
         };
         hamdex_matches {
             queries: self.query_starts.len() as u64 - 1,
@@ -220,6 +231,7 @@ impl Columns {
             fingerprints: self.fingerprints.as_ptr(),
             distances: self.distances.as_ptr(),
             id_starts: with_ids(&self.id_starts),
+            id_counts: with_ids(&self.id_counts),
             ids: self.ids.as_ptr(),
             parts: self.parts.as_ptr(),
             name_starts: if self.wanted == Wanted::Names { self.name_starts.as_ptr() } else { ptr::null() },

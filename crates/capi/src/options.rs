@@ -1,6 +1,7 @@
 //! Options, as C gives them.
 
 use std::ffi::c_void;
+use std::mem::offset_of;
 use std::ptr;
 
 use hamdex::{BatchOptions, PairsOptions, VerifyOptions};
@@ -17,10 +18,15 @@ pub const HAMDEX_LARGER_THAN_MEMORY: u32 = 2;
 /// `hamdex_open`.
 pub const HAMDEX_MAP_KEYS: u32 = 4;
 
-/// Return the ids of each match: for queries.
+/// Return the first ids of each match, 10 unless another limit is set, and the number of all: for queries.
 pub const HAMDEX_IDS: u32 = 1;
-/// Return the ids of each match, and their names: for queries.
+/// Return the first ids of each match as for `HAMDEX_IDS`, and their names: for queries.
 pub const HAMDEX_NAMES: u32 = 2;
+/// The limit of ids that is none: for `hamdex_searcher_set_ids_limit` and `hamdex_work`.
+pub const HAMDEX_ALL_IDS: u64 = u64::MAX;
+
+/// The most ids of a match where no limit is set: a fingerprint may have very many.
+const DEFAULT_IDS: usize = 10;
 
 /// Options of long work. All zero but `size` are the defaults, as is a null pointer to them.
 #[repr(C)]
@@ -38,12 +44,14 @@ pub struct hamdex_work {
     pub progress: hamdex_progress,
     /// Its context.
     pub context: *mut c_void,
+    /// The most ids of each match of a batch; 0 for 10, `HAMDEX_ALL_IDS` for all.
+    pub ids_limit: u64,
 }
 
 // SAFETY: numbers, pointers and a callback, all of which may be zero.
 #[expect(unsafe_code, reason = "a promise about the structure")]
 unsafe impl Versioned for hamdex_work {
-    const LEAST_SIZE: usize = size_of::<Self>();
+    const LEAST_SIZE: usize = offset_of!(Self, ids_limit);
 }
 
 impl Default for hamdex_work {
@@ -55,6 +63,7 @@ impl Default for hamdex_work {
             reserved: 0,
             progress: None,
             context: ptr::null_mut(),
+            ids_limit: 0,
         }
     }
 }
@@ -64,6 +73,7 @@ pub(crate) struct Work {
     memory: Option<u64>,
     threads: usize,
     reporter: Option<Reporter>,
+    ids_limit: usize,
 }
 
 /// Applies the options that all kinds of long work have.
@@ -86,6 +96,7 @@ impl Work {
             memory: (given.memory > 0).then_some(given.memory),
             threads: given.threads as usize,
             reporter,
+            ids_limit: ids_limit(given.ids_limit),
         })
     }
 
@@ -123,6 +134,11 @@ impl Work {
         }
     }
 
+    /// The most ids of a match.
+    pub(crate) fn ids_limit(&self) -> usize {
+        self.ids_limit
+    }
+
     pub(crate) fn reporter(&self) -> Option<Reporter> {
         self.reporter
     }
@@ -131,6 +147,15 @@ impl Work {
 /// A limit on matches; 0 is none.
 pub(crate) fn limit(given: u64) -> usize {
     if given == 0 { usize::MAX } else { count(given) }
+}
+
+/// A limit on the ids of a match; 0 is the default.
+pub(crate) fn ids_limit(given: u64) -> usize {
+    match given {
+        0 => DEFAULT_IDS,
+        HAMDEX_ALL_IDS => usize::MAX,
+        given => count(given),
+    }
 }
 
 fn count(given: u64) -> usize {

@@ -12,7 +12,7 @@ use crate::edge::{Caller, Kind, Pool, Shell, hamdex_error, hamdex_progress};
 use crate::failure::Failure;
 use crate::fingerprint::any_from_bytes;
 use crate::matches::{Columns, Held, Wanted, hamdex_matches};
-use crate::options::limit as match_limit;
+use crate::options::{ids_limit as id_limit, limit as match_limit};
 use crate::set::{get, hamdex_set};
 use crate::status::hamdex_status;
 
@@ -37,6 +37,7 @@ pub(crate) struct Searching {
     searcher: Owned,
     fingerprint_bytes: usize,
     width: u32,
+    ids_limit: usize,
     columns: Columns,
     matches: &'static Shell<Held>,
 }
@@ -55,6 +56,7 @@ impl Searching {
             searcher: Owned::new(set.clone(), AnySet::searcher),
             fingerprint_bytes,
             width,
+            ids_limit: id_limit(0),
             columns: Columns::new(fingerprint_bytes, Wanted::Matches),
             matches: Shell::new(Held::BySearcher),
         }
@@ -62,7 +64,7 @@ impl Searching {
 
     fn answer(&mut self, query: &[u8], question: &Question, wanted: Wanted) -> Result<(), Failure> {
         let query = any_from_bytes(query, self.fingerprint_bytes)?;
-        let (columns, width) = (&mut self.columns, self.width);
+        let (columns, width, ids_limit) = (&mut self.columns, self.width, self.ids_limit);
         columns.clear(wanted);
         self.searcher.with_dependent_mut(|set, searcher| {
             match *question {
@@ -78,7 +80,7 @@ impl Searching {
             }
             columns.end_query()?;
             if wanted != Wanted::Matches {
-                searcher.ids(usize::MAX)?.into_iter().try_for_each(|ids| columns.push_ids(set, ids))?;
+                searcher.ids(ids_limit)?.into_iter().try_for_each(|ids| columns.push_ids(set, ids))?;
             }
             Ok(())
         })
@@ -235,6 +237,26 @@ pub unsafe extern "C" fn hamdex_searcher_first(
     let caller = unsafe { Caller::new(error) };
     caller.run(|caller| {
         ask(caller, searcher, (query, query_bytes), &Question::First { distance }, flags, matches)
+    })
+}
+
+/// Sets the most ids that each match has from now on; 0 for 10, `HAMDEX_ALL_IDS` for all. `id_counts` of the matches has
+/// the numbers of all. A fingerprint may have very many ids, and each answer takes memory for those that it has.
+///
+/// Threads: any, one at a time with a searcher.
+///
+/// Errors: `HAMDEX_MISUSE`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hamdex_searcher_set_ids_limit(
+    searcher: *mut hamdex_searcher,
+    ids_limit: u64,
+    error: *mut *mut hamdex_error,
+) -> hamdex_status {
+    // SAFETY: the caller keeps the contract of the header.
+    let caller = unsafe { Caller::new(error) };
+    caller.run(|caller| {
+        caller.shell::<Searching>(searcher)?.exclusive()?.object().ids_limit = id_limit(ids_limit);
+        Ok(())
     })
 }
 

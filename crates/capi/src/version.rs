@@ -6,7 +6,7 @@ use std::ffi::c_char;
 /// The version of the functions and structures of this header. It grows when a function is removed, or a function
 /// or structure changes so that earlier programs no longer fit; not for new functions, and new fields at the end of a
 /// structure with a `size`.
-pub const HAMDEX_ABI_VERSION: u32 = 1;
+pub const HAMDEX_ABI_VERSION: u32 = 2;
 
 /// The version of the library, with a zero byte behind it.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");

@@ -86,7 +86,7 @@ fn near_of<F: Fingerprint>(
                 for (&id, name) in near.ids.iter().zip(names) {
                     columns.push_id(id, 0, name)?;
                 }
-                columns.end_ids()?;
+                columns.end_ids(near.all_ids)?;
             }
         }
         columns.end_query()?;
@@ -180,8 +180,8 @@ pub unsafe extern "C" fn hamdex_store_insert(
 
 /// Inserts each record, in order, unless a fingerprint within `distance` bits is stored or was inserted before it. The
 /// call is atomic, also between threads. `*inserted` is the number of records that were inserted. Record r was if query
-/// r of `*near` has no match; otherwise the match is the nearest stored fingerprint, with its ids and names as far as
-/// the store has them. `inserted` and `near` may be null.
+/// r of `*near` has no match; otherwise the match is the nearest stored fingerprint, with its first 10 ids and their
+/// names, fewer if these are long, as far as the store has them. `inserted` and `near` may be null.
 ///
 /// Ownership: `*near` are the caller's, who frees them with `hamdex_matches_free`.
 ///

@@ -84,6 +84,7 @@ func withRecords(fingerprints, ids []uint64, work func(*C.hamdex_records)) {
 func printMatches(matches *C.hamdex_matches) {
 	starts := unsafe.Slice(matches.query_starts, matches.queries+1)
 	idStarts := unsafe.Slice(matches.id_starts, matches.count+1)
+	idCounts := unsafe.Slice(matches.id_counts, matches.count)
 	distances := unsafe.Slice(matches.distances, matches.count)
 	ids := unsafe.Slice(matches.ids, matches.ids_count)
 	for query := 0; query < int(matches.queries); query++ {
@@ -91,6 +92,9 @@ func printMatches(matches *C.hamdex_matches) {
 		for m := starts[query]; m < starts[query+1]; m++ {
 			for i := idStarts[m]; i < idStarts[m+1]; i++ {
 				fmt.Printf(" id %d at %d", ids[i], distances[m])
+			}
+			if listed := idStarts[m+1] - idStarts[m]; idCounts[m] > listed {
+				fmt.Printf(" and %d more", idCounts[m]-listed)
 			}
 		}
 		fmt.Println()

@@ -129,6 +129,15 @@ unsafe fn array<'a, T>(pointer: *const T, count: u64) -> &'a [T] {
     if pointer.is_null() { &[] } else { unsafe { slice::from_raw_parts(pointer, count as usize) } }
 }
 
+/// The number of all ids of each match.
+///
+/// # Safety
+/// The matches are those of the library, and are not freed yet.
+pub(super) unsafe fn id_counts(matches: &hamdex_matches) -> &[u64] {
+    // SAFETY: as above.
+    unsafe { array(matches.id_counts, matches.count) }
+}
+
 /// Reads matches: a list for each query.
 pub(super) fn read<F: Fingerprint>(matches: *const hamdex_matches) -> Vec<Vec<Found<F>>> {
     // SAFETY: they are not freed yet, and their arrays are as long as the header says.
@@ -139,6 +148,8 @@ pub(super) fn read<F: Fingerprint>(matches: *const hamdex_matches) -> Vec<Vec<Fo
         let distances = array(matches.distances, matches.count);
         let id_starts = array(matches.id_starts, matches.count + 1);
         let ids = array(matches.ids, matches.ids_count);
+        let listed = id_starts.windows(2).map(|ends| ends[1] - ends[0]);
+        assert!(listed.zip(id_counts(matches)).all(|(listed, &all)| listed <= all));
         assert_eq!(array(matches.parts, matches.ids_count).len(), ids.len());
         let name_starts = array(matches.name_starts, matches.ids_count + 1);
         let names = array(matches.names.cast::<u8>(), name_starts.last().copied().unwrap_or(0));

@@ -89,12 +89,12 @@ fn the_example_header_shows_each_kind_of_incompatible_change() {
     assert!(is_incompatible(changed("uint64_t queries;", "uint32_t queries;")));
     assert!(is_incompatible(changed("uint64_t queries;", "uint64_t queries; uint64_t more;")));
     // A structure that says its size may get fields behind the others, and nowhere else.
-    let last = "void *context; } hamdex_work;";
+    let last = "uint64_t ids_limit; } hamdex_work;";
     assert!(matches!(
-        changed(last, "void *context; uint64_t more; } hamdex_work;"),
+        changed(last, "uint64_t ids_limit; uint64_t more; } hamdex_work;"),
         Verdict::Compatible(added) if added.len() == 1
     ));
-    assert!(is_incompatible(changed(last, "uint64_t more; void *context; } hamdex_work;")));
+    assert!(is_incompatible(changed(last, "uint64_t more; uint64_t ids_limit; } hamdex_work;")));
     assert!(is_incompatible(changed(
         "uint32_t reserved; } hamdex_matches;",
         "uint32_t reserved; uint64_t more; } hamdex_matches;"
@@ -104,7 +104,7 @@ fn the_example_header_shows_each_kind_of_incompatible_change() {
     assert!(is_incompatible(changed("uint64_t done, uint64_t total)", "uint64_t done)")));
     // The same with another version is a new interface; a further function is none.
     assert!(matches!(
-        changed("#define HAMDEX_ABI_VERSION 1", "#define HAMDEX_ABI_VERSION 2"),
+        changed("#define HAMDEX_ABI_VERSION 2", "#define HAMDEX_ABI_VERSION 3"),
         Verdict::NewVersion
     ));
     let more = [&header[..], &["hamdex_status hamdex_more(void);".to_owned()]].concat();

@@ -4,6 +4,7 @@
 mod abi;
 mod c;
 mod callbacks;
+mod crowds;
 mod errors;
 mod exact;
 mod header;

@@ -3,9 +3,10 @@
 //! - [`header`], [`record`]: the bytes, as `store-spec.md` describes them
 //! - [`scan`]: the records of one log
 //! - [`replay`]: reads all logs of a store, and tells a torn tail from damage
-//! - [`salvage`]: reads the intact records of damaged logs
+//! - [`salvage`]: reads the intact records of damaged logs, from whichever [`files`] have them
 //! - [`writer`]: appends, syncs, also concurrently with appends, and rotates
 
+mod files;
 mod header;
 mod record;
 mod replay;
@@ -13,6 +14,7 @@ mod salvage;
 mod scan;
 mod writer;
 
+pub(crate) use files::{log_files, read_header};
 pub(crate) use header::{HEADER_BYTES, Header, is_unused_log};
 pub(crate) use record::operation_bytes;
 pub use record::{MAX_OPERATIONS, MAX_SEQUENCE};

@@ -1,16 +1,14 @@
 //! Salvage of damaged logs: every intact record, at any offset.
 
-use std::collections::BTreeMap;
-
 use hamdex::Fingerprint;
 
+use super::files::{header_of, log_files, read_joined};
 use super::header::{HEADER_BYTES, Header};
 use super::record::decode;
 use super::replay::{Position, Sealed, check_width};
-use super::scan::LogBytes;
+use super::scan::{LogBytes, Record};
 use crate::disk::Disk;
-use crate::disk::layout;
-use crate::error::{Error, is_unreadable};
+use crate::error::Error;
 use crate::manifest::identity::Identity;
 use crate::write::batch::Batch;
 
@@ -18,12 +16,10 @@ use crate::write::batch::Batch;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Salvaged {
-    /// The existing logs.
-    pub logs: Vec<u64>,
     /// The number of intact batches.
     pub batches: u64,
-    /// The number of their operations.
-    pub operations: u64,
+    /// The numbers by which the files are named that are damaged, or of another log than their names say.
+    pub damaged_files: Vec<u64>,
     /// The logs whose headers are damaged. Their records may be intact.
     pub damaged_headers: Vec<u64>,
     /// The logs whose files have the names of others, each with the number of its name.
@@ -33,7 +29,7 @@ pub struct Salvaged {
 }
 
 /// Missing logs that are listed at most per gap.
-const MAX_MISSING_LOGS: usize = 100;
+pub(super) const MAX_MISSING_LOGS: usize = 100;
 
 /// A part of a log that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,68 +59,46 @@ pub fn salvage<F: Fingerprint>(
     mut apply: impl FnMut(u64, &Batch<F>) -> Result<(), Error>,
 ) -> Result<Salvaged, Error> {
     check_width::<F>(disk, identity)?;
-    let logs = files_by_number(disk, identity, start.log)?;
     let mut salvaged = Salvaged::default();
     let mut last_sequence = start.sequence;
     let mut before = PreviousLog { log: start.log.saturating_sub(1), bytes: 0 };
     let mut batch = Batch::default();
-    for (log, file) in logs {
-        salvaged.logs.push(log);
-        let bytes = read_readable(disk, &layout::log(file))?;
+    let mut by_number = Vec::new();
+    for (log, files) in log_files(disk, identity, start.log)? {
+        let misnamed = files.iter().copied().filter(|file| *file != log).map(|file| (log, file));
+        if log < start.log {
+            // A flushed log under the name of one that is not.
+            salvaged.damaged_files.extend(files.iter().filter(|file| **file >= start.log));
+            continue;
+        }
+        salvaged.misnamed.extend(misnamed);
+        let bytes = read_joined(disk, identity, log, &files, &mut salvaged.lost)?;
         let bytes = LogBytes { identity, number: log, start: 0, bytes: &bytes };
         before.check(&bytes, sealed, &mut salvaged.lost);
-        if file != log {
-            salvaged.misnamed.push((log, file));
-        }
         if header_of(bytes.bytes, identity).is_none() {
             salvaged.damaged_headers.push(log);
         }
-        salvage_one(&bytes, &mut salvaged.lost, |sequence, body| {
+        for_each_intact(&bytes, &mut salvaged.lost, |_, Record { sequence, body, .. }| {
             // An interrupted repair may have left some batches twice.
             if sequence <= last_sequence || decode(body, identity, &mut batch).is_err() {
                 return Ok(());
             }
             last_sequence = sequence;
             salvaged.batches += 1;
-            salvaged.operations += batch.operations.len() as u64;
             apply(sequence, &batch)
         })?;
+        by_number.push((log, files));
     }
     let last = sealed.map_or(start.log, |sealed| sealed.log.max(start.log));
     before.missing_up_to(last, 0, sealed, &mut salvaged.lost);
+    let is_damaged = |(log, files): &(u64, Vec<u64>)| {
+        files[..] != [*log]
+            || salvaged.damaged_headers.contains(log)
+            || salvaged.lost.iter().any(|lost| lost.log == *log)
+    };
+    let damaged: Vec<u64> = by_number.into_iter().filter(is_damaged).flat_map(|(_, files)| files).collect();
+    salvaged.damaged_files.extend(damaged);
     Ok(salvaged)
-}
-
-/// Returns the logs from a number on, each with the number that its file is named by: the one in its header, if a file
-/// of that number is missing or says to be another.
-fn files_by_number(disk: &dyn Disk, identity: &Identity, first: u64) -> Result<Vec<(u64, u64)>, Error> {
-    let mut claims = BTreeMap::new();
-    let files = layout::listed(disk, layout::LOGS, layout::parse_log)?;
-    for &file in &files {
-        let name = layout::log(file);
-        let bytes = match disk.read_first(&name, HEADER_BYTES) {
-            Err(error) if is_unreadable(&error) => Vec::new(),
-            outcome => outcome.map_err(Error::io("read it", disk.path(&name)))?,
-        };
-        claims.insert(file, header_of(&bytes, identity).map(|header| header.number));
-    }
-    let mut found = BTreeMap::new();
-    for (&file, claim) in &claims {
-        let number = claim.unwrap_or(file);
-        // The file of that name comes first, if it has a claim to it.
-        if number == file && claim.is_some() {
-            found.insert(number, file);
-        } else {
-            found.entry(number).or_insert(file);
-        }
-    }
-    found.retain(|number, _| *number >= first);
-    Ok(found.into_iter().collect())
-}
-
-/// Returns the header of a log of this store, if it is whole.
-fn header_of(bytes: &[u8], identity: &Identity) -> Option<Header> {
-    Header::parse(bytes).ok().filter(|header| header.identity == *identity)
 }
 
 /// The log before the one that is being read.
@@ -180,45 +154,25 @@ impl PreviousLog {
     }
 }
 
-/// Reads a file; one that the disk cannot read counts as empty.
-fn read_readable(disk: &dyn Disk, name: &str) -> Result<Vec<u8>, Error> {
-    match disk.read(name) {
-        Err(error) if is_unreadable(&error) => Ok(Vec::new()),
-        outcome => outcome.map_err(Error::io("read it", disk.path(name))),
-    }
-}
-
-/// Visits the intact records of a log, and lists the parts between them.
-fn salvage_one(
-    log: &LogBytes<'_>,
+/// Visits the intact records of a log with their offsets, and lists the parts between them.
+pub(super) fn for_each_intact<'a>(
+    log: &LogBytes<'a>,
     lost: &mut Vec<Lost>,
-    mut each: impl FnMut(u64, &[u8]) -> Result<(), Error>,
+    mut each: impl FnMut(u64, Record<'a>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let mut at = HEADER_BYTES as u64;
     while at < log.end() {
         match log.record(at) {
             Ok(record) => {
-                each(record.sequence, record.body)?;
+                each(at, record)?;
                 at = record.end;
             }
             Err(what) => {
-                let next = next_record(log, at + 1);
+                let next = log.next_record(at + 1).unwrap_or_else(|| log.end());
                 lost.push(Lost { log: log.number, offset: at, bytes: next - at, what });
                 at = next;
             }
         }
     }
     Ok(())
-}
-
-/// Returns the offset of the next intact record, or the end of the log.
-fn next_record(log: &LogBytes<'_>, from: u64) -> u64 {
-    let mut at = from;
-    while let Some((found, _)) = log.next_header(at.min(log.end())) {
-        if log.record(found).is_ok() {
-            return found;
-        }
-        at = found + 1;
-    }
-    log.end()
 }

@@ -49,6 +49,18 @@ impl<'a> LogBytes<'a> {
         synced
     }
 
+    /// Returns the offset of the first intact record at or after an offset.
+    pub(crate) fn next_record(&self, offset: u64) -> Option<u64> {
+        let mut at = offset;
+        while let Some((found, _)) = self.next_header(at.min(self.end())) {
+            if self.record(found).is_ok() {
+                return Some(found);
+            }
+            at = found + 1;
+        }
+        None
+    }
+
     /// Returns the first valid record header at or after an offset.
     pub(crate) fn next_header(&self, offset: u64) -> Option<(u64, RecordHeader)> {
         let mut at = (offset - self.start) as usize;

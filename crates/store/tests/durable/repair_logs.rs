@@ -1,5 +1,6 @@
 //! Repair of logs: intact records are salvaged, and damaged logs are kept. Only leftovers are removed.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use hamdex_store::Error;
@@ -58,7 +59,7 @@ fn every_whole_batch_is_saved_and_the_damaged_log_is_kept() {
     let lost = &found.lost[..];
     assert_eq!(lost.len(), 1);
     assert_eq!((lost[0].log, lost[0].offset, lost[0].bytes), (23, 147, RECORD_BYTES as u64));
-    assert_eq!((found.batches, found.operations), (BATCHES - 1, 3 * (BATCHES - 1)));
+    assert_eq!((found.batches, found.damaged_files), (BATCHES - 1, vec![23]));
     assert_eq!((repaired.saved_batches, repaired.lost_log_parts), (BATCHES - 1, 1));
     assert_eq!(repaired.kept, [disk.path("damaged/log-000023")]);
     let after_crash = disk.crashed(Survival::Nothing);
@@ -98,6 +99,119 @@ fn each_kind_of_damage_costs_no_more_than_itself() {
         assert_eq!(repaired.is_complete(), costs == 0, "{what}");
         assert_eq!(found.damaged_headers, if costs == 0 { &[24][..] } else { &[] }, "{what}");
         assert_eq!(batches(&disk).unwrap().len() as u64, BATCHES - costs, "{what}");
+    }
+}
+
+/// The files of logs of a store, by name.
+type Files = BTreeMap<String, Vec<u8>>;
+
+fn files(disk: &SimulatedDisk) -> Files {
+    let names = disk.list("log").unwrap().into_iter().map(|name| format!("log/{name}"));
+    names.map(|name| (name.clone(), disk.read(&name).unwrap())).collect()
+}
+
+fn put_files(disk: &SimulatedDisk, files: &Files) {
+    for name in self::files(disk).keys() {
+        disk.remove(name).unwrap();
+    }
+    for (name, bytes) in files {
+        disk.create_new(name).unwrap().write_all(bytes).unwrap();
+    }
+}
+
+/// The batches of which some file has every byte, by their sequence numbers.
+fn intact(whole: &Files, files: &Files) -> Vec<u64> {
+    let holds = |log: &str, at: usize| {
+        let record = &whole[log][64 + at * RECORD_BYTES..][..RECORD_BYTES];
+        files.values().any(|bytes| bytes.windows(RECORD_BYTES).any(|window| window == record))
+    };
+    (0..BATCHES)
+        .filter(|&at| holds(["log/000023", "log/000024"][at as usize / 4], at as usize % 4))
+        .map(|at| 6 + at)
+        .collect()
+}
+
+/// Names of files are changed first, and then bytes. A file that no log has is kept as well.
+#[test]
+fn renamed_and_damaged_logs_lose_only_the_damaged_batches() {
+    type Naming = fn(&mut Files);
+    const NAMES: [&str; 2] = ["log/000023", "log/000024"];
+    let namings: [(&str, Naming); 5] = [
+        ("swapped", |files| {
+            let [one, other] = NAMES.map(|name| files.remove(name).unwrap());
+            files.extend([(NAMES[0].to_owned(), other), (NAMES[1].to_owned(), one)]);
+        }),
+        ("the first renamed", |files| {
+            let first = files.remove(NAMES[0]).unwrap();
+            files.insert("log/000031".to_owned(), first);
+        }),
+        ("the last renamed", |files| {
+            let last = files.remove(NAMES[1]).unwrap();
+            files.insert("log/000031".to_owned(), last);
+        }),
+        ("the first twice", |files| {
+            let first = files[NAMES[0]].clone();
+            files.insert("log/000031".to_owned(), first);
+        }),
+        ("the first in place of the last", |files| {
+            let first = files[NAMES[0]].clone();
+            files.insert(NAMES[1].to_owned(), first);
+        }),
+    ];
+    type Damage = fn(&mut Vec<u8>);
+    let damages: [(&str, Damage); 7] = [
+        ("nothing", |_| {}),
+        ("the header", |bytes| bytes[10] ^= 1),
+        ("the number", |bytes| bytes[32] ^= 1),
+        ("the first record", |bytes| bytes[64 + 40] ^= 1),
+        ("the header and the first record", |bytes| bytes[20..64 + 40].fill(0)),
+        ("half", |bytes| bytes.truncate(bytes.len() / 2)),
+        ("all", |bytes| bytes.fill(7)),
+    ];
+    for (naming, rename) in namings {
+        for (what, damage) in damages {
+            let (disk, ..) = closed();
+            let (whole, mut renamed) = (files(&disk), files(&disk));
+            rename(&mut renamed);
+            for name in renamed.keys() {
+                for is_state_damaged in [false, true] {
+                    let (disk, ..) = closed();
+                    let mut damaged = renamed.clone();
+                    damage(damaged.get_mut(name).unwrap());
+                    put_files(&disk, &damaged);
+                    if is_state_damaged {
+                        for text in ["manifest", "manifest.copy"] {
+                            disk.alter(text, |bytes| {
+                                let at = bytes.iter().position(|byte| *byte == b'\n').unwrap() + 20;
+                                bytes[at] ^= 1;
+                            });
+                        }
+                    }
+                    let case = format!("{naming}, {what} of {name}, state damaged: {is_state_damaged}");
+                    let expected = intact(&whole, &damaged);
+                    let repaired = repair_on(&disk).unwrap();
+                    let found: Vec<u64> = batches(&disk).unwrap().iter().map(|batch| batch.0).collect();
+                    assert_eq!(found, expected, "{case}: {repaired:?}");
+                    if expected.len() < BATCHES as usize {
+                        assert!(!repaired.is_complete(), "{case}: {repaired:?}");
+                    } else if !is_state_damaged && what != "half" && what != "all" {
+                        assert!(repaired.is_complete(), "{case}: {repaired:?}");
+                    }
+                    // Whatever was at a place that is not its own, or was damaged, is kept.
+                    let kept: Vec<Vec<u8>> = repaired
+                        .kept
+                        .iter()
+                        .filter_map(|path| path.file_name()?.to_str())
+                        .map(|name| disk.read(&format!("damaged/{name}")).unwrap())
+                        .collect();
+                    for (name, bytes) in &damaged {
+                        let is_as_it_was = whole.get(name) == Some(bytes);
+                        assert!(is_as_it_was || kept.contains(bytes), "{case}: {name} is gone: {repaired:?}");
+                    }
+                    assert!(repair_on(&disk).unwrap().was_whole(), "{case}");
+                }
+            }
+        }
     }
 }
 

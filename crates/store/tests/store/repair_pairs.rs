@@ -147,9 +147,35 @@ fn harm(whole: &Whole, disk: &SimulatedDisk, name: &str, way: &Harm) {
     }
 }
 
+/// Whether files are of one kind, so that each can be found under the name of the other.
+fn are_alike(one: &str, other: &str) -> bool {
+    one[..3] == other[..3]
+}
+
+/// The names that files had whose bytes are as they were, wherever they lie now, if they can be found there.
+fn unharmed<'n>(whole: &'n Whole, harmed: &[(&str, &'n Harm)]) -> BTreeSet<&'n str> {
+    // What lies under each name.
+    let mut lie: BTreeMap<&str, Option<&str>> =
+        whole.names.iter().map(|name| (name.as_str(), Some(name.as_str()))).collect();
+    for (name, way) in harmed {
+        let found = match way {
+            Harm::Swap(other) if are_alike(name, other) => {
+                let found = lie[other.as_str()];
+                lie.insert(other, lie[name]);
+                found
+            }
+            Harm::Swap(other) => lie.insert(other, None).and(None),
+            _ => None,
+        };
+        *lie.get_mut(name).unwrap() = found;
+    }
+    lie.into_values().flatten().collect()
+}
+
 /// The pairs that the files prove that nothing was done to.
-fn provable(whole: &Whole, harmed: &[&str]) -> Pairs {
-    let is_whole = |(name, _): &(&String, &Pairs)| !harmed.contains(&name.as_str());
+fn provable(whole: &Whole, harmed: &[(&str, &Harm)]) -> Pairs {
+    let unharmed = unharmed(whole, harmed);
+    let is_whole = |(name, _): &(&String, &Pairs)| unharmed.contains(name.as_str());
     whole.sources.iter().filter(is_whole).flat_map(|(_, pairs)| pairs).copied().collect()
 }
 
@@ -157,9 +183,7 @@ fn provable(whole: &Whole, harmed: &[&str]) -> Pairs {
 fn is_proven(whole: &Whole, harmed: &[(&str, &Harm)]) -> bool {
     let is_text = |name: &str| name.starts_with("manifest");
     match harmed {
-        [(one, Harm::Swap(other))] => {
-            is_text(one) == is_text(other) && one[..3] == other[..3] && !one.starts_with("deletes")
-        }
+        [(one, Harm::Swap(other))] => are_alike(one, other) && !one.starts_with("deletes"),
         [(one, way), (other, other_way)] if is_text(one) && is_text(other) => {
             let breaks_line = |at: usize| {
                 let text = whole.disk.read("manifest").unwrap();
@@ -201,18 +225,15 @@ fn check(whole: &Whole, harmed: &[(&str, &Harm)], tally: &mut Tally) {
         Ok(repaired) => repaired,
         Err(error) => {
             // Without a line of the store nothing can be done.
-            let is_irreparable = matches!(error, Error::Irreparable { .. });
-            assert!(
-                is_irreparable && names.iter().all(|name| name.starts_with("manifest")),
-                "{what}: {error}"
-            );
+            let are_texts_harmed = ["manifest", "manifest.copy"].iter().all(|text| names.contains(text));
+            assert!(matches!(error, Error::Irreparable { .. }) && are_texts_harmed, "{what}: {error}");
             tally.irreparable += 1;
             return;
         }
     };
     let after = pairs_of(&disk);
     check_report(whole, &repaired, &after, &what);
-    let proven = provable(whole, &names);
+    let proven = provable(whole, harmed);
     let missing: Vec<_> = proven.difference(&after).collect();
     assert!(missing.is_empty(), "{what}: {} of what is proven is gone: {repaired:?}", missing.len());
     if is_proven(whole, harmed) {
@@ -261,6 +282,12 @@ fn every_pair(create: &CreateOptions, step_width: usize) {
     let mut tally = Tally::default();
     for (name, way) in &swaps {
         check(&whole, &[(name, way)], &mut tally);
+        let others = || ways.iter().map(|(other, other_way)| vec![(*name, way), (*other, other_way)]);
+        if matches!(way, Harm::Swap(other) if are_alike(name, other)) {
+            cases.extend(others());
+        } else {
+            cases.extend(others().step_by(11));
+        }
     }
     for case in cases.iter().step_by(step(step_width)) {
         check(&whole, case, &mut tally);

@@ -9,7 +9,7 @@ use hamdex::{Fingerprint, Index, OpenOptions, ProgressCallback, VerifyOptions, s
 use crate::disk::Disk;
 use crate::disk::layout::{self, COPY, MANIFEST};
 use crate::error::Error;
-use crate::log::{HEADER_BYTES, Header};
+use crate::log::{HEADER_BYTES, Header, log_files, read_header};
 use crate::maintenance::repair::kept_report::KeptReport;
 use crate::maintenance::repair::report::problem_of;
 use crate::maintenance::repair::separate_damage;
@@ -45,7 +45,10 @@ pub(super) struct SegmentFile {
 pub(super) struct Evidence {
     pub(super) texts: Texts,
     pub(super) segments: BTreeMap<u64, SegmentFile>,
+    /// The numbers of the logs, by their headers and records.
     pub(super) logs: Vec<u64>,
+    /// The greatest number by which a file of a log is named.
+    pub(super) last_log_file: Option<u64>,
     /// The first sequence number by the header of the first log, if that is whole.
     pub(super) first_sequence: Option<u64>,
     /// The report of an earlier repair that was not told.
@@ -82,19 +85,13 @@ pub(super) fn read_texts(disk: &dyn Disk) -> Result<Texts, Error> {
 /// Returns the identity of the store by the first log whose header is whole.
 fn identity_of_logs(disk: &dyn Disk) -> Result<Option<Identity>, Error> {
     for log in layout::listed(disk, layout::LOGS, layout::parse_log)? {
-        if let Some(header) = header_of(disk, log)? {
+        let name = layout::log(log);
+        let first = disk.read_first(&name, HEADER_BYTES).map_err(Error::io("read it", disk.path(&name)));
+        if let Some(header) = separate_damage(first)?.ok().and_then(|first| Header::parse(&first).ok()) {
             return Ok(Some(header.identity));
         }
     }
     Ok(None)
-}
-
-/// Returns the header of a log, if it is whole.
-fn header_of(disk: &dyn Disk, log: u64) -> Result<Option<Header>, Error> {
-    let name = layout::log(log);
-    let first = disk.read_first(&name, HEADER_BYTES).map_err(Error::io("read it", disk.path(&name)));
-    let header = separate_damage(first)?.ok().and_then(|first| Header::parse(&first).ok());
-    Ok(header.filter(|header| header.number == log))
 }
 
 impl Evidence {
@@ -113,13 +110,16 @@ impl Evidence {
         for number in layout::listed(disk, layout::SEGMENTS, layout::parse_segment)? {
             segments.insert(number, SegmentFile::read::<F>(disk, manifest, number, report)?);
         }
-        let logs = layout::listed(disk, layout::LOGS, layout::parse_log)?;
-        let header = match logs.first() {
-            Some(&log) => header_of(disk, log)?.filter(|header| header.identity == manifest.identity),
+        let identity = &manifest.identity;
+        let found = log_files(disk, identity, manifest.first_log)?;
+        let last_log_file = found.values().flatten().copied().max();
+        let header = match found.values().next() {
+            Some(files) => read_header(disk, identity, files[0])?,
             None => None,
         };
         let first_sequence = header.map(|header| header.first_sequence);
-        Ok(Self { texts, segments, logs, first_sequence, earlier })
+        let logs = found.into_keys().collect();
+        Ok(Self { texts, segments, logs, last_log_file, first_sequence, earlier })
     }
 }
 

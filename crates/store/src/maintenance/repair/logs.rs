@@ -40,11 +40,9 @@ pub(super) fn copy_intact<F: Fingerprint>(
     let copied = copy::<F>(disk, manifest, number);
     let (salvaged, sealed) = copied.inspect_err(|_| drop(disk.remove(&layout::new_log(number))))?;
     (manifest.first_log, manifest.sealed) = (number, Some(sealed));
-    let Salvaged { logs, batches, damaged_headers, misnamed, lost, .. } = salvaged;
+    let Salvaged { batches, damaged_files, damaged_headers, misnamed, lost, .. } = salvaged;
     repaired.saved_batches += batches;
     repaired.lost_log_parts += lost.len() as u64;
-    let is_damaged = |log: &u64| damaged_headers.contains(log) || lost.iter().any(|lost| lost.log == *log);
-    let damaged = logs.into_iter().filter(is_damaged).map(layout::log).collect();
     for (log, file) in &misnamed {
         add_part(repaired, *log, format!("its file has the name of another: {}", layout::log(*file)), 0);
     }
@@ -59,7 +57,7 @@ pub(super) fn copy_intact<F: Fingerprint>(
         let problem = format!("at byte {offset}: {what}; {bytes} bytes are lost");
         add_part(repaired, log, problem, bytes / operation_bytes);
     }
-    Ok(damaged)
+    Ok(damaged_files.into_iter().map(layout::log).collect())
 }
 
 fn copy<F: Fingerprint>(

@@ -80,7 +80,7 @@ pub(super) fn decide(evidence: &Evidence, salvaged: &SalvagedManifest) -> Plan {
     unknown += u64::from(!salvaged.is_certain);
     let files = texts_reports(evidence, salvaged, is_behind, unknown);
     let last_segment = evidence.segments.keys().next_back().copied().unwrap_or(0);
-    let last_log = evidence.logs.last().copied().unwrap_or(0);
+    let last_log = evidence.logs.last().copied().max(evidence.last_log_file).unwrap_or(0);
     manifest.generation = manifest.next_generation();
     Plan {
         first_new_segment: manifest.next_segment.max(last_segment + 1),
@@ -289,6 +289,7 @@ mod tests {
             texts: Texts { read, salvaged: Some(salvaged.clone()) },
             segments: segments.iter().map(|number| (*number, file(*number))).collect::<BTreeMap<_, _>>(),
             logs: logs.to_vec(),
+            last_log_file: logs.last().copied(),
             first_sequence: None,
             earlier: None,
         };
@@ -371,6 +372,7 @@ mod tests {
             texts: Texts { read, salvaged: Some(salvaged.clone()) },
             segments: BTreeMap::from([(1, file(2)), (2, file(1))]),
             logs: vec![4],
+            last_log_file: Some(4),
             first_sequence: None,
             earlier: None,
         };

@@ -1,0 +1,132 @@
+//! The files of each log in a damaged store, whatever their names are.
+
+use std::collections::BTreeMap;
+
+use super::header::{HEADER_BYTES, Header};
+use super::salvage::{Lost, MAX_MISSING_LOGS, for_each_intact};
+use super::scan::LogBytes;
+use crate::disk::Disk;
+use crate::disk::layout;
+use crate::error::{Error, is_unreadable};
+use crate::manifest::identity::Identity;
+
+/// Returns the logs, each with the numbers by which its files are named: the number that its header has; without one,
+/// the number under which a record of it is intact; or else the one of its name. `first` is the first log of the
+/// manifest, which may be missing.
+///
+/// # Errors
+/// When the operating system refuses an operation.
+pub(crate) fn log_files(
+    disk: &dyn Disk,
+    identity: &Identity,
+    first: u64,
+) -> Result<BTreeMap<u64, Vec<u64>>, Error> {
+    let mut logs: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    let names = layout::listed(disk, layout::LOGS, layout::parse_log)?;
+    let mut unclaimed = Vec::new();
+    for &name in &names {
+        match read_header(disk, identity, name)? {
+            Some(header) => logs.entry(header.number).or_default().push(name),
+            None => unclaimed.push(name),
+        }
+    }
+    for (number, files) in &mut logs {
+        files.sort_by_key(|file| file != number);
+    }
+    let mut known: Vec<u64> = names.iter().chain(logs.keys()).copied().collect();
+    let last = known.iter().copied().max().unwrap_or(first);
+    known.extend((first..last).take(MAX_MISSING_LOGS));
+    known.sort_unstable();
+    known.dedup();
+    for name in unclaimed {
+        let bytes = read_readable(disk, &layout::log(name))?;
+        let has_record = |number: &u64| {
+            let log = LogBytes { identity, number: *number, start: 0, bytes: &bytes };
+            log.next_record(0).is_some()
+        };
+        let number = [name].iter().chain(&known).copied().find(has_record).unwrap_or(name);
+        logs.entry(number).or_default().push(name);
+    }
+    Ok(logs)
+}
+
+/// Reads the header of a file, if it is that of a log of this store.
+pub(crate) fn read_header(disk: &dyn Disk, identity: &Identity, file: u64) -> Result<Option<Header>, Error> {
+    let name = layout::log(file);
+    let bytes = match disk.read_first(&name, HEADER_BYTES) {
+        Err(error) if is_unreadable(&error) => Vec::new(),
+        outcome => outcome.map_err(Error::io("read it", disk.path(&name)))?,
+    };
+    Ok(header_of(&bytes, identity))
+}
+
+/// Returns the header of a log of this store, if it is whole.
+pub(super) fn header_of(bytes: &[u8], identity: &Identity) -> Option<Header> {
+    Header::parse(bytes).ok().filter(|header| header.identity == *identity)
+}
+
+/// Reads the files of one log as one: a record that the first lacks is taken from another. One that contradicts the
+/// first counts as lost.
+///
+/// # Errors
+/// When the operating system refuses an operation.
+pub(super) fn read_joined(
+    disk: &dyn Disk,
+    identity: &Identity,
+    number: u64,
+    files: &[u64],
+    lost: &mut Vec<Lost>,
+) -> Result<Vec<u8>, Error> {
+    let mut joined = Vec::new();
+    for file in files {
+        let bytes = read_readable(disk, &layout::log(*file))?;
+        if joined.is_empty() {
+            joined = bytes;
+        } else {
+            join(identity, number, &mut joined, &bytes, lost)?;
+        }
+    }
+    Ok(joined)
+}
+
+/// Adds the intact parts of another file of the same log.
+fn join(
+    identity: &Identity,
+    number: u64,
+    into: &mut Vec<u8>,
+    other: &[u8],
+    lost: &mut Vec<Lost>,
+) -> Result<(), Error> {
+    if header_of(into, identity).is_none() && header_of(other, identity).is_some() {
+        into.resize(into.len().max(HEADER_BYTES), 0);
+        into[..HEADER_BYTES].copy_from_slice(&other[..HEADER_BYTES]);
+    }
+    let mut damaged = Vec::new();
+    for_each_intact(&LogBytes { identity, number, start: 0, bytes: into }, &mut damaged, |_, _| Ok(()))?;
+    let end = into.len() as u64;
+    let mut gaps: Vec<_> = damaged.iter().map(|gap| gap.offset..gap.offset + gap.bytes).collect();
+    match gaps.last_mut().filter(|gap| gap.end == end) {
+        Some(last) => last.end = u64::MAX,
+        None => gaps.push(end..u64::MAX),
+    }
+    for_each_intact(&LogBytes { identity, number, start: 0, bytes: other }, &mut Vec::new(), |at, record| {
+        let range = at as usize..record.end as usize;
+        let found = &other[range.clone()];
+        if gaps.iter().any(|gap| gap.start <= at && record.end <= gap.end) {
+            into.resize(into.len().max(range.end), 0);
+            into[range].copy_from_slice(found);
+        } else if into.get(range) != Some(found) {
+            let what = "two files of this log have different records here";
+            lost.push(Lost { log: number, offset: at, bytes: record.end - at, what });
+        }
+        Ok(())
+    })
+}
+
+/// Reads a file; one that the disk cannot read counts as empty.
+fn read_readable(disk: &dyn Disk, name: &str) -> Result<Vec<u8>, Error> {
+    match disk.read(name) {
+        Err(error) if is_unreadable(&error) => Ok(Vec::new()),
+        outcome => outcome.map_err(Error::io("read it", disk.path(name))),
+    }
+}

@@ -785,7 +785,8 @@ hamdex_status hamdex_searcher_close(struct hamdex_searcher *searcher);
  * Threads: any, one at a time with a searcher.
  *
  * Errors: `HAMDEX_INPUT` for a query of another width, `HAMDEX_DAMAGED`, `HAMDEX_STOPPED`, `HAMDEX_MEMORY`,
- * `HAMDEX_SYSTEM`, `HAMDEX_USAGE`, `HAMDEX_MISUSE`; `*matches` is null then.
+ * `HAMDEX_SYSTEM`, `HAMDEX_USAGE` for a distance of more bits than fingerprints have, `HAMDEX_MISUSE`; `*matches` is
+ * null then.
  */
 hamdex_status hamdex_searcher_query(struct hamdex_searcher *searcher,
                                     const uint8_t *query,
@@ -969,8 +970,8 @@ hamdex_status hamdex_store_create(const char *path,
  *
  * Threads: any. The store starts threads of its own.
  *
- * Errors: `HAMDEX_FORMAT` if the directory is no store, `HAMDEX_UNAVAILABLE` if it is in use, `HAMDEX_DAMAGED`,
- * `HAMDEX_SYSTEM`, `HAMDEX_USAGE`, `HAMDEX_MISUSE`.
+ * Errors: `HAMDEX_SYSTEM` if there is no such directory, `HAMDEX_FORMAT` if it is no store, `HAMDEX_UNAVAILABLE` if it
+ * is in use, `HAMDEX_DAMAGED`, `HAMDEX_USAGE`, `HAMDEX_MISUSE`.
  */
 hamdex_status hamdex_store_open(const char *path,
                                 size_t path_length,

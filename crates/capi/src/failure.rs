@@ -4,12 +4,13 @@ use std::any::Any;
 use std::collections::TryReserveError;
 use std::error::Error as StdError;
 use std::io;
+use std::path::Path;
 
 use hamdex::{BuildError, DesignError, SetError};
 
 use crate::status::{
-    HAMDEX_INPUT, HAMDEX_INTERNAL, HAMDEX_MEMORY, HAMDEX_MISUSE, HAMDEX_STOPPED, HAMDEX_USAGE, hamdex_status,
-    of_category,
+    HAMDEX_INPUT, HAMDEX_INTERNAL, HAMDEX_MEMORY, HAMDEX_MISUSE, HAMDEX_STOPPED, HAMDEX_SYSTEM, HAMDEX_USAGE,
+    hamdex_status, of_category,
 };
 
 /// The failure of a call.
@@ -39,6 +40,12 @@ impl Failure {
     /// The data cannot be taken.
     pub(crate) fn input(message: impl Into<String>) -> Self {
         Self::new(HAMDEX_INPUT, message)
+    }
+
+    /// The system refuses to look at a path.
+    pub(crate) fn system(path: &Path, error: &io::Error) -> Self {
+        let message = format!("{}: {error}", path.display());
+        Self { status: HAMDEX_SYSTEM, message, os_code: error.raw_os_error().unwrap_or_default() }
     }
 
     /// The caller's callback stopped the work.

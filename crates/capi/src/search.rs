@@ -10,7 +10,7 @@ use self_cell::self_cell;
 
 use crate::edge::{Caller, Kind, Pool, Shell, hamdex_error, hamdex_progress};
 use crate::failure::Failure;
-use crate::fingerprint::any_from_bytes;
+use crate::fingerprint::{any_from_bytes, check_distance};
 use crate::matches::{Columns, Held, Wanted, hamdex_matches};
 use crate::options::{ids_limit as id_limit, limit as match_limit};
 use crate::set::{get, hamdex_set};
@@ -44,8 +44,14 @@ pub(crate) struct Searching {
 
 /// The matches that a query asks for.
 enum Question {
-    Nearest { count: usize, distance: u32 },
-    First { distance: u32 },
+    /// The nearest, however far without a distance.
+    Nearest {
+        count: usize,
+        distance: Option<u32>,
+    },
+    First {
+        distance: u32,
+    },
 }
 
 impl Searching {
@@ -69,12 +75,13 @@ impl Searching {
         self.searcher.with_dependent_mut(|set, searcher| {
             match *question {
                 Question::Nearest { count, distance } => {
-                    columns.extend(
-                        searcher.nearest_within(query, count, distance.min(width))?.iter().copied(),
-                    )?;
+                    let distance = distance.unwrap_or(width);
+                    check_distance(distance, width)?;
+                    columns.extend(searcher.nearest_within(query, count, distance)?.iter().copied())?;
                 }
                 Question::First { distance } => {
-                    let found = searcher.first(query, distance.min(width))?;
+                    check_distance(distance, width)?;
+                    let found = searcher.first(query, distance)?;
                     columns.extend(found.as_slice().iter().copied())?;
                 }
             }
@@ -177,7 +184,8 @@ pub unsafe extern "C" fn hamdex_searcher_close(searcher: *mut hamdex_searcher) -
 /// Threads: any, one at a time with a searcher.
 ///
 /// Errors: `HAMDEX_INPUT` for a query of another width, `HAMDEX_DAMAGED`, `HAMDEX_STOPPED`, `HAMDEX_MEMORY`,
-/// `HAMDEX_SYSTEM`, `HAMDEX_USAGE`, `HAMDEX_MISUSE`; `*matches` is null then.
+/// `HAMDEX_SYSTEM`, `HAMDEX_USAGE` for a distance of more bits than fingerprints have, `HAMDEX_MISUSE`; `*matches` is
+/// null then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hamdex_searcher_query(
     searcher: *mut hamdex_searcher,
@@ -192,7 +200,7 @@ pub unsafe extern "C" fn hamdex_searcher_query(
     // SAFETY: the caller keeps the contract of the header.
     let caller = unsafe { Caller::new(error) };
     caller.run(|caller| {
-        let question = Question::Nearest { count: match_limit(limit), distance };
+        let question = Question::Nearest { count: match_limit(limit), distance: Some(distance) };
         ask(caller, searcher, (query, query_bytes), &question, flags, matches)
     })
 }
@@ -214,7 +222,7 @@ pub unsafe extern "C" fn hamdex_searcher_nearest(
     let caller = unsafe { Caller::new(error) };
     caller.run(|caller| {
         let question =
-            Question::Nearest { count: usize::try_from(count).unwrap_or(usize::MAX), distance: u32::MAX };
+            Question::Nearest { count: usize::try_from(count).unwrap_or(usize::MAX), distance: None };
         ask(caller, searcher, (query, query_bytes), &question, flags, matches)
     })
 }

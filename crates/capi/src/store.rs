@@ -294,8 +294,8 @@ pub unsafe extern "C" fn hamdex_store_create(
 ///
 /// Threads: any. The store starts threads of its own.
 ///
-/// Errors: `HAMDEX_FORMAT` if the directory is no store, `HAMDEX_UNAVAILABLE` if it is in use, `HAMDEX_DAMAGED`,
-/// `HAMDEX_SYSTEM`, `HAMDEX_USAGE`, `HAMDEX_MISUSE`.
+/// Errors: `HAMDEX_SYSTEM` if there is no such directory, `HAMDEX_FORMAT` if it is no store, `HAMDEX_UNAVAILABLE` if it
+/// is in use, `HAMDEX_DAMAGED`, `HAMDEX_USAGE`, `HAMDEX_MISUSE`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hamdex_store_open(
     path: *const c_char,
@@ -310,7 +310,10 @@ pub unsafe extern "C" fn hamdex_store_open(
         let mut place = caller.out("the place for the store", store)?;
         place.write(ptr::null_mut());
         let path = caller.path(path, path_length)?;
-        place.write(give(AnyStore::open(path, options_of(caller, options)?)?));
+        let options = options_of(caller, options)?;
+        // A store that is not there is no directory of another kind.
+        path.metadata().map_err(|error| Failure::system(path, &error))?;
+        place.write(give(AnyStore::open(path, options)?));
         Ok(())
     })
 }

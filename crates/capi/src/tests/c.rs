@@ -286,15 +286,14 @@ impl Searcher {
         read(matches).remove(0)
     }
 
-    pub(super) fn first<F: Fingerprint>(&self, query: F, distance: u32) -> Option<Found<F>> {
+    pub(super) fn first<F: Fingerprint>(&self, query: F, distance: u32) -> Result<Option<Found<F>>, Failed> {
         let (query, mut matches) = (bytes_of(&[query]), ptr::null());
         // SAFETY: as above.
         call(|error| unsafe {
             let (length, place) = (query.len(), &raw mut matches);
             hamdex_searcher_first(self.0, query.as_ptr(), length, distance, 0, place, error)
-        })
-        .unwrap();
-        read(matches).remove(0).pop()
+        })?;
+        Ok(read(matches).remove(0).pop())
     }
 }
 

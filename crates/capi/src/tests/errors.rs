@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::ptr;
 
+use hamdex::Fingerprint;
+
 use super::c::{Failed, Given, Set, build, call, path_of};
 use crate::build::{HAMDEX_OVERWRITE, hamdex_build_options};
 use crate::options::HAMDEX_MAP_KEYS;
@@ -88,6 +90,41 @@ fn queries_and_options_of_another_kind_are_refused() {
     assert_eq!(failed.status, HAMDEX_USAGE);
     assert!(failed.message.contains("zip") && failed.message.contains("elias-fano"), "{failed:?}");
     assert!(!directory.path().join("other").exists());
+}
+
+#[test]
+fn distances_that_fingerprints_cannot_have_are_refused() {
+    fn check<F: Fingerprint>(path: &Path, one: F) {
+        let width = F::BITS;
+        let too_far = hamdex_build_options { distance: width + 1, ..hamdex_build_options::default() };
+        let failed = build(path, &Given::new(&[one]), &too_far).unwrap_err();
+        assert_eq!(failed.status, HAMDEX_USAGE, "{failed:?}");
+        build(path, &Given::new(&[one, !one]), &hamdex_build_options::default()).unwrap();
+        let set = Set::open(path).unwrap();
+        let searcher = set.searcher();
+        assert_eq!(searcher.query(one, width, 0, 0).unwrap().len(), 2);
+        assert!(searcher.first(one, width).unwrap().is_some());
+        assert_eq!(set.batch(&[one], width, 0, 0).unwrap()[0].len(), 2);
+        assert_eq!(set.pairs::<F>(width).unwrap().len(), 1);
+        for distance in [width + 1, u32::MAX] {
+            let refused = [
+                searcher.query(one, distance, 0, 0).unwrap_err(),
+                searcher.first(one, distance).unwrap_err(),
+                set.batch(&[one], distance, 0, 0).unwrap_err(),
+                set.pairs::<F>(distance).unwrap_err(),
+            ];
+            for failed in refused {
+                assert_eq!(failed.status, HAMDEX_USAGE, "{failed:?}");
+                assert!(failed.message.contains(&format!("at most {width}")), "{failed:?}");
+            }
+        }
+        // A refused query leaves the searcher as it was.
+        assert_eq!(searcher.nearest(one, 9).len(), 2);
+    }
+
+    let directory = tempfile::tempdir().unwrap();
+    check(&directory.path().join("narrow.hamdex"), 5_u64);
+    check(&directory.path().join("wide.hamdex"), 5_u128);
 }
 
 #[test]

@@ -6,7 +6,9 @@ use std::ptr;
 use super::c::{Failed, Found, Given, Set, call, path_of, read};
 use crate::lookups::{hamdex_store_find_ids, hamdex_store_find_names};
 use crate::matches::{hamdex_matches, hamdex_matches_free};
-use crate::status::{HAMDEX_EXISTS, HAMDEX_INPUT, HAMDEX_OK, HAMDEX_UNAVAILABLE, HAMDEX_USAGE};
+use crate::status::{
+    HAMDEX_EXISTS, HAMDEX_FORMAT, HAMDEX_INPUT, HAMDEX_OK, HAMDEX_SYSTEM, HAMDEX_UNAVAILABLE, HAMDEX_USAGE,
+};
 use crate::store::{
     HAMDEX_NO_MERGES, HAMDEX_WITH_IDS, HAMDEX_WITH_LOOKUPS, HAMDEX_WITH_NAMES, hamdex_create_options,
     hamdex_store, hamdex_store_close, hamdex_store_compact, hamdex_store_create, hamdex_store_flush,
@@ -368,4 +370,28 @@ fn a_store_has_the_filter_that_is_asked_for() {
     };
     assert!(with("16").unwrap() > with("none").unwrap());
     assert_eq!(with("much").unwrap_err().status, HAMDEX_USAGE);
+}
+
+#[test]
+fn stores_that_are_not_there_and_distances_that_cannot_be_are_refused() {
+    const NO_SUCH_FILE: i32 = 2;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pages");
+    let missing = Store::open(&path).err().unwrap();
+    assert_eq!((missing.status, missing.os_code), (HAMDEX_SYSTEM, NO_SUCH_FILE), "{missing:?}");
+    assert_eq!(Store::open(directory.path()).err().unwrap().status, HAMDEX_FORMAT);
+
+    let store = store_of(&path, 128, HAMDEX_WITH_IDS | HAMDEX_WITH_LOOKUPS);
+    let given = Given::new(&[7_u128]).ids(&[1]);
+    let records = given.records();
+    for write in [hamdex_store_insert_unless_near, hamdex_store_replace_unless_near] {
+        // SAFETY: the store is open, and the records live on.
+        let failed = call(|error| unsafe {
+            write(store.0, &raw const records, 129, ptr::null_mut(), ptr::null_mut(), error)
+        });
+        assert_eq!(failed.unwrap_err().status, HAMDEX_USAGE);
+    }
+    assert_eq!(store.stats().ids, 0);
+    let wrong = hamdex_create_options { width: 64, distance: 65, ..hamdex_create_options::default() };
+    assert_eq!(create(&directory.path().join("far"), &wrong).err().unwrap().status, HAMDEX_USAGE);
 }

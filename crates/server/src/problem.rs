@@ -170,6 +170,11 @@ impl Problem {
         self.code == "damaged"
     }
 
+    /// The file that is damaged.
+    pub(crate) fn damaged_file(&self) -> Option<&Path> {
+        self.file.as_deref().map(Path::new)
+    }
+
     pub(crate) fn code(&self) -> &'static str {
         self.code
     }

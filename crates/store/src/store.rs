@@ -293,6 +293,13 @@ impl<F: Fingerprint> Store<F> {
         self.inner().reload()
     }
 
+    /// Whether the store is lost to this process: [`Error::Lost`]. Nothing is written to it any more; close it and open it
+    /// again to use the store that its path leads to now.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        matches!(self.inner().check_held(), Err(Error::Lost { .. }))
+    }
+
     pub(crate) fn no_ids_left(&self) -> Error {
         Error::NoIdsLeft { path: self.inner().disk.path("") }
     }

@@ -146,6 +146,11 @@ impl Fixed {
         current.watch.look(current.files.iter().cloned());
     }
 
+    /// Whether another file lies in the place of one of its files.
+    pub(super) fn has_other_file(&self) -> bool {
+        self.current.load().watch.has_other_file()
+    }
+
     /// Whether it cannot be opened, and another attempt may succeed although its stamp has not changed.
     pub(super) fn is_refused_for_now(&self) -> bool {
         self.current.load().set.as_ref().is_err_and(|problem| self.may_open_later(problem))

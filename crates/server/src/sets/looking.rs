@@ -44,17 +44,16 @@ impl Sets {
         }
     }
 
-    /// Opens a set that could not be opened before, or in whose place another lies.
+    /// Opens a set requests to which fail, or in whose place another lies.
     fn open_again(&self, changing: &mut Changing, before: &Served, is_due: bool) {
         let is_replaced = before.is_replaced();
         if !is_replaced && !before.may_open_now(is_due) {
             return;
         }
-        if is_replaced {
-            close_gone(before);
-        }
+        close_gone(before);
         let stamp = Stamp::of(&before.path);
-        match self.opener.open_again(before, &self.made(), is_replaced) {
+        let is_known = !is_replaced && before.extent().is_err();
+        match self.opener.open_again(before, &self.made(), is_known) {
             Some(set) => {
                 if set.extent().is_ok() {
                     tracing::info!(set = set.name, "opened anew");

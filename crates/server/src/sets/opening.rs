@@ -78,14 +78,14 @@ impl Opener {
         }
     }
 
-    /// Opens what lies in the place of a set now; `None` if it is no set. The reason why it cannot be opened is logged only
-    /// if it `is_replaced`.
-    pub(super) fn open_again(&self, set: &Served, made: &Made, is_replaced: bool) -> Option<Served> {
+    /// Opens what lies in the place of a set now; `None` if it is no set. The reason why it cannot be opened is not logged if
+    /// it `is_known`.
+    pub(super) fn open_again(&self, set: &Served, made: &Made, is_known: bool) -> Option<Served> {
         if set.is_found {
-            return self.open_found(&set.path, durability_of(made, &set.path), !is_replaced);
+            return self.open_found(&set.path, durability_of(made, &set.path), is_known);
         }
         let (opened, reason) = self.open_named(&set.path).ok()?;
-        if let Some(reason) = reason.filter(|_| is_replaced) {
+        if let Some(reason) = reason.filter(|_| !is_known) {
             tracing::error!(error = chain(&reason), "cannot be opened; requests to it fail");
         }
         Some(opened)

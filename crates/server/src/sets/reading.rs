@@ -116,6 +116,11 @@ impl Reading {
         }
     }
 
+    /// Whether another file lies in the place of one of its files.
+    pub(super) fn has_other_file(&self) -> bool {
+        self.watch.has_other_file()
+    }
+
     /// Reads and checks all files.
     ///
     /// # Errors

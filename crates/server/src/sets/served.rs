@@ -82,7 +82,8 @@ struct Directory(Option<Stamp>);
 struct Broken {
     problem: Problem,
     directory: Directory,
-    manifest: Option<Stamp>,
+    /// The manifest and the damaged file, as they were.
+    files: Vec<(PathBuf, Option<Stamp>)>,
 }
 
 /// A store that is open for writing.
@@ -123,7 +124,14 @@ impl Directory {
 
 impl Broken {
     fn of(path: &Path, problem: Problem) -> Self {
-        Self { problem, directory: Directory::of(path), manifest: Stamp::of(&path.join(MANIFEST)) }
+        let files = [Some(path.join(MANIFEST)), problem.damaged_file().map(Path::to_owned)];
+        let files = files.into_iter().flatten().map(|path| (path.clone(), Stamp::of(&path))).collect();
+        Self { problem, directory: Directory::of(path), files }
+    }
+
+    /// Whether a repair, or another file in place of the damaged one, may have mended it.
+    fn has_changed(&self) -> bool {
+        self.files.iter().any(|(path, before)| Stamp::of(path) != *before)
     }
 }
 
@@ -324,15 +332,19 @@ impl Served {
         self.path.exists() && !directory.is_at(&self.path)
     }
 
-    /// Whether it cannot be opened, and another attempt may succeed: one for which the system is to blame (`is_due`), or
-    /// after a repair.
+    /// Whether requests to it fail, and another attempt to open it may succeed: of one for which the system is to blame
+    /// when it `is_due`, of others after a repair, or when another file lies in place of one that was overwritten.
     pub(super) fn may_open_now(&self, is_due: bool) -> bool {
+        let fails = || self.current().is_err();
         match &self.source {
-            Source::Broken(Broken { problem, manifest, .. }) => {
-                is_due && !problem.is_damage() || Stamp::of(&self.path.join(MANIFEST)) != *manifest
+            Source::Broken(broken) => is_due && !broken.problem.is_damage() || broken.has_changed(),
+            Source::Fixed(fixed) => fails() && fixed.has_other_file() || is_due && fixed.is_refused_for_now(),
+            Source::Reading(reading, _) => fails() && reading.has_other_file(),
+            Source::Store(written) => {
+                let is_lost = || for_any_store!(&written.store, store => store.is_lost());
+                let watch = written.watch.as_ref();
+                watch.is_some_and(|watch| fails() && watch.has_other_file()) || !self.is_gone() && is_lost()
             }
-            Source::Fixed(fixed) => is_due && fixed.is_refused_for_now(),
-            Source::Store(_) | Source::Reading(..) => false,
         }
     }
 

@@ -52,19 +52,26 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Compares files with what they were. Those that are seen first, or in place of others, are remembered.
+    /// Compares files with what they were when they were first seen.
     pub(super) fn look(&self, paths: impl IntoIterator<Item = PathBuf>) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let mut now = BTreeMap::new();
         for path in paths {
             // A merge may have removed it meanwhile.
             let Some(stamp) = Stamp::of(&path) else { continue };
-            if seen.get(&path).is_some_and(|before| before.is_of_same_file(&stamp) && *before != stamp) {
+            let first = seen.get(&path).unwrap_or(&stamp).clone();
+            if first.is_of_same_file(&stamp) && first != stamp {
                 self.spoil(&path);
             }
-            now.insert(path, stamp);
+            now.insert(path, first);
         }
         *seen = now;
+    }
+
+    /// Whether another file lies in the place of one of them.
+    pub(super) fn has_other_file(&self) -> bool {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.iter().any(|(path, first)| Stamp::of(path).is_some_and(|now| !now.is_of_same_file(first)))
     }
 
     /// Ends the set, one of whose files was overwritten in place; returns the problem.
@@ -103,7 +110,10 @@ mod tests {
         watch.look(paths());
         fs::remove_file(&two).unwrap();
         watch.look(paths());
-        assert!(watch.check().is_ok());
+        assert!(watch.check().is_ok() && watch.has_other_file());
+        let watch = Watch::default();
+        watch.look(paths());
+        assert!(!watch.has_other_file());
         fs::write(&one, "123").unwrap();
         watch.look(paths());
         let problem = watch.check().unwrap_err();

@@ -291,6 +291,30 @@ fn a_store_that_is_named_is_opened_again_when_another_lies_in_its_place() {
 }
 
 #[test]
+fn a_store_whose_lock_was_removed_is_lost_until_it_is_opened_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    let running = Running::of(directory.path());
+    let client = running.client();
+    client.put("/v1/sets/s", &json!({})).ok();
+    insert(&client, "s", 1).ok();
+    fs::remove_file(path("s/lock")).unwrap();
+    // Another process may write to it now, and is not disturbed.
+    let other = Store::<u64>::open(path("s"), StoreOptions::new()).unwrap();
+    let refused = insert(&client, "s", 2);
+    let (status, code) = refused.problem();
+    assert!(status == 503 && (code == "lost" || code == "unavailable"), "{refused:?}");
+    other.insert(3, 1).unwrap();
+    let in_use = until(|| insert(&client, "s", 4), |answer| answer.problem().1 == "unavailable");
+    assert!(in_use.json()["detail"].as_str().unwrap().contains("in use by process"), "{in_use:?}");
+    other.close().unwrap();
+    until(|| insert(&client, "s", 5), |answer| answer.status == 200);
+    let rows = client.get("/v1/sets/s/entries").rows();
+    let stored: Vec<&str> = rows.iter().map(|row| row["fingerprint"].as_str().unwrap()).collect();
+    assert_eq!(stored, [hex(1_u64), hex(3_u64), hex(5_u64)]);
+}
+
+#[test]
 fn the_records_of_an_id_are_found() {
     let directory = tempfile::tempdir().unwrap();
     let running = Running::of(directory.path());

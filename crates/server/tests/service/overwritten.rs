@@ -134,7 +134,9 @@ fn a_segment_or_a_shard_that_is_cut_off_ends_its_set_under_its_readers() {
     let records: Vec<_> = stored.iter().map(|f| json!({ "fingerprint": hex(*f), "id": 1 })).collect();
     client.post("/v1/sets/s/insert", &json!({ "records": records })).ok();
     client.post("/v1/sets/s/flush", &json!({})).ok();
-    cut_under_readers(&running, "s", &stored, &directory.path().join("s/segments/000001.hamdex"));
+    let segment = directory.path().join("s/segments/000001.hamdex");
+    fs::copy(&segment, directory.path().join(".segment")).unwrap();
+    cut_under_readers(&running, "s", &stored, &segment);
     // A write may depend on what is lost.
     let record = json!({ "records": [{ "fingerprint": hex(1_u64), "id": 1 }], "unless_near": 3 });
     assert_eq!(client.post("/v1/sets/s/insert", &record).problem(), (500, "damaged".to_owned()));
@@ -144,9 +146,22 @@ fn a_segment_or_a_shard_that_is_cut_off_ends_its_set_under_its_readers() {
         .filter(|path| path.extension().is_some_and(|extension| extension == "hamdex"))
         .min()
         .expect("a shard");
+    fs::copy(&some_shard, directory.path().join(".shard")).unwrap();
     cut_under_readers(&running, "shards", &stored, &some_shard);
     for (id, &fingerprint) in stored.iter().enumerate().take(500) {
         assert_eq!(ask(&client, "whole", fingerprint).ok()["results"][0][0]["ids"], json!([id]));
     }
     assert_eq!(client.get("/healthz").status, 200);
+    // A rename mends them.
+    fs::rename(directory.path().join(".segment"), segment).unwrap();
+    fs::rename(directory.path().join(".shard"), some_shard).unwrap();
+    for set in ["s", "shards"] {
+        while ask(&client, set, stored[0]).status != 200 {
+            thread::yield_now();
+        }
+        for &fingerprint in stored.iter().take(500) {
+            assert_eq!(ask(&client, set, fingerprint).ok()["results"][0][0]["distance"], 0);
+        }
+    }
+    assert_eq!(client.post("/v1/sets/s/insert", &record).ok()["inserted"], 1);
 }

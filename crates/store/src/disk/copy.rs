@@ -3,6 +3,8 @@
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 
+use hamdex::Mapping;
+
 use super::{Disk, DiskFile};
 
 /// Bytes per write, as of [`Pieces`](hamdex_atomic_file::Pieces).
@@ -17,9 +19,10 @@ pub(crate) enum Copied {
     Written,
 }
 
-/// Copies the first `at_most` bytes of a file, which must not be truncated meanwhile, to a new file. The copy is
-/// durable when this returns; its name is durable after a sync of its directory. `done` is called with the bytes of
-/// each write; if it breaks, the copy is removed, and the error is [`io::ErrorKind::Interrupted`]. Returns the length.
+/// Copies the first `at_most` bytes of a file to a new file. The copy is durable when this returns; its name is durable
+/// after a sync of its directory. `done` is called with the bytes of each write; if it breaks, the copy is removed, and
+/// the error is [`io::ErrorKind::Interrupted`]. If the file is cut off meanwhile, in a process that survives that, the
+/// error is [`io::ErrorKind::UnexpectedEof`]. Returns the length.
 pub(crate) fn copy(
     from: &dyn Disk,
     name: &str,
@@ -28,10 +31,8 @@ pub(crate) fn copy(
     at_most: u64,
     done: &mut dyn FnMut(u64) -> ControlFlow<()>,
 ) -> io::Result<u64> {
-    let bytes = from.map(name)?;
-    let bytes = bytes.as_ref();
-    let mut bytes = &bytes[..bytes.len().min(usize::try_from(at_most).unwrap_or(usize::MAX))];
-    create(to, new_name, |file| write_all(&mut bytes, file, done))
+    let mapping = from.map(name)?;
+    create(to, new_name, |file| write_mapped(&mapping, at_most, file, done))
 }
 
 /// Copies an immutable file: it shares its blocks with the original if the file system can do that. Otherwise as
@@ -47,9 +48,26 @@ pub(crate) fn clone_or_copy(
         if from.open(name).and_then(|original| file.share_blocks_of(&original)).is_ok() {
             return Ok(Copied::Cloned);
         }
-        write_all(&mut from.map(name)?.as_ref(), file, done)?;
+        write_mapped(&from.map(name)?, u64::MAX, file, done)?;
         Ok(Copied::Written)
     })
+}
+
+/// Writes the first `at_most` bytes of a mapped file, unless it is cut off meanwhile.
+fn write_mapped(
+    mapping: &Mapping,
+    at_most: u64,
+    file: &mut dyn DiskFile,
+    done: &mut dyn FnMut(u64) -> ControlFlow<()>,
+) -> io::Result<u64> {
+    let bytes = mapping.as_ref();
+    let mut bytes = &bytes[..bytes.len().min(usize::try_from(at_most).unwrap_or(usize::MAX))];
+    let length = write_all(&mut bytes, file, done)?;
+    if mapping.is_lost() {
+        // Zeros were read in its place.
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file was cut off while it was copied"));
+    }
+    Ok(length)
 }
 
 /// Creates a file, durably, and removes it if `write` fails.
@@ -147,6 +165,22 @@ mod tests {
         let (from, to) = (RealDisk::new(directory.path()), RealDisk::new(directory.path().join("to")));
         to.create_directory("").unwrap();
         check(&from, &to);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_that_is_cut_off_meanwhile_is_not_copied() {
+        Mapping::survive_lost_pages().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let disk = RealDisk::new(directory.path());
+        disk.create_new("long").unwrap().write_all(&vec![7; 2 * WRITE_BYTES]).unwrap();
+        let cut_off = || std::fs::File::options().write(true).open(directory.path().join("long"));
+        let copied = copy(&disk, "long", &disk, "copy", u64::MAX, &mut |_| {
+            cut_off().unwrap().set_len(4096).unwrap();
+            ControlFlow::Continue(())
+        });
+        assert_eq!(copied.unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        assert!(!disk.exists("copy").unwrap());
     }
 
     #[cfg(feature = "unstable")]

@@ -118,7 +118,7 @@ impl<F: Fingerprint> View<F> {
     /// # Errors
     /// When one was.
     pub(crate) fn check_files(&self) -> Result<(), ReadError> {
-        self.segments.iter().try_for_each(|live| live.index().check_file())
+        self.segments.iter().chain(&self.pending).try_for_each(|live| live.index().check_file())
     }
 
     /// Continues the counters of the view that this one replaces, so that searches on that one are repeated.

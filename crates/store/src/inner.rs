@@ -286,7 +286,7 @@ impl<F: Fingerprint> StoreInner<F> {
         let mut current = self.lock_manifest();
         let mut writer = self.writer();
         // The log is about to be replaced: nothing may be written to the old one, even after a failure.
-        writer.log.forbid_writes();
+        writer.log.forbid_writes_before_reading();
         let mut opened = Opened::load(&*self.disk, self.options, true)?;
         opened.view.continue_from(&self.view.load());
         let next = opened.current.manifest().next_segment;

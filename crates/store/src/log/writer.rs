@@ -169,8 +169,18 @@ impl<F: Fingerprint> LogWriter<F> {
         Ok(log)
     }
 
+    /// Poisons the log, unless it is poisoned already, or the store is lost.
+    pub(crate) fn forbid_writes(&mut self, why: &Error) {
+        if !matches!(why, Error::Lost { .. }) {
+            self.poison.get_or_insert_with(|| match why {
+                Error::Io { source, .. } => clone_io_error(source),
+                _ => io::Error::other(why.to_string()),
+            });
+        }
+    }
+
     /// Poisons the log before it is read again.
-    pub(crate) fn forbid_writes(&mut self) {
+    pub(crate) fn forbid_writes_before_reading(&mut self) {
         self.poison.get_or_insert_with(|| io::Error::other("the log was read again, and that failed"));
     }
 

@@ -32,8 +32,8 @@ impl<F: Fingerprint> Writer<F> {
         Self { log, sequence, unsynced_since: None, syncing_since: None, last_sync: None, journal }
     }
 
-    /// Writes batches to the log and syncs it, if required. On an error none of them is in the log. Only removals use
-    /// the space that is reserved for them.
+    /// Writes batches to the log and syncs it, if required. On an error none of them is in the log, or the log accepts no
+    /// more. Only removals use the space that is reserved for them.
     pub(crate) fn log<'b>(
         &mut self,
         batches: impl ExactSizeIterator<Item = &'b Batch<F>> + Clone,
@@ -49,13 +49,10 @@ impl<F: Fingerprint> Writer<F> {
             self.log.reserve_space()?;
         }
         self.log.write()?;
-        if durability == Durability::Sync {
-            let started = Instant::now();
-            self.log.sync()?;
-            self.last_sync = Some(started.elapsed());
-        } else {
-            self.log.check_held()?;
-            self.unsynced_since.get_or_insert_with(Instant::now);
+        if let Err(error) = self.make_sure(durability) {
+            // The batches are in the log, and will not be in the view: no others may come after them.
+            self.log.forbid_writes(&error);
+            return Err(error);
         }
         self.sequence += batches.len() as u64;
         let operations = batches.flat_map(|batch| &batch.operations);
@@ -63,6 +60,18 @@ impl<F: Fingerprint> Writer<F> {
             Operation::Remove(fingerprint, id) => Some((fingerprint, id)),
             Operation::Insert(..) => None,
         }));
+        Ok(())
+    }
+
+    /// Makes what was written durable, if required, and checks that the next process finds it.
+    fn make_sure(&mut self, durability: Durability) -> Result<(), Error> {
+        if durability != Durability::Sync {
+            self.unsynced_since.get_or_insert_with(Instant::now);
+            return self.log.check_held();
+        }
+        let started = Instant::now();
+        self.log.sync()?;
+        self.last_sync = Some(started.elapsed());
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use hamdex::VerifyOptions;
 use hamdex_store::disk::Disk;
 use hamdex_store::disk::{Failure, SimulatedDisk, Survival};
-use hamdex_store::{Error, Store};
+use hamdex_store::{Durability, Error, Store};
 
 use crate::common::{Chance, Model, assert_same, seeds, shape, step, tiny};
 
@@ -92,6 +92,30 @@ fn who_writes_is_told_what_the_system_refused() {
     let again = store.insert(2, 2).unwrap_err();
     assert!(matches!(&again, Error::Poisoned { .. }), "{again:?}");
     assert_eq!(refused(&again), refused(&error));
+}
+
+#[test]
+fn a_log_that_cannot_be_looked_for_once_takes_no_more_writes() {
+    for durability in [Durability::Sync, Durability::None] {
+        let disk = SimulatedDisk::new();
+        let options = tiny().merges(false).durability(durability);
+        let store = Store::<u64>::create_on(disk.clone(), &shape(true), options).unwrap();
+        store.insert(1, 1).unwrap();
+        disk.fail_checks(true);
+        let error = store.insert(2, 2).unwrap_err();
+        assert!(matches!(&error, Error::Io { .. }), "{error:?}");
+        disk.fail_checks(false);
+        // The batch is in the log, and not in the view.
+        let error = store.insert(3, 3).unwrap_err();
+        assert!(matches!(&error, Error::Poisoned { .. }), "{error:?}");
+        store.reopen().unwrap();
+        store.insert(4, 4).unwrap();
+        let pairs: Vec<_> = store.snapshot().pairs_in_order().collect::<Result<_, _>>().unwrap();
+        assert_eq!(pairs, [(1, 1), (2, 2), (4, 4)]);
+        drop(store);
+        let store = Store::<u64>::open_on(disk, options).unwrap();
+        assert_eq!(store.snapshot().count().unwrap().pairs, 3);
+    }
 }
 
 #[test]

@@ -80,6 +80,10 @@ impl DiskFile for SimulatedFile {
         machine.reserved.insert(self.number, length);
         Ok(())
     }
+
+    fn check_held(&self) -> io::Result<()> {
+        if self.machine().are_checks_failing { Err(Failure::Io.error()) } else { Ok(()) }
+    }
 }
 
 /// A lock on a file of a simulated machine.

@@ -75,6 +75,8 @@ pub(super) struct Machine {
     pub(super) reserved: BTreeMap<FileNumber, usize>,
     /// Changes of files with this path prefix fail.
     pub(super) failing_names: Option<String>,
+    /// Whether no file can be looked for.
+    pub(super) are_checks_failing: bool,
     pub(super) hook: Option<Hook>,
 }
 

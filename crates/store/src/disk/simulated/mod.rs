@@ -125,6 +125,11 @@ impl SimulatedDisk {
         self.machine().failing_names = names.map(|names| self.full(names));
     }
 
+    /// Sets whether the checks of open files, that their names still lead to them, fail.
+    pub fn fail_checks(&self, are_failing: bool) {
+        self.machine().are_checks_failing = are_failing;
+    }
+
     /// Calls `hook` before each operation on a name, other than writes to open files and their syncs, with what it does,
     /// as [`SimulatedDisk::trace`] says it, and the name. `None` ends that.
     pub fn before_operations(&self, hook: Option<Arc<BeforeOperation>>) {

@@ -141,8 +141,9 @@ impl<F: Fingerprint> Store<F> {
     }
 
     /// Returns a handle of the same store whose writes fail at a deadline with [`Error::TimedOut`], and without effect,
-    /// if they still wait for memory, for the group commit, or because of back-pressure. A write that has begun is
-    /// completed, however long the disk takes. After the deadline, a write succeeds only if it need not wait.
+    /// if they still wait for memory, for the group commit, or because of back-pressure, or search for near
+    /// fingerprints. A write that has begun is completed, however long the disk takes. After the deadline, a write
+    /// succeeds only if it need neither wait nor search.
     ///
     /// ```
     /// use std::time::{Duration, Instant};

@@ -317,12 +317,12 @@ impl<F: Fingerprint> View<F> {
         Ok(ids)
     }
 
-    /// Returns the first `most` ids of a fingerprint, ascending, and the number of all, in a store with ids. In one with
-    /// names, an id is stored once.
+    /// Returns the first `most` ids of a fingerprint, ascending, and the number of all, in a store with ids; the number
+    /// of all that are stored, if `are_distinct`: each of them once, as in a store with names.
     pub(crate) fn first_ids(
         &self,
         fingerprint: F,
-        has_names: bool,
+        are_distinct: bool,
         most: usize,
     ) -> Result<(Vec<StoredId>, u64), ReadError> {
         let (mut lists, mut counts) = (Vec::new(), Vec::new());
@@ -330,6 +330,6 @@ impl<F: Fingerprint> View<F> {
         for segment in self.segments.iter() {
             segment.add_id_list(fingerprint, &mut lists, &mut counts)?;
         }
-        Ok(unite_ids(lists, &counts, has_names, most))
+        Ok(unite_ids(lists, &counts, are_distinct, most))
     }
 }

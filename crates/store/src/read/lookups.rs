@@ -111,9 +111,24 @@ impl<F: Fingerprint> View<F> {
         Ok(ids)
     }
 
+    /// Returns the pairs with one of these names, in order. If the view has been published, it records which ids of
+    /// these names have gone.
+    pub(crate) fn pairs_with_names(
+        &self,
+        names: &HashSet<Vec<u8>>,
+        is_published: bool,
+    ) -> Result<Vec<Pair<F>>, ReadError> {
+        let ids = self.ids_of_names(names)?;
+        let pairs = self.pairs_with_ids(&ids)?;
+        if is_published {
+            self.record_gone_names(names, &ids, &pairs)?;
+        }
+        Ok(pairs)
+    }
+
     /// Records the ids that have gone, given all [ids of these names](Self::ids_of_names) and the pairs that these ids
     /// have, if they are so many that later look-ups should not visit them. The view must have been published.
-    pub(crate) fn record_gone_names(
+    fn record_gone_names(
         &self,
         names: &HashSet<Vec<u8>>,
         ids: &HashSet<u64>,

@@ -102,12 +102,9 @@ impl<F: Fingerprint> Store<F> {
     }
 
     /// Reads as [`Self::warm`] the pairs with these names, and records which of their ids have gone.
-    pub(crate) fn warm_names(&self, names: &HashSet<Vec<u8>>) -> Result<(), Error> {
-        let snapshot = self.snapshot();
-        let view = snapshot.view();
-        let ids = view.ids_of_names(names)?;
-        let pairs = view.pairs_with_ids(&ids)?;
-        Ok(view.record_gone_names(names, &ids, &pairs)?)
+    fn warm_names(&self, names: &HashSet<Vec<u8>>) -> Result<(), Error> {
+        self.snapshot().view().pairs_with_names(names, true)?;
+        Ok(())
     }
 
     fn changed(&self, request: Request<F>) -> Result<Written, Error> {

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
+use std::time::Instant;
 
 use hamdex::Fingerprint;
 use hamdex_store::disk::SimulatedDisk;
@@ -217,6 +218,21 @@ fn concurrent_replacements_leave_no_two_ids_near_each_other() {
         assert_eq!(near, None);
     }
     assert!(!pairs.is_empty());
+}
+
+#[test]
+fn a_replacement_ends_at_its_deadline_without_effect() {
+    let create = shape(true).lookups(true);
+    let store = Store::<u64>::create_on(SimulatedDisk::new(), &create, tiny()).unwrap();
+    store.upsert(&[(1, 1)]).unwrap();
+    store.flush().unwrap();
+    for records in [1, 2, 500] {
+        let batch: Vec<(u64, u64)> = (0..records).map(|number| (number << 40, number / 2)).collect();
+        let outcome = store.with_deadline(Instant::now()).upsert_unless_near(&batch, 3);
+        assert!(matches!(outcome, Err(Error::TimedOut { .. })), "{outcome:?}");
+        let pairs: Vec<_> = store.snapshot().pairs_in_order().collect::<Result<_, _>>().unwrap();
+        assert_eq!(pairs, [(1, 1)]);
+    }
 }
 
 #[test]

@@ -76,7 +76,7 @@ impl<F: Fingerprint> View<F> {
     /// Returns a match with its ids and their names in this view.
     pub(crate) fn near(&self, found: Match<F>, identity: &Identity) -> Result<Near<F>, ReadError> {
         match identity.has_ids {
-            true => self.near_beside(found, identity.has_names, &BTreeSet::new()),
+            true => self.near_beside(found, identity.has_names, &BTreeSet::new(), &mut HashMap::new()),
             false => {
                 let Match { fingerprint, distance, .. } = found;
                 Ok(Near { fingerprint, distance, ids: Vec::new(), all_ids: 0, names: Vec::new() })
@@ -84,16 +84,22 @@ impl<F: Fingerprint> View<F> {
         }
     }
 
-    /// Returns a match with its ids and their names, except those of these stored pairs, in a store with ids.
+    /// Returns a match with its ids and their names, except those of these stored pairs, in a store with ids. `counted`
+    /// has the numbers of ids of fingerprints in this view, as far as they are known.
     pub(crate) fn near_beside(
         &self,
         found: Match<F>,
         has_names: bool,
         owned: &BTreeSet<Pair<F>>,
+        counted: &mut HashMap<F, u64>,
     ) -> Result<Near<F>, ReadError> {
         let Match { fingerprint, distance, .. } = found;
         let own = owned.range((fingerprint, 0)..=(fingerprint, u64::MAX)).count();
-        let (ids, all_ids) = self.first_ids(fingerprint, has_names, Near::<F>::MAX_IDS + own)?;
+        let known = counted.get(&fingerprint).copied();
+        // A count reads all ids of a crowd.
+        let (ids, all_ids) =
+            self.first_ids(fingerprint, has_names || known.is_some(), Near::<F>::MAX_IDS + own)?;
+        let all_ids = *counted.entry(fingerprint).or_insert(all_ids);
         let ids = ids.into_iter().map(|stored| stored.id);
         let others = ids.filter(|&id| !owned.contains(&(fingerprint, id)));
         let mut ids: Vec<u64> = others.take(Near::<F>::MAX_IDS).collect();

@@ -17,14 +17,15 @@ pub(crate) struct Owned<F> {
 }
 
 impl<F: Fingerprint> Owned<F> {
-    /// Finds the stored pairs of the labels of records.
+    /// Finds the stored pairs of the labels of records, in a view that `is_published` or not.
     pub(crate) fn of(
         view: &View<F>,
         pairs: &[Pair<F>],
         names: Option<&[Document]>,
+        is_published: bool,
     ) -> Result<Self, ReadError> {
         match names {
-            Some(names) => Self::of_names(view, names),
+            Some(names) => Self::of_names(view, names, is_published),
             None => Self::of_ids(view, pairs),
         }
     }
@@ -38,11 +39,11 @@ impl<F: Fingerprint> Owned<F> {
         Ok(Self { labels, pairs: owned })
     }
 
-    fn of_names(view: &View<F>, names: &[Document]) -> Result<Self, ReadError> {
+    fn of_names(view: &View<F>, names: &[Document], is_published: bool) -> Result<Self, ReadError> {
         let (labels, numbers) = numbered(names.iter().map(Document::name));
         let mut owned = vec![BTreeSet::new(); numbers.len()];
         let names: HashSet<Vec<u8>> = numbers.keys().map(|name| name.to_vec()).collect();
-        for pair in view.pairs_with_ids(&view.ids_of_names(&names)?)? {
+        for pair in view.pairs_with_names(&names, is_published)? {
             let name = view.name(pair.1)?.unwrap_or_default();
             if let Some(&number) = numbers.get(name) {
                 owned[number].insert(pair);
@@ -80,7 +81,12 @@ impl<F: Fingerprint> View<F> {
     /// Whether a fingerprint is stored with an id of none of these pairs, all of which are stored.
     pub(crate) fn has_other(&self, value: F, owned: &BTreeSet<Pair<F>>) -> Result<bool, ReadError> {
         let own = owned.range((value, 0)..=(value, u64::MAX)).count();
-        if own == 0 { self.contains(value) } else { Ok(self.first_ids(value, false, 0)?.1 > own as u64) }
+        if own == 0 {
+            return self.contains(value);
+        }
+        // One id more than the own ones says it, however many there are: a count would read them all.
+        let (ids, _) = self.first_ids(value, true, own + 1)?;
+        Ok(ids.len() > own)
     }
 
     /// Returns the first match, of some from the nearest on, whose fingerprint is stored with an id of none of these

@@ -6,13 +6,15 @@
 //!
 //! A snapshot is searched without any lock, which also brings what is needed into memory. The decisions are made when
 //! the records are committed, on the view that they change. They use a result of the snapshot where it is still true,
-//! and search otherwise.
+//! and search otherwise, until the deadline. If newer pairs have been flushed, all results are in doubt, and the snapshot
+//! is searched again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Instant;
 
-use hamdex::{Fingerprint, Match, ReadError};
+use hamdex::{Fingerprint, Match, ReadError, ReadErrorKind};
 
 use crate::error::Error;
 use crate::log::MAX_OPERATIONS;
@@ -37,6 +39,18 @@ pub(crate) struct ReplaceUnlessNear<F: Fingerprint> {
     pub(super) known: Vec<Known<F>>,
     pub(super) snapshot: Snapshot<F>,
     pub(super) schema: Arc<Schema>,
+    pub(super) deadline: Option<Instant>,
+}
+
+/// Checks that a deadline has not passed.
+///
+/// # Errors
+/// When it has: [`ReadErrorKind::Stopped`].
+pub(super) fn go_on_until(deadline: Option<Instant>) -> Result<(), ReadError> {
+    match deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        true => Err(ReadErrorKind::Stopped.into()),
+        false => Ok(()),
+    }
 }
 
 /// The nearest fingerprint of another id or name in the snapshot.
@@ -69,16 +83,25 @@ pub(super) fn nearest_other<F: Fingerprint>(
 impl<F: Fingerprint> ReplaceUnlessNear<F> {
     /// Applies the request to a view that may be newer than the snapshot.
     pub(crate) fn apply(self, view: &mut View<F>, effective: &mut Batch<F>) -> Result<Reply<F>, Error> {
-        let mut owned = Owned::of(view, &self.pairs, self.names.as_deref())?;
+        let searched = self.snapshot.view();
+        if view.ingests != searched.ingests || view.memtables_since(searched.generation).is_none() {
+            return Ok(Reply::SearchAgain);
+        }
+        let mut owned = Owned::of(view, &self.pairs, self.names.as_deref(), false)?;
+        let mut counted = HashMap::new();
         let (mut outcomes, mut written) = (Vec::with_capacity(self.pairs.len()), Written::default());
         for record in 0..self.pairs.len() {
+            go_on_until(self.deadline)?;
             let outcome = match self.nearest_other(view, record, owned.by(record))? {
                 Some(found) => {
-                    Inserted::Near(view.near_beside(found, self.names.is_some(), owned.by(record))?)
+                    let (has_names, own) = (self.names.is_some(), owned.by(record));
+                    Inserted::Near(view.near_beside(found, has_names, own, &mut counted)?)
                 }
                 None => {
                     let label = owned.labels[record];
                     let own = &mut owned.pairs[label];
+                    let changed = own.iter().map(|pair| pair.0).chain([self.pairs[record].0]);
+                    changed.for_each(|value| _ = counted.remove(&value));
                     let Some(id) = self.replace(view, record, own, &mut written, effective)? else {
                         return Ok(Reply::NoIdsLeft);
                     };
@@ -106,12 +129,16 @@ impl<F: Fingerprint> ReplaceUnlessNear<F> {
             Known::Nothing => true,
             Known::Nearest(found) => view.has_other(found.fingerprint, owned)?,
         };
-        let newer = view
-            .memtables_since(searched.generation)
-            .filter(|_| is_known && view.ingests == searched.ingests);
+        let newer = view.memtables_since(searched.generation).filter(|_| is_known);
         let Some(newer) = newer else {
             let snapshot = Snapshot::new(Arc::new(view.clone()), Arc::clone(&self.schema));
-            return nearest_other(&mut snapshot.searcher(), value, owned, self.distance);
+            let mut searcher = snapshot.searcher();
+            let deadline = self.deadline;
+            searcher.report_to(Arc::new(move |_| match go_on_until(deadline) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(_) => ControlFlow::Break(()),
+            }));
+            return nearest_other(&mut searcher, value, owned, self.distance);
         };
         let mut nearest = match self.known[record] {
             Known::Nearest(found) => Some(found),

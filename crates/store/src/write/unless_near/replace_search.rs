@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use hamdex::{BatchOptions, Fingerprint};
+use hamdex::Fingerprint;
 
 use crate::error::Error;
 use crate::log::MAX_OPERATIONS;
@@ -11,13 +11,17 @@ use crate::read::snapshot::Snapshot;
 use crate::store::Store;
 use crate::view::Written;
 use crate::write::batch::Pair;
+use crate::write::commit::Outcome;
 use crate::write::document::Document;
 use crate::write::reply::Reply;
 use crate::write::request::Request;
 use crate::write::unless_near::inserted::Inserted;
 use crate::write::unless_near::owned::{Owned, count_within};
-use crate::write::unless_near::replace::{Known, ReplaceUnlessNear, nearest_other};
+use crate::write::unless_near::replace::{Known, ReplaceUnlessNear, go_on_until, nearest_other};
 use crate::write::unless_near::search::MIN_BATCH;
+
+/// The outcome of each pair, and of all together.
+type Replaced<F> = (Vec<Inserted<F>>, Written);
 
 impl<F: Fingerprint> Store<F> {
     /// Replaces as [`Store::upsert`], in order, each pair unless a fingerprint within `distance` of it has another id,
@@ -93,17 +97,28 @@ impl<F: Fingerprint> Store<F> {
         distance: u32,
     ) -> Result<(Vec<Inserted<F>>, Written), Error> {
         self.check_lookups()?;
-        if let Some(names) = &names {
-            self.warm_names(&names.iter().map(|name| name.name().to_vec()).collect())?;
-        }
+        self.search_until_committed(|commit| self.try_replace(&pairs, names.as_deref(), distance, commit))
+            .map_err(|error| self.timed_out_if_stopped(error))
+    }
+
+    /// Searches and commits once; `None` if the search has to be repeated.
+    fn try_replace(
+        &self,
+        pairs: &[Pair<F>],
+        names: Option<&[Document]>,
+        distance: u32,
+        commit: impl FnOnce(&Self, Request<F>) -> Outcome<F>,
+    ) -> Result<Option<Replaced<F>>, Error> {
         let (snapshot, schema) = (self.snapshot(), Arc::clone(&self.inner().schema));
-        let owned = Owned::of(snapshot.view(), &pairs, names.as_deref())?;
-        let known = self.nearest_others(&snapshot, &pairs, &owned, distance)?;
+        let owned = Owned::of(snapshot.view(), pairs, names, true)?;
+        let known = self.nearest_others(&snapshot, pairs, &owned, distance)?;
         snapshot.view().check_files()?;
-        let request = ReplaceUnlessNear { pairs, names, distance, known, snapshot, schema };
-        match self.commit(Request::ReplaceUnlessNear(Box::new(request)))? {
-            Reply::UnlessNear(outcomes, written) => Ok((outcomes, written)),
+        let (pairs, names, deadline) = (pairs.to_vec(), names.map(<[_]>::to_vec), self.deadline());
+        let request = ReplaceUnlessNear { pairs, names, distance, known, snapshot, schema, deadline };
+        match commit(self, Request::ReplaceUnlessNear(Box::new(request)))? {
+            Reply::UnlessNear(outcomes, written) => Ok(Some((outcomes, written))),
             Reply::TooLarge(count) => Err(Error::BatchTooLarge { count, max: MAX_OPERATIONS }),
+            Reply::SearchAgain => Ok(None),
             _ => Err(self.no_ids_left()),
         }
     }
@@ -128,14 +143,14 @@ impl<F: Fingerprint> Store<F> {
         let (alone, others) =
             if alone.len() < MIN_BATCH { (Vec::new(), [alone, others].concat()) } else { (alone, others) };
         let values: Vec<F> = alone.iter().map(|&record| pairs[record].0).collect();
-        let options = BatchOptions::new().threads(self.inner().options.threads);
-        let nearest = snapshot.nearest_of_each(&values, distance, options)?;
+        let nearest = snapshot.nearest_of_each(&values, distance, self.batch_options())?;
         for (record, found) in alone.into_iter().zip(nearest) {
             known[record] = Known::from(found);
         }
         let searchers = &self.inner().searchers;
         let mut searcher = searchers.take(snapshot.clone());
         for record in others {
+            go_on_until(self.deadline())?;
             known[record] =
                 Known::from(nearest_other(&mut searcher, pairs[record].0, owned.by(record), distance)?);
         }

@@ -1,7 +1,6 @@
 //! The first half: a search on a snapshot.
 
-use std::ops::ControlFlow;
-use std::time::Instant;
+use std::ops::ControlFlow::{Break, Continue};
 
 use hamdex::{BatchOptions, Fingerprint, Match, ReadError, ReadErrorKind};
 
@@ -13,6 +12,7 @@ use crate::write::reply::Reply;
 use crate::write::request::Request;
 use crate::write::unless_near::decide::UnlessNear;
 use crate::write::unless_near::inserted::{Inserted, Nears};
+use crate::write::unless_near::replace::go_on_until;
 
 /// Maximum number of searches before one that blocks flushes.
 const MAX_SEARCHES: usize = 8;
@@ -68,18 +68,25 @@ impl<F: Fingerprint> Store<F> {
         names: Option<&[Document]>,
         distance: u32,
     ) -> Result<Vec<Inserted<F>>, Error> {
+        self.search_until_committed(|commit| self.try_unless_near(pairs, names, distance, commit))
+    }
+
+    /// Calls a function that searches, and commits by the function that it gets, until it returns an outcome.
+    pub(super) fn search_until_committed<T>(
+        &self,
+        mut attempt: impl FnMut(fn(&Self, Request<F>) -> Outcome<F>) -> Result<Option<T>, Error>,
+    ) -> Result<T, Error> {
         for _ in 0..MAX_SEARCHES {
-            if let Some(outcomes) = self.try_unless_near(pairs, names, distance, Self::commit)? {
-                return Ok(outcomes);
+            if let Some(outcome) = attempt(Self::commit)? {
+                return Ok(outcome);
             }
         }
         // Memtables are filled and flushed faster than the search. So no flush is published during this one, which must
         // not wait for room in memory then.
         let _publisher = self.inner().lock_manifest();
-        let alone = |store: &Self, request| store.inner().commit_alone(request);
         loop {
-            if let Some(outcomes) = self.try_unless_near(pairs, names, distance, alone)? {
-                return Ok(outcomes);
+            if let Some(outcome) = attempt(|store, request| store.inner().commit_alone(request))? {
+                return Ok(outcome);
             }
         }
     }
@@ -108,18 +115,25 @@ impl<F: Fingerprint> Store<F> {
 
     /// Finds the nearest fingerprint to each pair in the current view, until the deadline of this handle.
     fn search(&self, pairs: &[(F, u64)], distance: u32) -> Result<UnlessNear<F>, Error> {
-        self.search_until(pairs, distance).map_err(|error| match error {
+        self.search_until(pairs, distance).map_err(|error| self.timed_out_if_stopped(error))
+    }
+
+    /// Returns the error of a deadline that ended a search as what it is.
+    pub(super) fn timed_out_if_stopped(&self, error: Error) -> Error {
+        match error {
             Error::Read(error) if matches!(error.kind(), ReadErrorKind::Stopped) => self.inner().timed_out(),
             error => error,
-        })
+        }
+    }
+
+    /// Returns the options of a batch that ends at the deadline of this handle.
+    pub(super) fn batch_options(&self) -> BatchOptions {
+        let deadline = self.deadline();
+        let report = move |_| if go_on_until(deadline).is_ok() { Continue(()) } else { Break(()) };
+        BatchOptions::new().threads(self.inner().options.threads).progress(report)
     }
 
     fn search_until(&self, pairs: &[(F, u64)], distance: u32) -> Result<UnlessNear<F>, Error> {
-        let deadline = self.deadline();
-        let go_on = move || match deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        };
         let snapshot = self.snapshot();
         let nearest = if pairs.len() < MIN_BATCH {
             let searchers = &self.inner().searchers;
@@ -132,20 +146,16 @@ impl<F: Fingerprint> Store<F> {
             nearest
         } else {
             let fingerprints: Vec<F> = pairs.iter().map(|pair| pair.0).collect();
-            let threads = self.inner().options.threads;
-            let options = BatchOptions::new().threads(threads).progress(move |_| go_on());
-            snapshot.nearest_of_each(&fingerprints, distance, options)?
+            snapshot.nearest_of_each(&fingerprints, distance, self.batch_options())?
         };
         let (view, identity) = (snapshot.view(), self.inner().schema.identity);
         let mut nears = Nears::default();
         let described = |found: Option<Match<F>>| {
             let near = found.map(|found| nears.of(view, found, &identity)).transpose()?;
-            match go_on() {
-                ControlFlow::Continue(()) => Ok(near),
-                ControlFlow::Break(()) => Err(ReadError::from(ReadErrorKind::Stopped)),
-            }
+            go_on_until(self.deadline())?;
+            Ok(near)
         };
-        let nearest = nearest.into_iter().map(described).collect::<Result<_, _>>()?;
+        let nearest = nearest.into_iter().map(described).collect::<Result<_, ReadError>>()?;
         // What was found in segments that were cut off, and what was not.
         view.check_files()?;
         Ok(UnlessNear {

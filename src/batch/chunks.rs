@@ -119,7 +119,8 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
         let matches = sample::matches_per_query(&self.context(chunk, done))?;
         let wanted = self.options.match_limit() as f64;
         let is_crowded = matches > wanted * CROWDED;
-        let matches = matches.min(wanted);
+        // Otherwise all matches are gathered, and the nearest chosen of them.
+        let matches = if is_crowded { wanted } else { matches };
         let room = Room::of_bytes::<F>(self.options.match_bytes()).most() as f64 * PLANNED_ROOM;
         let fitting = if matches > 0.0 { (room / matches) as usize } else { chunk.len() };
         Ok((&chunk[..chunk.len().min(fitting.max(FEW))], is_crowded))

@@ -47,12 +47,19 @@ impl<F: Fingerprint> Snapshot<F> {
         let mut asked = queries.to_vec();
         asked.sort_unstable();
         asked.dedup();
+        // What is in memory itself is nearest to itself, whatever the segments have.
+        let is_recent =
+            |value: &F| self.view().memtables().any(|memtable| memtable.contains_fingerprint(*value));
+        let (recent, asked): (Vec<F>, Vec<F>) = asked.into_iter().partition(is_recent);
         let mut nearest = Vec::with_capacity(asked.len());
         let _ = self.batch_with(&asked, distance, &options.limit(1), |_, matches| {
             nearest.push(matches.first().copied());
             ControlFlow::Continue(())
         })?;
-        let of = |query| nearest[asked.partition_point(|asked| asked < query)];
+        let of = |&query: &F| match recent.binary_search(&query) {
+            Ok(_) => Some(Match::new(query, query)),
+            Err(_) => nearest[asked.partition_point(|asked| *asked < query)],
+        };
         Ok(queries.iter().map(of).collect())
     }
 }
@@ -168,5 +175,36 @@ impl<F: Fingerprint> Parts<F, Match<F>> for SnapshotParts<'_, F> {
         found.clear();
         found.extend_from_slice(searcher.nearest_within(query, options.match_limit(), self.distance)?);
         Ok(())
+    }
+}
+
+#[cfg(all(test, feature = "unstable"))]
+mod tests {
+    use super::*;
+    use crate::disk::{Disk, SimulatedDisk};
+    use crate::{CreateOptions, Operation, Store, StoreOptions};
+
+    #[test]
+    fn what_is_in_memory_itself_needs_no_segment() {
+        let disk = SimulatedDisk::new();
+        let values: Vec<u64> = (0..200).map(|n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+        let insert = |store: &Store<u64>| {
+            store.write(values.iter().map(|&value| Operation::Insert(value, 1)).collect()).unwrap();
+        };
+        let store =
+            Store::create_on(disk.clone(), &CreateOptions::new(), StoreOptions::new().merges(false)).unwrap();
+        insert(&store);
+        store.flush().unwrap();
+        store.close().unwrap();
+        let name = format!("segments/{}", disk.list("segments").unwrap()[0]);
+        // The first block.
+        disk.alter(&name, |bytes| bytes[4096..4200].fill(0x55));
+        let store = Store::<u64>::open_on(disk, StoreOptions::new().merges(false)).unwrap();
+        insert(&store);
+        let snapshot = store.snapshot();
+        let found = snapshot.nearest_of_each(&values, 3, BatchOptions::new()).unwrap();
+        assert!(found.iter().zip(&values).all(|(found, &value)| *found == Some(Match::new(value, value))));
+        let near: Vec<u64> = values.iter().map(|value| value ^ 1).collect();
+        snapshot.nearest_of_each(&near, 3, BatchOptions::new()).unwrap_err();
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
@@ -68,10 +69,16 @@ impl Killing {
         let text = lines(64, new.iter().copied());
         // A process that is killed reads no more.
         let writer = thread::spawn(move || drop(input.write_all(text.as_bytes())));
+        let (said, has_said) = mpsc::channel();
         let reader = thread::spawn(move || {
-            let last = BufReader::new(output).lines().map_while(Result::ok).last();
+            let lines = BufReader::new(output).lines().map_while(Result::ok);
+            let last = lines.inspect(|_| _ = said.send(())).last();
             last.and_then(|line| line.strip_prefix("acknowledged ")?.parse().ok()).unwrap_or(0usize)
         });
+        // Half of them are killed only after they have acknowledged something, however slow the machine is.
+        if self.chance(2) == 0 {
+            has_said.recv().unwrap();
+        }
         self.pause(60_000);
         kill(child);
         writer.join().unwrap();

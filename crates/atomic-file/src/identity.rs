@@ -8,15 +8,19 @@ mod system {
     use std::os::unix::fs::MetadataExt;
     use std::path::Path;
 
-    /// Device and inode. The `same-file` crate opens what it compares, and opening a FIFO blocks.
-    #[derive(Debug, Clone, PartialEq, Eq)]
-    pub(crate) struct Identity {
+    /// The identity of a file: device and inode. The `same-file` crate opens what it compares, and opening a FIFO blocks.
+    #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+    pub struct Identity {
         device: u64,
         inode: u64,
     }
 
     impl Identity {
-        pub(crate) fn of_path(path: &Path) -> io::Result<Self> {
+        /// Returns the identity of the file that a path leads to.
+        ///
+        /// # Errors
+        /// When the operating system refuses it.
+        pub fn of_path(path: &Path) -> io::Result<Self> {
             Ok(Self::of_metadata(&path.metadata()?))
         }
 
@@ -42,12 +46,16 @@ mod system {
 
     use same_file::Handle;
 
-    /// Volume and file number.
-    #[derive(Debug, PartialEq, Eq)]
-    pub(crate) struct Identity(Handle);
+    /// The identity of a file: volume and file number.
+    #[derive(Debug, PartialEq, Eq, Hash)]
+    pub struct Identity(Handle);
 
     impl Identity {
-        pub(crate) fn of_path(path: &Path) -> io::Result<Self> {
+        /// Returns the identity of the file that a path leads to.
+        ///
+        /// # Errors
+        /// When the operating system refuses it.
+        pub fn of_path(path: &Path) -> io::Result<Self> {
             Handle::from_path(path).map(Self)
         }
 
@@ -61,4 +69,4 @@ mod system {
     }
 }
 
-pub(crate) use system::Identity;
+pub use system::Identity;

@@ -56,6 +56,7 @@ mod unfinished;
 pub use directory::AtomicDirectory;
 pub use error::Error;
 pub use file::{AtomicFile, CreateOptions, SealedFile};
+pub use identity::Identity;
 pub use inputs::Inputs;
 pub use link::link_or_copy;
 pub use pieces::Pieces;

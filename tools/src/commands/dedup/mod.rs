@@ -184,7 +184,9 @@ fn dedup<F: Fingerprint>(
     };
     bars.finish();
     let clusters = clusters.map_err(with_program)?;
-    report::require_some(clusters.counts())?;
+    if reading.is_some() {
+        report::require_some(clusters.counts())?;
+    }
     let mut copied = None;
     let has_page = page.is_some();
     if let (Some(page), Some(reading)) = (page, &reading) {
@@ -210,8 +212,10 @@ fn dedup<F: Fingerprint>(
         summary::alone();
     }
     summary::print(&clusters, copied.as_ref(), args.method.are_linked(), started)?;
-    match copied.filter(|copied| copied.left_out > 0) {
-        Some(copied) if !args.inputs.fields.skip_unreadable => Err(summary::incomplete(&copied)),
+    match copied {
+        Some(copied) if copied.left_out > 0 && !args.inputs.fields.skip_unreadable => {
+            Err(summary::incomplete(&copied))
+        }
         _ => Ok(()),
     }
 }

@@ -53,9 +53,6 @@ pub(super) fn print<F: Fingerprint>(
         }
     }
     output.flush()?;
-    if documents == 0 {
-        return Err(Failure::Wrong("no features were found: the inputs are empty".to_owned()));
-    }
     let short = if too_short == 0 { String::new() } else { format!(", {too_short} too short") };
     messages::summary(format_args!("{}{short}", counted(documents, "document", "documents")));
     Ok(())

@@ -16,6 +16,7 @@ use crate::dedup::known_shingles::{KnownShingles, LeftOut};
 use crate::dedup::options::Dedup;
 use crate::dedup::resources::{Progress, Stage};
 use crate::dedup::similarity::Similarity;
+use crate::dedup::texts::new_texts::prefix_len;
 use crate::document::Document;
 use crate::error::Error;
 
@@ -146,8 +147,7 @@ impl Live {
         order.sort_unstable_by_key(|shingle| (lists[shingle].len(), *shingle));
         // A similar set has one of any so many shingles, also of the rarest.
         let absent = shingles.len() - order.len();
-        let prefix =
-            shingles.len() + 1 - similarity.least_shared_with_any(shingles.len()).min(shingles.len() + 1);
+        let prefix = prefix_len(shingles.len(), *similarity);
         let mut seen = HashSet::new();
         for shingle in order.into_iter().take(prefix.saturating_sub(absent)) {
             let list = lists.get_mut(&shingle)?;

@@ -67,7 +67,7 @@ impl<F: Fingerprint> Chains<'_, F> {
         for star in run.chunk_by(|one, other| self.centres[one.1 as usize] == self.centres[other.1 as usize])
         {
             let centre = self.centres[star[0].1 as usize];
-            let fingerprint = self.near.of_class(centre).unwrap_or(star[0].0);
+            let fingerprint = self.near.of_class(centre).expect("a centre has a fingerprint");
             let part = Part { centre, fingerprint, start, end: start + star.len() };
             start = part.end;
             self.link_part(run, part, unions, chains, compared);

@@ -98,7 +98,7 @@ impl NearestTexts {
 }
 
 /// The number of shingles by which a set is found.
-fn prefix_len(set_len: usize, similarity: Similarity) -> usize {
+pub(crate) fn prefix_len(set_len: usize, similarity: Similarity) -> usize {
     set_len + 1 - similarity.least_shared_with_any(set_len)
 }
 

@@ -97,8 +97,8 @@ pub(crate) struct Fields {
     #[arg(long, value_name = "NAME", help_heading = "Documents")]
     encoding: Option<String>,
     /// In directories and archives, read only files that match; a glob without a slash matches names at any
-    /// depth. Without it, names that begin with . or _ are passed over, and files that are no tables in a directory
-    /// most of whose bytes are tables; '*' reads them all
+    /// depth. Names that begin with . or _ are passed over unless a glob names them, as '_posts/**' does; without this
+    /// option, so are files that are no tables in a directory most of whose bytes are tables. '*' reads all
     #[arg(long, value_name = "GLOB", help_heading = "Documents")]
     include: Vec<String>,
     /// In directories and archives, leave out files and folders that match
@@ -112,9 +112,9 @@ pub(crate) struct Fields {
     #[arg(long, help_heading = "Documents")]
     strict: bool,
     /// In directories and archives, leave out files that should hold documents and cannot be read whole: damaged or
-    /// truncated, in another format than they say, without the text's column. Without it, they end the command with
-    /// exit code 1 after the last file, and nothing is written. Rows that --unique cannot copy make the exit code
-    /// 1, too
+    /// truncated, in another format than they say, tables without the text's column. Without it, they end the command
+    /// with exit code 1 after the last file: no file is written then, but records inserted and lines printed before
+    /// stay. Rows that --unique cannot copy make the exit code 1, too
     #[arg(long, help_heading = "Documents")]
     pub(crate) skip_unreadable: bool,
     /// Longest line or file; longer ones are skipped and counted, without being kept in memory

@@ -20,6 +20,7 @@ fn advice(kind: FileKind) -> &'static str {
         FileSort::Data => "write its texts as JSON Lines, CSV or Parquet",
         FileSort::Archive => "unpack it, and name the files in it",
         FileSort::Compressed(_) => "decompress it first",
+        FileSort::Pointer => "download it, as with git lfs pull",
         _ => "it holds no documents",
     }
 }
@@ -75,9 +76,7 @@ pub(crate) fn of_error(error: &Error) -> String {
         }
         Error::NoValues => format!("{error} (--keep)"),
         Error::NoTextForm { .. } => format!("{error}: name one with --out, as in --out unique.parquet"),
-        Error::Unread { .. } => {
-            format!("{error}; nothing is written (--skip-unreadable leaves them out)")
-        }
+        Error::Unread { .. } => format!("{error} (--skip-unreadable leaves them out)"),
         Error::ColumnType { .. } => format!("{error} (--text-field, --id-field)"),
         other => chain(other),
     }

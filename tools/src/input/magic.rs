@@ -10,6 +10,7 @@ pub(crate) fn advice(sort: FileSort) -> String {
         FileSort::Index => "its fingerprints are printed by: hamdex dump FILE --fingerprints".to_owned(),
         FileSort::Names => "it belongs to the index whose name it has without .ids".to_owned(),
         FileSort::Data => "write its fingerprints as Parquet, CSV, .npy or a text line each".to_owned(),
+        FileSort::Pointer => "download it, as with git lfs pull".to_owned(),
         _ => "name a file of fingerprints".to_owned(),
     }
 }

@@ -10,7 +10,6 @@ use crate::copy::layout::Layout;
 use crate::copy::row_sink::Row;
 use crate::document::Document;
 use crate::error::Error;
-use crate::problem::Problem;
 use crate::table_reader::csv::Records;
 use crate::table_writer::cell::{Cell, Kind, write_json};
 use crate::table_writer::rows::Rows;
@@ -134,12 +133,8 @@ fn write_record(output: &mut impl Write, records: &Records, names: &[String]) ->
     write_json(output, &names, &cells)
 }
 
-/// Writes the fields of a record, with empty fields for those it lacks.
+/// Writes the fields of a record, with empty fields where it is short. One with more fields is not copied.
 fn push_record(rows: &mut Rows, records: &Records, width: usize) -> Result<(), Error> {
-    if let Some(found) = records.excess(width) {
-        let problem = Problem::LongRecord { found, names: width };
-        return Err(Error::Document { place: records.place(), problem });
-    }
     let texts: Vec<_> = records.fields().map(String::from_utf8_lossy).collect();
     let cells: Vec<Cell<'_>> =
         (0..width).map(|at| Cell::Text(texts.get(at).map_or("", |text| text))).collect();

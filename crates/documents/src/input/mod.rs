@@ -62,6 +62,8 @@ pub struct Input {
     /// The path of the file, if it is not UTF-8.
     undecodable: Option<PathBuf>,
     is_compressed: bool,
+    /// Whether its name is that of a compressed file, which is never empty, and it is empty.
+    is_hollow: bool,
     is_transcoded: bool,
     /// Whether the buffered bytes at the start are the whole input.
     is_short: bool,
@@ -120,6 +122,7 @@ impl Input {
             Ok((reader, is_compressed)) => {
                 let inner_name = compression::inner_name(path);
                 let format = Format::detect(&inner_name, reader.buffer());
+                let is_hollow = !is_compressed && reader.buffer().is_empty() && inner_name != path;
                 let (plain, temp_dir) = (None, None);
                 Ok(Self {
                     name,
@@ -129,6 +132,7 @@ impl Input {
                     plain,
                     undecodable: None,
                     is_compressed,
+                    is_hollow,
                     is_transcoded: false,
                     is_short: false,
                     temp_dir,
@@ -155,6 +159,11 @@ impl Input {
         format: Option<Format>,
         encoding: Option<&'static Encoding>,
     ) -> Result<Self, Error> {
+        if self.is_hollow {
+            let source =
+                io::Error::new(io::ErrorKind::UnexpectedEof, "it is empty, and no compressed file is");
+            return Err(Error::Read { input: self.name, source });
+        }
         let waits = format.is_none();
         let this = if waits { self.with_start()? } else { self };
         if !format.unwrap_or(this.format).is_text() || this.is_zip() || this.is_tar() {
@@ -252,7 +261,9 @@ impl Input {
         let is_foreign = !self.is_transcoded && encoding::is_foreign(start, !is_whole);
         let is_clean = format.is_text() && !self.is_binary() && !is_foreign;
         match kind_of_file(start) {
-            Some(kind) if kind.sort == FileSort::Document || !is_clean => Some(Problem::NotRead { kind }),
+            Some(kind) if matches!(kind.sort, FileSort::Document | FileSort::Pointer) || !is_clean => {
+                Some(Problem::NotRead { kind })
+            }
             _ if !format.is_text() => None,
             _ if self.is_binary() && !is_given => Some(Problem::Binary),
             _ if is_foreign && !is_encoding_given => Some(Problem::NotUtf8),

@@ -66,7 +66,9 @@ pub(crate) fn read(mut input: Input, collector: &mut Collector<'_>) -> Result<()
             Some(Ok(Some(text))) if text.len() as u64 > max_bytes => collector.too_long(place(), "page")?,
             Some(Ok(Some(text))) => collector.take(Document::new(id, text), Row::Text, place)?,
             Some(Ok(None)) => collector.skip(place(), Problem::Binary)?,
-            Some(Err(error)) => collector.skip(place(), Problem::Undecodable { what: error.to_string() })?,
+            Some(Err(error)) => {
+                collector.lose_row(place(), Problem::Undecodable { what: error.to_string() })?;
+            }
         }
     }
     Ok(())

@@ -60,11 +60,11 @@ impl<'a> Collector<'a> {
 
     /// Returns the counts after everything is read. Fails if a file was not read that should have been.
     pub(crate) fn finish(mut self) -> Result<Counts, Error> {
-        if self.unread.count > 0 && !self.documents.skips_unreadable {
-            return Err(Error::Unread { names: self.unread });
-        }
         if let Some((place, problem)) = self.files.notice() {
             self.notify(place, problem);
+        }
+        if self.unread.count > 0 && !self.documents.skips_unreadable {
+            return Err(Error::Unread { names: self.unread });
         }
         if let RepeatedIds::Counted(sample) = self.repeats {
             let (repeated, are_all) = sample.count();
@@ -121,6 +121,11 @@ impl<'a> Collector<'a> {
         let is_repeated = self.files.is_repeated(path);
         self.counts.repeated_files += u64::from(is_repeated);
         is_repeated
+    }
+
+    /// Forgets a file that was passed over, so that it is read where it is reached again.
+    pub(crate) fn forget(&mut self, path: &Path) {
+        self.files.forget(path);
     }
 
     /// Counts files that are not read since their names say that they are no documents.
@@ -187,14 +192,22 @@ impl<'a> Collector<'a> {
     /// Skips a row, which is an error in strict reading. The row never counts as a duplicate, so it is copied, unless
     /// it is malformed: other readers would fail on it.
     pub(crate) fn skip_row(&mut self, place: Place, problem: Problem, row: Row<'_>) -> Result<(), Error> {
-        let is_row = !matches!(problem, Problem::Malformed { .. });
+        if matches!(problem, Problem::Malformed { .. } | Problem::LongRecord { .. }) {
+            return self.lose_row(place, problem);
+        }
         self.skip(place, problem)?;
         match &mut self.destination {
-            Destination::Sink(_) => {}
-            Destination::Rows(rows) if is_row => rows.take(row, None)?,
-            Destination::Rows(rows) => rows.leave_out(),
+            Destination::Sink(_) => Ok(()),
+            Destination::Rows(rows) => rows.take(row, None),
         }
-        Ok(())
+    }
+
+    /// Skips a row that cannot be copied.
+    pub(crate) fn lose_row(&mut self, place: Place, problem: Problem) -> Result<(), Error> {
+        if let Destination::Rows(rows) = &mut self.destination {
+            rows.leave_out();
+        }
+        self.skip(place, problem)
     }
 
     /// Ends a batch of rows after all were taken or skipped.
@@ -262,11 +275,8 @@ impl<'a> Collector<'a> {
     }
 
     pub(crate) fn too_long(&mut self, place: Place, what: &'static str) -> Result<(), Error> {
-        if let Destination::Rows(rows) = &mut self.destination {
-            rows.leave_out();
-        }
         let max_bytes = self.max_bytes();
-        self.skip(place, Problem::TooLong { what, max_bytes })
+        self.lose_row(place, Problem::TooLong { what, max_bytes })
     }
 
     /// Returns the bytes as text, with invalid UTF-8 replaced by U+FFFD, which is an error in strict reading.

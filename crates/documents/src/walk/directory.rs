@@ -33,6 +33,9 @@ pub(crate) fn read(directory: &Path, collector: &mut Collector<'_>) -> Result<()
             Ok(entry) => entry,
             Err(error) => {
                 let path = path_of(&error).unwrap_or(directory.to_owned());
+                if files.is_hidden(&path) {
+                    continue;
+                }
                 let text = error.to_string();
                 let what = error.into_io_error().unwrap_or_else(|| io::Error::other(text));
                 collector
@@ -41,14 +44,15 @@ pub(crate) fn read(directory: &Path, collector: &mut Collector<'_>) -> Result<()
             }
         };
         match entry.file_type() {
-            Some(kind) if kind.is_file() => {}
             Some(kind) if kind.is_dir() => continue,
+            _ if files.is_hidden(entry.path()) => continue,
+            Some(kind) if kind.is_file() => {}
             _ => {
                 collector.ignore();
                 continue;
             }
         }
-        if files.is_hidden(entry.path()) || collector.is_repeated(entry.path()) {
+        if collector.is_repeated(entry.path()) {
             continue;
         }
         match collector.open(entry.path()) {

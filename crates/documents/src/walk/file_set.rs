@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::error::Error;
-use crate::format::signatures::FileSort;
 use crate::input::Input;
 use crate::parsers;
 use crate::problem::{Place, Problem};
@@ -44,7 +43,7 @@ impl FileSet {
         match outcome {
             // Between texts, a table without texts is not missed.
             Err(Error::MissingColumn { place, field: Some(field), column, columns })
-                if !collector.documents.strict && !self.litter.is_of_tables() =>
+                if !collector.documents.strict && self.litter.is_of_texts() =>
             {
                 collector.skip(place, Problem::MissingColumn { field, column, columns })
             }
@@ -68,13 +67,21 @@ impl FileSet {
         let format = recognition::format_of(&input, documents);
         let problem = input.refusal(format, false, documents.encoding.is_some());
         let has_text = !matches!(problem, Some(Problem::Binary | Problem::NotRead { .. }));
+        if has_text && let Some(named) = self.litter.lost_table(path, format, documents) {
+            let what = format!("not {}", named.with_article());
+            return collector.skip_file(Place::whole(input.name()), Problem::Rejected { what });
+        }
         if has_text && self.litter.takes(path, &input, format, documents) {
+            collector.forget(path);
             return Ok(());
         }
         if let Some(problem) = problem {
             let place = Place::whole(input.name());
-            let is_picture = matches!(&problem, Problem::NotRead { kind } if kind.sort == FileSort::Other);
-            let should_be = self.litter.holds_documents(path, documents, is_picture);
+            let sort = match &problem {
+                Problem::NotRead { kind } => Some(kind.sort),
+                _ => None,
+            };
+            let should_be = self.litter.holds_documents(path, documents, sort);
             return if should_be {
                 collector.skip_file(place, problem)
             } else {

@@ -11,6 +11,7 @@ use ignore::overrides::Override;
 
 use crate::error::Error;
 use crate::format::Format;
+use crate::format::signatures::FileSort;
 use crate::input::Input;
 use crate::input::compression::inner_name;
 use crate::parsers;
@@ -39,7 +40,8 @@ impl Litter {
     /// Creates the rule of a directory or archive.
     pub(crate) fn of(root: &Path, documents: &Documents) -> Result<Self, Error> {
         let Selection { included, .. } = &documents.selection;
-        let names_hidden = |glob: &&String| ALL.contains(&glob.as_str()) || glob.split('/').any(is_hidden);
+        let names_hidden =
+            |glob: &&String| ALL.contains(&glob.as_str()) || glob.split(['/', '{', ',', '}']).any(is_hidden);
         let shown = included.iter().filter(names_hidden).cloned().collect();
         let shown = Selection { included: shown, ..Selection::default() };
         Ok(Self {
@@ -102,12 +104,34 @@ impl Litter {
         self.table_bytes > self.other_bytes
     }
 
-    /// Returns whether a file should hold documents: by its extension, or, unless its first bytes are those of a picture
-    /// or program, by the format given or, without an extension, by the tables next to it.
-    pub(crate) fn holds_documents(&self, path: &Path, documents: &Documents, is_picture: bool) -> bool {
+    /// Returns whether texts are most of the bytes. The files of a tar archive are not known in advance.
+    pub(crate) fn is_of_texts(&self) -> bool {
+        self.other_bytes > self.table_bytes
+    }
+
+    /// Returns the format of a file next to tables that has the extension of Parquet or Arrow and is text.
+    pub(crate) fn lost_table(&self, path: &Path, format: Format, documents: &Documents) -> Option<Format> {
+        let named = Format::of_name(&inner_name(path)).filter(|named| named.is_columnar())?;
+        let is_lost = self.is_of_tables() && documents.format.is_none() && format == Format::Text;
+        is_lost.then_some(named)
+    }
+
+    /// Returns whether a file that is not read should hold documents: by its extension, also in front of an unknown one
+    /// (`part.jsonl.br`), by the format given, or by the tables next to it. `sort` is the sort of its first bytes, if
+    /// they are known.
+    pub(crate) fn holds_documents(&self, path: &Path, documents: &Documents, sort: Option<FileSort>) -> bool {
         let inner = inner_name(path);
+        let is_named = |name: &Path| Format::of_name(name).is_some();
+        if is_named(&inner) || inner.file_stem().is_some_and(|stem| is_named(Path::new(stem))) {
+            return true;
+        }
         let has_neighbours = inner.extension().is_none() && self.is_of_tables();
-        Format::of_name(&inner).is_some() || !is_picture && (documents.format.is_some() || has_neighbours)
+        match sort {
+            // Pictures and programs.
+            Some(FileSort::Other) => false,
+            Some(FileSort::Compressed(_) | FileSort::Data | FileSort::Archive) if self.is_of_tables() => true,
+            _ => documents.format.is_some() || has_neighbours,
+        }
     }
 
     /// Returns the names of all that were left out.
@@ -162,6 +186,7 @@ mod tests {
             ("*.jsonl", "_temporary/a.jsonl", true),
             ("*", "_temporary/a.jsonl", false),
             ("_posts/**", "_posts/a.md", false),
+            ("{_a,_posts}/**", "_posts/a.md", false),
             ("_posts/**", ".git/a.md", true),
             (".env", "b/.env", false),
         ] {

@@ -133,6 +133,9 @@ fn what_lies_next_to_tables_is_no_document() {
     assert_eq!(shown("*.jsonl").ids(), ["a", "b"]);
     assert_eq!(shown("_temporary/**").ids(), ["t"]);
     assert_eq!(shown("*").counts.inputs, 8);
+    // A file that is passed over there is read where it is named.
+    let named = scratch.read(scratch.documents(&["tables", "tables/README.md", "tables"]));
+    assert_eq!((named.ids(), named.counts.repeated_files), (vec!["a", "b", "tables/README.md"], 3));
     // With a format, all that are not hidden are read in it.
     let given = scratch.read(scratch.documents(&["tables"]).format(Format::TextLines));
     assert_eq!((given.counts.documents, given.counts.litter), (4, 4));
@@ -160,7 +163,9 @@ fn a_shard_that_cannot_be_read_is_an_error() {
     let parquet_start = b"PAR1\x15\x04\x15 and no end";
     let cut: Vec<u8> = gzip(good.as_bytes())[..40].to_vec();
     let utf16: Vec<u8> = good.encode_utf16().flat_map(u16::to_le_bytes).collect();
-    let shards: [(&str, &[u8]); 8] = [
+    let noise: Vec<u8> = (0..500u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n";
+    let shards: [(&str, &[u8]); 15] = [
         ("b.jsonl.gz", &cut),
         ("b.jsonl.zst", &zstd::encode_all(good.as_bytes(), 1).unwrap()[..30]),
         ("b.parquet", parquet_start),
@@ -169,6 +174,13 @@ fn a_shard_that_cannot_be_read_is_an_error() {
         ("b.csv", b"id,text\n1,\"a quote that is not closed\n2,x\n"),
         ("b.json", b"[{\"id\": 1, \"text\": \"x\"}, {\"id\""),
         ("part-b", &utf16[..200]),
+        ("b.jsonl.br", &noise),
+        ("b.avro", b"Obj\x01\0\0"),
+        ("b.parquet", b""),
+        ("b.arrow", b"not downloaded"),
+        ("b.parquet", pointer),
+        ("b.jsonl", pointer),
+        ("b.csv.gz", b""),
     ];
     for (name, bytes) in shards {
         let scratch = Scratch::new();
@@ -180,6 +192,10 @@ fn a_shard_that_cannot_be_read_is_an_error() {
         assert!(rest.counts.documents >= 50 && rest.counts.skipped() == 1, "{name}: {rest:?}");
         assert!(scratch.try_read(scratch.documents(&["set"]).strict(true)).is_err(), "{name}");
     }
+    // In a tar archive, too, where no other file is known.
+    let scratch = Scratch::new();
+    scratch.write("set.tar", tar(&[("a.jsonl", good.as_bytes()), ("b.csv", b"id,body\n1,no text\n")]));
+    assert_eq!(scratch.refusal("set.tar"), "set.tar/b.csv cannot be read whole");
     let scratch = Scratch::new();
     scratch.write("set/a.jsonl", &good);
     scratch.write("set/all.zip", &zip(&[("x.jsonl", good.as_bytes())])[..60]);

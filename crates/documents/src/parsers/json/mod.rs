@@ -82,7 +82,7 @@ fn read_lists(mut input: Input, fields: &Fields<'_>, collector: &mut Collector<'
             list::Next::TooLong => collector.too_long(place(), "object")?,
             list::Next::Missing => {
                 let problem = Problem::MissingList { name: path.join(".") };
-                collector.skip(place(), problem)?;
+                collector.lose_row(place(), problem)?;
             }
             list::Next::Item(bytes) => {
                 let text = collector.text(place, bytes)?;

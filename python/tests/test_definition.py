@@ -125,10 +125,18 @@ def is_boundary(text: str, place: int) -> bool:
     return not joined
 
 
-def words(text: str) -> list[str]:
-    """Return the segments with a letter or digit, piece by piece between white space."""
-    pieces = "".join(" " if c in "\t\n\x0b\x0c\r" else c for c in normalised(text)).split(" ")
-    return [word for piece in pieces for word in cached_segments(piece) if any(map(is_letter_or_digit, word))]
+SPACES = "\t\n\x0b\x0c\r "
+
+
+def words(text: str, width: int) -> list[str]:
+    """Return the segments with a letter or digit; of a text that has few, those with a symbol as well."""
+    pieces = "".join(" " if c in SPACES else c for c in normalised(text)).split(" ")
+    all_segments = [segment for piece in pieces for segment in cached_segments(piece)]
+    found = [segment for segment in all_segments if any(map(is_letter_or_digit, segment))]
+    visible_length = sum(c not in SPACES for c in text)
+    if len(found) >= width and 2 * sum(map(len, found)) >= visible_length:
+        return found
+    return [segment for segment in all_segments if any(is_letter_or_digit(c) or is_sign(c) for c in segment)]
 
 
 @cache
@@ -142,12 +150,17 @@ def is_letter_or_digit(c: str) -> bool:
     return unicodedata.category(c)[0] in "LN"
 
 
+def is_sign(c: str) -> bool:
+    """Tell whether a character is a symbol, of private use or unassigned."""
+    return unicodedata.category(c)[0] == "S" or unicodedata.category(c) in ("Co", "Cn")
+
+
 # 3. Shingles and similarity.
 
 
 def shingles(text: str, width: int) -> Shingles:
     """Return the set of runs of `width` words; of fewer words the only run; without any, the text."""
-    found = words(text)
+    found = words(text, width)
     if not found:
         whole = normalised(text).strip()
         return frozenset([("", whole)] if whole else [])
@@ -235,6 +248,7 @@ ALPHABETS = [
     "ΟΔΟΣ οδος ΌΣΟΣ όσος ᾳ αι ᾴ Привет ПРИВЕТ ёж Ёж ещё",
     'עברית צה"ל גרש׳ ג\'ירפה العربية ﷺ كتاب كتابٌ ١٢٣ ۱۲',
     "我们 我們 在家里 吃饭，好。 中文ABC 日本語 データ ﾃﾞｰﾀ ガラス ｶﾞﾗｽ ひらがな カタカナを見る",
+    "👍 👎 = == != <= C++ C ⠓⠑ ⠺⠕ \ue000 \ue001\ue002 +1 $5 5 © ® ☃ ☃☃ → a→b ~ ^",
     "한국어 한국어 텍스트 ภาษาไทย ภาษา ไทย ខ្មែរ हिन्दी तमिल தமிழ்",
 ]
 

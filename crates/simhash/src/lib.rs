@@ -111,6 +111,7 @@ mod outcome;
 pub mod recipe;
 mod resemblance;
 mod shingle;
+mod signs;
 mod stem;
 mod tokenise;
 mod vote;

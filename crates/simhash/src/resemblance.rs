@@ -8,6 +8,7 @@ use crate::extract::{Extractor, Workspace};
 use crate::hash::Hash;
 use crate::recipe::Recipe;
 use crate::shingle::Shingle;
+use crate::signs;
 use crate::tokenise::Tokeniser;
 
 const HASH: Hash = Hash::Xxh3 { seed: 0 };
@@ -19,7 +20,8 @@ const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
 ///
 /// The words are those of Unicode Standard Annex 29 that contain a letter or a digit, of texts folded as
 /// [`Case::Caseless`](crate::recipe::Case::Caseless) says. In a script
-/// without spaces each character is a separate word, so five words of Chinese are five characters. A text of
+/// without spaces each character is a separate word, so five words of Chinese are five characters. Where such words are
+/// fewer than a shingle has, or less than half of a text, symbols are words, too. A text of
 /// fewer words than a shingle has one shingle, all of it; so has a text without any word that is not blank.
 /// `docs/dedup.md` defines it so that other programs can do the same.
 ///
@@ -69,11 +71,12 @@ impl Shingler {
     pub fn definition(&self) -> String {
         let recipe = self.extractor.recipe();
         format!(
-            "words:{} case={} tokens={} tables={} hash=xxh3 bits={SHINGLE_BITS}",
+            "words:{} case={} tokens={}+signs tables={},{} hash=xxh3 bits={SHINGLE_BITS}",
             self.width,
             recipe.case,
             recipe.tokens,
-            recipe.tables()
+            recipe.tables(),
+            signs::tables()
         )
     }
 
@@ -108,26 +111,36 @@ impl Shingler {
 pub(crate) struct Words<'a> {
     width: usize,
     hashes: &'a mut Vec<u64>,
+    /// The characters of the words.
+    characters: usize,
 }
 
 impl<'a> Words<'a> {
     fn of(width: usize, hashes: &'a mut Vec<u64>) -> Self {
         hashes.clear();
-        Self { width, hashes }
+        Self { width, hashes, characters: 0 }
     }
 
     pub(crate) fn push(&mut self, word: &str) {
+        self.characters += word.chars().count();
         self.hashes.push(HASH.of(word.as_bytes()));
     }
 
     /// Returns the shingles of the whole text.
     pub(crate) fn finish(self, text: &str) -> Shingles {
-        let mut shingles = Vec::with_capacity(self.hashes.len().max(1));
-        if self.hashes.is_empty() {
+        let mut shingles = Vec::new();
+        if self.hashes.len() < self.width || 2 * self.characters < signs::visible(text) {
             let mut buffer = String::new();
-            let whole = Case::OF_SHINGLES.fold(text, &mut buffer).trim();
-            shingles.extend((!whole.is_empty()).then(|| mix(HASH.of(whole.as_bytes()))));
+            let form = Case::OF_SHINGLES.fold(text, &mut buffer);
+            if form.chars().any(signs::is_sign) {
+                self.hashes.clear();
+                signs::words_and_signs(form, |word| self.hashes.push(HASH.of(word.as_bytes())));
+            }
+            let whole = form.trim();
+            let is_whole = self.hashes.is_empty() && !whole.is_empty();
+            shingles.extend(is_whole.then(|| mix(HASH.of(whole.as_bytes()))));
         }
+        shingles.reserve(self.hashes.len());
         roll(self.hashes, self.width, |shingle| shingles.push(shingle));
         shingles.sort_unstable();
         shingles.dedup();
@@ -219,7 +232,8 @@ mod tests {
         let definition = Shingler::new(NonZeroUsize::new(5).unwrap()).definition();
         assert_eq!(
             definition,
-            "words:5 case=caseless tokens=words tables=uax29-17.0.0,nfkc-18.0.0,unicase-2.10.0 hash=xxh3 bits=48"
+            "words:5 case=caseless tokens=words+signs tables=uax29-17.0.0,nfkc-18.0.0,unicase-2.10.0,ucd-18.0.0 hash=xxh3 \
+             bits=48"
         );
         assert_eq!(Shingler::words_of(&definition), NonZeroUsize::new(5));
         assert_eq!(Shingler::words_of(&definition.replace("caseless", "simple")), None);
@@ -231,6 +245,36 @@ mod tests {
         let mut words = Vec::new();
         shingler.words("Don’t, 我们 ＯＫ!", |word| words.push(word.to_owned()));
         assert_eq!(words, ["don't", "我", "们", "ok"]);
+    }
+
+    #[test]
+    fn symbols_are_words_where_there_is_little_else() {
+        let mut shingler = Shingler::new(NonZeroUsize::new(5).unwrap());
+        let mut of = |text: &str| shingler.shingles(text);
+        let glyphs = |step: u32| -> String {
+            (0..2000).map(|at| char::from_u32(0xe000 + at * step % 3001).unwrap()).collect()
+        };
+        let mail = "from a to b in 2024 ";
+        for (one, other) in [
+            ("👍 thanks", "👎 thanks"),
+            ("a == b", "a != b"),
+            ("a <= b", "a >= b"),
+            ("⠓⠑⠇⠇⠕ 1", "⠺⠕⠗⠇⠙ 1"),
+            ("C++", "C"),
+            (&format!("{} 1", glyphs(7)), &format!("{} 1", glyphs(11))),
+            (&format!("{mail}{}", glyphs(7)), &format!("{mail}{}", glyphs(11))),
+        ] {
+            assert!(of(one).resemblance(&of(other)) < 0.1, "{one} {other}");
+        }
+        // Punctuation says nothing, and symbols in the midst of words nothing, either.
+        for (one, other) in [
+            ("Thanks!", "thanks"),
+            ("\u{1f44d} thanks", "👍\u{fe0f} Thanks."),
+            ("it costs 5 euros and 10 cents", "it costs €5 euros and 10 cents"),
+            ("one two three four five six = 7", "one two three four five six 7"),
+        ] {
+            assert_eq!(of(one), of(other), "{one} {other}");
+        }
     }
 
     #[test]

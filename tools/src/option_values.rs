@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use bytesize::ByteSize;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use hamdex::Fingerprint;
+use hamdex_documents::tables::Quoting;
 
 use crate::failure::Failure;
 
@@ -65,6 +66,12 @@ pub(crate) fn delimiter(text: &str) -> Result<u8, String> {
         [byte] if *byte == b' ' || byte.is_ascii_punctuation() && *byte != b'"' => Ok(*byte),
         _ => Err("expected a blank, a punctuation character of ASCII, or tab".to_owned()),
     }
+}
+
+/// Returns a parser of the quoting of fields.
+pub(crate) fn quoting() -> impl TypedValueParser<Value = Quoting> {
+    PossibleValuesParser::new(["csv", "none"])
+        .map(|text| if text == "csv" { Quoting::Csv } else { Quoting::None })
 }
 
 #[cfg(test)]

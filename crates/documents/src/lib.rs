@@ -92,6 +92,7 @@ pub mod problems {
 /// Tables of cells, read and written row by row.
 pub mod tables {
     pub use crate::table_reader::Value;
+    pub use crate::table_reader::quoting::Quoting;
     pub use crate::table_writer::cell::{Cell, Kind, write_json};
     pub use crate::table_writer::format::TableFormat;
     pub use crate::table_writer::rows::Rows;

@@ -153,6 +153,17 @@ pub enum Problem {
         /// The number of columns.
         names: usize,
     },
+    /// Tab-separated values are read with quotes, as their start shows.
+    #[error("its fields in quotes are read as those of CSV")]
+    Quotes,
+    /// A record of CSV or TSV has very many lines, as one has that begins with a quote that is not meant as one. It is read.
+    #[error(
+        "the record has {lines} lines; if its quotes are characters like any other, read the table without quotes"
+    )]
+    ManyLines {
+        /// The number of its lines.
+        lines: u64,
+    },
     /// A quoted field of a CSV or TSV file is never closed, so it includes the rest of the file.
     #[error("a quote that is opened on this line is not closed")]
     UnclosedQuote,
@@ -217,6 +228,16 @@ pub enum Problem {
     OneDocument {
         /// The format that it looks like.
         format: Format,
+    },
+    /// The column of the ids has a type that is no id, so numbers of rows stand for them.
+    #[error(
+        "the column {column:?} has the type {found}, which is no id; documents are named by the numbers of their rows"
+    )]
+    OtherIds {
+        /// The name of the column.
+        column: String,
+        /// The type of its values.
+        found: String,
     },
     /// Files were read before, under another name or path; each is read once.
     #[error("read once, though {names} {} reached again", if names.count == 1 { "is" } else { "are" })]

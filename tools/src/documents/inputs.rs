@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use bytesize::ByteSize;
 use clap::ValueEnum;
 use hamdex_atomic_file::AtomicFile;
-use hamdex_documents::tables::TableFormat;
+use hamdex_documents::tables::{Quoting, TableFormat};
 use hamdex_documents::{Copied, Documents, MAX_TEXT_FIELDS};
 use indicatif::ProgressBar;
 
@@ -92,6 +92,10 @@ pub(crate) struct Fields {
     /// header has the text field only then]
     #[arg(long, value_name = "CHAR", value_parser = option_values::delimiter, help_heading = "Documents")]
     delimiter: Option<u8>,
+    /// Whether fields of CSV and TSV can be in quotes [default: those of CSV can; those of TSV where the first MiB of the
+    /// file shows it]
+    #[arg(long, value_parser = option_values::quoting(), help_heading = "Documents")]
+    quoting: Option<Quoting>,
     /// The encoding of texts that do not declare one by a byte order mark or, in HTML, by meta, as in
     /// windows-1252 [default: utf-8]
     #[arg(long, value_name = "NAME", help_heading = "Documents")]
@@ -128,6 +132,7 @@ impl Fields {
         let given = [
             ("--no-header", self.no_header),
             ("--delimiter", self.delimiter.is_some()),
+            ("--quoting", self.quoting.is_some()),
             ("--encoding", self.encoding.is_some()),
             ("--include", !self.include.is_empty()),
             ("--exclude", !self.exclude.is_empty()),
@@ -208,6 +213,9 @@ impl Reading {
         }
         if let Some(delimiter) = fields.delimiter {
             documents = documents.delimiter(delimiter);
+        }
+        if let Some(quoting) = fields.quoting {
+            documents = documents.quoting(quoting);
         }
         if let Some(name) = &fields.encoding {
             documents = documents.encoding(name)?;

@@ -42,6 +42,9 @@ pub(crate) fn of_problem(problem: &Problem) -> String {
         Problem::Binary => {
             format!("{problem} (text in UTF-16 without a byte order mark: --encoding utf-16le)")
         }
+        Problem::ManyLines { .. } | Problem::UnclosedQuote | Problem::Quotes => {
+            format!("{problem} (--quoting none)")
+        }
         Problem::Litter { .. } => format!("{problem} (--include, as in --include '*', reads them)"),
         other => other.to_string(),
     }

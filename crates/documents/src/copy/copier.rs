@@ -1,5 +1,6 @@
 //! The second reading of the inputs: the rows that are wanted are copied.
 
+use std::collections::HashSet;
 use std::iter::Peekable;
 
 #[cfg(feature = "parquet")]
@@ -115,10 +116,24 @@ impl Documents {
     }
 }
 
+/// Numbers names that occur before, since an object has each key once: `text`, `text_2`.
+fn distinct(names: Vec<String>) -> Vec<String> {
+    let mut known = HashSet::new();
+    let all: HashSet<String> = names.iter().cloned().collect();
+    let numbered = |name: String| {
+        if known.insert(name.clone()) {
+            return name;
+        }
+        let mut names = (2u64..).map(|number| format!("{name}_{number}"));
+        names.find(|name| !all.contains(name) && known.insert(name.clone())).expect("numbers do not end")
+    };
+    names.into_iter().map(numbered).collect()
+}
+
 impl RowSink for Copier<'_> {
     fn enter(&mut self, shape: Shape) {
         self.names = match shape {
-            Shape::Records { names, .. } => names.unwrap_or_default(),
+            Shape::Records { names, .. } => distinct(names.unwrap_or_default()),
             _ => Vec::new(),
         };
     }

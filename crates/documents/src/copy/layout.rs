@@ -9,7 +9,9 @@ use parquet::basic::Compression;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use crate::error::Error;
+use crate::format::lenient_json;
 use crate::problem::shown_names;
+use crate::table_reader::quoting::Quoting;
 use crate::table_writer::format::TableFormat;
 
 /// The columns of an input.
@@ -17,8 +19,8 @@ use crate::table_writer::format::TableFormat;
 pub(crate) enum Shape {
     /// Objects with any fields.
     Objects,
-    /// Records with this delimiter, and with column names if the input has them.
-    Records { names: Option<Vec<String>>, delimiter: u8 },
+    /// Records with this delimiter and quoting, and with column names if the input has them.
+    Records { names: Option<Vec<String>>, delimiter: u8, quoting: Quoting },
     /// Columns with types, and their compression.
     #[cfg(feature = "parquet")]
     Columns { schema: SchemaRef, compression: Compression },
@@ -32,7 +34,7 @@ pub(crate) enum Layout {
     /// An object per line, each with the fields of its row.
     Objects,
     /// The fields of records.
-    Records { names: Option<Vec<String>>, delimiter: u8 },
+    Records { names: Option<Vec<String>>, delimiter: u8, quoting: Quoting },
     /// The fields of records as columns of text in a Parquet or Arrow file.
     Cells { names: Vec<String>, format: TableFormat },
     /// The same columns with the same types.
@@ -98,7 +100,16 @@ impl Agreed {
                     (&self.layout, &layout),
                     (Some(Layout::IdsAndTexts(_)), Layout::IdsAndTexts(_))
                 ) => {}
-            Some((_, first)) if are_alike(first, &shape) => {}
+            Some((_, first)) if are_alike(first, &shape) => {
+                // Fields in quotes can have delimiters and line ends, which others cannot.
+                if let (
+                    Some(Layout::Records { quoting, .. }),
+                    Layout::Records { quoting: Quoting::Csv, .. },
+                ) = (&mut self.layout, &layout)
+                {
+                    *quoting = Quoting::Csv;
+                }
+            }
             Some((first, _)) => {
                 return Err(Error::OtherColumns { input: input.to_owned(), first: first.clone() });
             }
@@ -110,7 +121,9 @@ impl Agreed {
     /// Adds the keys of an object. Fails if the output lacks one.
     pub(crate) fn enter_object(&mut self, input: &str, text: &str) -> Result<(), Error> {
         // Only objects have fields.
-        let Ok(keys) = serde_json::from_str::<Keys>(text) else { return Ok(()) };
+        let standard =
+            |_| lenient_json::standard(text).and_then(|text| serde_json::from_str(&text).ok()).ok_or(());
+        let Ok(keys) = serde_json::from_str::<Keys>(text).or_else(standard) else { return Ok(()) };
         let lost = self.lost_of(keys.0.into_iter());
         self.check_lost(input, &lost)?;
         self.is_partial |= !lost.is_empty();
@@ -206,13 +219,13 @@ fn own_format(shape: &Shape) -> Option<TableFormat> {
 fn layout(format: TableFormat, shape: &Shape) -> Layout {
     match (format, shape) {
         (TableFormat::Jsonl, _) => Layout::Objects,
-        (TableFormat::Csv, Shape::Records { names, delimiter }) => {
+        (TableFormat::Csv | TableFormat::Tsv, Shape::Records { names, delimiter, quoting }) => {
+            let is_tab = format == TableFormat::Tsv;
             // A semicolon stays one, and is recognised again.
-            let delimiter = if *delimiter == b'\t' { b',' } else { *delimiter };
-            Layout::Records { names: names.clone(), delimiter }
-        }
-        (TableFormat::Tsv, Shape::Records { names, .. }) => {
-            Layout::Records { names: names.clone(), delimiter: b'\t' }
+            let own = if is_tab { b'\t' } else { *delimiter };
+            let own = if !is_tab && own == b'\t' { b',' } else { own };
+            let quoting = if own == *delimiter { *quoting } else { Quoting::Csv };
+            Layout::Records { names: names.clone(), delimiter: own, quoting }
         }
         (TableFormat::Parquet | TableFormat::Arrow, Shape::Records { names: Some(names), .. }) => {
             Layout::Cells { names: names.clone(), format }
@@ -248,7 +261,8 @@ mod tests {
     use super::*;
 
     fn records(names: &[&str], delimiter: u8) -> Shape {
-        Shape::Records { names: Some(names.iter().map(|&name| name.to_owned()).collect()), delimiter }
+        let names = names.iter().map(|&name| name.to_owned()).collect();
+        Shape::Records { names: Some(names), delimiter, quoting: Quoting::Csv }
     }
 
     fn agreed(format: Option<TableFormat>, drops_columns: bool) -> Agreed {

@@ -10,7 +10,8 @@ use crate::copy::layout::Layout;
 use crate::copy::row_sink::Row;
 use crate::document::Document;
 use crate::error::Error;
-use crate::table_reader::csv::Records;
+use crate::table_reader::csv;
+use crate::table_reader::quoting::Quoting;
 use crate::table_writer::cell::{Cell, Kind, write_json};
 use crate::table_writer::rows::Rows;
 use crate::table_writer::sink::Sink;
@@ -18,7 +19,7 @@ use crate::table_writer::sink::Sink;
 /// The file to which rows are copied.
 pub(crate) enum Output {
     Objects(Sink),
-    Records(Box<csv::Writer<Sink>>),
+    Records(Records),
     /// Fields of records as cells, and the number of columns.
     Cells(Rows, usize),
     IdsAndTexts(Rows),
@@ -31,16 +32,13 @@ impl Output {
     pub(crate) fn new(file: AtomicFile, layout: &Layout, fields: [&str; 2]) -> Result<Self, Error> {
         Ok(match layout {
             Layout::Objects => Self::Objects(Sink::new(file)?),
-            Layout::Records { names, delimiter } => {
-                let mut writer = csv::WriterBuilder::new()
-                    .flexible(true)
-                    .delimiter(*delimiter)
-                    .from_writer(Sink::new(file)?);
+            Layout::Records { names, delimiter, quoting } => {
+                let mut records =
+                    Records { file: Sink::new(file)?, delimiter: *delimiter, quoting: *quoting };
                 if let Some(names) = names {
-                    let header = writer.write_record(names);
-                    header.map_err(|error| writer.get_ref().failed()(error.into()))?;
+                    records.write_fields(names)?;
                 }
-                Self::Records(Box::new(writer))
+                Self::Records(records)
             }
             Layout::Cells { names, format } => {
                 let columns: Vec<(&str, Kind)> =
@@ -77,10 +75,7 @@ impl Output {
                 let cells = [Cell::Text(&document.id), Cell::Text(&document.text)];
                 write_json(file, fields, &cells).map_err(|error| file.failed()(error))?;
             }
-            (Self::Records(writer), Row::Record(records), _) => {
-                let written = writer.write_record(records.fields());
-                written.map_err(|error| writer.get_ref().failed()(error.into()))?;
-            }
+            (Self::Records(output), Row::Record(records), _) => output.write(records)?,
             (Self::Cells(rows, width), Row::Record(records), _) => push_record(rows, records, *width)?,
             (Self::IdsAndTexts(rows), _, Some(document)) => {
                 rows.push(&[Cell::Text(&document.id), Cell::Text(&document.text)])?;
@@ -93,15 +88,43 @@ impl Output {
     /// Completes the file and gives it its name.
     pub(crate) fn finish(self) -> Result<(), Error> {
         match self {
-            Self::Objects(file) => file.finish(),
-            Self::Records(writer) => {
-                let failed = writer.get_ref().failed();
-                writer.into_inner().map_err(|error| failed(error.into_error()))?.finish()
-            }
+            Self::Objects(file) | Self::Records(Records { file, .. }) => file.finish(),
             Self::Cells(rows, _) | Self::IdsAndTexts(rows) => rows.finish(),
             #[cfg(feature = "parquet")]
             Self::Columns(columns) => columns.finish(),
         }
+    }
+}
+
+/// A file of records, written as they are in the input where that has the same delimiter and quotes.
+pub(crate) struct Records {
+    file: Sink,
+    delimiter: u8,
+    quoting: Quoting,
+}
+
+impl Records {
+    fn write(&mut self, records: &csv::Records) -> Result<(), Error> {
+        let Self { file, delimiter, quoting } = self;
+        let Some(raw) = records.raw(*delimiter, *quoting) else { return self.write_fields(records.fields()) };
+        Ok(file.write_all(raw).and_then(|()| file.write_all(b"\n")).map_err(|error| file.failed()(error))?)
+    }
+
+    fn write_fields(&mut self, fields: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Result<(), Error> {
+        let Self { file, delimiter, quoting } = self;
+        let record = match quoting {
+            Quoting::Csv => {
+                let mut writer = ::csv::WriterBuilder::new().delimiter(*delimiter).from_writer(Vec::new());
+                let written = writer.write_record(fields).map_err(io::Error::from);
+                written.and_then(|()| writer.into_inner().map_err(::csv::IntoInnerError::into_error))
+            }
+            Quoting::None => {
+                let fields: Vec<_> = fields.into_iter().collect();
+                let fields: Vec<&[u8]> = fields.iter().map(AsRef::as_ref).collect();
+                Ok([&fields.join(&*delimiter)[..], b"\n"].concat())
+            }
+        };
+        Ok(record.and_then(|record| file.write_all(&record)).map_err(|error| file.failed()(error))?)
     }
 }
 
@@ -125,7 +148,7 @@ fn write_object(output: &mut impl Write, text: &str) -> io::Result<()> {
 }
 
 /// Writes a record as an object. Fields beyond the last name are named by their numbers, counted from 1.
-fn write_record(output: &mut impl Write, records: &Records, names: &[String]) -> io::Result<()> {
+fn write_record(output: &mut impl Write, records: &csv::Records, names: &[String]) -> io::Result<()> {
     let texts: Vec<_> = records.fields().map(String::from_utf8_lossy).collect();
     let numbers = (names.len()..texts.len()).map(|number| (number + 1).to_string());
     let names: Vec<String> = names.iter().take(texts.len()).cloned().chain(numbers).collect();
@@ -134,7 +157,7 @@ fn write_record(output: &mut impl Write, records: &Records, names: &[String]) ->
 }
 
 /// Writes the fields of a record, with empty fields where it is short. One with more fields is not copied.
-fn push_record(rows: &mut Rows, records: &Records, width: usize) -> Result<(), Error> {
+fn push_record(rows: &mut Rows, records: &csv::Records, width: usize) -> Result<(), Error> {
     let texts: Vec<_> = records.fields().map(String::from_utf8_lossy).collect();
     let cells: Vec<Cell<'_>> =
         (0..width).map(|at| Cell::Text(texts.get(at).map_or("", |text| text))).collect();

@@ -1,8 +1,10 @@
 //! The formats of documents, and how they are detected.
 //!
+//! - [`lenient_json`]: JSON beyond its standard
 //! - [`mail`]: the start of a mailbox, and of a message
 //! - [`signatures`]: kinds of files that are not read, by their first bytes
 
+pub(crate) mod lenient_json;
 mod mail;
 pub(crate) mod signatures;
 
@@ -11,6 +13,9 @@ use std::path::Path;
 
 /// Bytes from the start that are searched for a zero byte.
 const TEXT_PROBE_BYTES: usize = 1 << 16;
+
+/// The fewest bytes of damaged text per zero byte.
+const BYTES_PER_ZERO: usize = 200;
 
 const PARQUET_MAGIC: &[u8] = b"PAR1";
 const ZIP_MAGICS: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
@@ -229,6 +234,12 @@ pub(crate) fn is_tar(start: &[u8]) -> bool {
 /// other encodings does not.
 pub(crate) fn is_binary(start: &[u8]) -> bool {
     start[..start.len().min(TEXT_PROBE_BYTES)].contains(&0)
+}
+
+/// Returns whether zero bytes are so few near a file's start that it is damaged text.
+pub(crate) fn is_mostly_text(start: &[u8]) -> bool {
+    let start = &start[..start.len().min(TEXT_PROBE_BYTES)];
+    start.iter().filter(|&&byte| byte == 0).count() <= 1 + start.len() / BYTES_PER_ZERO
 }
 
 pub(crate) fn is_html(text: &[u8]) -> bool {

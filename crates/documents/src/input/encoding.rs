@@ -89,6 +89,11 @@ pub(crate) fn is_foreign(start: &[u8], is_cut: bool) -> bool {
     invalid > 1 + start.len() / BYTES_PER_INVALID
 }
 
+/// Returns whether invalid sequences were so many in a text that it was not UTF-8.
+pub(crate) fn is_mostly_replaced(text: &str) -> bool {
+    text.matches(char::REPLACEMENT_CHARACTER).count() > 1 + text.len() / BYTES_PER_INVALID
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

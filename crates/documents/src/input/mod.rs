@@ -190,20 +190,32 @@ impl Input {
 
     /// Buffers the start of the input and detects its format again.
     fn with_start(self) -> Result<Self, Error> {
-        let Self { name, inner_name, mut reader, .. } = self;
+        let this = self.buffered(START_BYTES)?;
+        let format = Format::detect(&this.inner_name, this.reader.buffer());
+        Ok(Self { format, ..this })
+    }
+
+    /// Buffers as many bytes from the start of the input, which are waited for however slowly they come.
+    pub(crate) fn buffered(self, bytes: u64) -> Result<Self, Error> {
+        let Self { name, mut reader, .. } = self;
         let mut start = Vec::new();
-        let outcome = (&mut reader).take(START_BYTES).read_to_end(&mut start);
+        let outcome = (&mut reader).take(bytes).read_to_end(&mut start);
         if let Err(source) = outcome {
             return Err(Error::Read { input: name, source });
         }
-        let is_short = (start.len() as u64) < START_BYTES;
+        let is_short = (start.len() as u64) < bytes;
+        let capacity = BUFFER_BYTES.max(start.len());
         let mut reader: BufReader<Box<dyn Read + Send>> =
-            BufReader::with_capacity(BUFFER_BYTES, Box::new(Cursor::new(start).chain(reader)));
+            BufReader::with_capacity(capacity, Box::new(Cursor::new(start).chain(reader)));
         if let Err(source) = reader.fill_buf() {
             return Err(Error::Read { input: name, source });
         }
-        let format = Format::detect(&inner_name, reader.buffer());
-        Ok(Self { name, inner_name, reader, format, is_short, ..self })
+        Ok(Self { name, reader, is_short, ..self })
+    }
+
+    /// Returns whether it may be a program that sends documents and waits for answers.
+    pub(crate) fn is_stream(&self) -> bool {
+        self.inner_name.as_os_str() == "-"
     }
 
     /// Returns the bytes at the start, and whether they are all; after [`Self::decoded`].
@@ -265,7 +277,10 @@ impl Input {
                 Some(Problem::NotRead { kind })
             }
             _ if !format.is_text() => None,
-            _ if self.is_binary() && !is_given => Some(Problem::Binary),
+            // A zero byte in a row is a defect of the row.
+            _ if self.is_binary() && !is_given && !(format.has_rows() && format::is_mostly_text(start)) => {
+                Some(Problem::Binary)
+            }
             _ if is_foreign && !is_encoding_given => Some(Problem::NotUtf8),
             _ => None,
         }

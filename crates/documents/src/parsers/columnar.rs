@@ -1,7 +1,8 @@
 //! Documents from Parquet and Arrow files: one per row.
 
 use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
+use std::fmt::Write;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -24,44 +25,52 @@ use crate::table_reader::{Value, ordered};
 pub(crate) fn read(input: Input, format: Format, collector: &mut Collector<'_>) -> Result<(), Error> {
     let name = input.name().to_owned();
     let documents = collector.documents;
-    // Known only after the file is opened: whether there is an id, and the columns.
-    let (has_id, seen) = (Cell::new(false), RefCell::new(None));
+    // Known only after the file is opened: the type of the ids, and the columns.
+    let (id_kind, seen) = (RefCell::new(None), RefCell::new(None));
     let select = |schema: &SchemaRef| {
         let (id, mut wanted) = select(documents, schema, &name)?;
-        has_id.set(id.is_some());
         seen.replace(Some(Arc::clone(schema)));
-        wanted.splice(0..0, id);
+        if let Some((id, kind)) = id {
+            wanted.insert(0, id);
+            id_kind.replace(Some(kind.clone()));
+        }
         Ok(wanted)
     };
     let batches = Batches::open(input, format, collector.is_copying(), &select)?;
     if let Some(schema) = seen.into_inner() {
         let compression = batches.compression();
+        if id_kind.borrow().is_none()
+            && let Some((_, kind)) = columnar::find(&schema, documents.id_name())
+        {
+            let (column, found) = (documents.id_name().to_owned(), kind.to_string());
+            collector.notify(Place::whole(&name), Problem::OtherIds { column, found });
+        }
         collector.enter(&name, || Shape::Columns { schema, compression })?;
     }
-    batches.for_each_row(&mut Rows { name: &name, has_id: has_id.get(), collector })
+    batches.for_each_row(&mut Rows { name: &name, id_kind: id_kind.into_inner(), collector })
 }
 
 /// Turns rows into documents.
 struct Rows<'a, 'i> {
     name: &'a str,
-    /// Whether the first cell is an id.
-    has_id: bool,
+    /// The type of the first cell, if that is an id.
+    id_kind: Option<DataType>,
     collector: &'a mut Collector<'i>,
 }
 
 impl Visit for Rows<'_, '_> {
     fn row(&mut self, number: u64, cells: &[Value<'_>]) -> Result<(), Error> {
-        let Self { name, has_id, collector } = self;
+        let Self { name, id_kind, collector } = self;
         let documents = collector.documents;
         let place = || Place::row(name, number);
-        let (id, rest) = cells.split_at(usize::from(*has_id));
+        let (id, rest) = cells.split_at(usize::from(id_kind.is_some()));
         let (texts, extra) = rest.split_at(documents.text_fields.len());
-        let bytes = cells.iter().filter_map(|cell| match cell {
+        let bytes = rest.iter().filter_map(|cell| match cell {
             Value::Bytes(bytes) => Some(*bytes),
             _ => None,
         });
-        collector.check(place, &bytes.collect::<Vec<_>>())?;
-        let id = id.first().and_then(text_of);
+        collector.check(&bytes.collect::<Vec<_>>());
+        let id = id.first().zip(id_kind.as_ref()).and_then(|(id, kind)| id_text(id, kind));
         let id = match id.filter(|id| !id.is_empty() || documents.id_field.is_some()) {
             Some(id) => id.into_owned(),
             None if documents.id_field.is_some() => {
@@ -94,6 +103,35 @@ fn text_of<'c>(cell: &Value<'c>) -> Option<Cow<'c, str>> {
     }
 }
 
+/// Returns the text of an id: bytes of a fixed number and bytes that are not UTF-8 as hexadecimal digits, 16 of them as a
+/// UUID; fractions without a fraction as integers, as tables with missing ids have them.
+fn id_text<'c>(cell: &Value<'c>, kind: &DataType) -> Option<Cow<'c, str>> {
+    match (cell, kind) {
+        (Value::Bytes(bytes), kind) => match str::from_utf8(bytes) {
+            Ok(text) if !matches!(kind, DataType::FixedSizeBinary(_)) => Some(Cow::Borrowed(text)),
+            _ => Some(Cow::Owned(hexadecimal(bytes))),
+        },
+        (Value::Text(number), DataType::Float16 | DataType::Float32 | DataType::Float64) => {
+            number.parse::<f64>().ok().map(|number| Cow::Owned(number.to_string()))
+        }
+        (Value::Text(number), DataType::Boolean) => {
+            Some(Cow::Borrowed(if *number == "0" { "false" } else { "true" }))
+        }
+        (cell, _) => cell.to_text(),
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    let mut digits = String::with_capacity(2 * bytes.len() + 4);
+    for (at, byte) in bytes.iter().enumerate() {
+        if bytes.len() == 16 && matches!(at, 4 | 6 | 8 | 10) {
+            digits.push('-');
+        }
+        write!(digits, "{byte:02x}").expect("a string takes all");
+    }
+    digits
+}
+
 /// Joins the non-empty texts with line ends; `None` if all are null.
 fn joined(texts: &[Value<'_>]) -> Option<String> {
     let mut joined: Option<String> = None;
@@ -111,19 +149,31 @@ fn joined(texts: &[Value<'_>]) -> Option<String> {
 }
 
 fn is_text(kind: &DataType) -> bool {
-    columnar::is_text(kind) || columnar::is_bytes(kind) || columnar::is_list_of_texts(kind)
+    // A column whose rows are all null can have a type of its own.
+    *kind == DataType::Null
+        || columnar::is_text(kind)
+        || columnar::is_bytes(kind)
+        || columnar::is_list_of_texts(kind)
 }
 
 fn is_id(kind: &DataType) -> bool {
-    columnar::is_text_or_integer(kind) || columnar::is_bytes(kind)
+    let is_other = matches!(
+        kind,
+        DataType::Null
+            | DataType::Boolean
+            | DataType::Float16
+            | DataType::Float32
+            | DataType::Float64
+            | DataType::FixedSizeBinary(_)
+    );
+    is_other || columnar::is_text_or_integer(kind) || columnar::is_bytes(kind)
 }
 
-/// Selects the column of the id, if there is one, and the columns of the texts and the extra field.
-fn select(
-    documents: &Documents,
-    schema: &Schema,
-    input: &str,
-) -> Result<(Option<Wanted>, Vec<Wanted>), Error> {
+/// The column of the id with its type, and the other columns.
+type Selected<'s> = (Option<(Wanted, &'s DataType)>, Vec<Wanted>);
+
+/// Selects the column of the id, if there is one, with its type, and the columns of the texts and the extra field.
+fn select<'s>(documents: &Documents, schema: &'s Schema, input: &str) -> Result<Selected<'s>, Error> {
     let missing = |field, name: &str| Error::MissingColumn {
         place: Place::whole(input),
         field: Some(field),
@@ -138,8 +188,10 @@ fn select(
     };
     let (id_name, is_named) = (documents.id_name(), documents.id_field.is_some());
     let id = match columnar::find(schema, id_name) {
-        Some((id, kind)) if is_id(kind) => Some(id),
-        Some((_, kind)) if is_named => return Err(wrong(id_name, "text, bytes or integers", kind)),
+        Some((id, kind)) if is_id(kind) => Some((id, kind)),
+        Some((_, kind)) if is_named => {
+            return Err(wrong(id_name, "text, bytes, numbers or truth values", kind));
+        }
         None if is_named => return Err(missing(Field::Id, id_name)),
         _ => None,
     };

@@ -5,6 +5,55 @@ use html5gum::{DefaultEmitter, Token, Tokenizer};
 /// Elements without visible text.
 const UNREAD: [&[u8]; 4] = [b"script", b"style", b"template", b"svg"];
 
+/// Elements that no picture contains: one of them ends a picture that is not closed, as in a browser (HTML Standard,
+/// 13.2.6.5).
+const OUTSIDE_SVG: [&[u8]; 44] = [
+    b"b",
+    b"big",
+    b"blockquote",
+    b"body",
+    b"br",
+    b"center",
+    b"code",
+    b"dd",
+    b"div",
+    b"dl",
+    b"dt",
+    b"em",
+    b"embed",
+    b"h1",
+    b"h2",
+    b"h3",
+    b"h4",
+    b"h5",
+    b"h6",
+    b"head",
+    b"hr",
+    b"i",
+    b"img",
+    b"li",
+    b"listing",
+    b"menu",
+    b"meta",
+    b"nobr",
+    b"ol",
+    b"p",
+    b"pre",
+    b"ruby",
+    b"s",
+    b"small",
+    b"span",
+    b"strike",
+    b"strong",
+    b"sub",
+    b"sup",
+    b"table",
+    b"tt",
+    b"u",
+    b"ul",
+    b"var",
+];
+
 /// Elements that do not separate words. All other tags do.
 const INLINE: [&[u8]; 24] = [
     b"a", b"abbr", b"b", b"bdi", b"bdo", b"cite", b"code", b"em", b"font", b"i", b"ins", b"kbd", b"mark",
@@ -24,12 +73,17 @@ pub(crate) fn html_text(html: &[u8]) -> String {
         match token {
             Token::StartTag(tag) => {
                 let name = tag.name.as_slice();
+                if unread.is_some_and(|(open, _)| open == b"svg") && OUTSIDE_SVG.contains(&name) {
+                    unread = None;
+                }
                 match &mut unread {
                     Some((open, depth)) if *open == name && !tag.self_closing => *depth += 1,
                     Some(_) => {}
                     None => {
                         let kind = UNREAD.iter().find(|&&kind| kind == name);
-                        unread = kind.filter(|_| !tag.self_closing).map(|&kind| (kind, 1));
+                        // Only pictures have elements that close themselves.
+                        let is_closed = tag.self_closing && name == b"svg";
+                        unread = kind.filter(|_| !is_closed).map(|&kind| (kind, 1));
                         end_word(name, &mut text);
                     }
                 }
@@ -75,6 +129,8 @@ mod tests {
     fn invisible_text_is_removed() {
         assert_eq!(words("a<script>if (x < 1) { '</p>' }</script>b<style>p { }</style>c"), "a b c");
         assert_eq!(words("<svg><svg><text>x</text></svg>y</svg>z"), "z");
+        assert_eq!(words("a<script src='a.js'/><p>x</p></script>b<svg/>c"), "a b c");
+        assert_eq!(words("a<svg><text>x</text><p>b</p>c"), "a b c");
     }
 
     #[test]

@@ -62,14 +62,16 @@ impl<'b> Page<'b> {
     pub(crate) fn text(&self, max_bytes: u64) -> io::Result<Option<String>> {
         let mut body = Cow::Borrowed(self.body);
         // Some archives keep the header of a body that was decoded before it was stored.
+        let mut is_cut = false;
         if self.is_chunked
-            && let Some(joined) = joined_chunks(&body)
+            && let Some(chunks) = joined_chunks(&body)
         {
-            body = Cow::Owned(joined);
+            is_cut = chunks.is_cut;
+            body = Cow::Owned(chunks.joined);
         }
         // The last one was applied last.
         for encoding in self.encodings.rsplit(',').map(str::trim) {
-            body = match decompressed(encoding, &body, max_bytes)? {
+            body = match decompressed(encoding, &body, max_bytes, is_cut)? {
                 Some(decompressed) => Cow::Owned(decompressed),
                 None => body,
             };
@@ -104,26 +106,43 @@ fn is_text(mime: &str) -> bool {
     mime.starts_with("text/") || mime.ends_with("+xml") || mime.ends_with("+json") || kinds.contains(&mime)
 }
 
+/// A body without the lengths of its chunks.
+struct Chunks {
+    joined: Vec<u8>,
+    /// Whether the archive has cut it off.
+    is_cut: bool,
+}
+
 /// Joins the chunks of a body; `None` if it does not consist of chunks.
-fn joined_chunks(body: &[u8]) -> Option<Vec<u8>> {
+fn joined_chunks(body: &[u8]) -> Option<Chunks> {
     let mut joined = Vec::new();
     let mut rest = body;
     loop {
         let (at, length) = match httparse::parse_chunk_size(rest) {
             Ok(httparse::Status::Complete(found)) => found,
+            Ok(httparse::Status::Partial) if !joined.is_empty() => {
+                return Some(Chunks { joined, is_cut: true });
+            }
             _ => return None,
         };
         if length == 0 {
-            return Some(joined);
+            return Some(Chunks { joined, is_cut: false });
         }
         let end = usize::try_from(length).ok()?.checked_add(at)?;
-        joined.extend_from_slice(rest.get(at..end)?);
-        rest = rest[end..].strip_prefix(b"\r\n")?;
+        let Some(chunk) = rest.get(at..end) else {
+            joined.extend_from_slice(&rest[at..]);
+            return Some(Chunks { joined, is_cut: true });
+        };
+        joined.extend_from_slice(chunk);
+        rest = match &rest[end..] {
+            [] | b"\r" => return Some(Chunks { joined, is_cut: true }),
+            rest => rest.strip_prefix(b"\r\n")?,
+        };
     }
 }
 
-/// Decompresses a body, up to a limit; `None` if it is not compressed.
-fn decompressed(encoding: &str, body: &[u8], max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
+/// Decompresses a body, up to a limit, of one that was cut off the beginning; `None` if it is not compressed.
+fn decompressed(encoding: &str, body: &[u8], max_bytes: u64, is_cut: bool) -> io::Result<Option<Vec<u8>>> {
     let decoder: Box<dyn Read + '_> = match encoding {
         "gzip" | "x-gzip" if body.starts_with(GZIP_MAGIC) => {
             Box::new(flate2::read::MultiGzDecoder::new(body))
@@ -142,8 +161,10 @@ fn decompressed(encoding: &str, body: &[u8], max_bytes: u64) -> io::Result<Optio
         _ => return Ok(None),
     };
     let mut text = Vec::new();
-    decoder.take(max_bytes.saturating_add(1)).read_to_end(&mut text)?;
-    Ok(Some(text))
+    match decoder.take(max_bytes.saturating_add(1)).read_to_end(&mut text) {
+        Err(error) if !is_cut || error.kind() != io::ErrorKind::UnexpectedEof => Err(error),
+        _ => Ok(Some(text)),
+    }
 }
 
 /// Returns whether a body is text, decompressed before it was stored.
@@ -180,6 +201,9 @@ mod tests {
         let chunks =
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4;x\r\nsome\r\n5\r\n text\r\n0\r\n\r\n";
         assert_eq!(text(chunks).unwrap(), "some text");
+        let cut = &chunks[..chunks.len() - 12];
+        assert_eq!(text(cut).unwrap(), "some te", "cut off within a chunk");
+        assert_eq!(text(&chunks[..chunks.len() - 19]).unwrap(), "some", "cut off behind a chunk");
         // A header of what was undone before.
         assert_eq!(
             text(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nsome text").unwrap(),
@@ -190,6 +214,12 @@ mod tests {
         let packed =
             [&b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"[..], &gzip.finish().unwrap()].concat();
         assert_eq!(text(&packed).unwrap().len(), 1001, "one more than the limit");
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
+        gzip.write_all(&[b'x'; 500]).unwrap();
+        let gzip = gzip.finish().unwrap();
+        let head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Encoding: gzip\r\n\r\n";
+        let cut = [&head[..], format!("{:x}\r\n", gzip.len()).as_bytes(), &gzip[..200]].concat();
+        assert!(text(&cut).is_some_and(|text| text.len() > 100 && text.chars().all(|x| x == 'x')));
         for plain in ["gzip", "br", "deflate", "zstd", "identity"] {
             let response = format!("HTTP/1.1 200 OK\r\nContent-Encoding: {plain}\r\n\r\nsome text");
             assert_eq!(text(response.as_bytes()).unwrap(), "some text");

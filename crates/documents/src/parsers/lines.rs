@@ -59,7 +59,7 @@ pub(crate) fn each(
             Bounded::End => break,
             Bounded::TooLong => collector.too_long(at.place(), "line")?,
             Bounded::Line => {
-                let text = collector.text(|| at.place(), &buffer)?;
+                let text = collector.text(&buffer);
                 let line = text.trim_end_matches(['\n', '\r']);
                 if !line.trim().is_empty() {
                     visit(line, at, collector)?;

@@ -67,6 +67,7 @@ pub(crate) fn read(mut input: Input, collector: &mut Collector<'_>) -> Result<()
             Next::Message(bytes) => {
                 let message = Message::parse(bytes);
                 let id = message.id.unwrap_or_else(|| collector.row_id(&name, number));
+                collector.check_decoded(&message.text);
                 collector.take(Document::new(id, message.text), Row::Text, place)?;
             }
         }
@@ -81,17 +82,20 @@ enum Next<'b> {
     TooLong,
 }
 
-/// Splits a mailbox into messages: each begins with a line `From …` that follows a blank line.
+/// Splits a mailbox into messages: each begins with a line `From …` that follows a blank line, and has a time and a year
+/// if the first such line has them.
 struct Messages {
     max_bytes: u64,
     message: Vec<u8>,
     /// Whether the line that starts the next message was read.
     is_between: bool,
+    /// Whether the line that starts the first message has a time, as those of the others have then.
+    has_times: bool,
 }
 
 impl Messages {
     fn new(max_bytes: u64) -> Self {
-        Self { max_bytes, message: Vec::new(), is_between: false }
+        Self { max_bytes, message: Vec::new(), is_between: false, has_times: false }
     }
 
     /// Returns the next message, without the line that starts it, and with the lines that a `>` protects as they were.
@@ -110,15 +114,19 @@ impl Messages {
                 break;
             }
             if is_line_start && is_after_blank && piece.starts_with(SEPARATOR) {
-                if has_lines {
+                if !has_lines {
+                    // The first line of the mailbox.
+                    self.has_times = has_time(&piece);
+                    has_lines = true;
+                    is_line_start = piece.ends_with(b"\n");
+                    is_after_blank = false;
+                    continue;
+                }
+                // A sentence of the message can begin so, too.
+                if !self.has_times || has_time(&piece) {
                     self.is_between = true;
                     break;
                 }
-                // The first line of the mailbox.
-                has_lines = true;
-                is_line_start = piece.ends_with(b"\n");
-                is_after_blank = false;
-                continue;
             }
             has_lines = true;
             let quotes = piece.iter().take_while(|&&byte| byte == b'>').count();
@@ -137,6 +145,17 @@ impl Messages {
             (false, false) => Next::End,
         })
     }
+}
+
+/// Returns whether a line has a time and a year, as in `From a@b Thu Jan  1 12:30:00 1970`.
+fn has_time(line: &[u8]) -> bool {
+    let mut words = line.split(u8::is_ascii_whitespace);
+    let is_number = |word: &[u8]| word.iter().all(u8::is_ascii_digit);
+    let is_time = |word: &[u8]| {
+        let parts: Vec<&[u8]> = word.split(|&byte| byte == b':').collect();
+        parts.len() > 1 && parts.iter().all(|part| matches!(part.len(), 1..=2) && is_number(part))
+    };
+    words.clone().any(is_time) && words.any(|word| word.len() == 4 && is_number(word))
 }
 
 /// Memory kept from one message to the next.
@@ -182,6 +201,8 @@ mod tests {
         assert_eq!(messages(mailbox, 20), [None, text("B: 2\n\ntwo\n")]);
         assert_eq!(messages(b"", 10), []);
         assert_eq!(messages(b"From a\n\nFrom b\n\nFrom c\n", 10), [text("\n"), text("\n"), text("")]);
+        let dated = b"From a Thu Jan  1 12:30:00 1970\n\none\n\nFrom here on, at 12:30\n\nFrom b Fri Jan 2 1:02 1970\n\ntwo\n";
+        assert_eq!(messages(dated, 1000), [text("\none\n\nFrom here on, at 12:30\n\n"), text("\ntwo\n")]);
         assert_eq!(messages(b"no separator", 100), [text("no separator")]);
         // Lines longer than a piece are not taken apart.
         let long = format!("From a\n\n{}From x\n\nFrom b\nend", "y".repeat(MAX_PIECE_BYTES as usize));

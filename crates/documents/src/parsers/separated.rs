@@ -8,10 +8,14 @@ use crate::document::Document;
 use crate::error::{Error, InvalidOption};
 use crate::input::Input;
 use crate::problem::shown_names;
-use crate::problem::{Field, Problem};
+use crate::problem::{Field, Place, Problem};
 use crate::read::collector::Collector;
 use crate::read::options::Documents;
 use crate::table_reader::csv::{Next, Records};
+use crate::table_reader::quoting::Quoting;
+
+/// A record with more lines may have swallowed others: those behind a quote that is not closed.
+const MANY_LINES: u64 = 1000;
 
 /// The numbers of the columns of a document.
 struct Columns {
@@ -25,11 +29,15 @@ struct Columns {
 /// Reads records. The first record names the columns, unless the columns are given by number.
 pub(crate) fn read(input: Input, delimiter: u8, collector: &mut Collector<'_>) -> Result<(), Error> {
     let documents = collector.documents;
-    let mut records = Records::new(input, delimiter, collector.max_bytes());
+    let mut records = Records::new(input, delimiter, documents.quoting, collector.max_bytes())?;
+    let quoting = records.quoting();
+    if delimiter == b'\t' && quoting == Quoting::Csv && documents.quoting.is_none() {
+        collector.notify(Place::whole(records.input()), Problem::Quotes);
+    }
     let mut columns = None;
     if !documents.has_header {
         columns = Some(numbered(documents)?);
-        collector.enter(records.input(), || Shape::Records { names: None, delimiter })?;
+        collector.enter(records.input(), || Shape::Records { names: None, delimiter, quoting })?;
     }
     loop {
         match (records.next()?, &mut columns) {
@@ -45,9 +53,17 @@ pub(crate) fn read(input: Input, delimiter: u8, collector: &mut Collector<'_>) -
             (Next::Record, None) => {
                 let names = names(&records);
                 columns = Some(named(documents, &names, &records)?);
-                collector.enter(records.input(), || Shape::Records { names: Some(names), delimiter })?;
+                collector.enter(records.input(), || Shape::Records {
+                    names: Some(names),
+                    delimiter,
+                    quoting,
+                })?;
             }
             (Next::Record, Some(columns)) => {
+                let lines = records.lines();
+                if lines > MANY_LINES {
+                    collector.notify(records.place(), Problem::ManyLines { lines });
+                }
                 let count = *columns.count.get_or_insert_with(|| records.fields().count());
                 take(&records, columns, count, collector)?;
             }
@@ -74,7 +90,7 @@ fn take(
     let id = id.flatten();
     // All fields are checked together, so invalid UTF-8 is reported once.
     let pieces: Vec<&[u8]> = id.iter().chain(&texts).copied().collect();
-    collector.check(|| records.place(), &pieces)?;
+    collector.check(&pieces);
     let owned = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     // An empty id counts only if the caller named the field.
     let is_named = collector.documents.id_field.is_some();

@@ -26,9 +26,13 @@ pub(crate) fn read(mut input: Input, format: Format, collector: &mut Collector<'
         return collector.too_long(place(), "file");
     }
     let text = match format {
-        Format::Eml => Message::parse(&bytes).text,
+        Format::Eml => {
+            let text = Message::parse(&bytes).text;
+            collector.check_decoded(&text);
+            text
+        }
         _ => {
-            let text = collector.text(place, &bytes)?;
+            let text = collector.text(&bytes);
             let is_html = format == Format::Html || format::is_html(bytes.trim_ascii_start());
             if is_html { html_text(text.as_bytes()) } else { text.into_owned() }
         }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fs::File;
+use std::mem;
 use std::path::{Path, PathBuf};
 
 #[cfg(feature = "parquet")]
@@ -13,7 +14,7 @@ use crate::document::Counts;
 use crate::document::Document;
 use crate::error::Error;
 use crate::format::signatures::FileSort;
-use crate::input::{Input, input_name};
+use crate::input::{Input, encoding, input_name};
 use crate::problem::{Action, Notice, Place, Problem, SomeNames};
 use crate::read::known_files::KnownFiles;
 use crate::read::options::Documents;
@@ -39,6 +40,8 @@ pub(crate) struct Collector<'a> {
     is_only_input: bool,
     /// Whether the input was in another encoding, so that U+FFFD marks invalid text.
     is_transcoded: bool,
+    /// Whether parts of the document that is read next are replaced.
+    is_damaged: bool,
     files: KnownFiles,
     /// Files that should hold documents and could not be read whole.
     unread: SomeNames,
@@ -53,6 +56,7 @@ impl<'a> Collector<'a> {
             destination,
             is_only_input,
             is_transcoded: false,
+            is_damaged: false,
             files: KnownFiles::default(),
             unread: SomeNames::default(),
         }
@@ -167,6 +171,14 @@ impl<'a> Collector<'a> {
         row: Row<'_>,
         place: impl Fn() -> Place,
     ) -> Result<(), Error> {
+        if mem::take(&mut self.is_damaged) {
+            // What is left of texts in another encoding is alike.
+            if encoding::is_mostly_replaced(&document.text) {
+                return self.skip_row(place(), Problem::NotUtf8, row);
+            }
+            self.counts.replaced += 1;
+            self.report(place(), Problem::InvalidUtf8, Action::Replaced)?;
+        }
         if let (Some(plan), Row::Object(text)) = (&self.documents.plan, row) {
             plan.lock().expect("no thread panics with it").enter_object(&place().input, text)?;
         }
@@ -279,38 +291,33 @@ impl<'a> Collector<'a> {
         self.lose_row(place, Problem::TooLong { what, max_bytes })
     }
 
-    /// Returns the bytes as text, with invalid UTF-8 replaced by U+FFFD, which is an error in strict reading.
-    pub(crate) fn text<'t>(
-        &mut self,
-        place: impl FnOnce() -> Place,
-        bytes: &'t [u8],
-    ) -> Result<Cow<'t, str>, Error> {
+    /// Returns the bytes of the next document as text, with invalid UTF-8 replaced by U+FFFD, which is an error in strict
+    /// reading.
+    pub(crate) fn text<'t>(&mut self, bytes: &'t [u8]) -> Cow<'t, str> {
         // Concatenated files have byte order marks inside.
         let text = String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
-        let unchanged = match &text {
-            Cow::Borrowed(text) => Some(*text),
-            Cow::Owned(_) => None,
+        self.is_damaged = match &text {
+            Cow::Borrowed(text) => self.has_replaced(text),
+            Cow::Owned(_) => true,
         };
-        if self.is_damaged(unchanged) {
-            self.note_damage(place())?;
-        }
-        Ok(text)
+        text
     }
 
-    /// Counts and reports a document with invalid text, which is an error in strict reading.
-    pub(crate) fn check(&mut self, place: impl FnOnce() -> Place, pieces: &[&[u8]]) -> Result<(), Error> {
-        let is_damaged = |piece: &&[u8]| self.is_damaged(std::str::from_utf8(piece).ok());
-        if pieces.iter().any(is_damaged) { self.note_damage(place()) } else { Ok(()) }
+    /// Looks for invalid UTF-8 in pieces of the next document, which is an error in strict reading.
+    pub(crate) fn check(&mut self, pieces: &[&[u8]]) {
+        self.is_damaged = pieces
+            .iter()
+            .any(|piece| std::str::from_utf8(piece).map_or(true, |text| self.has_replaced(text)));
     }
 
-    /// Returns whether a text was invalid: it is not UTF-8, or the decoder has replaced something.
-    fn is_damaged(&self, text: Option<&str>) -> bool {
-        text.is_none_or(|text| self.is_transcoded && text.contains(char::REPLACEMENT_CHARACTER))
+    /// Looks for U+FFFD in the text of the next document, which was decoded by its own declarations.
+    pub(crate) fn check_decoded(&mut self, text: &str) {
+        self.is_damaged = text.contains(char::REPLACEMENT_CHARACTER);
     }
 
-    fn note_damage(&mut self, place: Place) -> Result<(), Error> {
-        self.counts.replaced += 1;
-        self.report(place, Problem::InvalidUtf8, Action::Replaced)
+    /// Returns whether the decoder of the input has replaced something.
+    fn has_replaced(&self, text: &str) -> bool {
+        self.is_transcoded && text.contains(char::REPLACEMENT_CHARACTER)
     }
 
     fn report(&mut self, place: Place, problem: Problem, action: Action) -> Result<(), Error> {

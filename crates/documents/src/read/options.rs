@@ -11,6 +11,7 @@ use crate::copy::plan::Plan;
 use crate::error::{Error, InvalidOption};
 use crate::format::Format;
 use crate::problem::Notice;
+use crate::table_reader::quoting::Quoting;
 use crate::table_writer::format::TableFormat;
 
 /// The default fields of a document.
@@ -58,6 +59,7 @@ pub struct Documents {
     pub(crate) extra_field: Option<String>,
     pub(crate) has_header: bool,
     pub(crate) delimiter: Option<u8>,
+    pub(crate) quoting: Option<Quoting>,
     pub(crate) encoding: Option<&'static Encoding>,
     pub(crate) selection: Selection,
     pub(crate) strict: bool,
@@ -97,6 +99,7 @@ impl Documents {
             extra_field: None,
             has_header: true,
             delimiter: None,
+            quoting: None,
             encoding: None,
             selection: Selection::default(),
             strict: false,
@@ -167,6 +170,14 @@ impl Documents {
     #[must_use]
     pub fn delimiter(mut self, delimiter: u8) -> Self {
         self.delimiter = Some(delimiter);
+        self
+    }
+
+    /// Sets whether fields of CSV and TSV can be in quotes. By default those of CSV can, and those of TSV if the first MiB
+    /// of a file shows it: all its quotes at the start of a field are closed, and one is needed to read it.
+    #[must_use]
+    pub fn quoting(mut self, quoting: Quoting) -> Self {
+        self.quoting = Some(quoting);
         self
     }
 

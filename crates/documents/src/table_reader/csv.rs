@@ -7,6 +7,7 @@ use csv_core::{ReadRecordResult, ReaderBuilder};
 use crate::error::Error;
 use crate::input::Input;
 use crate::problem::Place;
+use crate::table_reader::quoting::Quoting;
 
 /// The greatest number of fields of a record.
 const MAX_FIELDS: usize = 1 << 16;
@@ -28,8 +29,12 @@ pub(crate) enum Next {
 pub(crate) struct Records {
     input: Input,
     parser: csv_core::Reader,
+    quoting: Quoting,
+    delimiter: u8,
     bytes: Vec<u8>,
     ends: Vec<usize>,
+    /// The latest record as it is written in the input, with line ends around it.
+    raw: Vec<u8>,
     max_bytes: usize,
     /// The line at which the latest record starts, or at which the quote that makes it too long is opened.
     line: u64,
@@ -40,17 +45,52 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    pub(crate) fn new(input: Input, delimiter: u8, max_bytes: u64) -> Self {
-        Self {
+    /// Begins at the start of an input, with the quoting that is given or that its start shows.
+    pub(crate) fn new(
+        input: Input,
+        delimiter: u8,
+        quoting: Option<Quoting>,
+        max_bytes: u64,
+    ) -> Result<Self, Error> {
+        let (input, quoting) = Quoting::of(input, delimiter, quoting)?;
+        let parser = ReaderBuilder::new().delimiter(delimiter).quoting(quoting == Quoting::Csv).build();
+        Ok(Self {
             input,
-            parser: ReaderBuilder::new().delimiter(delimiter).build(),
+            parser,
+            quoting,
+            delimiter,
             bytes: vec![0; INITIAL_RECORD_BYTES],
             ends: Vec::new(),
+            raw: Vec::new(),
             max_bytes: usize::try_from(max_bytes).unwrap_or(usize::MAX).max(INITIAL_RECORD_BYTES),
             line: 1,
             number: 0,
             has_ended: false,
-        }
+        })
+    }
+
+    pub(crate) fn quoting(&self) -> Quoting {
+        self.quoting
+    }
+
+    /// Returns the latest record as it is written in the input, without its line end, if a table with this delimiter and
+    /// quoting has it so.
+    pub(crate) fn raw(&self, delimiter: u8, quoting: Quoting) -> Option<&[u8]> {
+        let raw = self.raw_record();
+        let is_alike = quoting == self.quoting || !raw.contains(&b'"') && !raw.contains(&b'\r');
+        (delimiter == self.delimiter && is_alike).then_some(raw)
+    }
+
+    fn raw_record(&self) -> &[u8] {
+        let is_line_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
+        let start = self.raw.iter().position(|byte| !is_line_end(byte)).unwrap_or(self.raw.len());
+        let end = self.raw.iter().rposition(|byte| !is_line_end(byte)).map_or(start, |last| last + 1);
+        &self.raw[start..end]
+    }
+
+    /// Returns the number of lines of the latest record.
+    pub(crate) fn lines(&self) -> u64 {
+        1 + self.raw_record().iter().filter(|&&byte| byte == b'\n').count() as u64
     }
 
     /// Returns the number of the latest record, counted from 1.
@@ -87,6 +127,7 @@ impl Records {
     pub(crate) fn next(&mut self) -> Result<Next, Error> {
         self.line = self.parser.line();
         self.ends.resize(INITIAL_FIELDS, 0);
+        self.raw.clear();
         let (mut filled, mut fields) = (0, 0);
         let mut too_long = None;
         self.number += 1;
@@ -102,6 +143,9 @@ impl Records {
             if is_added {
                 self.has_ended = read > 0;
             } else {
+                if too_long.is_none() {
+                    self.raw.extend_from_slice(&bytes[..read]);
+                }
                 self.input.consume(read);
             }
             filled += written;
@@ -121,6 +165,7 @@ impl Records {
                     }
                     // Read to its end, each piece over the previous one.
                     filled = 0;
+                    self.raw = Vec::new();
                 }
                 ReadRecordResult::OutputFull => {
                     let more = (self.bytes.len() * 2).min(self.max_bytes);

@@ -2,6 +2,7 @@
 //!
 //! - [`rows`]: named columns of any such file, row by row
 //! - [`csv`]: comma- or tab-separated records
+//! - [`quoting`]: whether their fields can be in quotes
 //! - [`columnar`]: Parquet and Arrow files, read in batches of rows
 //! - [`ordered`]: fractions, dates and times as numbers
 
@@ -10,6 +11,7 @@ pub(crate) mod columnar;
 pub(crate) mod csv;
 #[cfg(feature = "parquet")]
 pub(crate) mod ordered;
+pub(crate) mod quoting;
 pub(crate) mod rows;
 
 use std::borrow::Cow;

@@ -30,7 +30,7 @@ fn ids_are_as_they_are_written() {
     let lines = ids.map(|id| format!("{{\"id\": {id}, \"text\": \"t\"}}\n"));
     scratch.write("a.jsonl", lines.concat());
     let read = scratch.read_file("a.jsonl");
-    assert_eq!(read.ids(), ["18446744073709551616", "1e3", "-0.50", "x", "5", "6", "7", "8"]);
+    assert_eq!(read.ids(), ["18446744073709551616", "1e3", "-0.50", "x", "5", "6", "7", "true"]);
     assert_eq!(read.counts.malformed, 1, "007 is no number of JSON");
     scratch.write("a.csv", "id,text\n007,a\n,b\n");
     assert_eq!(scratch.read_file("a.csv").ids(), ["007", "2"]);
@@ -51,7 +51,7 @@ fn a_record_with_more_fields_than_columns_is_no_document() {
             let read = scratch.read(documents.clone());
             assert_eq!((read.counts.documents, read.counts.malformed), (2, 2), "{read:?}");
             let expected = format!("{name}:2: the record has 3 fields, more than there are columns (2)");
-            assert_eq!(read.notices[0], expected);
+            assert!(read.notices.contains(&expected), "{read:?}");
             assert_eq!(scratch.try_read(documents.strict(true)).unwrap_err(), expected);
         }
     }

@@ -8,3 +8,4 @@ mod dedup;
 mod inputs;
 #[cfg(feature = "parquet")]
 mod rows;
+mod tolerance;

@@ -17,10 +17,11 @@ use crate::copy::layout::Shape;
 use crate::copy::row_sink::Row;
 use crate::document::Document;
 use crate::error::{Error, InvalidOption};
+use crate::format::lenient_json;
 use crate::input::Input;
 use crate::parsers::json::list::ListItems;
-use crate::parsers::json::values::{Next, Values};
-use crate::parsers::lines;
+use crate::parsers::json::values::{Next, Scan, Values};
+use crate::parsers::lines::{self, At};
 use crate::problem::{Field, Place, Problem};
 use crate::read::collector::Collector;
 use crate::read::options::Documents;
@@ -44,7 +45,7 @@ pub(crate) fn read(mut input: Input, collector: &mut Collector<'_>) -> Result<()
         return read_lists(input, &fields, collector);
     }
     if starts_with_object_line(input.peek()?) {
-        return read_lines(input, collector);
+        return read_consecutive(input, &fields, collector);
     }
     let name = input.name().to_owned();
     collector.enter(&name, || Shape::Objects)?;
@@ -58,12 +59,52 @@ pub(crate) fn read(mut input: Input, collector: &mut Collector<'_>) -> Result<()
             }
             Next::TooLong => collector.too_long(place(), "object")?,
             Next::Value(bytes) => {
-                let text = collector.text(place, bytes)?;
+                let text = collector.text(bytes);
                 take(&text, &fields.names, &name, number, place, collector)?;
             }
         }
     }
     Ok(())
+}
+
+/// Reads objects of which the first is a line. A malformed line is no reason to give up those behind it; an object that does
+/// not end on its line ends on a later one, unless that is a whole object.
+fn read_consecutive(input: Input, fields: &Fields<'_>, collector: &mut Collector<'_>) -> Result<(), Error> {
+    let name = input.name().to_owned();
+    collector.enter(&name, || Shape::Objects)?;
+    let max_bytes = collector.max_bytes();
+    let take_from = |text: &str, number: u64, collector: &mut Collector<'_>| {
+        let at = At { input: &name, number };
+        take(text, &fields.names, &name, number, || at.place(), collector)
+    };
+    // The start of an object, and the number of its line.
+    let mut open: Option<(String, Scan, u64)> = None;
+    lines::each(input, collector, &mut |line, at, collector| {
+        if let Some((mut text, mut scan, number)) = open.take() {
+            let is_next = line.starts_with('{') && Scan::default().run(line.as_bytes()).1;
+            if is_next || (text.len() + line.len()) as u64 > max_bytes {
+                take_from(&text, number, collector)?;
+            } else {
+                text.push('\n');
+                text.push_str(line);
+                if scan.run(line.as_bytes()).1 {
+                    return take_from(&text, number, collector);
+                }
+                open = Some((text, scan, number));
+                return Ok(());
+            }
+        }
+        let mut scan = Scan::default();
+        if line.trim_start().starts_with('{') && !scan.run(line.as_bytes()).1 {
+            open = Some((line.to_owned(), scan, at.number));
+            return Ok(());
+        }
+        take_from(line, at.number, collector)
+    })?;
+    match open {
+        Some((text, _, number)) => take_from(&text, number, collector),
+        None => Ok(()),
+    }
 }
 
 /// Reads the items of a list within each object.
@@ -85,7 +126,7 @@ fn read_lists(mut input: Input, fields: &Fields<'_>, collector: &mut Collector<'
                 collector.lose_row(place(), problem)?;
             }
             list::Next::Item(bytes) => {
-                let text = collector.text(place, bytes)?;
+                let text = collector.text(bytes);
                 take(&text, &fields.names, &name, number, place, collector)?;
             }
         }
@@ -103,7 +144,7 @@ pub(crate) fn is_object_without_text(input: &Input, documents: &Documents) -> bo
     !is_list && found.is_ok_and(|mut values| values.all(|value| matches!(value, Ok(None))))
 }
 
-/// Returns whether the first line is a whole object; then every line must be one.
+/// Returns whether the first line is a whole object.
 fn starts_with_object_line(start: &[u8]) -> bool {
     let text = start.trim_ascii_start();
     let Some(end) = text.iter().position(|&byte| byte == b'\n') else { return false };
@@ -158,7 +199,10 @@ fn take(
 ) -> Result<(), Error> {
     // The item of a list can be the text itself.
     if names[1].is_empty() && text.starts_with('"') {
-        return match serde_json::from_str::<String>(text) {
+        let read = serde_json::from_str::<String>(text);
+        return match read.or_else(|error| {
+            lenient_json::standard(text).map_or(Err(error), |text| serde_json::from_str(&text))
+        }) {
             Ok(text) => {
                 let document = Document::new(collector.row_id(input, number), text);
                 collector.take(document, Row::Text, place)
@@ -168,7 +212,14 @@ fn take(
             }
         };
     }
-    match parse(text, names, collector.documents) {
+    let parsed = match parse(text, names, collector.documents) {
+        Err(problem @ Problem::Malformed { .. }) => match lenient_json::standard(text) {
+            Some(standard) => parse(&standard, names, collector.documents),
+            None => Err(problem),
+        },
+        parsed => parsed,
+    };
+    match parsed {
         Ok(parsed) => {
             let id = parsed.id.unwrap_or_else(|| collector.row_id(input, number));
             let document = Document { extra: parsed.extra, ..Document::new(id, parsed.text) };
@@ -201,10 +252,11 @@ fn parse(object: &str, names: &[&str], documents: &Documents) -> Result<Parsed, 
     Ok(Parsed { id, text, extra: extra.transpose().map_err(malformed)? })
 }
 
-/// Returns the id: a string, or a number as it is written.
+/// Returns the id: a string, or a number or truth value as it is written.
 fn id(value: Option<&RawValue>, documents: &Documents) -> Result<Option<String>, serde_json::Error> {
     let Some(value) = value else { return Ok(None) };
-    if value.get().starts_with(|c: char| c == '-' || c.is_ascii_digit()) {
+    let is_flag = matches!(value.get(), "true" | "false");
+    if is_flag || value.get().starts_with(|c: char| c == '-' || c.is_ascii_digit()) {
         return Ok(Some(value.get().to_owned()));
     }
     let text = if value.get().starts_with('"') { text_of(value)? } else { None };

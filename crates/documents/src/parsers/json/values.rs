@@ -147,7 +147,7 @@ pub(super) fn first(reader: &mut impl BufRead) -> io::Result<Option<u8>> {
 
 /// The state of the search for the end of a value.
 #[derive(Default)]
-struct Scan {
+pub(super) struct Scan {
     has_begun: bool,
     /// Open brackets.
     depth: u64,
@@ -157,7 +157,7 @@ struct Scan {
 
 impl Scan {
     /// Returns the number of these bytes that belong to the value, and whether it ends with them.
-    fn run(&mut self, bytes: &[u8]) -> (usize, bool) {
+    pub(super) fn run(&mut self, bytes: &[u8]) -> (usize, bool) {
         let mut at = 0;
         while at < bytes.len() {
             if self.is_in_string && !self.is_escaped {

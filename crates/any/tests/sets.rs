@@ -1,16 +1,17 @@
 //! Every kind of container of either width answers as brute force does, through the same interface.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use hamdex::{
-    BatchOptions, BuildOptions, Builder, Category, Fingerprint, Match, OpenOptions, PairsOptions, RECIPE_KEY,
-    ReadErrorKind, VerifyOptions,
+    BatchOptions, BuildOptions, Builder, Category, Fingerprint, Index, Match, OpenOptions, PairsOptions,
+    RECIPE_KEY, ReadErrorKind, VerifyOptions,
 };
 use hamdex_any::{AnyFingerprint, AnySet, Kind, for_width, open};
-use hamdex_shards::{Layout, ShardsBuilder};
-use hamdex_store::{CreateOptions, Operation, Store, StoreOptions};
+use hamdex_shards::{Layout, Shards, ShardsBuilder};
+use hamdex_store::{AnyStore, CreateOptions, Operation, Store, StoreOptions, StoreReader};
 
 const RECIPE: &str = "default";
 
@@ -265,4 +266,33 @@ fn a_path_that_names_nothing_is_refused_for_its_reason() {
     let error = open(at("text")).unwrap_err().downcast::<hamdex::ReadError>().unwrap();
     assert!(matches!(error.kind(), ReadErrorKind::NotHamdex));
     assert!(for_width!(64, F => F::BITS) == 64 && for_width!(128, F => F::BITS) == 128);
+}
+
+/// Returns the kind of the error of the system that an error comes from.
+fn kind_of_cause(error: &(dyn std::error::Error + 'static)) -> Option<ErrorKind> {
+    let chain = std::iter::successors(Some(error), |error| error.source());
+    chain.filter_map(|error| error.downcast_ref::<std::io::Error>()).map(std::io::Error::kind).last()
+}
+
+#[test]
+fn a_path_to_nothing_is_not_found_whatever_opens_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("absent");
+    let options = OpenOptions::new();
+    let errors: [Box<dyn std::error::Error>; 7] = [
+        Box::new(Index::<u64>::open(&path).err().unwrap()),
+        Box::new(hamdex::width(&path).unwrap_err()),
+        Box::new(open(&path).err().unwrap()),
+        Box::new(Store::<u64>::open(&path, StoreOptions::new()).unwrap_err()),
+        Box::new(AnyStore::open(&path, StoreOptions::new()).unwrap_err()),
+        Box::new(StoreReader::<u64>::open(&path).err().unwrap()),
+        Box::new(Shards::<u64>::open(&path, &options).err().unwrap()),
+    ];
+    for error in errors {
+        assert_eq!(kind_of_cause(&*error), Some(ErrorKind::NotFound), "{error:?}");
+        assert!(!error.to_string().contains("manifest"), "{error}");
+    }
+    // A directory that is there is another matter.
+    let error = Store::<u64>::open(directory.path(), StoreOptions::new()).unwrap_err();
+    assert_eq!((kind_of_cause(&error), error.category()), (None, Category::Format));
 }

@@ -24,11 +24,13 @@ pub enum Error {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The directory has no manifest of a set.
-    #[error("{}: not a set of shards: it has no manifest of one", path.display())]
+    /// There is no such directory, or it has no manifest of a set.
+    #[error("{}: not a set of shards: {}", path.display(), if source.is_some() { "nothing is there" } else { "it has no manifest of one" })]
     NotShards {
         /// The directory.
         path: PathBuf,
+        /// [`io::ErrorKind::NotFound`], if there is no such directory.
+        source: Option<io::Error>,
     },
     /// The manifest has a later format version.
     #[error("{}: format version {found} is too new: this program knows {supported}; update hamdex", path.display())]

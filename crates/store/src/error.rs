@@ -24,11 +24,13 @@ pub enum Error {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The directory has no manifest, or a file of that name that is no manifest.
-    #[error("{}: not a store: it has no manifest of one", path.display())]
+    /// There is no such directory, or it has no manifest, or a file of that name that is no manifest.
+    #[error("{}: not a store: {}", path.display(), if source.is_some() { "nothing is there" } else { "it has no manifest of one" })]
     NotAStore {
         /// The directory.
         path: PathBuf,
+        /// [`io::ErrorKind::NotFound`], if there is no such directory.
+        source: Option<io::Error>,
     },
     /// The directory of a new store is not empty.
     #[error("{}: exists already, and is not an empty directory; choose another", path.display())]

@@ -44,7 +44,7 @@ impl Target {
             Err(error) => return Err(Error::io("look at it", &self.path)(error)),
         }
         let manifest = manifest::read(&self.path).map_err(|error| match error {
-            Error::NotShards { path } => Error::NotReplaced { path },
+            Error::NotShards { path, .. } => Error::NotReplaced { path },
             Error::Damaged { .. } | Error::Newer { .. } => Error::UnreadableManifest { path: path() },
             other => other,
         })?;

@@ -28,7 +28,10 @@ pub fn is_set(directory: impl AsRef<Path>) -> Result<bool, Error> {
 /// When there is none, it is damaged or has a later version, or it cannot be read.
 pub fn read(directory: impl AsRef<Path>) -> Result<Manifest, Error> {
     let directory = directory.as_ref();
-    let not_shards = || Error::NotShards { path: directory.to_owned() };
+    let not_shards = || {
+        let missing = directory.metadata().err().filter(|error| error.kind() == io::ErrorKind::NotFound);
+        Error::NotShards { path: directory.to_owned(), source: missing }
+    };
     let text = read_first(directory, FORM.bytes_to_read())?.ok_or_else(not_shards)?;
     let path = directory.join(MANIFEST);
     parse(&text).map_err(|error| match error {

@@ -46,13 +46,14 @@ pub(crate) fn read_named(disk: &dyn Disk, name: &str) -> Result<Manifest, Error>
     let path = disk.path(name);
     match disk.read_first(name, FORM.bytes_to_read()) {
         Ok(text) => parse(&text).map_err(|error| match error {
-            TextError::NotAManifest => Error::NotAStore { path: disk.path("") },
+            TextError::NotAManifest => Error::NotAStore { path: disk.path(""), source: None },
             TextError::Newer(found) => Error::Newer { path, found, supported: VERSION },
             TextError::Damaged { offset, what } => Error::damaged(path, offset, what),
         }),
         // The directory may be a file.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            Err(Error::NotAStore { path: disk.path("") })
+            let of_directory = disk.list("").err().filter(|error| error.kind() == io::ErrorKind::NotFound);
+            Err(Error::NotAStore { path: disk.path(""), source: of_directory })
         }
         Err(error) => Err(Error::io("read it", path)(error)),
     }

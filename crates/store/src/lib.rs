@@ -92,7 +92,7 @@ pub use write::unless_near::inserted::{Inserted, Near};
 /// The files of a store and their sizes, for tools.
 pub mod inspect {
     pub use crate::log::Sealed;
-    pub use crate::maintenance::inspect::{Inspected, LogFile};
+    pub use crate::maintenance::inspect::{Inspected, LogFile, foreign_file};
     pub use crate::maintenance::stats::{SegmentStats, StoreStats};
     pub use crate::manifest::identity::{Identity, StoreId};
     pub use crate::manifest::{Manifest, RemovalsEntry, SegmentEntry, WrittenBytes};

@@ -1,11 +1,12 @@
 //! Stores that the service makes and deletes.
 
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 use std::sync::Arc;
-use std::{fs, io};
 
 use axum::http::StatusCode;
 use hamdex_atomic_file::sync_directory;
+use hamdex_store::inspect::foreign_file;
 use hamdex_store::{AnyStore, CreateOptions, Durability, Error as StoreError, StoreOptions, for_any_store};
 
 use crate::failure::chain;
@@ -98,10 +99,10 @@ impl Sets {
                 "{name:?} was not made by PUT of this service, which deletes nothing else; move it out of its directory"
             )));
         }
-        if let Some(strange) = strange_file(&path).map_err(StoreIo("list it", &path).wrap())? {
+        if let Some(foreign) = foreign_file(&path)? {
             return Err(refused(format!(
                 "{}: is no file of a store, and would be deleted with it; move it away",
-                strange.display()
+                foreign.display()
             )));
         }
         let deleted = data.join(format!("{DELETED}{name}"));
@@ -120,9 +121,11 @@ impl Sets {
             return Err(error.into());
         }
         sync_directory(data).map_err(StoreIo("sync it", data).wrap())?;
-        // What is left is removed at the next start. It goes first, since it makes room for the rest.
-        fs::remove_dir_all(&deleted).map_err(StoreIo("remove it", &deleted).wrap())?;
-        made::forget(data, name)?;
+        // The store is deleted. Its files go first, since that makes room for the rest; the next start removes what is left.
+        let removed = fs::remove_dir_all(&deleted).map_err(StoreIo("remove it", &deleted).wrap());
+        for error in [removed.err(), made::forget(data, name).err()].into_iter().flatten() {
+            tracing::warn!(set = name, error = chain(&error), "a deleted store leaves files behind");
+        }
         Ok(())
     }
 }
@@ -135,35 +138,4 @@ impl StoreIo<'_> {
         let (doing, path) = (self.0, self.1.to_owned());
         move |source| StoreError::Io { doing, path, source }
     }
-}
-
-/// Returns a file or directory in a store that no store has.
-fn strange_file(store: &Path) -> io::Result<Option<PathBuf>> {
-    const FILES: &[&str] = &["manifest", "manifest.copy", "manifest.new", "manifest.copy.new", "lock"];
-    for entry in fs::read_dir(store)? {
-        let entry = entry?;
-        let (name, kind) = (entry.file_name(), entry.file_type()?);
-        if kind.is_file() && FILES.iter().any(|own| name == *own) {
-            continue;
-        }
-        let is_own: fn(&str) -> bool = match name.to_str() {
-            Some("segments") if kind.is_dir() => |name| name.strip_suffix(".hamdex").is_some_and(is_number),
-            Some("deletes") if kind.is_dir() => {
-                |name| name.split_once('-').is_some_and(|(one, two)| is_number(one) && is_number(two))
-            }
-            Some("log") if kind.is_dir() => |name| is_number(name.strip_suffix(".new").unwrap_or(name)),
-            _ => return Ok(Some(entry.path())),
-        };
-        for inner in fs::read_dir(entry.path())? {
-            let inner = inner?;
-            if !(inner.file_type()?.is_file() && inner.file_name().to_str().is_some_and(is_own)) {
-                return Ok(Some(inner.path()));
-            }
-        }
-    }
-    Ok(None)
-}
-
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }

@@ -88,6 +88,12 @@ fn what_put_has_made_is_deleted_and_nothing_else() {
         assert_eq!(delete(&client, name).problem(), (409, "not_made_here".to_owned()), "{name}");
     }
     assert_eq!(insert(&client, "b", 8).ok()["inserted"], 1);
+    // A repair keeps damaged files aside, and its report.
+    fs::create_dir(data.join("a/damaged")).unwrap();
+    fs::write(data.join("a/damaged/notes.txt"), "mine").unwrap();
+    assert_eq!(delete(&client, "a").problem(), (409, "not_made_here".to_owned()));
+    fs::rename(data.join("a/damaged/notes.txt"), data.join("a/damaged/segments-000001.hamdex.2")).unwrap();
+    fs::write(data.join("a/repair.report"), "").unwrap();
     let answer = delete(&client, "a");
     assert_eq!((answer.status, answer.body.len()), (204, 0));
     assert!(!data.join("a").exists() && !data.join(".deleted-a").exists());

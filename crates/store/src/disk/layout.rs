@@ -104,6 +104,20 @@ pub(crate) fn is_own(directory: &str, name: &str) -> bool {
     }
 }
 
+/// Whether a name in the directory of damaged files is one that a repair gives: the name of a file, in which a hyphen
+/// stands for the slash, and perhaps a number.
+pub(crate) fn is_kept_aside(name: &str) -> bool {
+    let is_name = |name: &str| {
+        let inner = [SEGMENTS, DELETES, LOGS].into_iter().any(|directory| {
+            let file = name.strip_prefix(directory).and_then(|rest| rest.strip_prefix('-'));
+            file.is_some_and(|file| is_own(directory, file))
+        });
+        inner || is_own("", name)
+    };
+    let numbered = name.rsplit_once('.').filter(|(_, number)| parse(number).is_some());
+    is_name(name) || numbered.is_some_and(|(name, _)| is_name(name))
+}
+
 /// Parses the number of a segment from its file name.
 pub(crate) fn parse_segment(file: &str) -> Option<u64> {
     let number = parse(file.strip_suffix(".hamdex")?)?;
@@ -139,6 +153,20 @@ mod tests {
             assert_eq!(parse_log(log(number).strip_prefix("log/").unwrap()), Some(number));
             let name = removals(number, 4);
             assert_eq!(parse_removals(name.strip_prefix("deletes/").unwrap()), Some((number, 4)));
+        }
+    }
+
+    #[test]
+    fn names_of_files_that_are_kept_aside_lead_back_to_those_of_a_store() {
+        for name in
+            ["manifest", "manifest.copy.2", "segments-000017.hamdex", "log-000001.3", "deletes-000017-4"]
+        {
+            assert!(is_kept_aside(name), "{name}");
+        }
+        for name in
+            ["", "notes", "notes.2", "segments-17.hamdex", "segments-000017.hamdex.x", "log-", "manifest."]
+        {
+            assert!(!is_kept_aside(name), "{name}");
         }
     }
 

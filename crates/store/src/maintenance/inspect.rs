@@ -1,6 +1,7 @@
 //! Inspection: the manifest and the logs of a store of any width.
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use crate::disk::layout;
 use crate::disk::{Disk, RealDisk};
@@ -44,4 +45,39 @@ pub fn inspect(path: impl AsRef<Path>) -> Result<Inspected, Error> {
         }
     }
     Ok(Inspected { manifest, logs })
+}
+
+/// Returns a file, directory or link in the directory of a store that neither a store nor its repair has put there.
+///
+/// # Errors
+/// When the operating system refuses to list a directory.
+pub fn foreign_file(path: impl AsRef<Path>) -> Result<Option<PathBuf>, Error> {
+    let disk = RealDisk::new(path);
+    let io = |directory: &str| Error::io("list it", disk.path(directory));
+    let own = [layout::SEGMENTS, layout::DELETES, layout::LOGS, layout::DAMAGED];
+    for directory in [""].into_iter().chain(own) {
+        let in_it = |name: String| match directory {
+            "" => name,
+            _ => format!("{directory}/{name}"),
+        };
+        let directories = match disk.list_directories(directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            names => names.map_err(io(directory))?,
+        };
+        let is_own_directory = |name: &str| directory.is_empty() && own.contains(&name);
+        let is_own_file = |name: &str| match directory {
+            layout::DAMAGED => layout::is_kept_aside(name),
+            _ => layout::is_own(directory, name),
+        };
+        let files = disk.list(directory).map_err(io(directory))?;
+        let named = directories.into_iter().map(|name| (is_own_directory(&name), name));
+        let named = named.chain(files.into_iter().map(|name| (is_own_file(&name), name)));
+        for (is_own, name) in named {
+            let name = in_it(name);
+            if !is_own || disk.is_link(&name) {
+                return Ok(Some(disk.path(&name)));
+            }
+        }
+    }
+    Ok(None)
 }

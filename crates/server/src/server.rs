@@ -162,7 +162,10 @@ fn look_again(app: &Arc<App>) -> Result<(), Failure> {
         loop {
             thread::sleep(LOOK);
             match app.upgrade() {
-                Some(app) if !app.is_ending() => app.sets.look(),
+                Some(app) if !app.is_ending() => {
+                    // The panic itself is in the log; the next look may go well.
+                    drop(std::panic::catch_unwind(AssertUnwindSafe(|| app.sets.look())));
+                }
                 _ => return,
             }
         }

@@ -82,7 +82,7 @@ pub(crate) async fn flush(
     Named(set): Named,
     Optional(Nothing {}): Optional<Nothing>,
 ) -> Result<Response, Problem> {
-    set.writable()?;
+    let written = set.opened_for_writing()?;
     let run = {
         let set = Arc::clone(&set);
         move |_| {
@@ -91,7 +91,7 @@ pub(crate) async fn flush(
         }
     };
     // As a write, it does not wait for long jobs.
-    let place = set.writable()?.writes.place()?;
+    let place = written.writes.place()?;
     let (job, end) = app.jobs.start("flush", place, &set.name, run);
     match tokio::time::timeout_at(app.deadline().into(), end).await {
         Err(_) => Ok(accepted(job)),

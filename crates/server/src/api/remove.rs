@@ -1,6 +1,6 @@
 //! `POST /v1/sets/{set}/remove`: records or ids out of a store.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -59,7 +59,7 @@ pub(crate) async fn remove(
 ) -> Result<Json<RemoveResponse>, Problem> {
     let deadline = app.deadline();
     let served = Arc::clone(&set);
-    let written = set.writable()?;
+    let written = set.opened_for_writing()?;
     let work = Arc::clone(&app);
     let request: RemoveRequest = written.writes.run(deadline, move |_| payload.json()).await?;
     // To find ids without look-ups, the whole set is read.
@@ -107,11 +107,20 @@ fn remove_records<F: Fingerprint>(
             .map(|(fingerprint, id)| Operation::Remove(fingerprint, id))
             .collect(),
         Labels::Names(names) => {
+            let mut of_fingerprints: HashMap<F, HashSet<String>> = HashMap::new();
+            for (fingerprint, name) in fingerprints.into_iter().zip(names) {
+                of_fingerprints.entry(fingerprint).or_default().insert(name);
+            }
             let snapshot = store.snapshot();
             let mut operations = Vec::new();
-            for (fingerprint, name) in fingerprints.into_iter().zip(names) {
+            for (fingerprint, names) in of_fingerprints {
+                // Very many records may have it.
                 for id in snapshot.ids(fingerprint)? {
-                    if snapshot.name(id)?.is_some_and(|stored| Names::text_of(stored) == name) {
+                    if Instant::now() >= deadline {
+                        return Err(Problem::timeout());
+                    }
+                    let name = snapshot.name(id)?;
+                    if name.is_some_and(|name| names.contains(&*Names::text_of(name))) {
                         operations.push(Operation::Remove(fingerprint, id));
                     }
                 }

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
-use hamdex::set::Description;
 use hamdex::{Fingerprint, OpenOptions, SetError};
 use hamdex_any::{AnySet, Kind, for_width};
 use hamdex_shards::Shards;
 
 use crate::problem::Problem;
+use crate::sets::served::Extent;
 use crate::sets::watch::{Stamp, Watch};
 
 /// The set that a path named last.
@@ -73,12 +73,12 @@ impl Fixed {
         self.current.load().kind
     }
 
-    /// Returns the description of the set that was opened last, without a look at the disk.
+    /// Returns the extent of the set that was opened last, without a look at the disk.
     ///
     /// # Errors
     /// When it could not be opened.
-    pub(super) fn description(&self) -> Result<Description, Problem> {
-        self.current.load().set.as_ref().map(|set| set.description().clone()).map_err(Problem::clone)
+    pub(super) fn extent(&self) -> Result<Extent, Problem> {
+        self.current.load().set.as_ref().map(|set| Extent::of(set.description())).map_err(Problem::clone)
     }
 
     /// Returns the set that the path names now. If it was replaced by one that cannot be opened, or removed, the set

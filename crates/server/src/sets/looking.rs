@@ -18,16 +18,18 @@ impl Sets {
     /// Looks for files that were overwritten, for sets that can be opened now, and for those that have appeared in the
     /// directory, or disappeared.
     pub(crate) fn look(&self) {
+        let is_due = {
+            let mut changing = self.lock_changing();
+            changing.looks += 1;
+            changing.looks.is_multiple_of(LOOKS_PER_ATTEMPT)
+        };
+        // Sets are made and deleted meanwhile.
+        self.all().iter().for_each(|set| set.look(is_due));
         let mut changing = self.lock_changing();
         if changing.is_closed {
             return;
         }
-        changing.looks += 1;
-        let is_due = changing.looks.is_multiple_of(LOOKS_PER_ATTEMPT);
-        for set in self.all() {
-            set.look(is_due);
-            self.open_again(&mut changing, &set, is_due);
-        }
+        self.all().iter().for_each(|set| self.open_again(&mut changing, set, is_due));
         let Some(data) = &self.data else { return };
         match listed(data) {
             Ok(paths) => {

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
-use hamdex::set::Description;
 use hamdex::{Fingerprint, SetError, Verified, VerifyOptions};
 use hamdex_any::{AnySet, Kind, for_width};
 use hamdex_store::{Error, ReadOptions, StoreReader};
 
 use crate::problem::Problem;
 use crate::sets::finding::{self, Key};
+use crate::sets::served::Extent;
 use crate::sets::watch::Watch;
 
 /// A store that is open for reading: no lock is taken, and nothing written.
@@ -29,8 +29,11 @@ trait Reader: Send {
 
     fn snapshot(&self) -> AnySet;
 
-    fn find(&self, key: &Key) -> Result<Vec<String>, Problem>;
+    /// Returns a function that finds the records of an id in the store as it is now.
+    fn finder(&self) -> Finder;
 }
+
+type Finder = Box<dyn FnOnce(&Key) -> Result<Vec<String>, Problem>>;
 
 impl<F: Fingerprint> Reader for StoreReader<F> {
     fn refreshed(&mut self) -> Result<Option<AnySet>, Error> {
@@ -45,8 +48,9 @@ impl<F: Fingerprint> Reader for StoreReader<F> {
         AnySet::new::<F>(Kind::Store, Arc::new(StoreReader::snapshot(self)))
     }
 
-    fn find(&self, key: &Key) -> Result<Vec<String>, Problem> {
-        finding::in_snapshot(&StoreReader::snapshot(self), key)
+    fn finder(&self) -> Finder {
+        let snapshot = StoreReader::snapshot(self);
+        Box::new(move |key| finding::in_snapshot(&snapshot, key))
     }
 }
 
@@ -86,9 +90,9 @@ impl Reading {
         Ok(current)
     }
 
-    /// Returns the description as it was last, without a look at the disk.
-    pub(super) fn description(&self) -> Description {
-        self.current.load().description().clone()
+    /// Returns the extent as it was last, without a look at the disk.
+    pub(super) fn extent(&self) -> Extent {
+        Extent::of(self.current.load().description())
     }
 
     /// Returns the fingerprints of an id: see [`finding::in_snapshot`].
@@ -96,7 +100,8 @@ impl Reading {
     /// # Errors
     /// When a page is damaged.
     pub(super) fn find(&self, key: &Key) -> Result<Vec<String>, Problem> {
-        self.reader.lock().unwrap_or_else(PoisonError::into_inner).find(key)
+        let find = self.reader.lock().unwrap_or_else(PoisonError::into_inner).finder();
+        find(key)
     }
 
     /// Checks that no file was overwritten.

@@ -57,6 +57,12 @@ pub(crate) struct Extent {
     pub(crate) distance: u32,
 }
 
+impl Extent {
+    pub(super) fn of(description: &Description) -> Self {
+        Self { width: description.width, distance: description.distance }
+    }
+}
+
 /// A set under its name.
 pub(crate) struct Served {
     pub(crate) name: String,
@@ -148,9 +154,9 @@ impl Served {
         for_any_store!(&store, store => store.on_event(move |event| metrics.event(&of, event)));
         let writes = Lane::new("writes", WRITES_AT_ONCE, WAITING_WRITES);
         let similar = Lane::new("insertions unless similar", 1, WAITING_WRITES);
-        let Description { has_shingles, has_lookups, width, distance, .. } =
-            for_any_store!(&store, store => store.snapshot().describe());
-        let extent = Extent { width, distance };
+        let description = for_any_store!(&store, store => store.snapshot().describe());
+        let Description { has_shingles, has_lookups, .. } = description;
+        let extent = Extent::of(&description);
         let directory = Directory::of(&path);
         let watch = (!in_memory).then(Watch::default);
         let written = Written {
@@ -198,11 +204,10 @@ impl Served {
     /// # Errors
     /// When it cannot be opened.
     pub(crate) fn extent(&self) -> Result<Extent, Problem> {
-        let of = |Description { width, distance, .. }| Extent { width, distance };
         match &self.source {
             Source::Store(written) => Ok(written.extent),
-            Source::Reading(reading, _) => Ok(of(reading.description())),
-            Source::Fixed(fixed) => fixed.description().map(of),
+            Source::Reading(reading, _) => Ok(reading.extent()),
+            Source::Fixed(fixed) => fixed.extent(),
             Source::Broken(broken) => Err(broken.problem.clone()),
         }
     }
@@ -218,14 +223,21 @@ impl Served {
     /// Returns the store.
     ///
     /// # Errors
-    /// When the set is none, is gone, or open for reading only.
+    /// As for [`Served::opened_for_writing`]; when it is gone, or was overwritten in place.
     pub(crate) fn writable(&self) -> Result<&Written, Problem> {
+        let written = self.opened_for_writing()?;
+        self.check_store(written)?;
+        Ok(written)
+    }
+
+    /// Returns the store, without a look at the disk.
+    ///
+    /// # Errors
+    /// When the set is none, or open for reading only.
+    pub(crate) fn opened_for_writing(&self) -> Result<&Written, Problem> {
         let read_only = |detail| Err(Problem::new(StatusCode::CONFLICT, "read_only", detail));
         match &self.source {
-            Source::Store(written) => {
-                self.check_store(written)?;
-                Ok(written)
-            }
+            Source::Store(written) => Ok(written),
             Source::Broken(broken) => Err(broken.problem.clone()),
             Source::Reading(..) => read_only(format!("{:?} is served for reading (--read-only)", self.name)),
             Source::Fixed(_) => {

@@ -54,10 +54,22 @@ impl Budget {
     /// When too many are held.
     pub(crate) fn answer(self: &Arc<Self>, answer: Response) -> Result<Response, Problem> {
         let mut held = self.hold();
-        let bytes = hyper::body::Body::size_hint(answer.body()).exact().unwrap_or_default();
-        held.add(usize::try_from(bytes).unwrap_or(usize::MAX))?;
-        Ok(answer.map(|body| Body::new(Counted { body, _held: held })))
+        held.add(length(&answer))?;
+        Ok(held.until_sent(answer))
     }
+
+    /// As [`Budget::answer`], however many are held: the answer says what has been done.
+    pub(crate) fn answer_done(self: &Arc<Self>, answer: Response) -> Response {
+        let mut held = self.hold();
+        held.add_done(length(&answer));
+        held.until_sent(answer)
+    }
+}
+
+/// Returns the bytes of an answer.
+fn length(answer: &Response) -> usize {
+    let bytes = hyper::body::Body::size_hint(answer.body()).exact().unwrap_or_default();
+    usize::try_from(bytes).unwrap_or(usize::MAX)
 }
 
 impl Held {
@@ -66,12 +78,22 @@ impl Held {
     /// # Errors
     /// When too many are held.
     pub(crate) fn add(&mut self, bytes: usize) -> Result<(), Problem> {
-        let before = self.budget.held.fetch_add(bytes, Ordering::Relaxed);
+        let sum = |held: usize| held.checked_add(bytes).filter(|&sum| sum <= self.budget.most);
+        let added = self.budget.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, sum);
+        added.map_err(|_| Problem::too_many("bytes of bodies and answers"))?;
         self.bytes += bytes;
-        if before.saturating_add(bytes) > self.budget.most {
-            return Err(Problem::too_many("bytes of bodies and answers"));
-        }
         Ok(())
+    }
+
+    /// Holds bytes that cannot be refused any more.
+    pub(crate) fn add_done(&mut self, bytes: usize) {
+        self.budget.held.fetch_add(bytes, Ordering::Relaxed);
+        self.bytes += bytes;
+    }
+
+    /// Holds the bytes until an answer is sent.
+    fn until_sent(self, answer: Response) -> Response {
+        answer.map(|body| Body::new(Counted { body, _held: self }))
     }
 }
 
@@ -118,7 +140,12 @@ mod tests {
         all.add(BODIES * LEAST).unwrap();
         let answer = || Response::new(Body::from("four"));
         assert_eq!(budget.answer(answer()).unwrap_err().code(), "too_many_requests");
+        let mut refused = budget.hold();
+        assert_eq!(refused.add(1).unwrap_err().code(), "too_many_requests");
         assert_eq!(budget.held(), BODIES * LEAST);
+        let done = budget.answer_done(answer());
+        assert_eq!(budget.held(), BODIES * LEAST + 4);
+        drop(done);
         drop(all);
         let held = budget.answer(answer()).unwrap();
         assert_eq!(budget.held(), 4);

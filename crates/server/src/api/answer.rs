@@ -71,8 +71,10 @@ impl Room {
     /// # Errors
     /// When the answer is too long, or all answers together are.
     pub(crate) fn take(&mut self, bytes: usize) -> Result<(), Problem> {
-        self.left = self.left.checked_sub(bytes).ok_or_else(too_long)?;
-        self.held.add(bytes)
+        let left = self.left.checked_sub(bytes).ok_or_else(too_long)?;
+        self.held.add(bytes)?;
+        self.left = left;
+        Ok(())
     }
 }
 
@@ -200,7 +202,7 @@ impl Ids {
     }
 
     /// Adds those of the ids of a near fingerprint that there is room for: the insertion has taken place.
-    pub(crate) fn add_near<F>(&mut self, near: &Near<F>, room: &mut Room) {
+    fn add_near<F>(&mut self, near: &Near<F>, room: &mut Room) {
         match &mut self.labels {
             Labels::Numbers(numbers) => {
                 let fits = |_: &&u64| room.take(size_of::<u64>() + ID_BYTES).is_ok();
@@ -310,6 +312,15 @@ impl<F: Fingerprint> Answer<F> {
     pub(crate) fn new(description: &Description, with_ids: bool, budget: &Arc<Budget>) -> Self {
         let ids = if with_ids { Ids::of(IdKind::of(description)) } else { None };
         Self { ends: Vec::new(), matches: Vec::new(), ids, room: Room::new(budget) }
+    }
+
+    /// Adds the match near a record that was not inserted.
+    pub(crate) fn add_near(&mut self, fingerprint: F, near: &Near<F>) {
+        self.room.held.add_done(MATCH_BYTES);
+        self.matches.push(Match::new(fingerprint, near.fingerprint));
+        if let Some(ids) = &mut self.ids {
+            ids.add_near(near, &mut self.room);
+        }
     }
 
     /// Adds the matches of the next query.

@@ -7,8 +7,8 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use hamdex::Fingerprint;
 use hamdex::set::Description;
-use hamdex::{Fingerprint, Match};
 use hamdex_documents::Similarity;
 use hamdex_store::{Inserted, Written, for_any_store};
 use serde::{Deserialize, Serialize};
@@ -179,7 +179,7 @@ pub(crate) async fn insert(
     payload: Payload,
 ) -> Result<Response, Problem> {
     let deadline = app.deadline();
-    let written = set.writable()?;
+    let written = set.opened_for_writing()?;
     let (work, served) = (Arc::clone(&app), Arc::clone(&set));
     if !written.has_shingles {
         let run = move |_: &Stop| run(&work, &served, request_of(&parameters, &payload)?, &payload, deadline);
@@ -271,7 +271,9 @@ fn run(
             let left_out: Vec<(usize, Fate)> = near.answered().map(|index| (index, Fate::Near)).collect();
             more.tell(count, refusals, &left_out);
         }
-        Ok(if payload.wants_arrow { near.arrow("index", Some(inserted)) } else { near.inserted_json(inserted, &more) })
+        let answer =
+            if payload.wants_arrow { near.arrow("index", Some(inserted)) } else { near.inserted_json(inserted, &more) };
+        Ok(app.budget.answer_done(answer))
     })
 }
 
@@ -319,7 +321,7 @@ fn insert_unless_similar(
             more.tell(count, refusals, &left_out);
         }
         more.similar = Some(similar);
-        Ok(Json(InsertResponse { inserted, near: Vec::new(), more }).into_response())
+        Ok(app.budget.answer_done(Json(InsertResponse { inserted, near: Vec::new(), more }).into_response()))
     })
 }
 
@@ -336,10 +338,7 @@ fn answer_of<F: Fingerprint>(
         // Those before it that were refused.
         answer.ends.resize(number, answer.matches.len());
         if let Inserted::Near(near) = outcome {
-            answer.matches.push(Match::new(fingerprint, near.fingerprint));
-            if let Some(ids) = &mut answer.ids {
-                ids.add_near(&near, &mut answer.room);
-            }
+            answer.add_near(fingerprint, &near);
         }
         answer.ends.push(answer.matches.len());
     }

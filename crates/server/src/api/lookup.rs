@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use axum::response::{IntoResponse, Response};
 use hamdex::Names;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::api::answer::MAX_MATCHES;
 use crate::api::id::Id;
 use crate::api::payload::{Named, RecordId};
 use crate::app::App;
@@ -44,7 +46,8 @@ pub(crate) async fn records(
     State(app): State<Arc<App>>,
     Named(set): Named,
     RecordId(id): RecordId,
-) -> Result<Json<RecordsDocument>, Problem> {
+) -> Result<Response, Problem> {
+    let budget = Arc::clone(&app.budget);
     let find = move |_: &_| {
         let description = set.description()?;
         if !description.has_lookups {
@@ -62,7 +65,11 @@ pub(crate) async fn records(
         if fingerprints.is_empty() {
             return Err(Problem::not_found("no_record", "there is no record of this id"));
         }
-        Ok(Json(RecordsDocument { id, fingerprints }))
+        if fingerprints.len() > MAX_MATCHES {
+            let detail = format!("the id has more than {MAX_MATCHES} records; entries has all");
+            return Err(Problem::unprocessable("too_many_matches", detail));
+        }
+        budget.answer(Json(RecordsDocument { id, fingerprints }).into_response())
     };
     app.lanes.queries.run(app.deadline(), find).await
 }

@@ -12,7 +12,7 @@ use hamdex_any::for_width;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::api::answer::{Answer, DEFAULT_IDS};
+use crate::api::answer::{Answer, DEFAULT_IDS, MAX_MATCHES};
 use crate::api::id::Id;
 use crate::api::list::{List, too_many_records};
 use crate::api::payload::{Binary, Media, Named, Parameters, Payload};
@@ -136,7 +136,9 @@ impl Queries {
         if queries > app.limits.batch {
             return Err(too_many_records(queries, app.limits.batch));
         }
-        let count = wanted.limit.unwrap_or(usize::MAX).min(wanted.nearest.unwrap_or(usize::MAX));
+        // One more than an answer may have tells that there are too many.
+        let count =
+            wanted.limit.unwrap_or(usize::MAX).min(wanted.nearest.unwrap_or(usize::MAX)).min(MAX_MATCHES + 1);
         let (with_ids, ids_limit) = (wanted.ids.unwrap_or(true), wanted.ids_limit.unwrap_or(DEFAULT_IDS));
         Ok(Self { body, distance, count, with_ids, ids_limit })
     }
@@ -344,8 +346,8 @@ fn search<F: Fingerprint>(
         }
     } else {
         let stop = stop.clone();
-        let options = BatchOptions::new().threads(1).memory(BATCH_MEMORY).progress(move |_| stop.flow());
-        let options = if queries.count == usize::MAX { options } else { options.limit(queries.count) };
+        let options = BatchOptions::new().threads(1).memory(BATCH_MEMORY).limit(queries.count);
+        let options = options.progress(move |_| stop.flow());
         let mut outcome = Ok(());
         let _ = set.visit_batch(&fingerprints, queries.distance, &options, &mut |_, found| {
             outcome = answer.add(found);

@@ -85,15 +85,15 @@ impl Rows {
         Ok(any)
     }
 
-    /// Adds a row without its end; breaks if it was the last one that is wanted, or the client is gone.
+    /// Adds a row without its end; breaks if it was the last one that is wanted, or the client is gone. A row may be longer
+    /// than memory: `write` calls [`Rows::send_full`] as it grows.
     fn add(
         &mut self,
-        write: impl FnOnce(&mut Vec<u8>) -> Result<(), Problem>,
+        write: impl FnOnce(&mut Self) -> Result<ControlFlow<()>, Problem>,
     ) -> Result<ControlFlow<()>, Problem> {
-        if self.left == 0 {
+        if self.left == 0 || write(self)?.is_break() {
             return Ok(ControlFlow::Break(()));
         }
-        write(&mut self.chunk)?;
         self.chunk.push(b'\n');
         self.left -= 1;
         let is_due = self.chunk.len() >= CHUNK || self.sent.elapsed() >= LONGEST_WAIT;
@@ -101,6 +101,12 @@ impl Rows {
             return Ok(ControlFlow::Break(()));
         }
         Ok(if self.left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    }
+
+    /// Sends the part of a row that fills a chunk; breaks if the client is gone.
+    fn send_full(&mut self) -> Result<ControlFlow<()>, Problem> {
+        let is_gone = self.chunk.len() >= CHUNK && !self.send()?;
+        Ok(if is_gone { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 
     /// Sends what there is. Returns whether the client still reads.
@@ -250,27 +256,30 @@ fn write_entries<F: Fingerprint>(
     let mut outcome = Ok(());
     let stop = rows.stop.clone();
     let _ = set.visit_entries(from, &mut |fingerprint, ids| {
-        let row = rows.add(|json| {
-            json.extend_from_slice(b"{\"fingerprint\":");
-            write_fingerprint(fingerprint, json);
+        let row = rows.add(|rows| {
+            rows.chunk.extend_from_slice(b"{\"fingerprint\":");
+            write_fingerprint(fingerprint, &mut rows.chunk);
             if kind != IdKind::None {
-                json.extend_from_slice(b",\"ids\":[");
+                rows.chunk.extend_from_slice(b",\"ids\":[");
                 for (place, stored) in ids.enumerate() {
+                    if rows.send_full()?.is_break() {
+                        return Ok(ControlFlow::Break(()));
+                    }
                     if place > 0 {
-                        json.push(b',');
+                        rows.chunk.push(b',');
                     }
                     match kind {
                         IdKind::Names => {
                             let name = set.name_of(stored)?.unwrap_or_default();
-                            write_text(&Names::text_of(&name), json);
+                            write_text(&Names::text_of(&name), &mut rows.chunk);
                         }
-                        _ => write_number(stored.id, json),
+                        _ => write_number(stored.id, &mut rows.chunk),
                     }
                 }
-                json.push(b']');
+                rows.chunk.push(b']');
             }
-            json.push(b'}');
-            Ok(())
+            rows.chunk.push(b'}');
+            Ok(ControlFlow::Continue(()))
         });
         match row {
             Ok(flow) if flow.is_continue() => stop.flow(),
@@ -326,13 +335,13 @@ fn write_pairs<F: Fingerprint>(
     let mut outcome = Ok(());
     let _ = set.visit_pairs(distance, &options, &mut |pairs| {
         for pair in pairs {
-            let row = rows.add(|json| {
-                json.extend_from_slice(b"{\"a\":");
-                write_fingerprint(pair.a, json);
-                json.extend_from_slice(b",\"b\":");
-                write_fingerprint(pair.b, json);
-                json.extend_from_slice(format!(",\"distance\":{}}}", pair.distance).as_bytes());
-                Ok(())
+            let row = rows.add(|Rows { chunk, .. }| {
+                chunk.extend_from_slice(b"{\"a\":");
+                write_fingerprint(pair.a, chunk);
+                chunk.extend_from_slice(b",\"b\":");
+                write_fingerprint(pair.b, chunk);
+                chunk.extend_from_slice(format!(",\"distance\":{}}}", pair.distance).as_bytes());
+                Ok(ControlFlow::Continue(()))
             });
             match row {
                 Ok(ControlFlow::Continue(())) => {}

@@ -98,13 +98,16 @@ impl Metrics {
         self.record(|| gauge!("hamdex_connections").set(open as f64));
     }
 
-    /// Returns all metrics as text, after `observe` has set the gauges.
+    /// Returns all metrics as text, those that `observe` sets among them. These live for this text alone: those of sets
+    /// that are gone are not in the next one.
     pub(crate) fn render(&self, observe: impl FnOnce()) -> String {
-        self.record(|| {
-            self.process.collect();
+        self.record(|| self.process.collect());
+        let observed = PrometheusBuilder::new().build_recorder();
+        with_local_recorder(&observed, || {
+            describe_observed();
             observe();
         });
-        self.handle.render()
+        self.handle.render() + &observed.handle().render()
     }
 }
 
@@ -129,6 +132,11 @@ fn describe() {
         Unit::Seconds,
         "Time of a sync of the log, a flush or a merge."
     );
+    describe_gauge!("hamdex_connections", Unit::Count, "Open connections.");
+}
+
+/// Describes what is set when it is asked for.
+fn describe_observed() {
     describe_counter!(
         "hamdex_blocks_read_total",
         Unit::Count,
@@ -139,7 +147,6 @@ fn describe() {
         Unit::Bytes,
         "Bytes of bodies and answers that are received or sent."
     );
-    describe_gauge!("hamdex_connections", Unit::Count, "Open connections.");
     describe_gauge!("hamdex_waiting", Unit::Count, "Requests that wait for a thread, by kind.");
     describe_gauge!("hamdex_sets", Unit::Count, "Sets.");
     describe_gauge!("hamdex_set_up", "1 if the set is open, 0 if it is damaged or cannot be opened.");

@@ -88,6 +88,7 @@ fn what_put_has_made_is_deleted_and_nothing_else() {
         assert_eq!(delete(&client, name).problem(), (409, "not_made_here".to_owned()), "{name}");
     }
     assert_eq!(insert(&client, "b", 8).ok()["inserted"], 1);
+    assert!(String::from_utf8(client.get("/metrics").body).unwrap().contains("hamdex_set_up{set=\"a\"} 1"));
     // A repair keeps damaged files aside, and its report.
     fs::create_dir(data.join("a/damaged")).unwrap();
     fs::write(data.join("a/damaged/notes.txt"), "mine").unwrap();
@@ -99,6 +100,9 @@ fn what_put_has_made_is_deleted_and_nothing_else() {
     assert!(!data.join("a").exists() && !data.join(".deleted-a").exists());
     assert_eq!(client.get("/v1/sets/a").problem(), (404, "no_set".to_owned()));
     assert_eq!(names(&client), ["b", "brought", "file", "moved", "strange"]);
+    let metrics = String::from_utf8(client.get("/metrics").body).unwrap();
+    let has_figure = |name: &str| metrics.contains(&format!("hamdex_set_up{{set=\"{name}\"}} 1"));
+    assert!(has_figure("b") && !has_figure("a"), "{metrics}");
     // Anew, and empty.
     client.put("/v1/sets/a", &json!({ "distance": 4 })).ok();
     assert_eq!(client.get("/v1/sets/a/entries").rows().len(), 0);

@@ -13,6 +13,9 @@ pub(crate) const MAX_GONE: usize = 16;
 /// Maximum number of recorded names. They are forgotten together, and recorded again when they are looked up.
 const MAX_NAMES: usize = 1 << 16;
 
+/// Maximum number of bytes of all recorded names.
+const MAX_NAME_BYTES: usize = 1 << 22;
+
 /// A moment of a store, to which later views are compared.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moment {
@@ -32,30 +35,38 @@ struct Left {
 /// Names whose earlier ids have gone. All views of a store share it.
 #[derive(Debug, Default)]
 pub(crate) struct GoneNames {
-    names: Mutex<HashMap<Box<[u8]>, Left>>,
+    recorded: Mutex<Recorded>,
+}
+
+#[derive(Debug, Default)]
+struct Recorded {
+    names: HashMap<Box<[u8]>, Left>,
+    /// The bytes of all names.
+    bytes: usize,
 }
 
 impl GoneNames {
     /// Returns the first id of a name that may have a pair at a moment.
     pub(crate) fn first_left(&self, name: &[u8], now: Moment) -> u64 {
-        let names = self.names();
         // An earlier view may still have the pairs that have gone since.
         let is_known =
             |left: &&Left| left.since.sequence <= now.sequence && left.since.ingests == now.ingests;
-        names.get(name).filter(is_known).map_or(0, |left| left.first)
+        self.recorded().names.get(name).filter(is_known).map_or(0, |left| left.first)
     }
 
     /// Records that no id of a name before one has a pair at a published moment.
     pub(crate) fn record(&self, name: &[u8], first: u64, since: Moment) {
-        let mut names = self.names();
-        if names.len() >= MAX_NAMES {
-            names.clear();
+        let mut recorded = self.recorded();
+        if recorded.names.len() >= MAX_NAMES || recorded.bytes + name.len() > MAX_NAME_BYTES {
+            *recorded = Recorded::default();
         }
-        names.insert(name.into(), Left { first, since });
+        if recorded.names.insert(name.into(), Left { first, since }).is_none() {
+            recorded.bytes += name.len();
+        }
     }
 
-    fn names(&self) -> MutexGuard<'_, HashMap<Box<[u8]>, Left>> {
-        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    fn recorded(&self) -> MutexGuard<'_, Recorded> {
+        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -74,6 +85,16 @@ mod tests {
         assert_eq!(gone.first_left(b"a", at(8, 2)), 0, "an ingested file may have earlier ids");
         assert_eq!(gone.first_left(b"b", at(8, 1)), 0);
         (0..=MAX_NAMES).for_each(|number| gone.record(&number.to_le_bytes(), 1, at(7, 1)));
-        assert!(gone.names().len() <= MAX_NAMES);
+        assert!(gone.recorded().names.len() <= MAX_NAMES);
+        let long = |number: u64| [&number.to_le_bytes()[..], &[7; 1 << 16]].concat();
+        for number in 0..200 {
+            // Twice, and counted once.
+            (0..2).for_each(|_| gone.record(&long(number), 1, at(7, 1)));
+            let recorded = gone.recorded();
+            let bytes: usize = recorded.names.keys().map(|name| name.len()).sum();
+            assert_eq!(recorded.bytes, bytes);
+            assert!(bytes <= MAX_NAME_BYTES);
+        }
+        assert_eq!(gone.first_left(&long(199), at(7, 1)), 1);
     }
 }

@@ -31,8 +31,8 @@ impl<F: Fingerprint> Store<F> {
     /// ```
     ///
     /// # Errors
-    /// When the store has no names, or has shingles; when a name has more than [`MAX_NAME_BYTES`] bytes, or the pairs cannot be made as durable as the options of the
-    /// store require.
+    /// When the store has no names, or has shingles; when a name has more than [`MAX_NAME_BYTES`] bytes, or the pairs
+    /// cannot be made as durable as the options of the store require.
     pub fn insert_named(&self, named: &[(F, impl AsRef<[u8]>)]) -> Result<Range<u64>, Error> {
         self.insert_checked(self.named(named)?)
     }

@@ -60,8 +60,8 @@ enum Ids {
     None,
     /// A decimal id per line: removes all pairs with it. Reads the whole store, once, unless it has look-ups
     Only,
-    /// A name per line, in a store with names, as `hamdex build` reads them: removes everything with that name. Reads the whole store, unless it has
-    /// look-ups
+    /// A name per line, in a store with names, as `hamdex build` reads them: removes everything with that name. Reads
+    /// the whole store, unless it has look-ups
     Names,
 }
 

@@ -29,8 +29,8 @@ pub struct Near<F> {
     pub fingerprint: F,
     /// Its Hamming distance, in bits.
     pub distance: u32,
-    /// Its first ids, ascending, at most [`Near::MAX_IDS`], and fewer with long names; at least one, but none in a store without ids.
-    /// [`Snapshot::ids`](crate::Snapshot::ids) has all.
+    /// Its first ids, ascending, at most [`Near::MAX_IDS`], and fewer with long names; at least one, but none in a store
+    /// without ids. [`Snapshot::ids`](crate::Snapshot::ids) has all.
     pub ids: Vec<u64>,
     /// The number of all its ids.
     pub all_ids: u64,

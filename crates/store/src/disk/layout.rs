@@ -35,6 +35,16 @@ pub(crate) fn segment(number: u64) -> String {
     format!("{SEGMENTS}/{number:06}.hamdex")
 }
 
+/// Returns the file id in the first bytes of a segment; `None` if it is shorter.
+///
+/// # Errors
+/// When the operating system refuses it.
+pub(crate) fn file_id(disk: &dyn Disk, segment: &str) -> io::Result<Option<[u8; 16]>> {
+    // format-spec.md, section 4: the file id is bytes 32 to 47 of every file.
+    let first = disk.read_first(segment, 48)?;
+    Ok(first.get(32..).and_then(|id| id.try_into().ok()))
+}
+
 /// Returns the name of a removals file of a segment.
 pub(crate) fn removals(segment: u64, version: u64) -> String {
     format!("{DELETES}/{segment:06}-{version}")

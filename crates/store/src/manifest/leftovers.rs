@@ -102,10 +102,9 @@ pub(super) fn is_current(disk: &dyn Disk, copy: &Manifest) -> Result<bool, Error
 /// When the operating system refuses an operation, other than to read bytes that the disk has lost.
 fn matches_file(disk: &dyn Disk, segment: &SegmentEntry) -> Result<bool, Error> {
     let name = layout::segment(segment.number);
-    // format-spec.md, section 4: the file id is bytes 32 to 47 of every file.
-    let read = disk.length(&name).and_then(|bytes| Ok((bytes, disk.read_first(&name, 48)?)));
+    let read = disk.length(&name).and_then(|bytes| Ok((bytes, layout::file_id(disk, &name)?)));
     match read {
-        Ok((bytes, first)) => Ok(bytes == segment.bytes && first.get(32..) == Some(&segment.file_id)),
+        Ok((bytes, file_id)) => Ok(bytes == segment.bytes && file_id == Some(segment.file_id)),
         Err(error) if error.kind() == io::ErrorKind::NotFound || is_unreadable(&error) => Ok(false),
         Err(error) => Err(Error::io("read it", disk.path(&name))(error)),
     }

@@ -15,8 +15,6 @@ use super::{Manifest, SegmentEntry};
 pub struct SalvagedManifest {
     /// The manifest of the later generation, without the segments whose lines are damaged.
     pub manifest: Manifest,
-    /// Whether it is the manifest that lies under the number of the text, and not its copy.
-    pub text: usize,
     /// The number of its lines of segments that neither text proves.
     pub lost_lines: usize,
     /// Whether the line of the store is proven.
@@ -88,7 +86,6 @@ pub fn salvage(manifest: &[u8], copy: &[u8]) -> Option<SalvagedManifest> {
     let is_latest = generation(text).is_some() && generation(other).is_some();
     Some(SalvagedManifest {
         manifest,
-        text: at,
         lost_lines,
         is_store_proven,
         is_certain,

@@ -132,10 +132,15 @@ impl Evidence {
         interrupted.map(|earlier| earlier.first_segment)
     }
 
+    /// Whether a segment is one of an interrupted repair.
+    pub(super) fn is_own_segment(&self, number: u64) -> bool {
+        self.first_own_segment().is_some_and(|first| number >= first)
+    }
+
     /// Whether a name is that of a file of an interrupted repair.
     pub(super) fn is_own(&self, name: &str) -> bool {
         let number = name.strip_prefix("segments/").and_then(layout::parse_segment);
-        number.zip(self.first_own_segment()).is_some_and(|(number, first)| number >= first)
+        number.is_some_and(|number| self.is_own_segment(number))
     }
 }
 
@@ -149,9 +154,8 @@ impl SegmentFile {
         let name = layout::segment(number);
         let path = disk.path(&name);
         let bytes = disk.length(&name).map_err(Error::io("read it", &path))?;
-        let first = separate_damage(disk.read_first(&name, 48).map_err(Error::io("read it", &path)))?;
-        // format-spec.md, section 4: the file id is bytes 32 to 47 of every file.
-        let file_id = first.ok().and_then(|first| first.get(32..)?.try_into().ok());
+        let file_id = separate_damage(layout::file_id(disk, &name).map_err(Error::io("read it", &path)))?;
+        let file_id = file_id.ok().flatten();
         let mut found = Self { bytes, file_id, entry: None, has_form: false, last_id: None, damage: None };
         let damage = match separate_damage(map::<F>(disk, number))? {
             Ok(index) => {

@@ -77,12 +77,7 @@ fn copy<F: Fingerprint>(
 
 /// Adds a lost part of a log to the report. Its operations may be insertions or removals.
 fn add_part(repaired: &mut Repaired, log: u64, problem: String, operations: u64) {
-    let path = layout::log(log).into();
-    let at = repaired.files.iter().position(|file| file.path == path).unwrap_or_else(|| {
-        repaired.files.push(RepairedFile { path, ..RepairedFile::default() });
-        repaired.files.len() - 1
-    });
-    let file = &mut repaired.files[at];
+    let file = repaired.of_file(layout::log(log).as_ref());
     file.problems.push(problem);
     file.lost_pairs += operations;
     file.returned_pairs += operations;

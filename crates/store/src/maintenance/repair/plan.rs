@@ -103,11 +103,9 @@ fn take_state_from_files(manifest: &mut Manifest, evidence: &Evidence) {
 
 /// Returns the segments that no line of the manifest names, without those of an interrupted repair.
 fn unnamed_files<'e>(evidence: &'e Evidence, named: &[SegmentEntry]) -> Vec<(u64, &'e SegmentFile)> {
-    let own = evidence.first_own_segment();
-    let is_own = |number: u64| own.is_some_and(|first| number >= first);
     let is_named = |number: u64| named.iter().any(|entry| entry.number == number);
     let files = evidence.segments.iter().map(|(&number, file)| (number, file));
-    files.filter(|&(number, _)| !is_named(number) && !is_own(number)).collect()
+    files.filter(|&(number, _)| !is_named(number) && !evidence.is_own_segment(number)).collect()
 }
 
 /// Whether files show that there was a later manifest than the one that is left. A crash leaves files of a manifest that

@@ -1,6 +1,6 @@
 //! The report of a repair.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -151,10 +151,16 @@ impl Repaired {
 
     /// Adds the report of a file, once per file.
     pub(super) fn add(&mut self, file: RepairedFile) {
-        match self.files.iter_mut().find(|known| known.path == file.path) {
-            Some(known) => known.merge(file),
-            None => self.files.push(file),
-        }
+        self.of_file(&file.path).merge(file);
+    }
+
+    /// Returns the report of a file, which is empty if nothing was said of it.
+    pub(super) fn of_file(&mut self, path: &Path) -> &mut RepairedFile {
+        let at = self.files.iter().position(|file| file.path == path).unwrap_or_else(|| {
+            self.files.push(RepairedFile { path: path.to_owned(), ..RepairedFile::default() });
+            self.files.len() - 1
+        });
+        &mut self.files[at]
     }
 
     /// Returns this report after that of an earlier, interrupted repair. What both saw counts once.

@@ -75,7 +75,9 @@ pub(super) fn decide(evidence: &Evidence, salvaged: &SalvagedManifest) -> Plan {
         let last = files.filter_map(|file| file.last_id).max();
         manifest.next_id = manifest.next_id.max(last.map_or(0, |last| last.saturating_add(1)));
     }
-    let found = segments.iter().filter(|segment| !segment.is_named).count();
+    // One without pairs says nothing of the pairs that a lost line named.
+    let has_pairs = |entry: &SegmentEntry| entry.removals.is_none_or(|removals| removals.count < entry.pairs);
+    let found = segments.iter().filter(|segment| !segment.is_named && has_pairs(&segment.entry)).count();
     let mut unknown = salvaged.lost_lines.saturating_sub(found) as u64;
     unknown += u64::from(!salvaged.is_certain);
     let files = texts_reports(evidence, salvaged, is_behind, unknown);
@@ -225,7 +227,7 @@ mod tests {
     use crate::error::Error;
     use crate::maintenance::repair::evidence::Texts;
     use crate::manifest::identity::{Identity, StoreId};
-    use crate::manifest::{WrittenBytes, salvage, to_text};
+    use crate::manifest::{RemovalsEntry, WrittenBytes, salvage, to_text};
 
     fn entry(number: u64) -> SegmentEntry {
         let file_id = [number as u8; 16];
@@ -325,6 +327,15 @@ mod tests {
         assert_eq!((unknown(&plan), plan.segments[0].entry.applied), (0, 9));
         let plan = decided(["", &damaged(&text, 1)], &[2], &[4]);
         assert_eq!((outline(&plan), unknown(&plan)), (vec![(2, true, true)], 1));
+    }
+
+    #[test]
+    fn a_segment_without_pairs_makes_no_lost_line_good() {
+        let mut earlier = manifest(3, &[1]);
+        earlier.segments[0].removals = Some(RemovalsEntry { version: 1, count: 100 });
+        let later = damaged(&to_text(&manifest(4, &[2])), 2);
+        let plan = decided([&later, &to_text(&earlier)], &[1], &[4]);
+        assert_eq!((outline(&plan), unknown(&plan)), (vec![(1, false, true)], 1));
     }
 
     #[test]

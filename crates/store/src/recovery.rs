@@ -7,7 +7,7 @@ use hamdex::Fingerprint;
 use crate::disk::Disk;
 use crate::disk::layout;
 use crate::error::Error;
-use crate::log::{HEADER_BYTES, LogWriter, Position, Replayed, replay};
+use crate::log::{HEADER_BYTES, LogWriter, Position, Replayed, check_names, replay};
 use crate::manifest::current::CurrentManifest;
 use crate::manifest::{self, Manifest, SegmentEntry};
 use crate::options::StoreOptions;
@@ -50,12 +50,14 @@ impl<F: Fingerprint> Opened<F> {
 }
 
 /// Reads the segments that the later one of the manifest and its copy has added, before files that only the other names
-/// are removed as leftovers: a crash came between the replacement of the copy and that of the manifest.
+/// are removed as leftovers: a crash came between the replacement of the copy and that of the manifest. No log is a
+/// leftover that only has the name of one.
 fn check_before_sweeping<F: Fingerprint>(
     disk: &dyn Disk,
     manifest: &Manifest,
     view: &View<F>,
 ) -> Result<(), Error> {
+    check_names(disk, &manifest.identity, manifest.first_log)?;
     for name in [layout::MANIFEST, layout::COPY] {
         let other = match manifest::read_named(disk, name) {
             Ok(other) if other != *manifest => other,

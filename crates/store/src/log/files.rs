@@ -50,6 +50,20 @@ pub(crate) fn log_files(
     Ok(logs)
 }
 
+/// Checks that no live log has the name of another: under that of an earlier one it would count as a leftover.
+///
+/// # Errors
+/// When one has; when the operating system refuses an operation.
+pub(crate) fn check_names(disk: &dyn Disk, identity: &Identity, first: u64) -> Result<(), Error> {
+    for name in layout::listed(disk, layout::LOGS, layout::parse_log)? {
+        let header = read_header(disk, identity, name)?;
+        if header.is_some_and(|header| header.number >= first && header.number != name) {
+            return Err(Error::damaged(disk.path(&layout::log(name)), 32, "it is the log of another number"));
+        }
+    }
+    Ok(())
+}
+
 /// Reads the header of a file, if it is that of a log of this store.
 pub(crate) fn read_header(disk: &dyn Disk, identity: &Identity, file: u64) -> Result<Option<Header>, Error> {
     let name = layout::log(file);

@@ -14,7 +14,7 @@ mod salvage;
 mod scan;
 mod writer;
 
-pub(crate) use files::{log_files, read_header};
+pub(crate) use files::{check_names, log_files, read_header};
 pub(crate) use header::{HEADER_BYTES, Header, is_unused_log};
 pub(crate) use record::operation_bytes;
 pub use record::{MAX_OPERATIONS, MAX_SEQUENCE};

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use hamdex_store::Error;
 use hamdex_store::disk::{Disk, Failure, SimulatedDisk, Survival};
 use hamdex_store::internals::log::{LogWriter, Salvaged, salvage};
 use hamdex_store::internals::manifest::{Manifest, ManifestFile, leftovers, parse, read};
 use hamdex_store::internals::repair_on;
+use hamdex_store::{Error, Store, StoreOptions};
 
 use crate::common::{Batch, IDENTITY, batch, disk, replayed_from, survivals};
 use crate::manifest::manifest;
@@ -213,6 +213,20 @@ fn renamed_and_damaged_logs_lose_only_the_damaged_batches() {
             }
         }
     }
+}
+
+/// After a crash nothing says how many logs there were.
+#[test]
+fn the_last_log_under_the_name_of_a_leftover_is_no_leftover() {
+    let (disk, manifest, expected) = closed();
+    ManifestFile::new(&disk).replace(&Manifest { sealed: None, ..manifest }).unwrap();
+    disk.rename("log/000024", "log/000007").unwrap();
+    let refused = Store::<u64>::open_on(disk.clone(), StoreOptions::new()).unwrap_err();
+    assert!(matches!(refused, Error::Damaged { .. }), "{refused}");
+    let repaired = repair_on(&disk).unwrap();
+    assert!(repaired.is_complete() && !repaired.was_whole(), "{repaired:?}");
+    assert_eq!(batches(&disk).unwrap(), expected);
+    assert!(repair_on(&disk).unwrap().was_whole());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use hamdex::Fingerprint;
 use crate::disk::Disk;
 use crate::disk::layout;
 use crate::error::Error;
-use crate::log::{LogWriter, Lost, Salvaged, Sealed, operation_bytes, replay, salvage};
+use crate::log::{LogWriter, Lost, Salvaged, Sealed, check_names, operation_bytes, replay, salvage};
 use crate::maintenance::repair::report::{Repaired, RepairedFile};
 use crate::maintenance::repair::separate_damage;
 use crate::manifest::Manifest;
@@ -21,7 +21,8 @@ pub(super) fn check<F: Fingerprint>(
         has_removals |= batch.operations.iter().any(|operation| matches!(operation, Operation::Remove(..)));
         Ok(())
     });
-    Ok((separate_damage(replayed)?.err(), has_removals))
+    let named = || check_names(disk, &manifest.identity, manifest.first_log);
+    Ok((separate_damage(replayed.and_then(|_| named()))?.err(), has_removals))
 }
 
 /// Copies every intact batch to the log `number`, which gets its name when it is complete: an incomplete one would

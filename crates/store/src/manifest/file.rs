@@ -16,12 +16,17 @@ use crate::error::{Error, clone_io_error};
 /// # Errors
 /// When it is missing, damaged or of a newer format, or the operating system refuses an operation.
 pub fn read(disk: &dyn Disk) -> Result<Manifest, Error> {
-    let damage = match read_named(disk, MANIFEST) {
+    let texts = [MANIFEST, COPY].map(|name| text_of(disk, name));
+    let are_alike = matches!(&texts, [Ok(text), Ok(copy)] if text == copy);
+    let [manifest, copy] = texts;
+    let copy = || copy.and_then(|text| parsed(disk, COPY, &text));
+    let damage = match manifest.and_then(|text| parsed(disk, MANIFEST, &text)) {
         Err(error) if error.is_damage() => error,
-        Err(error) => return Err(error),
-        Ok(manifest) => return later_of(manifest, read_named(disk, COPY)),
+        // Mostly the copy says the same, and is not parsed.
+        Ok(manifest) if !are_alike => return later_of(manifest, copy()),
+        outcome => return outcome,
     };
-    match read_named(disk, COPY) {
+    match copy() {
         Ok(copy) if leftovers::is_current(disk, &copy)? => Ok(copy),
         Ok(_) => Err(in_a_store(disk, damage)),
         Err(error) if error.is_damage() => {
@@ -43,20 +48,29 @@ fn later_of(manifest: Manifest, copy: Result<Manifest, Error>) -> Result<Manifes
 
 /// Reads the manifest or its copy.
 pub(crate) fn read_named(disk: &dyn Disk, name: &str) -> Result<Manifest, Error> {
-    let path = disk.path(name);
+    parsed(disk, name, &text_of(disk, name)?)
+}
+
+/// Reads the text of the manifest or its copy.
+fn text_of(disk: &dyn Disk, name: &str) -> Result<Vec<u8>, Error> {
     match disk.read_first(name, FORM.bytes_to_read()) {
-        Ok(text) => parse(&text).map_err(|error| match error {
-            TextError::NotAManifest => Error::NotAStore { path: disk.path(""), source: None },
-            TextError::Newer(found) => Error::Newer { path, found, supported: VERSION },
-            TextError::Damaged { offset, what } => Error::damaged(path, offset, what),
-        }),
+        Ok(text) => Ok(text),
         // The directory may be a file.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             let of_directory = disk.list("").err().filter(|error| error.kind() == io::ErrorKind::NotFound);
             Err(Error::NotAStore { path: disk.path(""), source: of_directory })
         }
-        Err(error) => Err(Error::io("read it", path)(error)),
+        Err(error) => Err(Error::io("read it", disk.path(name))(error)),
     }
+}
+
+fn parsed(disk: &dyn Disk, name: &str, text: &[u8]) -> Result<Manifest, Error> {
+    let path = disk.path(name);
+    parse(text).map_err(|error| match error {
+        TextError::NotAManifest => Error::NotAStore { path: disk.path(""), source: None },
+        TextError::Newer(found) => Error::Newer { path, found, supported: VERSION },
+        TextError::Damaged { offset, what } => Error::damaged(path, offset, what),
+    })
 }
 
 /// Returns the damage of a manifest whose directory holds a store nevertheless.

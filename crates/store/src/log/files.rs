@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::header::{HEADER_BYTES, Header};
-use super::salvage::{Lost, MAX_MISSING_LOGS, for_each_intact};
-use super::scan::LogBytes;
+use super::scan::{LogBytes, Lost};
 use crate::disk::Disk;
 use crate::disk::layout;
 use crate::error::{Error, is_unreadable};
 use crate::manifest::identity::Identity;
+
+/// Missing logs that are listed, or looked for, at most.
+pub(super) const MAX_MISSING_LOGS: usize = 100;
 
 /// Returns the logs, each with the numbers by which its files are named: the number that its header has; without one,
 /// the number under which a record of it is intact; or else the one of its name. `first` is the first log of the
@@ -116,14 +118,14 @@ fn join(
         into[..HEADER_BYTES].copy_from_slice(&other[..HEADER_BYTES]);
     }
     let mut damaged = Vec::new();
-    for_each_intact(&LogBytes { identity, number, start: 0, bytes: into }, &mut damaged, |_, _| Ok(()))?;
+    LogBytes { identity, number, start: 0, bytes: into }.for_each_intact(&mut damaged, |_, _| Ok(()))?;
     let end = into.len() as u64;
     let mut gaps: Vec<_> = damaged.iter().map(|gap| gap.offset..gap.offset + gap.bytes).collect();
     match gaps.last_mut().filter(|gap| gap.end == end) {
         Some(last) => last.end = u64::MAX,
         None => gaps.push(end..u64::MAX),
     }
-    for_each_intact(&LogBytes { identity, number, start: 0, bytes: other }, &mut Vec::new(), |at, record| {
+    LogBytes { identity, number, start: 0, bytes: other }.for_each_intact(&mut Vec::new(), |at, record| {
         let range = at as usize..record.end as usize;
         let found = &other[range.clone()];
         if gaps.iter().any(|gap| gap.start <= at && record.end <= gap.end) {

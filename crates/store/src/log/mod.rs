@@ -20,6 +20,7 @@ pub(crate) use record::operation_bytes;
 pub use record::{MAX_OPERATIONS, MAX_SEQUENCE};
 pub(crate) use replay::replay_by_log;
 pub use replay::{Position, Replayed, Sealed, TornTail, replay};
-pub use salvage::{Lost, Salvaged, salvage};
+pub use salvage::{Salvaged, salvage};
+pub use scan::Lost;
 pub(crate) use writer::is_out_of_space;
 pub use writer::{LogWriter, PendingSync};

@@ -2,11 +2,11 @@
 
 use hamdex::Fingerprint;
 
-use super::files::{header_of, log_files, read_joined};
+use super::files::{MAX_MISSING_LOGS, header_of, log_files, read_joined};
 use super::header::{HEADER_BYTES, Header};
 use super::record::decode;
 use super::replay::{Position, Sealed, check_width};
-use super::scan::{LogBytes, Record};
+use super::scan::{LogBytes, Lost, Record};
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::manifest::identity::Identity;
@@ -26,23 +26,6 @@ pub struct Salvaged {
     pub misnamed: Vec<(u64, u64)>,
     /// The parts that could not be read.
     pub lost: Vec<Lost>,
-}
-
-/// Missing logs that are listed at most per gap.
-pub(super) const MAX_MISSING_LOGS: usize = 100;
-
-/// A part of a log that could not be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Lost {
-    /// The log's number.
-    pub log: u64,
-    /// The offset of the part in the log.
-    pub offset: u64,
-    /// Its length; 0 for a missing log of unknown length.
-    pub bytes: u64,
-    /// The kind of damage.
-    pub what: &'static str,
 }
 
 /// Passes every intact batch with its sequence number to `apply`, in ascending order, and lists the unreadable parts.
@@ -78,7 +61,7 @@ pub fn salvage<F: Fingerprint>(
         if header_of(bytes.bytes, identity).is_none() {
             salvaged.damaged_headers.push(log);
         }
-        for_each_intact(&bytes, &mut salvaged.lost, |_, Record { sequence, body, .. }| {
+        bytes.for_each_intact(&mut salvaged.lost, |_, Record { sequence, body, .. }| {
             // An interrupted repair may have left some batches twice.
             if sequence <= last_sequence || decode(body, identity, &mut batch).is_err() {
                 return Ok(());
@@ -152,27 +135,4 @@ impl PreviousLog {
         let bytes_of = |log| if log == last { last_bytes.max(sealed_of(log)) } else { sealed_of(log) };
         lost.extend(missing.map(|log| Lost { log, offset: 0, bytes: bytes_of(log), what: "it is missing" }));
     }
-}
-
-/// Visits the intact records of a log with their offsets, and lists the parts between them.
-pub(super) fn for_each_intact<'a>(
-    log: &LogBytes<'a>,
-    lost: &mut Vec<Lost>,
-    mut each: impl FnMut(u64, Record<'a>) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let mut at = HEADER_BYTES as u64;
-    while at < log.end() {
-        match log.record(at) {
-            Ok(record) => {
-                each(at, record)?;
-                at = record.end;
-            }
-            Err(what) => {
-                let next = log.next_record(at + 1).unwrap_or_else(|| log.end());
-                lost.push(Lost { log: log.number, offset: at, bytes: next - at, what });
-                at = next;
-            }
-        }
-    }
-    Ok(())
 }

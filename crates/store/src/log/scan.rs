@@ -1,6 +1,8 @@
 //! The records in the bytes of one log.
 
+use super::header::HEADER_BYTES;
 use super::record::{MARKER, RECORD_HEADER_BYTES, RecordHeader};
+use crate::error::Error;
 use crate::manifest::identity::Identity;
 
 /// The bytes of a log from an offset on.
@@ -21,6 +23,20 @@ pub(crate) struct Record<'a> {
     pub(crate) body: &'a [u8],
     /// The offset of its end in the log.
     pub(crate) end: u64,
+}
+
+/// A part of a log that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Lost {
+    /// The log's number.
+    pub log: u64,
+    /// The offset of the part in the log.
+    pub offset: u64,
+    /// Its length; 0 for a missing log of unknown length.
+    pub bytes: u64,
+    /// The kind of damage.
+    pub what: &'static str,
 }
 
 impl<'a> LogBytes<'a> {
@@ -47,6 +63,29 @@ impl<'a> LogBytes<'a> {
             at = found + RECORD_HEADER_BYTES as u64;
         }
         synced
+    }
+
+    /// Visits the intact records with their offsets, and lists the parts between them.
+    pub(crate) fn for_each_intact(
+        &self,
+        lost: &mut Vec<Lost>,
+        mut each: impl FnMut(u64, Record<'a>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut at = HEADER_BYTES as u64;
+        while at < self.end() {
+            match self.record(at) {
+                Ok(record) => {
+                    each(at, record)?;
+                    at = record.end;
+                }
+                Err(what) => {
+                    let next = self.next_record(at + 1).unwrap_or_else(|| self.end());
+                    lost.push(Lost { log: self.number, offset: at, bytes: next - at, what });
+                    at = next;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Returns the offset of the first intact record at or after an offset.

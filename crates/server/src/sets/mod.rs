@@ -2,6 +2,7 @@
 //!
 //! - [`served`]: one set, and how it is read
 //! - [`fixed`]: index files and sets of shards, which others replace
+//! - [`extent`]: the width and the distance of a set
 //! - [`finding`]: records by their id
 //! - [`reading`]: stores that are open for reading
 //! - [`watch`]: files that others overwrite
@@ -13,6 +14,7 @@
 //! - [`registry`]: all sets by name
 //! - [`making`], [`looking`]: stores that are made and deleted; sets that others put into the directory, or take out
 
+mod extent;
 mod finding;
 mod fixed;
 mod looking;
@@ -27,10 +29,11 @@ mod texts;
 mod watch;
 mod writing;
 
+pub(crate) use extent::Extent;
 pub(crate) use finding::Key;
 pub(crate) use naming::check_name;
 pub(crate) use registry::Sets;
-pub(crate) use served::{Extent, IdKind, Part, Served};
+pub(crate) use served::{IdKind, Part, Served};
 pub(crate) use texts::{TextReader, Texts, recipe_of};
 
 pub(crate) use writing::write;

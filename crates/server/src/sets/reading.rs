@@ -9,8 +9,8 @@ use hamdex_any::{AnySet, Kind, for_width};
 use hamdex_store::{Error, ReadOptions, StoreReader};
 
 use crate::problem::Problem;
+use crate::sets::extent::Extent;
 use crate::sets::finding::{self, Key};
-use crate::sets::served::Extent;
 use crate::sets::watch::Watch;
 
 /// A store that is open for reading: no lock is taken, and nothing written.

@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::lane::Lane;
 use crate::metrics::Metrics;
 use crate::problem::Problem;
+use crate::sets::extent::Extent;
 use crate::sets::finding::{self, Key};
 use crate::sets::fixed::{self, Fixed};
 use crate::sets::naming::check_name;
@@ -47,19 +48,6 @@ impl IdKind {
             (true, false) => Self::Numbers,
             (false, false) => Self::None,
         }
-    }
-}
-
-/// The width of the fingerprints of a set, and the distance for which it is made.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Extent {
-    pub(crate) width: u32,
-    pub(crate) distance: u32,
-}
-
-impl Extent {
-    pub(super) fn of(description: &Description) -> Self {
-        Self { width: description.width, distance: description.distance }
     }
 }
 

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use hamdex::{Phase, Progress};
-use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
+use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::messages;
 
@@ -18,6 +18,9 @@ const COUNTED_WITHOUT_END: &str = "{msg:24} {spinner} {human_pos} {rate}";
 const UNCOUNTED: &str = "{msg:24} {spinner}";
 const BYTES: &str = "{msg:24} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta} left";
 const BYTES_WITHOUT_END: &str = "{msg:24} {spinner} {bytes} {bytes_per_sec}";
+
+/// The time between two lines of a log.
+const LOG_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Rates are not shown before this time: they would be noise.
 const MIN_RATED: Duration = Duration::from_millis(500);
@@ -30,7 +33,11 @@ fn bar(
     without_end: &str,
 ) -> ProgressBar {
     if messages::is_quiet() || !is_terminal() {
-        return ProgressBar::hidden();
+        let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden()).with_message(message);
+        if !messages::is_quiet() && is_log_file() {
+            log(&bar);
+        }
+        return bar;
     }
     let style = |template| {
         let style = ProgressStyle::with_template(template).expect("the templates are right");
@@ -48,6 +55,48 @@ fn bar(
         bar.enable_steady_tick(Duration::from_millis(200));
     }
     bar
+}
+
+/// Whether standard error is a regular file, as that of a job in the background is. In a pipe, a program reads it.
+fn is_log_file() -> bool {
+    #[cfg(unix)]
+    {
+        use std::fs::File;
+        use std::os::fd::AsFd;
+        let owned = io::stderr().as_fd().try_clone_to_owned().map(File::from);
+        owned.and_then(|file| file.metadata()).is_ok_and(|metadata| metadata.is_file())
+    }
+    #[cfg(not(unix))]
+    false
+}
+
+/// Prints a line per minute, as long as the bar is there.
+fn log(bar: &ProgressBar) {
+    let bar = bar.downgrade();
+    let lines = move || loop {
+        thread::sleep(LOG_INTERVAL);
+        match bar.upgrade() {
+            Some(bar) if !bar.is_finished() => messages::notice(logged(&bar)),
+            _ => break,
+        }
+    };
+    // Without another thread, there are no lines.
+    drop(thread::Builder::new().spawn(lines));
+}
+
+/// Returns the line of a log: `Reading: 1,234 of 56,789 (2 %)`.
+fn logged(bar: &ProgressBar) -> String {
+    let (message, position) = (bar.message(), HumanCount(bar.position()));
+    match bar.length() {
+        Some(length) if length > 0 => {
+            format!(
+                "{message}: {position} of {} ({} %)",
+                HumanCount(length),
+                bar.position().saturating_mul(100) / length
+            )
+        }
+        _ => format!("{message}: {position}"),
+    }
 }
 
 /// Whether standard error is a terminal: indicatif draws there.

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     check_not_mixed(&args.output, args.json)?;
     let (recipe, lists) = args.recipe.load(None)?;
     let mut builder = IdfBuilder::new(&recipe, lists.stop, args.max_words).map_err(usage)?;
-    let mut inputs = inputs_or_standard_input(&args.inputs.paths);
+    let mut inputs = inputs_or_standard_input(args.inputs.paths()?);
     args.recipe.files().for_each(|list| inputs.add(list));
     let mut output = Output::new(&args.output, args.force, &inputs).create()?;
     let reading = args.inputs.reading()?.temp_dir(&temp_dir(None, Some(&args.output)));

@@ -1,12 +1,15 @@
 //! Options for reading documents.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::str::Utf8Error;
+use std::sync::{Arc, OnceLock};
 
 use bytesize::ByteSize;
 use clap::ValueEnum;
 use hamdex_atomic_file::AtomicFile;
 use hamdex_documents::tables::{Quoting, TableFormat};
-use hamdex_documents::{Copied, Documents, MAX_TEXT_FIELDS};
+use hamdex_documents::{Copied, Documents, Input, MAX_TEXT_FIELDS};
 use indicatif::ProgressBar;
 
 use crate::documents::notices::Notices;
@@ -159,7 +162,14 @@ impl Fields {
 pub(crate) struct Inputs {
     /// Files of documents, archives (zip, tar) or directories; - or none for standard input
     #[arg(value_name = "INPUT")]
-    pub(crate) paths: Vec<PathBuf>,
+    named: Vec<PathBuf>,
+    /// Also read the files and directories that this file lists, or - for standard input: one per line or, as
+    /// `find -print0` writes them, each before a zero byte
+    #[arg(long, value_name = "FILE", help_heading = "Documents")]
+    files_from: Option<PathBuf>,
+    /// The inputs of both.
+    #[arg(skip)]
+    paths: OnceLock<Vec<PathBuf>>,
     /// The format of the documents, which may be compressed (gzip, zstd, xz, bzip2, lz4). With auto, a file is one
     /// document, whatever its ending, unless its ending or its start is that of JSON, CSV, TSV, Parquet, Arrow, mbox
     /// or WARC. Standard input is recognised by its start; without any structure it is lines
@@ -171,7 +181,20 @@ pub(crate) struct Inputs {
 
 impl Inputs {
     pub(crate) fn reading(&self) -> Result<Reading, Failure> {
-        self.reading_of(&self.paths)
+        self.reading_of(self.paths()?)
+    }
+
+    /// Returns all inputs, of which the first call reads the list; none for standard input.
+    pub(crate) fn paths(&self) -> Result<&[PathBuf], Failure> {
+        if self.paths.get().is_none() {
+            let listed = self.files_from.as_deref().map_or(Ok(Vec::new()), listed)?;
+            // Without an entry, standard input would be read.
+            if let Some(list) = self.files_from.as_deref().filter(|_| listed.is_empty()) {
+                return Err(Failure::Wrong(format!("{}: lists no files", list.display())));
+            }
+            let _ = self.paths.set(self.named.iter().cloned().chain(listed).collect());
+        }
+        Ok(self.paths.get().expect("it was set"))
     }
 
     /// Reads other inputs in the same way.
@@ -181,14 +204,43 @@ impl Inputs {
 
     /// Returns whether there is one named file, of a format that is not given.
     pub(crate) fn is_one_file(&self) -> bool {
-        self.format == Format::Auto && matches!(&*self.paths, [path] if path.is_file())
+        self.format == Format::Auto
+            && self.files_from.is_none()
+            && matches!(&*self.named, [path] if path.is_file())
     }
+}
+
+/// Returns the paths that a file lists.
+fn listed(list: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let mut bytes = Vec::new();
+    let mut input = Input::open(list)?;
+    input.read_to_end(&mut bytes).map_err(|error| Failure::Wrong(format!("{}: {error}", list.display())))?;
+    let end = if bytes.contains(&0) { 0 } else { b'\n' };
+    let paths = bytes.split(|&byte| byte == end).filter(|path| !path.is_empty());
+    paths
+        .map(|path| path_of(path).map_err(|error| Failure::Wrong(format!("{}: {error}", list.display()))))
+        .collect()
+}
+
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere, names are text")]
+fn path_of(name: &[u8]) -> Result<PathBuf, Utf8Error> {
+    use std::os::unix::ffi::OsStrExt;
+    Ok(PathBuf::from(std::ffi::OsStr::from_bytes(name)))
+}
+
+#[cfg(not(unix))]
+fn path_of(name: &[u8]) -> Result<PathBuf, Utf8Error> {
+    str::from_utf8(name).map(|name| PathBuf::from(name.trim_end_matches('\r')))
 }
 
 /// Documents to read, and the progress bar of reading.
 pub(crate) struct Reading {
     documents: Documents,
     bar: ProgressBar,
+    notices: Arc<Notices>,
+    /// Whether problems are printed when this is dropped, instead of at the end of reading.
+    are_held: bool,
 }
 
 impl Reading {
@@ -224,10 +276,11 @@ impl Reading {
             documents = documents.format(format);
         }
         let bar = progress::of_bytes("Reading", documents.total_bytes());
-        let (counter, notices) = (bar.clone(), Notices::new(bar.clone()));
+        let (counter, notices) = (bar.clone(), Arc::new(Notices::new(bar.clone())));
+        let taking = Arc::clone(&notices);
         let documents =
-            documents.on_read(move |bytes| counter.inc(bytes)).on_notice(move |notice| notices.print(notice));
-        Ok(Self { documents, bar })
+            documents.on_read(move |bytes| counter.inc(bytes)).on_notice(move |notice| taking.take(notice));
+        Ok(Self { documents, bar, notices, are_held: false })
     }
 
     /// Also reads this field, if it exists.
@@ -241,6 +294,12 @@ impl Reading {
     /// Sets the directory for temporary files.
     pub(crate) fn temp_dir(mut self, directory: &Path) -> Self {
         self.documents = self.documents.temp_dir(directory);
+        self
+    }
+
+    /// Prints problems when this is dropped: after the results.
+    pub(crate) fn hold_notices(mut self) -> Self {
+        self.are_held = true;
         self
     }
 
@@ -269,6 +328,9 @@ impl Reading {
     pub(crate) fn read<T>(&self, read: impl FnOnce(&Documents) -> Result<T, Failure>) -> Result<T, Failure> {
         let outcome = read(&self.documents);
         self.bar.finish_and_clear();
+        if !self.are_held {
+            self.notices.print();
+        }
         outcome
     }
 

@@ -1,45 +1,90 @@
-//! Problems with single documents, printed while others are read.
+//! Problems with single documents, printed when all are read: one line for each kind of problem.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::mem::{self, Discriminant};
+use std::sync::{Mutex, PoisonError};
 
-use hamdex_documents::problems::{Action, Notice};
-use indicatif::ProgressBar;
+use hamdex_documents::problems::{Action, Field, Notice, Problem};
+use indicatif::{HumanCount, ProgressBar};
 
 use crate::documents::message;
 use crate::messages;
 
-/// The most problems printed; others are only counted, so that a file with a problem on every line does not
-/// hide other messages.
-const MAX_PRINTED: u64 = 20;
+/// The most places of a problem that a line names behind the first.
+const NAMED: usize = 2;
 
-/// Prints the first problems on standard error, above the progress bar.
+/// Counts problems, so that a file with a problem on every line hides no other message. Those that were not printed are
+/// printed on standard error when it is dropped.
 pub(crate) struct Notices {
     bar: ProgressBar,
-    count: AtomicU64,
+    kinds: Mutex<Vec<Kind>>,
+}
+
+/// Problems of one kind with the same outcome.
+struct Kind {
+    problem: (Discriminant<Problem>, Option<Field>),
+    action: Action,
+    /// The first problem, with its place.
+    first: String,
+    /// The places of the next ones.
+    places: Vec<String>,
+    others: u64,
 }
 
 impl Notices {
     pub(crate) fn new(bar: ProgressBar) -> Self {
-        Self { bar, count: AtomicU64::new(0) }
+        Self { bar, kinds: Mutex::default() }
     }
 
-    pub(crate) fn print(&self, notice: &Notice) {
-        if notice.action == Action::Read {
-            self.bar.suspend(|| {
-                messages::notice(format_args!("{}: {}", notice.place, message::of_problem(&notice.problem)));
-            });
-            return;
-        }
-        let number = self.count.fetch_add(1, Ordering::Relaxed) + 1;
-        if number > MAX_PRINTED {
-            return;
-        }
-        let more = if number == MAX_PRINTED { "; further ones are only counted" } else { "" };
-        let problem = message::of_problem(&notice.problem);
-        let done = match notice.action {
-            Action::Replaced => "replaced",
-            _ => "skipped",
+    pub(crate) fn take(&self, notice: &Notice) {
+        let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
+        let field = match &notice.problem {
+            Problem::MissingField { field, .. } | Problem::MissingColumn { field, .. } => Some(*field),
+            _ => None,
         };
-        self.bar.suspend(|| messages::warning(format_args!("{}: {problem}; {done}{more}", notice.place)));
+        let (problem, action) = ((mem::discriminant(&notice.problem), field), notice.action);
+        match kinds.iter_mut().find(|kind| kind.problem == problem && kind.action == action) {
+            Some(kind) => {
+                kind.others += 1;
+                if kind.places.len() < NAMED {
+                    kind.places.push(notice.place.to_string());
+                }
+            }
+            None => {
+                let first = format!("{}: {}", notice.place, message::of_problem(&notice.problem));
+                kinds.push(Kind { problem, action, first, places: Vec::new(), others: 0 });
+            }
+        }
+    }
+}
+
+impl Notices {
+    /// Prints the problems since the last call.
+    pub(crate) fn print(&self) {
+        let kinds = mem::take(&mut *self.kinds.lock().unwrap_or_else(PoisonError::into_inner));
+        self.bar.suspend(|| kinds.iter().for_each(Kind::print));
+    }
+}
+
+impl Kind {
+    fn print(&self) {
+        let Self { first, places, others, .. } = self;
+        let done = match self.action {
+            Action::Read => "",
+            Action::Replaced => "; replaced",
+            _ => "; skipped",
+        };
+        let more = match others {
+            0 => String::new(),
+            others if *others == places.len() as u64 => format!("; the same at {}", places.join(", ")),
+            others => format!("; the same at {} others, such as {}", HumanCount(*others), places.join(", ")),
+        };
+        let line = format_args!("{first}{done}{more}");
+        if self.action == Action::Read { messages::notice(line) } else { messages::warning(line) }
+    }
+}
+
+impl Drop for Notices {
+    fn drop(&mut self) {
+        self.print();
     }
 }

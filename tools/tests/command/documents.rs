@@ -1,5 +1,6 @@
 //! Documents in: every format, and all that can be wrong with them, by `hamdex fingerprint`.
 
+use std::fs;
 use std::io::Write;
 
 use crate::common::{Scratch, json_line, story};
@@ -99,7 +100,7 @@ fn columns_give_the_same_fingerprints() {
     let expected = scratch.output(&["fingerprint", "in.jsonl"]);
     scratch.output(&["dedup", "in.jsonl", "--unique", "--out", "in.parquet"]);
     assert_eq!(scratch.output(&["fingerprint", "in.parquet"]), expected);
-    let bytes = std::fs::read(scratch.path("in.parquet")).unwrap();
+    let bytes = fs::read(scratch.path("in.parquet")).unwrap();
     scratch.hamdex(&["fingerprint", "-"]).write_stdin(bytes).assert().success().stdout(expected.clone());
 
     let other: ArrayRef = Arc::new(StringArray::from(vec!["x"; 3]));
@@ -129,7 +130,7 @@ fn columns_give_the_same_fingerprints() {
     assert_eq!(ids, ["0", "1", "2"]);
 
     scratch.output(&["fingerprint", "in.jsonl", "--parquet", "out.parquet"]);
-    assert!(std::fs::read(scratch.path("out.parquet")).unwrap().starts_with(b"PAR1"));
+    assert!(fs::read(scratch.path("out.parquet")).unwrap().starts_with(b"PAR1"));
     scratch.write("not.parquet", "PAR1 and no more");
     assert!(scratch.failure(&["fingerprint", "not.parquet"]).1.contains("not.parquet: not a Parquet file"));
 }
@@ -138,7 +139,7 @@ fn columns_give_the_same_fingerprints() {
 fn a_tree_is_read_in_the_order_of_its_paths_without_what_is_no_text() {
     let scratch = Scratch::new();
     for folder in ["tree", "tree/b", "tree/a"] {
-        std::fs::create_dir(scratch.path(folder)).unwrap();
+        fs::create_dir(scratch.path(folder)).unwrap();
     }
     scratch.write("tree/z.txt", story(1));
     scratch.write("tree/b/page.html", format!("<html><script>{}</script><p>{}", story(7), story(2)));
@@ -213,7 +214,7 @@ fn problems_are_reported_and_counted_and_the_rest_is_read() {
         "hamdex: in.jsonl:2: not a JSON object: EOF while parsing an object",
         "hamdex: in.jsonl:3: no string in the field \"text\" (--text-field); skipped",
         "hamdex: in.jsonl:4: no string or number in the field \"id\" (--id-field); skipped",
-        "hamdex: in.jsonl:5: not a JSON object: invalid type: sequence",
+        "; skipped; the same at in.jsonl:5",
         "2 documents",
         "4 skipped (2 malformed, 2 without a field), 1 with the id of an earlier one",
     ] {
@@ -274,7 +275,7 @@ fn what_is_too_long_is_passed_over() {
     let long = "long ".repeat(100_000);
     scratch.write("in.train", format!("a {}\nb {long}\nc {}\n", story(1), story(2)));
     scratch.write("in.csv", format!("id,text\na,{}\nb,{long}\nc,{}\n", story(1), story(2)));
-    std::fs::create_dir(scratch.path("tree")).unwrap();
+    fs::create_dir(scratch.path("tree")).unwrap();
     for (name, text) in [("a", &story(1)), ("b", &long), ("c", &story(2))] {
         scratch.write(&format!("tree/{name}"), text);
     }
@@ -298,7 +299,7 @@ fn what_is_too_long_is_passed_over() {
 fn a_line_of_a_hundred_megabytes_takes_no_memory() {
     let scratch = Scratch::new();
     let path = scratch.path("in.train");
-    let mut file = std::io::BufWriter::new(std::fs::File::create(&path).unwrap());
+    let mut file = std::io::BufWriter::new(fs::File::create(&path).unwrap());
     writeln!(file, "a {}", story(1)).unwrap();
     write!(file, "b ").unwrap();
     (0..100).for_each(|_| file.write_all(&[b'x'; 1 << 20]).unwrap());
@@ -368,7 +369,7 @@ fn a_dictionary_is_built_and_used() {
         .assert()
         .success()
         .stderr(predicate::str::contains("5 words"));
-    let dictionary = std::fs::read_to_string(scratch.path("words.idf")).unwrap();
+    let dictionary = fs::read_to_string(scratch.path("words.idf")).unwrap();
     let words: Vec<&str> = dictionary.lines().map(|line| line.split(' ').next().unwrap()).collect();
     assert_eq!(words, ["and", "dog", "fox", "hen", "the"]);
     assert!(dictionary.ends_with("the 0\n"), "{dictionary}");
@@ -401,7 +402,7 @@ fn a_command_that_could_use_no_document_fails_and_leaves_nothing() {
         assert_eq!((code, text.as_str()), (1, expected), "{command:?}");
         assert_eq!(scratch.names(), ["bad.jsonl", "empty.jsonl"], "{command:?}");
     }
-    std::fs::create_dir(scratch.path("none")).unwrap();
+    fs::create_dir(scratch.path("none")).unwrap();
     for command in commands {
         let (code, text) = scratch.failure(&[command, &["none"]].concat());
         let expected = "hamdex: no document was found: the inputs hold no file to read\n";
@@ -413,7 +414,7 @@ fn a_command_that_could_use_no_document_fails_and_leaves_nothing() {
 #[test]
 fn a_shard_that_cannot_be_read_leaves_no_output() {
     let scratch = Scratch::new();
-    std::fs::create_dir(scratch.path("set")).unwrap();
+    fs::create_dir(scratch.path("set")).unwrap();
     scratch.write("set/a.jsonl", jsonl());
     scratch.write("set/b.jsonl.gz", &gzip(&jsonl())[..60]);
     scratch.write("new.jsonl", jsonl());
@@ -436,7 +437,7 @@ fn a_shard_that_cannot_be_read_leaves_no_output() {
         scratch.output(&[command, &["--skip-unreadable"]].concat());
         for name in scratch.names() {
             if name.starts_with("out.") {
-                std::fs::remove_file(scratch.path(&name)).unwrap();
+                fs::remove_file(scratch.path(&name)).unwrap();
             }
         }
     }
@@ -454,7 +455,7 @@ fn an_empty_result_is_a_result() {
         assert_eq!(scratch.output(&["query", "none.hamdex", "0x0"]), "");
     }
     scratch.output(&["dedup", "none.csv", "--unique", "--out", "unique.csv"]);
-    assert_eq!(std::fs::read_to_string(scratch.path("unique.csv")).unwrap(), "id,text\n");
+    assert_eq!(fs::read_to_string(scratch.path("unique.csv")).unwrap(), "id,text\n");
 }
 
 #[test]
@@ -561,4 +562,78 @@ fn archives_and_lists_are_read_by_the_command() {
             .clone(),
     );
     assert!(said.unwrap().contains("no list in the field \"chapters\" (--text-field); skipped"));
+}
+
+#[test]
+fn problems_of_one_kind_are_one_line() {
+    let scratch = Scratch::new();
+    let mut lines = json_line("a", &story(1));
+    for row in 0..40 {
+        lines += if row % 2 == 0 { "{\"text\": 1\n" } else { "{\"id\": 3, \"text\": 7}\n" };
+    }
+    scratch.write("in.jsonl", lines);
+    let output = scratch.hamdex(&["fingerprint", "in.jsonl"]).assert().success();
+    let text = String::from_utf8(output.get_output().stderr.clone()).unwrap();
+    let more = "; skipped; the same at 19 others, such as in.jsonl:4, in.jsonl:6";
+    assert!(text.lines().next().unwrap().starts_with("hamdex: in.jsonl:2: not a JSON object"), "{text}");
+    assert!(text.contains(more), "{text}");
+    assert_eq!(text.lines().count(), 3, "{text}");
+}
+
+#[test]
+fn inputs_are_listed_in_a_file() {
+    let scratch = Scratch::new();
+    scratch.write("a b.txt", story(1));
+    scratch.write("c.txt", story(2));
+    scratch.write("d.txt", story(1));
+    let found = "1\tkept\t0\t1.000\ta b.txt\n1\tduplicate\t0\t1.000\td.txt\n";
+    for list in ["a b.txt\nc.txt\nd.txt\n", "a b.txt\0c.txt\0d.txt\0", "a b.txt\n\nd.txt"] {
+        scratch.write("list", list);
+        assert_eq!(scratch.output(&["dedup", "--files-from", "list"]), found);
+        let mut piped = scratch.hamdex(&["dedup", "--files-from", "-"]);
+        assert_eq!(piped.write_stdin(list).assert().success().get_output().stdout, found.as_bytes());
+    }
+    scratch.write("list", "d.txt\n");
+    assert_eq!(scratch.output(&["dedup", "a b.txt", "--files-from", "list"]), found);
+    assert_eq!(scratch.output(&["fingerprint", "--files-from", "list"]).lines().count(), 1);
+    // A list of nothing is no standard input, and inputs that it lists are not written over.
+    scratch.write("none", "\n");
+    assert_eq!(scratch.failure(&["dedup", "--files-from", "none"]).1, "hamdex: none: lists no files\n");
+    let (code, text) = scratch.failure(&["dedup", "--files-from", "list", "--html", "d.txt", "--force"]);
+    assert!(code != 0 && text.contains("d.txt"), "{text}");
+    assert_eq!(fs::read_to_string(scratch.path("d.txt")).unwrap(), story(1));
+}
+
+#[test]
+fn objects_without_the_field_end_the_command_with_the_fields_that_are_there() {
+    let scratch = Scratch::new();
+    let rows = |count: usize| "{\"id\": 1, \"body\": \"x\"}\n".repeat(count);
+    scratch.write("in.jsonl", rows(5000));
+    let output = scratch.hamdex(&["dedup", "in.jsonl", "--unique", "--out", "out.jsonl"]).assert().code(1);
+    let text = String::from_utf8(output.get_output().stderr.clone()).unwrap();
+    let expected = "in.jsonl:1000: no column is named \"text\" (--text-field); there are: body, id";
+    assert!(text.contains(expected), "{text}");
+    assert_eq!(scratch.names(), ["in.jsonl"]);
+    // Rows without a text at the start of others are kept.
+    let null = "{\"id\": 1, \"text\": null}\n".repeat(1500);
+    scratch.write("in.jsonl", format!("{}{null}{}", rows(900), json_line("a", &story(1))));
+    scratch.output(&["dedup", "in.jsonl", "--unique", "--out", "out.jsonl"]);
+    assert_eq!(fs::read_to_string(scratch.path("out.jsonl")).unwrap().lines().count(), 2401);
+}
+
+#[test]
+fn the_quoting_of_tables_is_chosen() {
+    let scratch = Scratch::new();
+    let rows = format!("id\ttext\n1\t\"{0}\n2\t{0}\"\n3\t{0}\n", story(1));
+    scratch.write("in.tsv", &rows);
+    scratch.output(&["dedup", "in.tsv", "--unique", "--out", "out.tsv"]);
+    assert_eq!(
+        fs::read_to_string(scratch.path("out.tsv")).unwrap(),
+        format!("id\ttext\n1\t\"{}\n", story(1))
+    );
+    scratch.write("in.csv", format!("id,text\n1,\"{0}\n2,{0}\n", story(1)));
+    let text = scratch.failure(&["dedup", "in.csv"]).1;
+    assert!(text.contains("not closed (--quoting none)"), "{text}");
+    assert_eq!(scratch.output(&["dedup", "in.csv", "--quoting", "none"]).lines().count(), 2);
+    assert_eq!(scratch.failure(&["dedup", "in.csv", "--quoting", "tsv"]).0, 2);
 }

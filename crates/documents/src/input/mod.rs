@@ -59,6 +59,7 @@ pub struct Input {
     format: Format,
     /// The path of the file, if its bytes are read unchanged.
     plain: Option<PathBuf>,
+    on_read: Option<OnRead>,
     /// The path of the file, if it is not UTF-8.
     undecodable: Option<PathBuf>,
     is_compressed: bool,
@@ -96,7 +97,8 @@ impl Input {
         let name = input_name(path);
         let opened = source::open((!is_standard_input).then_some(path));
         let inner = opened.map_err(|source| Error::Read { input: name.clone(), source })?;
-        let mut input = Self::of(name, path, Box::new(Reported { inner, on_read }))?;
+        let mut input = Self::of(name, path, Box::new(Reported { inner, on_read: on_read.clone() }))?;
+        input.on_read = on_read;
         input.undecodable = path.to_str().is_none().then(|| path.to_owned());
         input.plain = (!is_standard_input && !input.is_compressed && path.is_file()).then(|| path.to_owned());
         Ok(input)
@@ -130,6 +132,7 @@ impl Input {
                     reader,
                     format,
                     plain,
+                    on_read: None,
                     undecodable: None,
                     is_compressed,
                     is_hollow,
@@ -299,6 +302,13 @@ impl Input {
     pub(crate) fn unreadable(&self) -> impl FnOnce(io::Error) -> Error + use<> {
         let input = self.name.clone();
         move |source| Error::Read { input, source }
+    }
+
+    /// Returns the rest of a file whose bytes are not read through this input but as a seekable file, and what reports
+    /// them.
+    pub(crate) fn unreported(&self) -> Option<(u64, OnRead)> {
+        let bytes = self.plain.as_ref()?.metadata().ok()?.len();
+        Some((bytes.saturating_sub(self.reader.buffer().len() as u64), self.on_read.clone()?))
     }
 
     /// Returns the input as a seekable file, for formats that are read from their end. Compressed data and

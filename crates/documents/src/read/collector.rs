@@ -20,6 +20,9 @@ use crate::read::known_files::KnownFiles;
 use crate::read::options::Documents;
 use crate::read::repeated_ids::RepeatedIds;
 
+/// An input with as many rows at its start that lack the text is none of documents with this field.
+const MANY_ROWS: u64 = 1000;
+
 /// Receives documents.
 pub(crate) type Sink<'a> = dyn FnMut(Document) -> Result<(), Error> + 'a;
 
@@ -42,6 +45,8 @@ pub(crate) struct Collector<'a> {
     is_transcoded: bool,
     /// Whether parts of the document that is read next are replaced.
     is_damaged: bool,
+    /// Rows of the input, as long as none of them has a text field.
+    without_field: Option<u64>,
     files: KnownFiles,
     /// Files that should hold documents and could not be read whole.
     unread: SomeNames,
@@ -57,6 +62,7 @@ impl<'a> Collector<'a> {
             is_only_input,
             is_transcoded: false,
             is_damaged: false,
+            without_field: Some(0),
             files: KnownFiles::default(),
             unread: SomeNames::default(),
         }
@@ -141,6 +147,7 @@ impl<'a> Collector<'a> {
     /// Starts an input.
     pub(crate) fn enter_input(&mut self, input: &Input) {
         self.is_transcoded = input.is_transcoded();
+        self.without_field = Some(0);
         self.counts.inputs += 1;
     }
 
@@ -194,6 +201,7 @@ impl<'a> Collector<'a> {
                 }
             }
         }
+        self.without_field = None;
         self.counts.take(&document.text);
         match &mut self.destination {
             Destination::Sink(sink) => sink(document),
@@ -220,6 +228,14 @@ impl<'a> Collector<'a> {
             rows.leave_out();
         }
         self.skip(place, problem)
+    }
+
+    /// Counts an object without any of the text fields, and returns whether so many at the start of an input have none
+    /// that the fields are wrong.
+    pub(crate) fn misses_field(&mut self) -> bool {
+        let Some(count) = &mut self.without_field else { return false };
+        *count += 1;
+        *count >= MANY_ROWS
     }
 
     /// Ends a batch of rows after all were taken or skipped.

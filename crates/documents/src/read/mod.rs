@@ -15,7 +15,7 @@ pub(crate) mod recognition;
 mod repeated_ids;
 
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use crate::copy::plan::Plan;
@@ -49,6 +49,18 @@ impl Documents {
             })
         });
         outcome.map_err(|error| stopped.unwrap_or_else(|| error.into()))
+    }
+
+    /// Returns the size of all inputs before decompression, in bytes, with all files of directories that are read; `None`
+    /// if one is a stream.
+    #[must_use]
+    pub fn total_bytes(&self) -> Option<u64> {
+        let bytes = |path: &PathBuf| match path.metadata().ok()? {
+            metadata if metadata.is_file() => Some(metadata.len()),
+            metadata if metadata.is_dir() => directory::total_bytes(path, self),
+            _ => None,
+        };
+        self.paths.iter().map(bytes).sum()
     }
 
     pub(crate) fn read_into(&self, sink: &mut Sink<'_>) -> Result<Counts, Error> {

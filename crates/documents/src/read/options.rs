@@ -309,13 +309,6 @@ impl Documents {
     pub(crate) fn id_name(&self) -> &str {
         self.id_field.as_deref().unwrap_or(DEFAULT_ID_FIELD)
     }
-
-    /// Returns the size of all inputs before decompression, in bytes; `None` unless all are regular files.
-    #[must_use]
-    pub fn total_bytes(&self) -> Option<u64> {
-        let bytes = |path: &PathBuf| path.metadata().ok().filter(std::fs::Metadata::is_file).map(|m| m.len());
-        self.paths.iter().map(bytes).sum()
-    }
 }
 
 impl fmt::Debug for Documents {

@@ -17,7 +17,7 @@ use parquet::file::metadata::RowGroupMetaData;
 
 use crate::error::Error;
 use crate::format::{self, Format};
-use crate::input::Input;
+use crate::input::{Input, OnRead};
 use crate::problem::Place;
 use crate::table_reader::{Value, ordered};
 
@@ -53,6 +53,40 @@ pub(crate) struct Batches {
     columns: Vec<Wanted>,
     /// That of the first column of Parquet.
     compression: Compression,
+    advance: Option<Advance>,
+}
+
+/// Reports the bytes of a file that is not read from its start to its end, in proportion to what was read of it.
+struct Advance {
+    bytes: u64,
+    report: OnRead,
+    /// The rows or batches of the file, and the number that was read.
+    all: Parts,
+    done: u64,
+    reported: u64,
+}
+
+enum Parts {
+    Rows(u64),
+    Batches(u64),
+}
+
+impl Advance {
+    fn of((bytes, report): (u64, OnRead), all: Parts) -> Self {
+        Self { bytes, report, all, done: 0, reported: 0 }
+    }
+
+    fn add(&mut self, batch: &RecordBatch) {
+        let (all, count) = match self.all {
+            Parts::Rows(all) => (all, batch.num_rows() as u64),
+            Parts::Batches(all) => (all, 1),
+        };
+        self.done = (self.done + count).min(all);
+        let read = u128::from(self.bytes) * u128::from(self.done) / u128::from(all.max(1));
+        let read = u64::try_from(read).unwrap_or(self.bytes);
+        (self.report)(read - self.reported);
+        self.reported = read;
+    }
 }
 
 impl Batches {
@@ -69,25 +103,33 @@ impl Batches {
         }
         let refused = |source| Error::NotFormat { input: name.clone(), format: Format::Arrow, source };
         if format::is_arrow_file(input.peek()?) {
+            let unreported = input.unreported();
             let file = input.into_file()?;
             let batches = guarded(|| FileReader::try_new_buffered(file, None)).map_err(refused)?;
             let columns = select(&batches.schema())?;
-            Ok(Self { input: name, batches: Box::new(batches), columns, compression: Compression::SNAPPY })
+            let advance =
+                unreported.map(|bytes| Advance::of(bytes, Parts::Batches(batches.num_batches() as u64)));
+            let compression = Compression::SNAPPY;
+            Ok(Self { input: name, batches: Box::new(batches), columns, compression, advance })
         } else {
             let batches = guarded(|| StreamReader::try_new(input, None)).map_err(refused)?;
             let columns = select(&batches.schema())?;
-            Ok(Self { input: name, batches: Box::new(batches), columns, compression: Compression::SNAPPY })
+            let compression = Compression::SNAPPY;
+            Ok(Self { input: name, batches: Box::new(batches), columns, compression, advance: None })
         }
     }
 
     fn open_parquet(name: String, input: Input, with_all: bool, select: &Select<'_>) -> Result<Self, Error> {
         let refused = |source| Error::NotFormat { input: name.clone(), format: Format::Parquet, source };
+        let unreported = input.unreported();
         let file = input.into_file()?;
         let bytes = file.metadata().map_or(u64::MAX, |metadata| metadata.len());
         let builder = guarded(|| ParquetRecordBatchReaderBuilder::try_new(file)).map_err(refused)?;
         if !builder.metadata().row_groups().iter().all(|group| is_within(group, bytes)) {
             return Err(refused("its footer is damaged: a column lies outside the file".into()));
         }
+        let rows = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or_default();
+        let advance = unreported.map(|bytes| Advance::of(bytes, Parts::Rows(rows)));
         let first = builder.metadata().row_groups().first().and_then(|group| group.columns().first());
         let compression = first.map_or(Compression::SNAPPY, |column| writable(column.compression()));
         let mut columns = select(builder.schema())?;
@@ -105,7 +147,7 @@ impl Batches {
         for wanted in &mut columns {
             wanted.column = roots.partition_point(|&root| root < wanted.column);
         }
-        Ok(Self { input: name, batches: Box::new(batches), columns, compression })
+        Ok(Self { input: name, batches: Box::new(batches), columns, compression, advance })
     }
 
     /// Returns the compression of Parquet; that of other programs by default.
@@ -130,6 +172,9 @@ impl Batches {
                 number += 1;
             }
             visit.end_batch(&batch)?;
+            if let Some(advance) = &mut self.advance {
+                advance.add(&batch);
+            }
         }
     }
 }

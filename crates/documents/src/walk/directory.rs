@@ -8,6 +8,7 @@ use ignore::WalkBuilder;
 use crate::error::Error;
 use crate::problem::{Place, Problem};
 use crate::read::collector::Collector;
+use crate::read::options::Documents;
 use crate::walk::litter::Litter;
 use crate::walk::{archive, file_set, selection};
 
@@ -15,18 +16,9 @@ use crate::walk::{archive, file_set, selection};
 /// another name, or outside it. They are counted as ignored, as are pipes, sockets and devices.
 pub(crate) fn read(directory: &Path, collector: &mut Collector<'_>) -> Result<(), Error> {
     collector.expect_several();
-    let selection = &collector.documents.selection;
-    let obeys = selection.obeys_ignore_files;
-    let mut walk = WalkBuilder::new(directory);
-    walk.standard_filters(obeys)
-        .require_git(false)
-        .follow_links(false)
-        .overrides(selection::globs(selection, directory)?)
-        .sort_by_file_name(std::ffi::OsStr::cmp);
+    let walk = walk(directory, collector.documents)?;
     let mut litter = Litter::of(directory, collector.documents)?;
-    for entry in walk.build().flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file())) {
-        litter.weigh(entry.path(), entry.metadata().map_or(0, |metadata| metadata.len()));
-    }
+    regular_files(&walk).for_each(|(path, bytes)| litter.weigh(&path, bytes));
     let mut files = file_set::FileSet::of(&directory.display().to_string(), litter);
     for entry in walk.build() {
         let entry = match entry {
@@ -65,6 +57,33 @@ pub(crate) fn read(directory: &Path, collector: &mut Collector<'_>) -> Result<()
     }
     files.finish(collector);
     Ok(())
+}
+
+/// Returns the size of all files of a tree that are not hidden, in bytes; `None` if the options are wrong.
+pub(crate) fn total_bytes(directory: &Path, documents: &Documents) -> Option<u64> {
+    let (walk, litter) = (walk(directory, documents).ok()?, Litter::of(directory, documents).ok()?);
+    Some(regular_files(&walk).filter(|(path, _)| !litter.hides(path)).map(|(_, bytes)| bytes).sum())
+}
+
+/// Returns a walk over a tree that follows no links, in the order of names.
+fn walk(directory: &Path, documents: &Documents) -> Result<WalkBuilder, Error> {
+    let selection = &documents.selection;
+    let mut walk = WalkBuilder::new(directory);
+    walk.standard_filters(selection.obeys_ignore_files)
+        .require_git(false)
+        .follow_links(false)
+        .overrides(selection::globs(selection, directory)?)
+        .sort_by_file_name(std::ffi::OsStr::cmp);
+    Ok(walk)
+}
+
+/// Returns the paths and sizes of regular files.
+fn regular_files(walk: &WalkBuilder) -> impl Iterator<Item = (PathBuf, u64)> {
+    let files = walk.build().flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+    files.map(|entry| {
+        let bytes = entry.metadata().map_or(0, |metadata| metadata.len());
+        (entry.into_path(), bytes)
+    })
 }
 
 fn path_of(error: &ignore::Error) -> Option<PathBuf> {

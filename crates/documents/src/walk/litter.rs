@@ -71,6 +71,11 @@ impl Litter {
         }
     }
 
+    /// Returns whether a file is hidden.
+    pub(crate) fn hides(&self, path: &Path) -> bool {
+        self.hidden_part(path).is_some()
+    }
+
     /// Returns whether a file is hidden, and counts it.
     pub(crate) fn takes_hidden(&mut self, path: &Path) -> bool {
         let Some(part) = self.hidden_part(path) else { return false };

@@ -73,19 +73,19 @@ pub(super) fn clusters<F: Fingerprint>(args: &Args, dedup: &Dedup<'_, F>) -> Res
 }
 
 fn read<F: Fingerprint>(args: &Args, sink: &mut input::Sink<'_, F>) -> Result<(), Failure> {
-    input::read::<F>(&reading(args), sink)
+    input::read::<F>(&reading(args)?, sink)
 }
 
-fn reading(args: &Args) -> input::Reading<'_> {
+fn reading(args: &Args) -> Result<input::Reading<'_>, Failure> {
     let options = &args.fingerprints;
-    input::Reading {
-        paths: &args.inputs.paths,
+    Ok(input::Reading {
+        paths: args.inputs.paths()?,
         format: options.fingerprints.unwrap_or(Format::Auto),
         columns: Columns { fingerprint: &options.fingerprint_field, id: args.inputs.fields.id_name() },
         beside: if options.ids == Ids::Names { Beside::NameIfAny } else { Beside::Nothing },
         temp_dir: args.temp_dir.as_deref(),
         is_prompt: false,
-    }
+    })
 }
 
 /// Refuses to lose the other columns of tables without permission.
@@ -93,7 +93,7 @@ fn check_columns<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     if args.drop_columns {
         return Ok(());
     }
-    input::with_other_columns::<F>(&reading(args))?.map_or(Ok(()), |name| {
+    input::with_other_columns::<F>(&reading(args)?)?.map_or(Ok(()), |name| {
         Err(Failure::Wrong(format!(
             "{name}: fingerprints and ids alone are written, and all other columns are lost (--drop-columns does that)"
         )))
@@ -102,8 +102,9 @@ fn check_columns<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
 
 /// Refuses inputs that cannot be read twice.
 fn check_files(args: &Args) -> Result<(), Failure> {
-    match args.inputs.paths.iter().find(|path| !path.is_file()) {
-        None if !args.inputs.paths.is_empty() => Ok(()),
+    let paths = args.inputs.paths()?;
+    match paths.iter().find(|path| !path.is_file()) {
+        None if !paths.is_empty() => Ok(()),
         path => Err(Failure::Usage(format!(
             "{}: --fingerprints with --unique reads its inputs twice; name files",
             path.map_or_else(|| "standard input".to_owned(), |path| path.display().to_string())

@@ -72,6 +72,7 @@ Example:
   hamdex dedup /usr/share/doc --html duplicates.html
   hamdex dedup --fingerprints -k 6 phashes.tsv
   hamdex dedup news/*.jsonl.zst --unique --out unique.jsonl --keep longest
+  find pages -name '*.html' -print0 | hamdex dedup --files-from - --print duplicates -0
   hamdex dedup today.csv --against last-week/ --unique --out new.jsonl
   hamdex dedup today.csv --against old.hamdex -k 3 --print kept")]
 pub(crate) struct Args {
@@ -99,8 +100,8 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "OUT", alias = "output")]
     out: Option<PathBuf>,
     /// Write a page that shows the largest clusters: the kept text and duplicates next to each other, with their
-    /// differences marked. Nothing is printed then unless --json or --print is given. Inputs are read twice
-    #[arg(long, value_name = "OUT", conflicts_with_all = ["unique", "fingerprints"])]
+    /// differences marked. Nothing is printed then unless --json, --print or --unique is given. Inputs are read twice
+    #[arg(long, value_name = "OUT", conflicts_with = "fingerprints")]
     html: Option<PathBuf>,
     #[command(flatten)]
     force: Force,
@@ -163,7 +164,7 @@ fn dedup<F: Fingerprint>(
     }
     let file = create_output(args)?;
     let page = match &args.html {
-        Some(path) => Some(Output::new(path, args.force, &inputs(args)).create()?),
+        Some(path) => Some(Output::new(path, args.force, &inputs(args)?).create()?),
         None => None,
     };
     let directory = temp_dir(args.temp_dir.as_deref(), args.out.as_deref());
@@ -194,7 +195,7 @@ fn dedup<F: Fingerprint>(
         reading.read(|documents| page::write(page, &clusters, &documents.quiet(), &rule))?;
     }
     match (args.print, file, reading) {
-        (None, None, _) if has_page && !args.json => {}
+        (None, None, _) if has_page && !args.json && !args.unique => {}
         (Some(which), ..) => output::ids(&clusters, which, args.null)?,
         (None, Some(file), Some(reading)) if args.unique => {
             copied = Some(reading.copy(clusters.unique(), file)?);
@@ -246,22 +247,23 @@ fn reading_of(args: &Args, format: Option<TableFormat>, temp_dir: &Path) -> Resu
     if args.fingerprints.are_given() {
         return Ok(None);
     }
-    let reading = args.inputs.reading()?.temp_dir(temp_dir).extra_field(args.method.kept_field());
+    let reading =
+        args.inputs.reading()?.temp_dir(temp_dir).extra_field(args.method.kept_field()).hold_notices();
     let reading = if args.html.is_some() { reading.repeatable() } else { reading };
     Ok(Some(if args.unique { reading.copyable(format, args.drop_columns) } else { reading }))
 }
 
 /// Returns all files that are read.
-fn inputs(args: &Args) -> Inputs {
-    let mut inputs = inputs_or_standard_input(&args.inputs.paths);
+fn inputs(args: &Args) -> Result<Inputs, Failure> {
+    let mut inputs = inputs_or_standard_input(args.inputs.paths()?);
     args.recipe.files().for_each(|list| inputs.add(list));
     args.against.iter().for_each(|known| inputs.add(known));
-    inputs
+    Ok(inputs)
 }
 
 /// Creates the output file, unless results are printed. Unique documents go to standard output as to a file.
 fn create_output(args: &Args) -> Result<Option<AtomicFile>, Failure> {
-    let inputs = inputs(args);
+    let inputs = inputs(args)?;
     let path = match &args.out {
         None if args.unique => Some(Path::new("-")),
         out => out.as_deref(),

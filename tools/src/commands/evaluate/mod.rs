@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
 fn evaluate<F: Fingerprint>(args: &Args, recipe: &Recipe, lists: Lists) -> Result<(), Failure> {
     let started = Instant::now();
-    let mut files = inputs_or_standard_input(&args.inputs.paths);
+    let mut files = inputs_or_standard_input(args.inputs.paths()?);
     args.truth.iter().for_each(|truth| files.add(truth));
     args.recipe.files().for_each(|list| files.add(list));
     if args.svg.as_deref().is_some_and(is_standard_output) {

@@ -88,7 +88,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.threads.start()?;
     let (recipe, lists) = args.recipe.load(args.width)?;
     if let Some(kind) = args.features {
-        return for_width!(recipe.width.bits(), F => features::print::<F>(&args.inputs.paths, kind, &recipe, args.json));
+        let paths = args.inputs.paths()?;
+        return for_width!(recipe.width.bits(), F => features::print::<F>(paths, kind, &recipe, args.json));
     }
     for_width!(recipe.width.bits(), F => fingerprint::<F>(args, &recipe, lists))
 }
@@ -99,7 +100,7 @@ fn fingerprint<F: Fingerprint>(args: &Args, recipe: &Recipe, lists: Lists) -> Re
     let mut too_short = TooShort::default();
     let kind = if F::BITS == 64 { Kind::Number } else { Kind::Text };
     let columns = [("id", Kind::Text), ("fingerprint", kind)];
-    let mut inputs = inputs_or_standard_input(&args.inputs.paths);
+    let mut inputs = inputs_or_standard_input(args.inputs.paths()?);
     args.recipe.files().for_each(|list| inputs.add(list));
     let create = |path| -> Result<Rows, Failure> {
         let file = Output::new(path, args.force, &inputs).create()?;

@@ -149,7 +149,6 @@ fn options_that_contradict_each_other_are_refused() {
         (&["--fingerprints", "--similarity", "0.7"], "--fingerprints has no texts"),
         (&["--fingerprints", "--keep", "longest"], "--fingerprints has no texts"),
         (&["--fingerprints", "--html", "x.html"], "cannot be used with"),
-        (&["--unique", "--html", "x.html"], "cannot be used with"),
         (&["--drop-columns"], "--unique"),
         (&["--ids", "row"], "--fingerprints"),
     ] {

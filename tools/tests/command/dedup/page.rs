@@ -66,3 +66,18 @@ fn a_page_is_bounded_and_an_input_is_never_replaced() {
     scratch.failure(&["dedup", "--quiet", "bad.jsonl", "--html", "new.html"]);
     assert!(!scratch.path("new.html").exists());
 }
+
+#[test]
+fn a_page_and_the_documents_that_remain_are_written_together() {
+    let scratch = Scratch::new();
+    scratch.write("in.jsonl", corpus());
+    let page = page(&scratch, &["in.jsonl", "--unique", "-o", "unique.jsonl"]);
+    assert!(page.contains("<h1>2 clusters, 3 duplicates</h1>"), "{page}");
+    let unique = std::fs::read_to_string(scratch.path("unique.jsonl")).unwrap();
+    assert_eq!(
+        unique,
+        [("a<b>", 1), ("two", 2), ("alone", 3)].map(|(id, text)| json_line(id, &story(text))).concat()
+    );
+    let piped = scratch.output(&["dedup", "in.jsonl", "--unique", "--html", "other.html"]);
+    assert_eq!((piped, scratch.names().contains(&"other.html".to_owned())), (unique, true));
+}

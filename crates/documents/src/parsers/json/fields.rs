@@ -23,6 +23,12 @@ pub(crate) fn of<'t>(
     Ok(names.iter().zip(found).map(value))
 }
 
+/// Returns the names of the fields of an object.
+pub(crate) fn names(object: &str) -> Vec<String> {
+    let found = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(object);
+    found.map_or_else(|_| Vec::new(), |fields| fields.into_iter().map(|(name, _)| name).collect())
+}
+
 /// Returns the value of a field of a nested object.
 fn inner<'t>(object: &'t RawValue, name: &str) -> Result<Option<&'t RawValue>, serde_json::Error> {
     of(object.get(), &[name])?.next().transpose().map(Option::flatten)

@@ -22,7 +22,7 @@ use crate::input::Input;
 use crate::parsers::json::list::ListItems;
 use crate::parsers::json::values::{Next, Scan, Values};
 use crate::parsers::lines::{self, At};
-use crate::problem::{Field, Place, Problem};
+use crate::problem::{Field, Place, Problem, shown_names};
 use crate::read::collector::Collector;
 use crate::read::options::Documents;
 
@@ -225,8 +225,27 @@ fn take(
             let document = Document { extra: parsed.extra, ..Document::new(id, parsed.text) };
             collector.take(document, Row::Object(text), place)
         }
+        Err(Problem::MissingField { field: Field::Text, .. })
+            if lacks_text(text, collector.documents) && collector.misses_field() =>
+        {
+            Err(Error::MissingColumn {
+                place: place(),
+                field: Some(Field::Text),
+                column: collector.documents.text_fields.join(", "),
+                columns: shown_names(&fields::names(text)),
+            })
+        }
         Err(problem) => collector.skip_row(place(), problem, Row::Object(text)),
     }
+}
+
+/// Returns whether an object has none of the text fields, not even as null.
+fn lacks_text(object: &str, documents: &Documents) -> bool {
+    let is_named = |key: &String, name: &String| {
+        name.strip_prefix(key.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let keys = fields::names(object);
+    !documents.text_fields.iter().any(|name| keys.iter().any(|key| is_named(key, name)))
 }
 
 /// The required fields of a document.

@@ -153,6 +153,12 @@ pub enum Problem {
         /// The number of columns.
         names: usize,
     },
+    /// Bytes that are neither gzip nor zeros follow compressed data; they are ignored.
+    #[error("bytes that are no gzip follow the compressed data, and are ignored")]
+    Trailing,
+    /// A web archive has records of metadata alone.
+    #[error("holds metadata and no pages, as .wat files do; the texts are in the .wet or .warc file")]
+    NoPages,
     /// Tab-separated values are read with quotes, as their start shows.
     #[error("its fields in quotes are read as those of CSV")]
     Quotes,

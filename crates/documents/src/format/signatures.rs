@@ -63,6 +63,7 @@ const MARKS: &[Row] = &[
     ("an RTF document", FileSort::Document, 0, b"{\\rtf"),
     ("an old Office document", FileSort::Document, 0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
     ("a Feather file of version 1", FileSort::Data, 0, b"FEA1"),
+    ("a web archive of the old format ARC", FileSort::Data, 0, b"filedesc://"),
     ("a pointer of Git LFS", FileSort::Pointer, 0, b"version https://git-lfs.github.com/spec/"),
     ("a PNG picture", FileSort::Other, 0, b"\x89PNG\r\n\x1a\n"),
     ("a JPEG picture", FileSort::Other, 0, b"\xff\xd8\xff"),

@@ -2,7 +2,10 @@
 
 use std::io::{self, BufRead, Cursor, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use flate2::bufread::GzDecoder;
 use liblzma::stream::{CONCATENATED, Stream};
 use lz4_flex::frame::FrameDecoder;
 
@@ -16,7 +19,12 @@ const LZ4_MAGIC: &[u8] = &[0x04, 0x22, 0x4d, 0x18];
 const BZIP2_START: &[u8] = b"BZh";
 const BZIP2_BLOCKS: [&[u8]; 2] = [b"\x31\x41\x59\x26\x53\x59", b"\x17\x72\x45\x38\x50\x90"];
 
-const ENDINGS: [&str; 10] = ["gz", "gzip", "zst", "zstd", "xz", "bz2", "bzip2", "lz4", "bgz", "bz"];
+const ENDINGS: [&str; 11] =
+    ["gz", "gzip", "zst", "zstd", "xz", "bz2", "bzip2", "lz4", "bgz", "bz", BROTLI_ENDING];
+
+/// Brotli has no signature: only its name tells it.
+const BROTLI_ENDING: &str = "br";
+const BROTLI_BUFFER_BYTES: usize = 1 << 16;
 
 /// The greatest dictionary of an xz file; `xz -9` uses 65 MiB.
 const MAX_XZ_BYTES: u64 = 512 << 20;
@@ -72,16 +80,25 @@ fn bzip2_verdict(start: &[u8]) -> Verdict {
     }
 }
 
-/// Decompresses data that starts like compressed data, and returns whether it does.
+/// Set when something else follows compressed data.
+pub(crate) type Trailing = Arc<AtomicBool>;
+
+/// Decompresses data that starts like compressed data, and returns whether it does. Bytes behind gzip that are neither
+/// gzip nor zeros are ignored, as `gzip` ignores them, and set `trailing`.
 pub(crate) fn decompress(
     mut reader: impl BufRead + Send + 'static,
+    name: &Path,
+    trailing: Trailing,
 ) -> io::Result<(Box<dyn Read + Send>, bool)> {
+    if name.extension().is_some_and(|ending| ending == BROTLI_ENDING) && !reader.fill_buf()?.is_empty() {
+        return Ok((Box::new(brotli_decompressor::Decompressor::new(reader, BROTLI_BUFFER_BYTES)), true));
+    }
     let (verdict, taken) = inspect(&mut reader)?;
     let reader = Cursor::new(taken).chain(reader);
     let Verdict::Is(compression) = verdict else { return Ok((Box::new(reader), false)) };
     let decoder: Box<dyn Read + Send> = match compression {
-        Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(reader)),
-        Compression::Zstd => Box::new(zstd::Decoder::with_buffer(reader)?),
+        Compression::Gzip => Box::new(GzipMembers { member: Some(GzDecoder::new(reader)), trailing }),
+        Compression::Zstd => Box::new(ZstdFrames(zstd::Decoder::with_buffer(reader)?)),
         Compression::Xz => {
             let stream = Stream::new_stream_decoder(MAX_XZ_BYTES, CONCATENATED)?;
             Box::new(liblzma::bufread::XzDecoder::new_stream(reader, stream))
@@ -90,6 +107,68 @@ pub(crate) fn decompress(
         Compression::Lz4 => Box::new(Lz4Frames(FrameDecoder::new(reader))),
     };
     Ok((decoder, true))
+}
+
+/// Reads all members of a gzip file.
+struct GzipMembers<R: BufRead> {
+    /// `None` behind the last one.
+    member: Option<GzDecoder<io::Chain<Cursor<Vec<u8>>, R>>>,
+    trailing: Trailing,
+}
+
+impl<R: BufRead> Read for GzipMembers<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.member {
+            let count = member.read(buffer)?;
+            if count > 0 || buffer.is_empty() {
+                return Ok(count);
+            }
+            // What was taken before the first member was part of it.
+            let (_, mut reader) = self.member.take().expect("it is being read").into_inner().into_inner();
+            let (verdict, taken) = inspect(&mut reader)?;
+            match verdict {
+                Verdict::Is(Compression::Gzip) => {
+                    self.member = Some(GzDecoder::new(Cursor::new(taken).chain(reader)));
+                }
+                Verdict::Undecided if !taken.is_empty() && GZIP_MAGIC.starts_with(&taken) => {
+                    return Err(io::Error::new(
+                        io::ErrorKind::UnexpectedEof,
+                        "it ends within the header of a member",
+                    ));
+                }
+                _ => {
+                    let is_zero = |bytes: &[u8]| bytes.iter().all(|&byte| byte == 0);
+                    let mut is_padding = is_zero(&taken);
+                    loop {
+                        let bytes = reader.fill_buf()?;
+                        if bytes.is_empty() {
+                            break;
+                        }
+                        is_padding &= is_zero(bytes);
+                        let count = bytes.len();
+                        reader.consume(count);
+                    }
+                    self.trailing.fetch_or(!is_padding, Ordering::Relaxed);
+                }
+            }
+        }
+        Ok(0)
+    }
+}
+
+/// Reads Zstandard, and says what to do with windows that are too large to be trusted.
+struct ZstdFrames<'a, R: BufRead>(zstd::Decoder<'a, R>);
+
+impl<R: BufRead> Read for ZstdFrames<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer).map_err(|error| match error.to_string() {
+            text if text.contains("too much memory") => io::Error::new(
+                error.kind(),
+                "its window has more than 128 MiB; decompress it first, with zstd -d --long=31",
+            ),
+            _ => error,
+        })
+    }
 }
 
 /// Reads all frames of an LZ4 file; the decoder ends after each frame.
@@ -183,7 +262,8 @@ mod tests {
 
     fn unpacked(bytes: impl Into<Vec<u8>>) -> io::Result<(Vec<u8>, bool)> {
         let bytes: Vec<u8> = bytes.into();
-        let (mut reader, is_compressed) = decompress(BufReader::new(Slow(bytes.into())))?;
+        let (mut reader, is_compressed) =
+            decompress(BufReader::new(Slow(bytes.into())), Path::new("-"), Trailing::default())?;
         let mut text = Vec::new();
         reader.read_to_end(&mut text)?;
         Ok((text, is_compressed))
@@ -197,6 +277,55 @@ mod tests {
         for start in [&b"some text"[..], b"", b"\x28\xb5", b"\x1f", b"BZh", b"BZh9 is no mark", b"\xfd7z"] {
             assert_eq!(unpacked(start).unwrap(), (start.to_vec(), false));
         }
+    }
+
+    #[test]
+    fn zeros_behind_gzip_are_padding_and_other_bytes_are_told() {
+        let (_, gzip) = packed(b"some text").remove(0);
+        let read = |rest: &[u8]| {
+            let trailing = Trailing::default();
+            let bytes = [&gzip[..], rest].concat();
+            let reader = BufReader::new(Slow(bytes.into()));
+            let (mut reader, _) = decompress(reader, Path::new("a.gz"), Arc::clone(&trailing)).unwrap();
+            let mut text = Vec::new();
+            let outcome = reader.read_to_end(&mut text).map(|_| trailing.load(Ordering::Relaxed));
+            assert_eq!(text, b"some text");
+            outcome
+        };
+        assert!(!read(b"").unwrap() && !read(&[0; 1000]).unwrap());
+        assert!(read(b"junk").unwrap() && read(b"\0\0x").unwrap() && read(b"\x1fx").unwrap());
+        for cut in [&b"\x1f"[..], b"\x1f\x8b"] {
+            assert_eq!(read(cut).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        }
+        assert!(read(&gzip[..12]).is_err());
+    }
+
+    #[test]
+    fn brotli_is_known_by_its_name() {
+        let mut packed = Vec::new();
+        let text = b"some text ".repeat(50);
+        brotli::BrotliCompress(&mut &text[..], &mut packed, &Default::default()).unwrap();
+        let read = |bytes: &[u8]| {
+            let (mut reader, _) = decompress(
+                BufReader::new(Slow(bytes.to_vec().into())),
+                Path::new("a.txt.br"),
+                Trailing::default(),
+            )?;
+            let mut found = Vec::new();
+            reader.read_to_end(&mut found).map(|_| found)
+        };
+        assert_eq!(read(&packed).unwrap(), text);
+        assert!(read(&packed[..packed.len() / 2]).is_err() && read(b"some text that is plain").is_err());
+        assert_eq!(inner_name(Path::new("a.jsonl.br")), Path::new("a.jsonl"));
+    }
+
+    #[test]
+    fn a_window_that_is_too_large_names_the_remedy() {
+        let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+        encoder.window_log(30).unwrap();
+        encoder.write_all(b"some text").unwrap();
+        let error = unpacked(encoder.finish().unwrap()).unwrap_err();
+        assert!(error.to_string().contains("zstd -d --long=31"), "{error}");
     }
 
     #[test]

@@ -19,6 +19,7 @@ use encoding_rs::Encoding;
 use crate::error::Error;
 use crate::format::signatures::{FileSort, kind_of_file};
 use crate::format::{self, Format};
+use crate::input::compression::Trailing;
 use crate::problem::Problem;
 
 /// Bytes read at once.
@@ -35,7 +36,7 @@ pub(crate) type OnRead = Arc<dyn Fn(u64) + Send + Sync>;
 
 /// A file or standard input, opened and decompressed.
 ///
-/// Gzip, Zstandard, xz, bzip2 and LZ4 are detected by the first bytes, whatever the name. It implements
+/// Gzip, Zstandard, xz, bzip2 and LZ4 are detected by the first bytes, whatever the name; Brotli by the ending `.br`. It implements
 /// [`BufRead`].
 ///
 /// ```
@@ -60,6 +61,8 @@ pub struct Input {
     /// The path of the file, if its bytes are read unchanged.
     plain: Option<PathBuf>,
     on_read: Option<OnRead>,
+    /// Set at the end if something follows the compressed data.
+    trailing: Trailing,
     /// The path of the file, if it is not UTF-8.
     undecodable: Option<PathBuf>,
     is_compressed: bool,
@@ -113,9 +116,10 @@ impl Input {
 
     /// Creates an input with this name in messages; the extension of `path` gives the format.
     pub(crate) fn of(name: String, path: &Path, reader: Box<dyn Read + Send>) -> Result<Self, Error> {
+        let trailing = Trailing::default();
         let start = || -> io::Result<_> {
-            let (reader, is_compressed) =
-                compression::decompress(BufReader::with_capacity(BUFFER_BYTES, reader))?;
+            let reader = BufReader::with_capacity(BUFFER_BYTES, reader);
+            let (reader, is_compressed) = compression::decompress(reader, path, Arc::clone(&trailing))?;
             let mut reader = BufReader::with_capacity(BUFFER_BYTES, reader);
             reader.fill_buf()?;
             Ok((reader, is_compressed))
@@ -133,6 +137,7 @@ impl Input {
                     format,
                     plain,
                     on_read: None,
+                    trailing: Arc::clone(&trailing),
                     undecodable: None,
                     is_compressed,
                     is_hollow,
@@ -241,6 +246,11 @@ impl Input {
     #[must_use]
     pub fn format(&self) -> Format {
         self.format
+    }
+
+    /// Returns what is set at the end if something follows the compressed data.
+    pub(crate) fn trailing(&self) -> Trailing {
+        Arc::clone(&self.trailing)
     }
 
     /// Returns whether its bytes are decompressed while they are read.

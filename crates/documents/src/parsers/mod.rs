@@ -11,9 +11,12 @@ mod separated;
 mod web_archive;
 mod whole_file;
 
+use std::sync::atomic::Ordering;
+
 use crate::error::Error;
 use crate::format::Format;
 use crate::input::Input;
+use crate::problem::{Place, Problem};
 use crate::read::collector::Collector;
 use crate::read::recognition;
 
@@ -22,6 +25,15 @@ pub(crate) use json::is_object_without_text;
 /// Reads all documents of an input.
 pub(crate) fn read(input: Input, format: Format, collector: &mut Collector<'_>) -> Result<(), Error> {
     collector.enter_input(&input);
+    let (place, trailing) = (Place::whole(input.name()), input.trailing());
+    read_as(input, format, collector)?;
+    if trailing.load(Ordering::Relaxed) {
+        collector.notify(place, Problem::Trailing);
+    }
+    Ok(())
+}
+
+fn read_as(input: Input, format: Format, collector: &mut Collector<'_>) -> Result<(), Error> {
     match format {
         Format::Lines => lines::read(input, collector),
         Format::TextLines => lines::read_texts(input, collector),

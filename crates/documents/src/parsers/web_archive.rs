@@ -27,6 +27,7 @@ pub(crate) fn read(mut input: Input, collector: &mut Collector<'_>) -> Result<()
     collector.enter(&name, || Shape::Texts)?;
     let max_bytes = collector.max_bytes();
     let mut body = Vec::new();
+    let (mut has_pages, mut has_metadata) = (false, false);
     for number in 1u64.. {
         let place = || Place::record(&name, number);
         let header = match Header::read(&mut input).map_err(input.unreadable())? {
@@ -51,8 +52,10 @@ pub(crate) fn read(mut input: Input, collector: &mut Collector<'_>) -> Result<()
             return Err(Error::Document { place: place(), problem: Problem::BrokenRecord { what } });
         }
         if !header.has_page() {
+            has_metadata |= header.kind == "metadata";
             continue;
         }
+        has_pages = true;
         if body.len() as u64 > limit {
             collector.too_long(place(), "page")?;
             continue;
@@ -70,6 +73,9 @@ pub(crate) fn read(mut input: Input, collector: &mut Collector<'_>) -> Result<()
                 collector.lose_row(place(), Problem::Undecodable { what: error.to_string() })?;
             }
         }
+    }
+    if has_metadata && !has_pages {
+        collector.notify(Place::whole(name), Problem::NoPages);
     }
     Ok(())
 }

@@ -72,7 +72,7 @@ Example:
   hamdex dedup /usr/share/doc --html duplicates.html
   hamdex dedup --fingerprints -k 6 phashes.tsv
   hamdex dedup news/*.jsonl.zst --unique --out unique.jsonl --keep longest
-  find pages -name '*.html' -print0 | hamdex dedup --files-from - --print duplicates -0
+  find pages -name '*.html' | hamdex dedup --files-from -
   hamdex dedup today.csv --against last-week/ --unique --out new.jsonl
   hamdex dedup today.csv --against old.hamdex -k 3 --print kept")]
 pub(crate) struct Args {

@@ -72,6 +72,11 @@ fn classes<F: Fingerprint>(
     match (method.similarity, method.distance) {
         (Some(_), None) => classes.add(digests, |digest| (number(digest), 0), weights, &check)?,
         (Some(_), Some(_)) => {
+            // Texts that are too short for a fingerprint are equal if their shingles are.
+            let fingerprint = |document: u32| match corpus.states[document as usize] {
+                State::TooShort => F::ZERO,
+                _ => fingerprint(document),
+            };
             let keys =
                 digests.into_iter().map(|(digest, document)| ((digest, fingerprint(document)), document));
             let parts = |(digest, fingerprint): (Digest, F)| (number(digest), fingerprint.to_u128());

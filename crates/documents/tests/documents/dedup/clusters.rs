@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use hamdex::{BuildOptions, Builder, Fingerprint, Index};
 use hamdex_documents::known::{KnownAs, KnownTexts, NearestTexts, NewTexts};
-use hamdex_documents::{Clustering, Clusters, Dedup, Documents, Error, Preference, Similarity};
+use hamdex_documents::{Clustering, Clusters, Dedup, Document, Documents, Error, Preference, Similarity};
 use hamdex_simhash::{Fingerprinter, Recipe, Scratch, Shingler, Shingles};
 use proptest::prelude::*;
 
@@ -263,4 +263,20 @@ fn fingerprints_have_no_similarity() {
     let dedup: Dedup<'_, u64> = Rule::of_similarity(0.5, 5).dedup();
     let error: Error = dedup.run_on_fingerprints(|_| Ok(())).unwrap_err();
     assert!(error.to_string().contains("no texts"), "{error}");
+}
+
+#[test]
+fn short_texts_with_equal_shingles_are_near_whatever_their_fingerprints() {
+    let words = |count: usize| (0..count).map(|at| ["one", "other"][at % 2]).collect::<Vec<_>>().join(" ");
+    let texts = [words(6), words(7), words(9), "another short text".to_owned()];
+    let fingerprinter = Fingerprinter::<u64>::new(&Recipe::default()).unwrap();
+    let mut scratch = Scratch::default();
+    let outcomes: Vec<_> = texts.iter().map(|text| fingerprinter.fingerprint(text, &mut scratch)).collect();
+    assert!(outcomes.iter().all(|outcome| outcome.is_too_short()), "{outcomes:?}");
+    assert_ne!(outcomes[0].value(), outcomes[1].value());
+    let similarity = Similarity::new(0.9, 5.try_into().unwrap()).unwrap();
+    let documents = (0..).zip(&texts).map(|(id, text): (u32, _)| Document::new(id.to_string(), text.clone()));
+    let dedup = Dedup::new(fingerprinter.clone()).distance(3).similarity(similarity);
+    let clusters = dedup.run_on(documents.collect::<Vec<_>>()).unwrap();
+    assert_eq!((clusters.count(), clusters.duplicates()), (1, 2));
 }

@@ -118,7 +118,7 @@ pub(crate) async fn compact(
     Named(set): Named,
     Optional(Nothing {}): Optional<Nothing>,
 ) -> Result<Response, Problem> {
-    set.writable()?;
+    check(&app, &set, |set| set.writable().map(drop)).await?;
     let run = {
         let set = Arc::clone(&set);
         move |reporter: Reporter| {
@@ -153,7 +153,7 @@ pub(crate) async fn backup(
     Named(set): Named,
     Optional(request): Optional<BackupRequest>,
 ) -> Result<Response, Problem> {
-    set.writable()?;
+    set.opened_for_writing()?;
     let name = match request.name {
         Some(name) => {
             check_name(&name)?;
@@ -165,10 +165,14 @@ pub(crate) async fn backup(
     };
     let directory = app.sets.backups_of(&set);
     let target: PathBuf = directory.join(&name);
-    if target.symlink_metadata().is_ok() {
-        let detail = format!("there is a backup {name:?} already; choose another name");
-        return Err(Problem::new(StatusCode::CONFLICT, "exists", detail));
-    }
+    let exists = format!("there is a backup {name:?} already; choose another name");
+    let new = target.clone();
+    let check_target = move |set: &Served| {
+        set.writable()?;
+        let is_new = new.symlink_metadata().is_err();
+        if is_new { Ok(()) } else { Err(Problem::new(StatusCode::CONFLICT, "exists", exists)) }
+    };
+    check(&app, &set, check_target).await?;
     let run = {
         let set = Arc::clone(&set);
         move |reporter: Reporter| {
@@ -208,6 +212,19 @@ pub(crate) async fn verify(
         }
     };
     start(&app, &set, "verify", run)
+}
+
+/// Checks a set before a job begins, apart from the threads that poll sockets, since it looks at the disk.
+///
+/// # Errors
+/// That of the check; when too many requests wait.
+async fn check(
+    app: &App,
+    set: &Arc<Served>,
+    check: impl FnOnce(&Served) -> Result<(), Problem> + Send + 'static,
+) -> Result<(), Problem> {
+    let set = Arc::clone(set);
+    app.lanes.queries.run(app.deadline(), move |_| check(&set)).await
 }
 
 fn report(verified: &Verified) -> Value {

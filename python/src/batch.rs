@@ -47,7 +47,7 @@ pub(crate) fn batch_options(
 pub(crate) fn batch<F: Width>(
     any: &AnySet,
     queries: &[F],
-    distance: u32,
+    (distance, ids_limit): (u32, usize),
     options: &BatchOptions,
     watch: &Arc<Watch>,
 ) -> Result<Rows<F>, SetError> {
@@ -74,12 +74,13 @@ pub(crate) fn batch<F: Width>(
                 .for_each(|(&place, one)| rows.push(place, one.fingerprint, one.distance));
             continue;
         }
-        for ((&place, one), ids) in places.iter().zip(found).zip(searcher.ids_of(found, usize::MAX)?) {
+        for ((&place, one), ids) in places.iter().zip(found).zip(searcher.ids_of(found, ids_limit)?) {
+            let all = ids.all();
             if has_names {
                 let names = ids.map(|id| Ok(text_of(&set.name_of(id)?.unwrap_or_default())));
-                rows.push_names(place, one, names.collect::<Result<Vec<_>, SetError>>()?);
+                rows.push_names(place, one, names.collect::<Result<Vec<_>, SetError>>()?, all);
             } else {
-                rows.push_numbers(place, one, ids.map(|stored| stored.id));
+                rows.push_numbers(place, one, ids.map(|stored| stored.id), all);
             }
         }
     }

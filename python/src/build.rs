@@ -168,7 +168,7 @@ fn metadata(given: Option<BTreeMap<String, Bound<'_, PyAny>>>) -> PyResult<BTree
 /// >>> hamdex.build(path, numpy.array([1, 3, 2**63], dtype="uint64"), ids=[10, 11, 12]).fingerprints
 /// 3
 /// >>> hamdex.Index(path).query(1, k=1)
-/// [Match(fingerprint=1, distance=0, ids=[10]), Match(fingerprint=3, distance=1, ids=[11])]
+/// [Match(fingerprint=1, distance=0, ids=[10], ids_count=1), Match(fingerprint=3, distance=1, ids=[11], ids_count=1)]
 #[pyfunction]
 #[pyo3(signature = (path, fingerprints, ids = None, *, distance = Distance(3), design = None, codec = "huffman", filter = None,
     recipe = None, shingles = None, lookups = false, metadata = None, overwrite = false, memory = None, threads = None, temp_dir = None, progress = None))]

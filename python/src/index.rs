@@ -10,7 +10,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyTuple, PyType};
 
 use crate::batch::batch_options;
 use crate::errors::{Error, OrRaise};
-use crate::numbers::{Count, K, Limit, Memory, Threads};
+use crate::numbers::{Count, IdsLimit, K, Limit, Memory, Threads};
 use crate::open_set::{OpenSet, kind_of_ids};
 use crate::pairs::Pairs;
 use crate::query::Wanted;
@@ -29,7 +29,7 @@ use crate::table::Table;
 /// >>> _ = hamdex.build(path, [0b0000, 0b0111, 0b1111], ids=["a", "b", "c"])
 /// >>> with hamdex.Index(path) as index:
 /// ...     print(len(index), index.query(0b0001, k=1))
-/// 3 [Match(fingerprint=0, distance=1, ids=['a'])]
+/// 3 [Match(fingerprint=0, distance=1, ids=['a'], ids_count=1)]
 #[pyclass(frozen, module = "hamdex", name = "Index")]
 pub(crate) struct Handle {
     open: OpenSet,
@@ -161,53 +161,68 @@ impl Handle {
     }
 
     /// All stored fingerprints within ``k`` bits (default: the distance of the index), nearest first, with
-    /// their ids. ``query`` is a fingerprint, or a text if the index has a recipe.
-    #[pyo3(signature = (query, k = None, *, limit = None))]
+    /// their first ``ids_limit`` ids (``None``: all) and the number of all. ``query`` is a fingerprint, or a text if the
+    /// index has a recipe.
+    #[pyo3(signature = (query, k = None, *, limit = None, ids_limit = IdsLimit::DEFAULT))]
     fn query<'py>(
         &self,
         query: &Bound<'py, PyAny>,
         k: Option<K>,
         limit: Option<Limit>,
+        ids_limit: Option<IdsLimit>,
     ) -> PyResult<Bound<'py, PyList>> {
-        self.open.find(query, Wanted::Nearest(limit.map_or(usize::MAX, |limit| limit.0)), k, None)
+        self.open.find(
+            query,
+            Wanted::Nearest(limit.map_or(usize::MAX, |limit| limit.0)),
+            (k, None),
+            ids_limit,
+        )
     }
 
     /// The ``count`` nearest stored fingerprints, nearest first; within ``k`` bits if given.
-    #[pyo3(signature = (query, count = Count(1), *, k = None))]
+    #[pyo3(signature = (query, count = Count(1), *, k = None, ids_limit = IdsLimit::DEFAULT))]
     fn nearest<'py>(
         &self,
         query: &Bound<'py, PyAny>,
         count: Count,
         k: Option<K>,
+        ids_limit: Option<IdsLimit>,
     ) -> PyResult<Bound<'py, PyList>> {
-        self.open.find(query, Wanted::Nearest(count.0), k, Some(u128::BITS))
+        self.open.find(query, Wanted::Nearest(count.0), (k, Some(u128::BITS)), ids_limit)
     }
 
     /// Any stored fingerprint within ``k`` bits, or ``None``: the fastest test of whether there is one.
-    #[pyo3(signature = (query, k = None))]
-    fn first<'py>(&self, query: &Bound<'py, PyAny>, k: Option<K>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let found = self.open.find(query, Wanted::First, k, None)?;
+    #[pyo3(signature = (query, k = None, *, ids_limit = IdsLimit::DEFAULT))]
+    fn first<'py>(
+        &self,
+        query: &Bound<'py, PyAny>,
+        k: Option<K>,
+        ids_limit: Option<IdsLimit>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let found = self.open.find(query, Wanted::First, (k, None), ids_limit)?;
         if found.is_empty() { Ok(None) } else { found.get_item(0).map(Some) }
     }
 
     /// The answers to many queries, on all threads: a table of ``query`` (its row), ``fingerprint``,
-    /// ``distance`` and, if there are ids, ``id``; a row for each id of each match, queries in their order,
-    /// matches nearest first. ``queries`` are fingerprints, or texts if the index has a recipe.
-    #[pyo3(signature = (queries, k = None, *, limit = None, strategy = "auto", memory = None, threads = None,
-        progress = None))]
+    /// ``distance`` and, if there are ids, ``id`` and ``ids_count``; a row for each of the first ``ids_limit`` ids
+    /// (``None``: all) of each match, which has ``ids_count``, queries in their order, matches nearest first. ``queries``
+    /// are fingerprints, or texts if the index has a recipe.
+    #[pyo3(signature = (queries, k = None, *, limit = None, ids_limit = IdsLimit::DEFAULT, strategy = "auto", memory = None,
+        threads = None, progress = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords, in Python")]
     fn batch<'py>(
         &self,
         queries: &Bound<'py, PyAny>,
         k: Option<K>,
         limit: Option<Limit>,
+        ids_limit: Option<IdsLimit>,
         strategy: &str,
         memory: Option<Memory>,
         threads: Option<Threads>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Table> {
         let options = batch_options(limit, strategy, memory, threads)?;
-        self.open.batch(queries, k, &options, threads, progress)
+        self.open.batch(queries, k, (&options, ids_limit), threads, progress)
     }
 
     /// All pairs of stored fingerprints within ``k`` bits, each once: a stream of tables of ``left``, ``right`` and

@@ -42,7 +42,34 @@ pub(crate) enum KnownDocuments {
     /// Texts, and their ids if they have a column of them.
     Table(Texts, Option<Vec<ArrayRef>>),
     /// Files of documents.
-    Files(Documents),
+    Files(Documents, Arc<Mutex<Notices>>),
+}
+
+/// Problems with documents of files, of which the first are shown.
+#[derive(Default)]
+pub(crate) struct Notices {
+    first: Vec<String>,
+    more: u64,
+}
+
+impl Notices {
+    fn add(&mut self, notice: &Notice) {
+        if self.first.len() < SHOWN_NOTICES {
+            self.first.push(format!("{}: {}", notice.place, notice.problem));
+        } else {
+            self.more += 1;
+        }
+    }
+
+    /// Shows them as warnings.
+    fn warn(&self, py: Python<'_>) -> PyResult<()> {
+        let class = py.get_type::<PyUserWarning>();
+        let more = (self.more > 0).then(|| format!("{} more problems with documents", self.more));
+        for text in self.first.iter().chain(&more) {
+            PyErr::warn(py, &class, &CString::new(text.replace('\0', "\u{fffd}"))?, 1)?;
+        }
+        Ok(())
+    }
 }
 
 impl KnownDocuments {

@@ -31,6 +31,21 @@ argument! {
     Limit(usize), "limit"
 }
 argument! {
+argument! {
+    /// The most ids of a match, `ids_limit`.
+    IdsLimit(usize), "ids_limit"
+}
+
+impl IdsLimit {
+    /// The limit where none is given: a fingerprint may have very many ids.
+    pub(crate) const DEFAULT: Option<Self> = Some(Self(10));
+
+    /// Returns the most ids of a match; `None` is no limit.
+    pub(crate) fn most(given: Option<Self>) -> usize {
+        given.map_or(usize::MAX, |limit| limit.0)
+    }
+}
+
     /// The number of `threads`.
     Threads(usize), "threads"
 }

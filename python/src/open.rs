@@ -20,7 +20,7 @@ use crate::snapshot::Snapshot;
 /// >>> with hamdex.Store(path, distance=3) as store:
 /// ...     store.insert([0b0000, 0b0111], ids=[1, 2])
 /// >>> hamdex.open(path).query(0b0001, k=1)
-/// [Match(fingerprint=0, distance=1, ids=[1])]
+/// [Match(fingerprint=0, distance=1, ids=[1], ids_count=1)]
 #[pyfunction]
 pub(crate) fn open<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyAny>> {
     let path = std::path::absolute(&path)?;

@@ -14,7 +14,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use crate::batch::batch;
 use crate::errors::{Error, OrRaise};
 use crate::join::Source;
-use crate::numbers::{self, K, Memory, Threads};
+use crate::numbers::{self, IdsLimit, K, Memory, Threads};
 use crate::pairs::Pairs;
 use crate::pool::Pool;
 use crate::query::{Wanted, queries_of, query_of, recipe_of};
@@ -102,14 +102,15 @@ impl OpenSet {
         &self,
         query: &Bound<'py, PyAny>,
         wanted: Wanted,
-        k: Option<K>,
-        default: Option<u32>,
+        (k, default): (Option<K>, Option<u32>),
+        ids_limit: Option<IdsLimit>,
     ) -> PyResult<Bound<'py, PyList>> {
         let Opened { set, searchers } = self.opened()?;
         let Description { width, distance, .. } = *set.description();
         let distance = numbers::distance(k, width, default.unwrap_or(distance))?;
         let number = Self::fingerprint(&set, query)?;
-        let found = searchers.find(query.py(), &set, number, wanted, distance)?;
+        let found =
+            searchers.find(query.py(), &set, number, wanted, (distance, IdsLimit::most(ids_limit)))?;
         let matches = found.into_iter().map(|found| results::one_match(query.py(), found));
         PyList::new(query.py(), matches.collect::<PyResult<Vec<_>>>()?)
     }
@@ -123,19 +124,24 @@ impl OpenSet {
         &self,
         queries: &Bound<'_, PyAny>,
         k: Option<K>,
-        options: &BatchOptions,
+        (options, ids_limit): (&BatchOptions, Option<IdsLimit>),
         threads: Option<Threads>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Table> {
         let set = self.set()?;
         let Description { width, distance, .. } = *set.description();
         let distance = numbers::distance(k, width, distance)?;
+        if ids_limit.is_some_and(|limit| limit.0 == 0) {
+            let text = "ids_limit must be at least 1: a table of matches has a row for each id";
+            return Err(PyValueError::new_err(text));
+        }
+        let ids_limit = IdsLimit::most(ids_limit);
         let py = queries.py();
         let queries = queries_of(queries, threads, || recipe_of(&set))?;
         for_width!(width, F => {
             let queries = F::slice(&queries)?;
             work::run(py, progress, |watch| {
-                batch::<F>(&set, queries, distance, options, watch).or_raise()?.into_table()
+                batch::<F>(&set, queries, (distance, ids_limit), options, watch).or_raise()?.into_table()
             })
         })
     }

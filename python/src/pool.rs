@@ -42,13 +42,14 @@ impl Pool {
         set: &AnySet,
         query: AnyFingerprint,
         wanted: Wanted,
-        distance: u32,
+        (distance, ids_limit): (u32, usize),
     ) -> PyResult<Vec<Found>> {
         let waiting = self.waiting.lock().ok().and_then(|mut waiting| waiting.pop());
         let mut pooled = waiting.unwrap_or_else(|| Pooled::new(set));
         let Pooled { searcher, check } = &mut pooled;
         let found = work::run_checked(py, check, || {
-            searcher.with_dependent_mut(|set, searcher| find(set, searcher, query, wanted, distance))
+            searcher
+                .with_dependent_mut(|set, searcher| find(set, searcher, query, wanted, (distance, ids_limit)))
         })?;
         // A searcher that has failed is dropped.
         if let Ok(mut waiting) = self.waiting.lock()
@@ -78,13 +79,16 @@ fn find(
     searcher: &mut AnySearcher<'_>,
     query: AnyFingerprint,
     wanted: Wanted,
-    distance: u32,
+    (distance, ids_limit): (u32, usize),
 ) -> Result<Vec<Found>, SetError> {
     let matches: Vec<AnyMatch> = match wanted {
         Wanted::First => searcher.first(query, distance)?.into_iter().collect(),
         Wanted::Nearest(count) => searcher.nearest_within(query, count, distance)?.to_vec(),
     };
-    let lists = searcher.ids(usize::MAX)?;
-    let found = matches.into_iter().zip(lists).map(|(one, ids)| Ok(Found { one, ids: labels(ids, set)? }));
+    let lists = searcher.ids(ids_limit)?;
+    let found = matches.into_iter().zip(lists).map(|(one, ids)| {
+        let ids_count = ids.all();
+        Ok(Found { one, ids: labels(ids, set)?, ids_count })
+    });
     found.collect()
 }

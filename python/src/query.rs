@@ -33,6 +33,8 @@ pub(crate) struct Found {
     pub(crate) one: AnyMatch,
     pub(crate) ids: Labels,
 }
+    /// The number of all ids.
+    pub(crate) ids_count: u64,
 
 /// Takes a query: a fingerprint, or a text if the set has a recipe.
 pub(crate) fn query_of<F: Width>(

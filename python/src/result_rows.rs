@@ -17,6 +17,8 @@ pub(crate) struct Rows<F> {
     fingerprints: Vec<F>,
     distances: Vec<u32>,
     ids: Labels,
+    /// The number of all ids of the match of each row.
+    ids_counts: Vec<u64>,
 }
 
 /// The ids of matches.
@@ -67,7 +69,13 @@ fn column_of(names: &[String]) -> ArrayRef {
 
 impl<F: Width> Rows<F> {
     pub(crate) fn new(ids: Labels) -> Self {
-        Self { queries: Vec::new(), fingerprints: Vec::new(), distances: Vec::new(), ids }
+        Self {
+            queries: Vec::new(),
+            fingerprints: Vec::new(),
+            distances: Vec::new(),
+            ids,
+            ids_counts: Vec::new(),
+        }
     }
 
     /// Adds a match without ids.
@@ -77,20 +85,34 @@ impl<F: Width> Rows<F> {
         self.distances.push(distance);
     }
 
-    /// Adds a match with each of its ids.
-    pub(crate) fn push_numbers(&mut self, query: u64, one: &Match<F>, ids: impl Iterator<Item = u64>) {
+    /// Adds a match with each of these ids, of all that it has.
+    pub(crate) fn push_numbers(
+        &mut self,
+        query: u64,
+        one: &Match<F>,
+        ids: impl Iterator<Item = u64>,
+        all: u64,
+    ) {
         for id in ids {
             self.push(query, one.fingerprint, one.distance);
+            self.ids_counts.push(all);
             if let Labels::Numbers(numbers) = &mut self.ids {
                 numbers.push(id);
             }
         }
     }
 
-    /// Adds a match with the name of each of its ids.
-    pub(crate) fn push_names(&mut self, query: u64, one: &Match<F>, ids: impl IntoIterator<Item = String>) {
-        for name in ids {
+    /// Adds a match with each of these names of ids, of all that it has.
+    pub(crate) fn push_names(
+        &mut self,
+        query: u64,
+        one: &Match<F>,
+        names: impl IntoIterator<Item = String>,
+        all: u64,
+    ) {
+        for name in names {
             self.push(query, one.fingerprint, one.distance);
+            self.ids_counts.push(all);
             if let Labels::Names(names) = &mut self.ids {
                 names.push(name);
             }
@@ -104,7 +126,10 @@ impl<F: Width> Rows<F> {
             ("fingerprint", F::column(self.fingerprints)),
             ("distance", Arc::new(UInt32Array::from(self.distances))),
         ];
-        columns.extend(self.ids.column().map(|ids| ("id", ids)));
+        if let Some(ids) = self.ids.column() {
+            columns.push(("id", ids));
+            columns.push(("ids_count", Arc::new(UInt64Array::from(self.ids_counts))));
+        }
         Table::new(columns).map_err(raise)
     }
 }

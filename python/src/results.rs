@@ -37,6 +37,7 @@ pub(crate) fn one_match(py: Python<'_>, found: Found) -> PyResult<Bound<'_, PyAn
         number_of(found.one.fingerprint),
         found.one.distance,
         found.ids.into_python(py)?,
+        found.ids_count,
     ))
 }
 

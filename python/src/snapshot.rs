@@ -13,7 +13,7 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::batch::batch_options;
 use crate::errors::OrRaise;
-use crate::numbers::{Count, K, Limit, Memory, Threads};
+use crate::numbers::{Count, IdsLimit, K, Limit, Memory, Threads};
 use crate::open_set::{OpenSet, kind_of_ids};
 use crate::pairs::Pairs;
 use crate::query::{Found, Wanted, text_of};
@@ -65,7 +65,7 @@ pub(crate) fn found_near<F: Width>(description: &Description, near: &Near<F>) ->
         Labels::Names(names) => names.extend(near.names.iter().map(|name| text_of(name))),
     }
     let one = AnyMatch { distance: near.distance, fingerprint: AnyFingerprint::of(near.fingerprint) };
-    Found { one, ids }
+    Found { one, ids, ids_count: near.all_ids }
 }
 
 #[pymethods]
@@ -140,56 +140,65 @@ impl Snapshot {
         self.open.metadata(py)
     }
 
-    /// All fingerprints within ``k`` bits, nearest first, with their ids. ``query`` is a fingerprint, or a
-    /// text if the set has a recipe.
-    #[pyo3(signature = (query, k = None, *, limit = None))]
+    /// All fingerprints within ``k`` bits, nearest first, with their first ``ids_limit`` ids (``None``: all) and the number
+    /// of all. ``query`` is a fingerprint, or a text if the set has a recipe.
+    #[pyo3(signature = (query, k = None, *, limit = None, ids_limit = IdsLimit::DEFAULT))]
     pub(crate) fn query<'py>(
         &self,
         query: &Bound<'py, PyAny>,
         k: Option<K>,
         limit: Option<Limit>,
+        ids_limit: Option<IdsLimit>,
     ) -> PyResult<Bound<'py, PyList>> {
-        self.open.find(query, Wanted::Nearest(limit.map_or(usize::MAX, |limit| limit.0)), k, None)
+        self.open.find(
+            query,
+            Wanted::Nearest(limit.map_or(usize::MAX, |limit| limit.0)),
+            (k, None),
+            ids_limit,
+        )
     }
 
     /// The ``count`` nearest fingerprints, nearest first; within ``k`` bits if given.
-    #[pyo3(signature = (query, count = Count(1), *, k = None))]
+    #[pyo3(signature = (query, count = Count(1), *, k = None, ids_limit = IdsLimit::DEFAULT))]
     pub(crate) fn nearest<'py>(
         &self,
         query: &Bound<'py, PyAny>,
         count: Count,
         k: Option<K>,
+        ids_limit: Option<IdsLimit>,
     ) -> PyResult<Bound<'py, PyList>> {
-        self.open.find(query, Wanted::Nearest(count.0), k, Some(u128::BITS))
+        self.open.find(query, Wanted::Nearest(count.0), (k, Some(u128::BITS)), ids_limit)
     }
 
     /// Any fingerprint within ``k`` bits, or ``None``.
-    #[pyo3(signature = (query, k = None))]
+    #[pyo3(signature = (query, k = None, *, ids_limit = IdsLimit::DEFAULT))]
     pub(crate) fn first<'py>(
         &self,
         query: &Bound<'py, PyAny>,
         k: Option<K>,
+        ids_limit: Option<IdsLimit>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let found = self.open.find(query, Wanted::First, k, None)?;
+        let found = self.open.find(query, Wanted::First, (k, None), ids_limit)?;
         if found.is_empty() { Ok(None) } else { found.get_item(0).map(Some) }
     }
 
     /// The answers to many queries: see ``Index.batch``.
-    #[pyo3(signature = (queries, k = None, *, limit = None, strategy = "auto", memory = None, threads = None,
-        progress = None))]
+    #[pyo3(signature = (queries, k = None, *, limit = None, ids_limit = IdsLimit::DEFAULT, strategy = "auto", memory = None,
+        threads = None, progress = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords, in Python")]
     pub(crate) fn batch(
         &self,
         queries: &Bound<'_, PyAny>,
         k: Option<K>,
         limit: Option<Limit>,
+        ids_limit: Option<IdsLimit>,
         strategy: &str,
         memory: Option<Memory>,
         threads: Option<Threads>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Table> {
         let options = batch_options(limit, strategy, memory, threads)?;
-        self.open.batch(queries, k, &options, threads, progress)
+        self.open.batch(queries, k, (&options, ids_limit), threads, progress)
     }
 
     /// All pairs of fingerprints within ``k`` bits, each once: see ``Index.pairs``.

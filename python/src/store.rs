@@ -19,7 +19,7 @@ use crate::arrays;
 use crate::build::{codec, filter};
 use crate::documents::{self, Document, words_in};
 use crate::errors::{Error, OrRaise};
-use crate::numbers::{self, Count, Distance, K, Limit, Memory, Threads};
+use crate::numbers::{self, Count, Distance, IdsLimit, K, Limit, Memory, Threads};
 use crate::open_store::StoreRequest;
 use crate::query::recipe_in;
 use crate::records::{Records, all, documents_of, is_one};
@@ -45,8 +45,8 @@ use crate::work;
 /// ...     store.insert([0b0000, 0b1111], ids=[1, 2])
 /// ...     store.insert_unless_near(0b0001, 3, k=1)
 /// ...     store.query(0b1111)
-/// Match(fingerprint=0, distance=1, ids=[1])
-/// [Match(fingerprint=15, distance=0, ids=[2])]
+/// Match(fingerprint=0, distance=1, ids=[1], ids_count=1)
+/// [Match(fingerprint=15, distance=0, ids=[2], ids_count=1)]
 #[pyclass(frozen, module = "hamdex", name = "Store")]
 pub(crate) struct Store {
     path: PathBuf,
@@ -442,40 +442,46 @@ impl Store {
         for_any_store!(self.store()?, store => work::run(py, None, |_| store.remove_names(&names)))
     }
 
-    /// All fingerprints within ``k`` bits, nearest first, with their ids. ``query`` is a fingerprint, or a
-    /// text if the store has a recipe.
-    #[pyo3(signature = (query, k = None, *, limit = None))]
+    /// All fingerprints within ``k`` bits, nearest first, with their first ``ids_limit`` ids (``None``: all) and the number
+    /// of all. ``query`` is a fingerprint, or a text if the store has a recipe.
+    #[pyo3(signature = (query, k = None, *, limit = None, ids_limit = IdsLimit::DEFAULT))]
     fn query<'py>(
         &self,
         query: &Bound<'py, PyAny>,
         k: Option<K>,
         limit: Option<Limit>,
     ) -> PyResult<Bound<'py, PyList>> {
-        self.take_snapshot()?.query(query, k, limit)
+        self.take_snapshot()?.query(query, k, limit, ids_limit)
     }
 
     /// The ``count`` nearest fingerprints, nearest first; within ``k`` bits if given.
-    #[pyo3(signature = (query, count = Count(1), *, k = None))]
+    #[pyo3(signature = (query, count = Count(1), *, k = None, ids_limit = IdsLimit::DEFAULT))]
     fn nearest<'py>(
         &self,
         query: &Bound<'py, PyAny>,
         count: Count,
         k: Option<K>,
     ) -> PyResult<Bound<'py, PyList>> {
-        self.take_snapshot()?.nearest(query, count, k)
+        self.take_snapshot()?.nearest(query, count, k, ids_limit)
     }
 
     /// Any fingerprint within ``k`` bits, or ``None``.
-    #[pyo3(signature = (query, k = None))]
-    fn first<'py>(&self, query: &Bound<'py, PyAny>, k: Option<K>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.take_snapshot()?.first(query, k)
+    #[pyo3(signature = (query, k = None, *, ids_limit = IdsLimit::DEFAULT))]
+    fn first<'py>(
+        &self,
+        query: &Bound<'py, PyAny>,
+        k: Option<K>,
+        ids_limit: Option<IdsLimit>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.take_snapshot()?.first(query, k, ids_limit)
     }
 
     /// The answers to many queries: see ``Index.batch``.
-    #[pyo3(signature = (queries, k = None, *, limit = None, strategy = "auto", memory = None, threads = None,
-        progress = None))]
+    #[pyo3(signature = (queries, k = None, *, limit = None, ids_limit = IdsLimit::DEFAULT, strategy = "auto", memory = None,
+        threads = None, progress = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords, in Python")]
     fn batch(
+        ids_limit: Option<IdsLimit>,
         &self,
         queries: &Bound<'_, PyAny>,
         k: Option<K>,
@@ -485,8 +491,9 @@ impl Store {
         threads: Option<Threads>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Table> {
-        self.take_snapshot()?.batch(queries, k, limit, strategy, memory, threads, progress)
+        self.take_snapshot()?.batch(queries, k, limit, ids_limit, strategy, memory, threads, progress)
     }
+        ids_limit: Option<IdsLimit>,
 
     fn __contains__(&self, fingerprint: &Bound<'_, PyAny>) -> PyResult<bool> {
         self.take_snapshot()?.contains(fingerprint)
@@ -506,6 +513,7 @@ impl Store {
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
         for_any_store!(self.store()?, store => work::run(py, None, |_| store.flush()))
     }
+        ids_limit: Option<IdsLimit>,
 
     /// Merge everything into one file, without removed records. An interruption changes nothing.
     fn compact(&self, py: Python<'_>) -> PyResult<()> {

@@ -11,8 +11,8 @@ def test_tables_are_taken_without_a_copy_of_their_own(build: Build) -> None:
     values = clustered(1000)
     result = build(values, np.arange(1000)).batch(values[:50], k=2)
     table = pa.table(result)
-    assert table.schema.names == ["query", "fingerprint", "distance", "id"]
-    assert table.schema.types == [pa.uint64(), pa.uint64(), pa.uint32(), pa.uint64()]
+    assert table.schema.names == ["query", "fingerprint", "distance", "id", "ids_count"]
+    assert table.schema.types == [pa.uint64(), pa.uint64(), pa.uint32(), pa.uint64(), pa.uint64()]
     assert pa.record_batch(result).num_rows == table.num_rows == len(result)
     frame = pl.DataFrame(result)
     for name in result.column_names:

@@ -224,3 +224,78 @@ def test_wrong_merges(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="from 1 to"):
         hamdex.merge([], tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_a_bool_is_no_number(build: Build, tmp_path: Path) -> None:
+    index = build([0, 1, 2], [0, 1, 2])
+    with hamdex.Store(tmp_path / "s", lookups=True) as store:
+        store.insert(1, 1)
+        for wrong in (True, np.True_):
+            questions: list[Callable[[Any], object]] = [
+                lambda one: index.query(one),
+                lambda one: index.nearest(one),
+                lambda one: index.first(one),
+                lambda one: one in index,
+                lambda one: index.batch([one]),
+                lambda one: index.query(1, k=one),
+                lambda one: index.query(1, limit=one),
+                lambda one: store.insert(one, 1),
+                lambda one: store.insert(1, one),
+                lambda one: store.insert([1, one], [1, 2]),
+                lambda one: store.insert([1, 2], [1, one]),
+                lambda one: store.upsert(one, 1),
+                lambda one: store.upsert(1, one),
+                lambda one: store.insert_unless_near(one, 5),
+                lambda one: store.insert_unless_near(5, one),
+                lambda one: store.remove(one),
+                lambda one: store.remove(1, one),
+                lambda one: store.remove_ids([one]),
+                lambda one: store.fingerprints_of(one),
+                lambda one: store.query(one),
+            ]
+            for number, ask in enumerate(questions):
+                with pytest.raises(TypeError):
+                    ask(wrong)
+                    pytest.fail(f"question {number} took {wrong!r}")
+        assert store.query(1, 64) == [(1, 0, [1], 1)]
+
+
+def test_distances_beyond_the_width_are_refused(build: Build, tmp_path: Path) -> None:
+    for values, bits in ((ONES, 64), (np.ones((3, 2), dtype=np.uint64), 128)):
+        index = build(values)
+        query = values[0]
+        assert len(index.query(query, bits)) == len(index.batch(values[:1], bits)) == 1
+        width: Any = bits
+        with hamdex.Store(tmp_path / f"{bits}", width=width, ids=False) as store:
+            refused: list[Callable[[int], object]] = [
+                lambda k: index.query(query, k),
+                lambda k: index.nearest(query, k=k),
+                lambda k: index.first(query, k),
+                lambda k: index.batch(values, k),
+                lambda k: index.pairs(k),
+                lambda k: hamdex.pairs(values, k),
+                lambda k: store.query(query, k),
+                lambda k: store.insert_unless_near(query, k=k),
+                lambda k: hamdex.build(tmp_path / "x", values, distance=k),
+                lambda k: hamdex.Store(tmp_path / "y", width=width, distance=k),
+                lambda k: hamdex.dedup(["a"], k=k, recipe=f"default width={bits}"),
+                lambda k: hamdex.dedup(["a"], k=k, against=index, recipe=f"default width={bits}"),
+            ]
+            for number, ask in enumerate(refused):
+                with pytest.raises(ValueError):
+                    ask(bits + 1)
+                    pytest.fail(f"question {number} took {bits + 1}")
+
+
+def test_what_is_missing_is_not_found(tmp_path: Path) -> None:
+    missing = tmp_path / "missing"
+    asked: list[Callable[[Path], object]] = [
+        hamdex.open,
+        hamdex.Index,
+        lambda path: hamdex.merge([path], tmp_path / "x"),
+    ]
+    for ask in asked:
+        with pytest.raises(FileNotFoundError, match="missing"):
+            ask(missing)
+    with pytest.raises(FileNotFoundError, match="missing"):
+        hamdex.dedup(["a"], against=missing)

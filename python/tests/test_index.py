@@ -40,10 +40,10 @@ def test_a_batch_has_the_rows_of_its_queries(build: Build) -> None:
     strategies: list[Literal["auto", "probe", "scan"]] = ["auto", "probe", "scan"]
     for strategy in strategies:
         table = index.batch(queries, k=4, strategy=strategy)
-        assert table.column_names == ["query", "fingerprint", "distance", "id"]
+        assert table.column_names == ["query", "fingerprint", "distance", "id", "ids_count"]
         rows = list(zip(*(table[name].tolist() for name in table.column_names), strict=True))
         expected = [
-            (row, match.fingerprint, match.distance, id)
+            (row, match.fingerprint, match.distance, id, match.ids_count)
             for row, query in enumerate(queries)
             for match in index.query(query, k=4)
             for id in match.ids
@@ -62,7 +62,7 @@ def test_names_come_back_as_texts(build: Build) -> None:
     index = build([5, 7, 5], ids=["a", "b", "größer"])
     assert [match.ids for match in index.query(5, k=1)] == [["a", "größer"], ["b"]]
     assert index.batch([7], k=0)["id"] == ["b"]
-    assert index.first(7, k=0) == (7, 0, ["b"])
+    assert index.first(7, k=0) == (7, 0, ["b"], 1)
 
 
 def test_fingerprints_of_128_bits(build: Build) -> None:

@@ -51,7 +51,7 @@ def test_it_equals_a_set(url: str) -> None:
             assert store.first(query, k=5) == (found[0] if found else None)
         table = store.batch(values[:100], k=5)
         assert list(zip(*table.to_dict().values(), strict=True)) == [
-            (row, match.fingerprint, match.distance, id)
+            (row, match.fingerprint, match.distance, id, match.ids_count)
             for row, query in enumerate(values[:100])
             for match in store.query(query, k=5)
             for id in match.ids
@@ -67,12 +67,12 @@ def test_it_equals_a_set(url: str) -> None:
 def test_near_ones_are_told_and_names_kept(url: str) -> None:
     store = hamdex.connect(url, create={"ids": "names"}, set="s")
     assert store.insert_unless_near(0xFF, "one", k=3) is None
-    assert store.insert_unless_near(0xFE, "two", k=3) == (0xFF, 1, ["one"])
-    assert store.insert_unless_near([0xF0F0, 0xFF], ["three", "four"]) == [None, (0xFF, 0, ["one"])]
+    assert store.insert_unless_near(0xFE, "two", k=3) == (0xFF, 1, ["one"], 1)
+    assert store.insert_unless_near([0xF0F0, 0xFF], ["three", "four"]) == [None, (0xFF, 0, ["one"], 1)]
     assert 0xFF in store and 0xFE not in store and len(store) == 2
     assert store.remove_names({"one"}) == 1 and 0xFF not in store
     # Made already: the same set, by its whole address and by being the only one.
-    assert hamdex.connect(f"{url}/v1/sets/s").query(0xF0F0) == [(0xF0F0, 0, ["three"])]
+    assert hamdex.connect(f"{url}/v1/sets/s").query(0xF0F0) == [(0xF0F0, 0, ["three"], 1)]
     assert hamdex.connect(url).name == "s"
 
 
@@ -84,7 +84,7 @@ def test_texts_and_great_ids_and_wide_fingerprints(url: str) -> None:
     numbers = hamdex.connect(url, "numbers", create={})
     ids = [2**53, 2**53 + 1, 2**64 - 1]
     numbers.insert([1, 1, 1], ids)
-    assert numbers.query(1) == [(1, 0, ids)]
+    assert numbers.query(1) == [(1, 0, ids, 3)]
     wide = hamdex.connect(url, "wide", create={"width": 128, "ids": "none"})
     wide.insert(np.stack([uniform(5, 1), uniform(5, 2)], axis=1))
     assert len(list(wide.entries())) == 5
@@ -158,3 +158,47 @@ def test_records_are_replaced_by_id(url: str) -> None:
     with pytest.raises(hamdex.RemoteError) as refused:
         plain.upsert(1, 1)
     assert refused.value.code == "no_lookups"
+
+
+def test_ids_are_limited_and_counted(url: str) -> None:
+    store = hamdex.connect(url, "s", create={"durability": "none"})
+    store.insert([7] * 25, range(25))
+    for limit, most in ((1, 1), (25, 25), (None, 25)):
+        expected = (7, 0, list(range(most)), 25)
+        assert store.query(7, 0, ids_limit=limit) == store.nearest(7, ids_limit=limit) == [expected]
+        assert store.first(7, 0, ids_limit=limit) == expected
+        table = store.batch([7], 0, ids_limit=limit)
+        assert (table["id"], table["ids_count"]) == (list(range(most)), [25] * most)
+    assert store.query(7, 0) == [(7, 0, list(range(10)), 25)]
+    assert store.insert_unless_near(7, 30) == (7, 0, list(range(10)), 25)
+    for wrong in (-1, 2**64):
+        with pytest.raises(ValueError):
+            store.query(7, 0, ids_limit=wrong)
+    with pytest.raises(ValueError, match="at least 1"):
+        store.batch([7], ids_limit=0)
+
+
+def test_nulls_are_left_out(url: str) -> None:
+    text = "it was a dark and stormy night and the rain fell in torrents except at occasional intervals"
+    other = "the quick brown fox jumps over the lazy dog while five boxing wizards jump quickly over sphinx of quartz"
+    nulls: list[Any] = [
+        [None, text, other],
+        [float("nan"), text, other],
+        pd.Series([None, text, other], dtype=object),
+        pl.Series([None, text, other]),
+        pa.array([None, text, other]),
+    ]
+    for number, given in enumerate(nulls):
+        store = hamdex.connect(url, f"s{number}", create={"recipe": "default", "ids": "names", "lookups": True})
+        store.insert(given, ["a", "b", "c"])
+        assert len(store) == 2 and store.fingerprints_of("b") and not store.fingerprints_of("a")
+        outcomes = store.insert_unless_near(given, ["d", "e", "f"], k=0)
+        assert [near and near.ids for near in outcomes] == [None, ["b"], ["c"]]
+        with pytest.raises(ValueError, match="the text at 0 is blank"):
+            store.upsert(given, ["a", "b", "c"])
+        with pytest.raises(ValueError):
+            store.batch(given)
+    texts = hamdex.connect(url, "texts", create={"shingles": True, "lookups": True})
+    assert texts.insert_unless_similar([None, text, text], ["a", "b", "c"]) == [None, None, ("b", 1.0)]
+    again = texts.insert_unless_similar([None, text + " or so", text], ["a", "b", "c"], replace=True)
+    assert again == [None, None, ("b", pytest.approx(12 / 14, abs=0.1))] and texts.has_shingles

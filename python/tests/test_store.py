@@ -48,7 +48,7 @@ def test_it_is_there_again(tmp_path: Path) -> None:
         assert "with ids" in repr(store)
     with hamdex.Store(tmp_path / "s") as store:
         assert (store.distance, store.width, store.has_ids) == (2, 64, True)
-        assert store.query(7) == [(7, 0, [1])] and 7 in store and 8 not in store
+        assert store.query(7) == [(7, 0, [1], 1)] and 7 in store and 8 not in store
     assert store.closed
     with pytest.raises(ValueError, match="closed"):
         store.insert(1, 1)
@@ -57,8 +57,8 @@ def test_it_is_there_again(tmp_path: Path) -> None:
 def test_insert_unless_near(tmp_path: Path) -> None:
     store = hamdex.Store(tmp_path / "s")
     assert store.insert_unless_near(0b0, 1, k=1) is None
-    assert store.insert_unless_near(0b1, 2, k=1) == hamdex.Match(0, 1, [1])
-    assert store.insert_unless_near([0b11, 0b111, 0b1], [3, 4, 5], k=1) == [None, (3, 1, [3]), (0, 1, [1])]
+    assert store.insert_unless_near(0b1, 2, k=1) == hamdex.Match(0, 1, [1], 1)
+    assert store.insert_unless_near([0b11, 0b111, 0b1], [3, 4, 5], k=1) == [None, (3, 1, [3], 1), (0, 1, [1], 1)]
     assert store.insert_unless_near(np.array([255], dtype=np.uint64), [9], k=1) == [None]
 
 
@@ -77,7 +77,7 @@ def test_without_ids_and_of_128_bits(tmp_path: Path) -> None:
 def test_ids_can_be_names(tmp_path: Path) -> None:
     with hamdex.Store(tmp_path / "s", names=True) as store:
         store.insert([1, 1, 255], ["a", "b", "c"])
-        assert store.insert_unless_near(3, "d", k=1) == hamdex.Match(1, 1, ["a", "b"])
+        assert store.insert_unless_near(3, "d", k=1) == hamdex.Match(1, 1, ["a", "b"], 2)
         assert store.insert_unless_near([2**63], ["e"], k=1) == [None]
         assert store.batch([255, 2**63], k=0)["id"] == ["c", "e"]
         assert store.remove_names({"a", "c"}) == 2 and 255 not in store
@@ -85,7 +85,7 @@ def test_ids_can_be_names(tmp_path: Path) -> None:
             store.remove(1, 0)
         assert store.remove(1) == 1
     store = hamdex.Store(tmp_path / "s")
-    assert store.query(2**63, k=0) == [(2**63, 0, ["e"])] and "with names" in repr(store)
+    assert store.query(2**63, k=0) == [(2**63, 0, ["e"], 1)] and "with names" in repr(store)
 
 
 def story(number: int) -> str:
@@ -104,7 +104,7 @@ def test_texts_go_in_and_are_asked_for(tmp_path: Path) -> None:
         assert near is not None and near.ids == ["one"] and near.distance == away
         assert store.insert_unless_near([story(3), story(0)], ["three", "again"], k=0) == [
             None,
-            (hamdex.fingerprint(story(0), recipe), 0, ["zero"]),
+            (hamdex.fingerprint(story(0), recipe), 0, ["zero"], 1),
         ]
         assert [match.ids for match in store.query(story(2), k=0)] == [["two"]]
         assert story(3) in store and story(4) not in store and story(3) in store.snapshot()
@@ -160,10 +160,10 @@ def test_a_page_that_is_crawled_again_is_not_near_to_itself(tmp_path: Path) -> N
     with hamdex.Store(tmp_path / "s", names=True, lookups=True) as store:
         store.insert([0b0001, 0xFF00000], ["a", "b"])
         outcomes = store.insert_unless_near([0b0011, 0b0111], ["a", "c"], k=2, replace=True)
-        assert outcomes == [None, (0b0011, 1, ["a"])]
+        assert outcomes == [None, (0b0011, 1, ["a"], 1)]
         assert store.fingerprints_of("a") == [0b0011] and store.fingerprints_of("c") == []
         assert store.insert_unless_near(0b0001, "a", k=2, replace=True) is None
-        assert store.insert_unless_near(0xFF00001, "a", k=2, replace=True) == (0xFF00000, 1, ["b"])
+        assert store.insert_unless_near(0xFF00001, "a", k=2, replace=True) == (0xFF00000, 1, ["b"], 1)
         assert store.fingerprints_of("a") == [0b0001]
     with hamdex.Store(tmp_path / "plain") as store, pytest.raises(ValueError, match="lookups=True"):
         store.insert_unless_near(1, 1, replace=True)

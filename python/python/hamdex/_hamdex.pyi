@@ -138,7 +138,7 @@ def open(path: _Path) -> Index | Snapshot:
     >>> with hamdex.Store(path, distance=3) as store:
     ...     store.insert([0b0000, 0b0111], ids=[1, 2])
     >>> hamdex.open(path).query(0b0001, k=1)
-    [Match(fingerprint=0, distance=1, ids=[1])]
+    [Match(fingerprint=0, distance=1, ids=[1], ids_count=1)]
     """
 def shingles(
     texts: _Texts, words: int = 5, *, threads: int | None = None, progress: _Progress = None
@@ -202,7 +202,7 @@ def build(
     >>> hamdex.build(path, numpy.array([1, 3, 2**63], dtype="uint64"), ids=[10, 11, 12]).fingerprints
     3
     >>> hamdex.Index(path).query(1, k=1)
-    [Match(fingerprint=1, distance=0, ids=[10]), Match(fingerprint=3, distance=1, ids=[11])]
+    [Match(fingerprint=1, distance=0, ids=[10], ids_count=1), Match(fingerprint=3, distance=1, ids=[11], ids_count=1)]
     """
 def merge(
     inputs: Sequence[_Path | Index],
@@ -350,7 +350,7 @@ class Index:
     >>> _ = hamdex.build(path, [0b0000, 0b0111, 0b1111], ids=["a", "b", "c"])
     >>> with hamdex.Index(path) as index:
     ...     print(len(index), index.query(0b0001, k=1))
-    3 [Match(fingerprint=0, distance=1, ids=['a'])]
+    3 [Match(fingerprint=0, distance=1, ids=['a'], ids_count=1)]
     """
     def __new__(cls, path: _Path, *, in_memory: bool = False, larger_than_memory: bool = False, map_keys: bool = False) -> Self: ...
     def __len__(self) -> int: ...
@@ -388,13 +388,18 @@ class Index:
     @property
     def closed(self) -> bool:
         """Whether the index is closed."""
-    def query(self, query: _One | str, k: int | None = None, *, limit: int | None = None) -> list[Match]:
+    def query(
+        self, query: _One | str, k: int | None = None, *, limit: int | None = None, ids_limit: int | None = 10
+    ) -> list[Match]:
         """All stored fingerprints within ``k`` bits (default: the distance of the index), nearest first, with
-        their ids. ``query`` is a fingerprint, or a text if the index has a recipe.
+        their first ``ids_limit`` ids (``None``: all) and the number of all. ``query`` is a fingerprint, or a text if the
+        index has a recipe.
         """
-    def nearest(self, query: _One | str, count: int = 1, *, k: int | None = None) -> list[Match]:
+    def nearest(
+        self, query: _One | str, count: int = 1, *, k: int | None = None, ids_limit: int | None = 10
+    ) -> list[Match]:
         """The ``count`` nearest stored fingerprints, nearest first; within ``k`` bits if given."""
-    def first(self, query: _One | str, k: int | None = None) -> Match | None:
+    def first(self, query: _One | str, k: int | None = None, *, ids_limit: int | None = 10) -> Match | None:
         """Any stored fingerprint within ``k`` bits, or ``None``: the fastest test of whether there is one."""
     def batch(
         self,
@@ -408,8 +413,10 @@ class Index:
         progress: _Progress = None,
     ) -> Table:
         """The answers to many queries, on all threads: a table of ``query`` (its row), ``fingerprint``,
-        ``distance`` and, if there are ids, ``id``; a row for each id of each match, queries in their order,
-        matches nearest first. ``queries`` are fingerprints, or texts if the index has a recipe.
+        ids_limit: int | None = 10,
+        ``distance`` and, if there are ids, ``id`` and ``ids_count``; a row for each of the first ``ids_limit`` ids
+        (``None``: all) of each match, which has ``ids_count``, queries in their order, matches nearest first. ``queries``
+        are fingerprints, or texts if the index has a recipe.
         """
     def pairs(self, k: int | None = None, *, memory: int | None = None, threads: int | None = None) -> Pairs:
         """All pairs of stored fingerprints within ``k`` bits, each once: a stream of tables of ``left``, ``right`` and
@@ -458,13 +465,17 @@ class Snapshot:
     @property
     def closed(self) -> bool:
         """Whether the snapshot is closed."""
-    def query(self, query: _One | str, k: int | None = None, *, limit: int | None = None) -> list[Match]:
-        """All fingerprints within ``k`` bits, nearest first, with their ids. ``query`` is a fingerprint, or a
-        text if the set has a recipe.
+    def query(
+        self, query: _One | str, k: int | None = None, *, limit: int | None = None, ids_limit: int | None = 10
+    ) -> list[Match]:
+        """All fingerprints within ``k`` bits, nearest first, with their first ``ids_limit`` ids (``None``: all) and the number
+        of all. ``query`` is a fingerprint, or a text if the set has a recipe.
         """
-    def nearest(self, query: _One | str, count: int = 1, *, k: int | None = None) -> list[Match]:
+    def nearest(
+        self, query: _One | str, count: int = 1, *, k: int | None = None, ids_limit: int | None = 10
+    ) -> list[Match]:
         """The ``count`` nearest fingerprints, nearest first; within ``k`` bits if given."""
-    def first(self, query: _One | str, k: int | None = None) -> Match | None:
+    def first(self, query: _One | str, k: int | None = None, *, ids_limit: int | None = 10) -> Match | None:
         """Any fingerprint within ``k`` bits, or ``None``."""
     def batch(
         self,
@@ -478,6 +489,7 @@ class Snapshot:
         progress: _Progress = None,
     ) -> Table:
         """The answers to many queries: see ``Index.batch``."""
+        ids_limit: int | None = 10,
     def pairs(self, k: int | None = None, *, memory: int | None = None, threads: int | None = None) -> Pairs:
         """All pairs of fingerprints within ``k`` bits, each once: see ``Index.pairs``."""
     def shingles(self) -> Iterator[Table]:
@@ -508,8 +520,8 @@ class Store:
     ...     store.insert([0b0000, 0b1111], ids=[1, 2])
     ...     store.insert_unless_near(0b0001, 3, k=1)
     ...     store.query(0b1111)
-    Match(fingerprint=0, distance=1, ids=[1])
-    [Match(fingerprint=15, distance=0, ids=[2])]
+    Match(fingerprint=0, distance=1, ids=[1], ids_count=1)
+    [Match(fingerprint=15, distance=0, ids=[2], ids_count=1)]
     """
     def __new__(
         cls,
@@ -655,13 +667,17 @@ class Store:
         """Remove everything with one of these names; without look-ups this reads the whole store. Returns the number of
         removed pairs.
         """
-    def query(self, query: _One | str, k: int | None = None, *, limit: int | None = None) -> list[Match]:
-        """All fingerprints within ``k`` bits, nearest first, with their ids. ``query`` is a fingerprint, or a
-        text if the store has a recipe.
+    def query(
+        self, query: _One | str, k: int | None = None, *, limit: int | None = None, ids_limit: int | None = 10
+    ) -> list[Match]:
+        """All fingerprints within ``k`` bits, nearest first, with their first ``ids_limit`` ids (``None``: all) and the number
+        of all. ``query`` is a fingerprint, or a text if the store has a recipe.
         """
-    def nearest(self, query: _One | str, count: int = 1, *, k: int | None = None) -> list[Match]:
+    def nearest(
+        self, query: _One | str, count: int = 1, *, k: int | None = None, ids_limit: int | None = 10
+    ) -> list[Match]:
         """The ``count`` nearest fingerprints, nearest first; within ``k`` bits if given."""
-    def first(self, query: _One | str, k: int | None = None) -> Match | None:
+    def first(self, query: _One | str, k: int | None = None, *, ids_limit: int | None = 10) -> Match | None:
         """Any fingerprint within ``k`` bits, or ``None``."""
     def batch(
         self,
@@ -683,6 +699,7 @@ class Store:
         """Write everything in memory to a file."""
     def compact(self) -> None:
         """Merge everything into one file, without removed records. An interruption changes nothing."""
+        ids_limit: int | None = 10,
     def stats(self) -> dict[str, Any]:
         """The counts of the store, and their costs."""
     def close(self) -> None:

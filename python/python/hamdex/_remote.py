@@ -19,9 +19,8 @@ from ._results import Match
 
 _WIDE = 1 << 53
 
-
-# The most ids of an answer: a match has all of its ids, as that of an index has, or the query is refused.
-ALL_IDS = 1_000_000
+# Above the most ids of an answer: a match has all of its ids, or the service refuses the query.
+_ALL_IDS = 1 << 32
 
 
 class RemoteError(Error):
@@ -111,7 +110,7 @@ def _id(id: Any) -> str | int:
 
 
 class RemoteTable:
-    """The matches of a batch, in columns: query, fingerprint, distance and, in a set with ids, id."""
+    """The matches of a batch, in columns: query, fingerprint, distance and, in a set with ids, id and ids_count."""
 
     def __init__(self, columns: dict[str, list[Any]]) -> None:
         self._columns = columns
@@ -229,14 +228,19 @@ class Remote:
         return {"fingerprints": [self._hex(one) for one in fingerprints_in(queries, self.width)]}
 
     def _match(self, found: Mapping[str, Any]) -> Match:
-        return Match(int(found["fingerprint"], 16), found["distance"], self._ids(found.get("ids", [])))
+        ids = self._ids(found.get("ids", []))
+        return Match(int(found["fingerprint"], 16), found["distance"], ids, found.get("ids_count", len(ids)))
 
     def _ids(self, ids: Sequence[Any]) -> list[Any]:
         return list(ids) if self.has_names else [int(id) for id in ids]
 
-    def _results(self, queries: Any, k: int | None, limit: int | None, nearest: int | None = None) -> list[list[Match]]:
+    def _results(
+        self, queries: Any, k: int | None, limit: int | None, ids_limit: int | None, nearest: int | None = None
+    ) -> list[list[Match]]:
         body = self._asked(queries)
-        body["ids_limit"] = ALL_IDS
+        body["ids_limit"] = _ALL_IDS if ids_limit is None else number(ids_limit)
+        if body["ids_limit"] < 0:
+            raise ValueError(f"ids_limit must not be negative: {ids_limit}")
         if k is not None:
             body["distance"] = operator.index(k)
         if limit is not None:
@@ -246,24 +250,36 @@ class Remote:
         results = self._service.ask("POST", self._path + "/query", body)["results"]
         return [[self._match(found) for found in result] for result in results]
 
-    def query(self, query: SupportsIndex | str, k: int | None = None, *, limit: int | None = None) -> list[Match]:
-        """Return everything within k bits (the distance of the set), nearest first."""
-        return self._results(query, k, limit)[0]
+    def query(
+        self, query: SupportsIndex | str, k: int | None = None, *, limit: int | None = None, ids_limit: int | None = 10
+    ) -> list[Match]:
+        """Return everything within k bits (the distance of the set), nearest first, with its first ids (None: all, unless
+        the service refuses so many) and their number."""
+        return self._results(query, k, limit, ids_limit)[0]
 
-    def nearest(self, query: SupportsIndex | str, count: int = 1, *, k: int | None = None) -> list[Match]:
+    def nearest(
+        self, query: SupportsIndex | str, count: int = 1, *, k: int | None = None, ids_limit: int | None = 10
+    ) -> list[Match]:
         """Return the nearest, within k bits or the greatest distance that the service allows."""
-        return self._results(query, k, None, count)[0]
+        return self._results(query, k, None, ids_limit, count)[0]
 
-    def first(self, query: SupportsIndex | str, k: int | None = None) -> Match | None:
+    def first(
+        self, query: SupportsIndex | str, k: int | None = None, *, ids_limit: int | None = 10
+    ) -> Match | None:
         """Return the nearest match within k bits, or None."""
-        return next(iter(self._results(query, k, 1)[0]), None)
+        return next(iter(self._results(query, k, 1, ids_limit)[0]), None)
 
-    def batch(self, queries: Any, k: int | None = None, *, limit: int | None = None) -> RemoteTable:
-        """Return the matches of many queries as a table: a row for each id of each match, or per match without ids."""
+    def batch(
+        self, queries: Any, k: int | None = None, *, limit: int | None = None, ids_limit: int | None = 10
+    ) -> RemoteTable:
+        """Return the matches of many queries as a table: a row for each of the first ids of each match, or per match without
+        ids."""
+        if ids_limit == 0:
+            raise ValueError("ids_limit must be at least 1: a table of matches has a row for each id")
         columns: dict[str, list[Any]] = {"query": [], "fingerprint": [], "distance": []}
         if self.has_ids:
-            columns["id"] = []
-        for place, matches in enumerate(self._results(queries, k, limit)):
+            columns |= {"id": [], "ids_count": []}
+        for place, matches in enumerate(self._results(queries, k, limit, ids_limit)):
             for match in matches:
                 for id in match.ids if self.has_ids else [None]:
                     columns["query"].append(place)
@@ -297,6 +313,7 @@ class Remote:
         replaced records."""
         body = {"records": self._records(fingerprints, ids), "replace": True}
         return int(self._service.ask("POST", self._path + "/insert", body)["replaced"])
+                        columns["ids_count"].append(match.ids_count)
 
     def insert_unless_near(
         self, fingerprints: Any, ids: Any = None, *, k: int | None = None, replace: bool = False

@@ -21,6 +21,7 @@ class Match(NamedTuple):
     distance: int
     ids: list[int] | list[str]
 
+    ids_count: int
 
 class Similar(NamedTuple):
     """A stored text that is similar to a given one: its id, and the share of their shingles that both have."""

@@ -34,6 +34,11 @@ def by_all(queries: list[int], stored: list[int], k: int) -> set[tuple[int, int,
     }
 
 
+def matches(*arguments: Any) -> Any:
+    """Return the matches of queries with all ids, without their number."""
+    return hs.query(*arguments, ids_limit=None).drop("ids_count")
+
+
 def test_a_query_finds_what_comparing_all_finds(spark: Any, tmp_path: Path) -> None:
     stored, queries = skewed(500, 1), skewed(120, 2) + skewed(40, 1)
     built = hs.build(frame(spark, stored), tmp_path / "set", shards=5)
@@ -56,6 +61,15 @@ def test_ids_can_be_names_or_missing(spark: Any, tmp_path: Path) -> None:
     found = [tuple(row) for row in hs.query(frame(spark, stored[:50]), tmp_path / "without").collect()]
     assert len(found) == len(set(found))
     assert set(found) == {(q, signed(stored[s]), d) for q, s, d in by_all(stored[:50], stored, 3)}
+
+
+def test_ids_of_a_match_are_limited_and_counted(spark: Any, tmp_path: Path) -> None:
+    hs.build(frame(spark, [5] * 25 + [4]), tmp_path / "set", shards=2)
+    for options, most in (({}, 10), ({"ids_limit": 3}, 3), ({"ids_limit": None}, 25)):
+        found = hs.query(frame(spark, [5]), tmp_path / "set", 1, **options).orderBy("distance", "id").collect()
+        assert [tuple(row) for row in found] == [*((0, id, 0, 25) for id in range(most)), (0, 25, 1, 1)]
+    with pytest.raises(ValueError, match="ids_limit cannot be 0"):
+        hs.query(frame(spark, [5]), tmp_path / "set", ids_limit=0)
 
 
 def test_fingerprints_of_128_bits_are_found(spark: Any, tmp_path: Path) -> None:

@@ -88,7 +88,8 @@ def by_fingerprints(documents: DataFrame, against: Known, k: int) -> DataFrame:
     assert not isinstance(against, DataFrame)
     rows = documents.where("reliable").select(F.col("node.id").alias("id"), "fingerprint")
     single = isinstance(against, (str, os.PathLike)) and not is_shards(_shards.local(against))
-    found = _query.query(rows, files(against) if single else against, k)
+    # The smallest of all ids of the nearest.
+    found = _query.query(rows, files(against) if single else against, k, ids_limit=None)
     name = "id" if "id" in found.columns else "fingerprint"
     nearest = found.groupBy("query").agg(F.min(F.struct("distance", F.col(name).alias("known"))).alias("best"))
     return nearest.select(F.col("query").alias("id"), "best.distance", "best.known")

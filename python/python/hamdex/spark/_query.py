@@ -28,12 +28,15 @@ def query(
     *,
     fingerprint: str = "fingerprint",
     id: str = "id",
+    ids_limit: int | None = 10,
     memory: int | None = None,
 ) -> DataFrame:
-    """Find all stored fingerprints within ``k`` bits of queries: the columns ``query``, ``id`` and ``distance``.
+    """Find all stored fingerprints within ``k`` bits of queries: the columns ``query``, ``id``, ``distance``
+    and ``ids_count``.
 
     ``shards`` is the directory of a set from ``build`` or the ``hamdex`` command, the result of ``build``, or a list of
-    index files that were built separately in the same way. ``query`` is the id of the query, ``id`` that of the match.
+    index files that were built separately in the same way. ``query`` is the id of the query, ``id`` that of the match: a
+    row for each of the first ``ids_limit`` ids (``None``: all) that a shard has of a fingerprint, of ``ids_count``.
     Without ids, the column ``fingerprint`` has the match itself instead. By default ``k`` is the distance for which the
     set is built.
 
@@ -48,6 +51,7 @@ def query(
     if k is None:
         k = found.distance
     _columns.check_distance(k, width)
+    _columns.check_count("ids_limit", ids_limit)
     fields = [StructField("query", _columns.data_type(queries, id), False), *match_fields(found)]
     count = len(found.shards)
     # Several tasks per shard if more tasks than shards can run.
@@ -60,7 +64,7 @@ def query(
     block = F.pmod(F.xxhash64("fingerprint"), F.lit(blocks)).cast("int")
     rows = rows.repartitionById(count * blocks, F.col("shard") * blocks + block)
     files = [(str(found.path(number)), shard.file_id) for number, shard in enumerate(found.shards)]
-    work = on_executors(__name__, "work", files=files, k=k, memory=memory)
+    work = on_executors(__name__, "work", files=files, k=k, ids_limit=ids_limit, memory=memory)
     return rows.mapInArrow(work, StructType(fields))
 
 
@@ -82,11 +86,12 @@ def match_fields(shards: Shards) -> list[StructField]:
     distance = StructField("distance", IntegerType(), False)
     if shards.id_type is None:
         return [StructField("fingerprint", _bit_words.spark_type(shards.width), False), distance]
-    return [StructField("id", StringType() if shards.id_type == "names" else LongType(), False), distance]
+    kind = StringType() if shards.id_type == "names" else LongType()
+    return [StructField("id", kind, False), distance, StructField("ids_count", LongType(), False)]
 
 
 def work(
-    batches: Iterable[pa.RecordBatch], files: list[tuple[str, str]], k: int, memory: int | None
+    batches: Iterable[pa.RecordBatch], files: list[tuple[str, str]], k: int, ids_limit: int | None, memory: int | None
 ) -> Iterator[pa.RecordBatch]:
     """Search the shard of a task."""
     waiting: dict[int, list[pa.RecordBatch]] = {}
@@ -95,7 +100,8 @@ def work(
     def answer(number: int) -> Iterator[pa.RecordBatch]:
         if number not in opened:
             opened[number] = _shards.open_shard(*files[number])
-        yield from matches(opened[number], pa.Table.from_batches(waiting.pop(number)).combine_chunks(), k, memory)
+        queries = pa.Table.from_batches(waiting.pop(number)).combine_chunks()
+        yield from matches(opened[number], queries, k, ids_limit, memory)
 
     try:
         for batch in batches:
@@ -112,10 +118,12 @@ def work(
             index.close()
 
 
-def matches(index: Any, queries: pa.Table, k: int, memory: int | None) -> Iterator[pa.RecordBatch]:
+def matches(
+    index: Any, queries: pa.Table, k: int, ids_limit: int | None, memory: int | None
+) -> Iterator[pa.RecordBatch]:
     """Return the matches of queries in one shard."""
     words = _bit_words.to_words(queries["fingerprint"].combine_chunks())
-    result = index.batch(_bit_words.plain(words), k, memory=memory, threads=threads())
+    result = index.batch(_bit_words.plain(words), k, ids_limit=ids_limit, memory=memory, threads=threads())
     rows, distances = result["query"].astype(np.int64), result["distance"].astype(np.int32)
     if index.has_ids:
         name, values = "id", pa.table(result)["id"].combine_chunks()
@@ -131,4 +139,6 @@ def matches(index: Any, queries: pa.Table, k: int, memory: int | None) -> Iterat
             name: values.slice(start, end - start),
             "distance": pa.array(distances[start:end]),
         }
+        if index.has_ids:
+            columns["ids_count"] = pa.array(result["ids_count"][start:end].astype(np.int64))
         yield pa.RecordBatch.from_pydict(columns)

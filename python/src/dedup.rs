@@ -62,7 +62,11 @@ struct Outcome {
 /// the clusters, and a table with a row for each known text: ``id``, its ``similarity`` to the most similar
 /// known one, and ``known``, the id, name or row of that. With ``k``, a set without shingles will do: texts
 /// whose fingerprints are within ``k`` bits of a stored one are known; the table has ``fingerprint`` and
-/// ``distance`` of the nearest then. ``k`` says nothing about the texts among themselves in that case.
+/// ``distance`` of the nearest then. ``k`` says nothing about the texts among themselves in that case. A file of
+/// documents that cannot be read whole is an error, unless ``skip_unreadable=True`` leaves it out; problems with
+/// documents are warnings.
+///
+/// A null text, ``None`` or NaN, is a document without text: it is a near-duplicate of none.
 ///
 /// >>> import hamdex
 /// >>> text = "Call me Ishmael. Some years ago, never mind how long precisely, having little or no money in my purse"
@@ -70,7 +74,7 @@ struct Outcome {
 /// [0, 2]
 #[pyfunction]
 #[pyo3(signature = (table, *, text = "text", id = None, similarity = None, shingle = Shingle(5), k = None, keep = "first",
-    clusters = "stars", recipe = None, against = None, memory = None, threads = None, progress = None))]
+    clusters = "stars", recipe = None, against = None, skip_unreadable = false, memory = None, threads = None, progress = None))]
 #[expect(clippy::too_many_arguments, reason = "keywords, in Python")]
 pub(crate) fn dedup<'py>(
     py: Python<'py>,
@@ -84,6 +88,7 @@ pub(crate) fn dedup<'py>(
     clusters: &str,
     recipe: Option<&str>,
     against: Option<&Bound<'py, PyAny>>,
+    skip_unreadable: bool,
     memory: Option<Memory>,
     threads: Option<Threads>,
     progress: Option<&Bound<'py, PyAny>>,
@@ -92,7 +97,8 @@ pub(crate) fn dedup<'py>(
         NonZeroUsize::new(shingle.0).ok_or_else(|| PyValueError::new_err("shingle must be at least 1"))?;
     let against = against.filter(|against| !against.is_none());
     let k = k.map(|k| k.0);
-    let against = against.map(|known| KnownDocuments::of(known, (text, id), k, shingle)).transpose()?;
+    let known_of = |known| KnownDocuments::of(known, (text, id), k, shingle, skip_unreadable);
+    let against = against.map(known_of).transpose()?;
     // With known documents, k says how they are compared, and nothing about the texts among themselves.
     let k = k.filter(|_| against.is_none());
     let similarity = match (similarity, k) {

@@ -220,6 +220,7 @@ impl IntoException for hamdex_documents::Error {
             Self::Option { .. } | Self::NoShingles | Self::OtherShingles { .. } => {
                 PyValueError::new_err(text)
             }
+            Self::Unread { .. } => Error::new_err(format!("{text}; skip_unreadable=True leaves them out")),
             Self::Memory { .. } => PyMemoryError::new_err(format!("{text}; memory= allows more")),
             Self::Temporary { source, directory, .. } => of_io(&source, Some(&directory), text),
             Self::Thread { source } => of_io(&source, None, text),

@@ -12,6 +12,7 @@ use hamdex_documents::known::{
     Known, KnownAs, KnownShingles, KnownTexts, NearestTexts, NewTexts, Reference, Similar, nearest_in,
 };
 use hamdex_documents::{Dedup, Documents, Error, stored_recipe};
+use hamdex_documents::problems::Notice;
 use hamdex_simhash::{Recipe, Shingler};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -75,7 +76,7 @@ impl Notices {
 impl KnownDocuments {
     /// Takes an open index or store, the path of one, of a set of shards or of documents, or texts. `columns` are the
     /// names of the columns of texts and ids of a table; `k` is the distance within which fingerprints are known, and
-    /// `words` is the number of words of a shingle.
+    /// `words` is the number of words of a shingle. With `skip_unreadable`, files that cannot be read whole are left out.
     pub(crate) fn of(
         object: &Bound<'_, PyAny>,
         (text, id): (&str, Option<&str>),
@@ -85,6 +86,7 @@ impl KnownDocuments {
         let set = if let Ok(index) = object.cast::<Handle>() {
             Some(index.get().index()?)
         } else if let Ok(store) = object.cast::<Store>() {
+        skip_unreadable: bool,
             Some(store.get().take_snapshot()?.set()?)
         } else if let Ok(snapshot) = object.cast::<Snapshot>() {
             Some(snapshot.get().set()?)
@@ -100,10 +102,15 @@ impl KnownDocuments {
                 return Self::of_set(object.py().detach(|| hamdex_any::open(&path)).or_raise()?, k, words);
             }
             Self::refuse_distance(k)?;
-            return Ok(Self::Files(Documents::from_paths([path])));
+            let notices = Arc::<Mutex<Notices>>::default();
+            let own = Arc::clone(&notices);
+            let documents = Documents::from_paths([path])
+                .skip_unreadable(skip_unreadable)
+                .on_notice(move |notice| own.lock().unwrap_or_else(PoisonError::into_inner).add(notice));
+            return Ok(Self::Files(documents, notices));
         }
-        let is_list = object.is_instance_of::<PyList>();
-        if !is_list && !speaks_arrow(object)? {
+        let is_table = speaks_arrow(object)?;
+        if !is_table && !object.is_instance_of::<PyList>() && !Texts::are(object)? {
             let class = object.get_type().name().map_or_else(|_| "that".to_owned(), |name| name.to_string());
             return Err(PyTypeError::new_err(format!(
                 "against must be an index, a store, a table or list of texts, or the path of a set or of documents, \
@@ -111,7 +118,7 @@ impl KnownDocuments {
             )));
         }
         Self::refuse_distance(k)?;
-        let (texts, ids) = dedup::input(object, text, id.filter(|_| !is_list))?;
+        let (texts, ids) = dedup::input(object, text, id.filter(|_| is_table))?;
         Ok(Self::Table(texts, ids))
     }
 
@@ -161,7 +168,15 @@ impl KnownDocuments {
     pub(crate) fn ids(&self) -> Option<&[ArrayRef]> {
         match self {
             Self::Table(_, ids) => ids.as_deref(),
-            Self::Set(..) | Self::Files(_) => None,
+            Self::Set(..) | Self::Files(..) => None,
+        }
+    }
+
+    /// Shows the problems with documents that were met, as warnings.
+    pub(crate) fn warn(&self, py: Python<'_>) -> PyResult<()> {
+        match self {
+            Self::Files(_, notices) => notices.lock().unwrap_or_else(PoisonError::into_inner).warn(py),
+            Self::Set(..) | Self::Table(..) => Ok(()),
         }
     }
 

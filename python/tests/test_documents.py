@@ -207,3 +207,41 @@ def test_far_known_fingerprints_are_the_nearest(tmp_path: Path) -> None:
         # Of several as near, the least fingerprint.
         least = [min(fingerprints[away[row] == away[row].min()]) for row in near]
         assert found["fingerprint"].tolist() == [int(one) for one in least]
+
+
+def test_a_file_that_cannot_be_read_is_an_error_or_a_warning(tmp_path: Path) -> None:
+    folder = tmp_path / "known"
+    folder.mkdir()
+    (folder / "good.jsonl").write_text(json.dumps({"id": "g", "text": story(1)}) + "\n")
+    whole = gzip.compress((json.dumps({"id": "b", "text": story(2)}) + "\n").encode())
+    (folder / "bad.jsonl.gz").write_bytes(whole[:-12])
+    texts = [story(1), story(3)]
+    with pytest.warns(UserWarning, match="bad.jsonl.gz"), pytest.raises(hamdex.Error, match="skip_unreadable=True"):
+        hamdex.dedup(texts, against=folder)
+    with pytest.warns(UserWarning, match="bad.jsonl.gz"):
+        _, known = hamdex.dedup(texts, against=folder, skip_unreadable=True)
+    assert known["known"] == ["g"]
+    (folder / "bad.jsonl.gz").write_bytes(whole)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _, known = hamdex.dedup([*texts, story(2)], against=folder)
+    assert known["known"] == ["g", "b"]
+
+
+def test_a_text_that_is_crawled_again_is_not_similar_to_itself(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"names": True, "recipe": "default", "shingles": True}
+    with hamdex.Store(tmp_path / "s", lookups=True, **options) as store:
+        store.insert([story(1), story(2)], ["a", "b"])
+        given = [story(1), story(2) + " more", story(3), story(3) + " again"]
+        outcomes = store.insert_unless_similar(given, ["a", "a", "c", "d"], replace=True)
+        assert [similar and similar.id for similar in outcomes] == [None, "b", None, "c"]
+        assert store.insert_unless_similar(story(4), "a", replace=True) is None
+        fingerprints = [hamdex.fingerprint(text) for text in (story(4), story(2), story(3))]
+        assert [store.fingerprints_of(name) for name in "abc"] == [[one] for one in fingerprints]
+        assert store.fingerprints_of("d") == [] and len(store.snapshot()) == 3
+        with pytest.raises(ValueError, match="the text at 1 is blank"):
+            store.insert_unless_similar([story(5), " "], ["e", "f"], replace=True)
+        assert store.fingerprints_of("e") == []
+    with hamdex.Store(tmp_path / "plain", **options) as plain:
+        with pytest.raises(ValueError, match="no look-ups"):
+            plain.insert_unless_similar(story(1), "a", replace=True)

@@ -246,6 +246,7 @@ def dedup(
     clusters: Literal["stars", "linked"] = "stars",
     recipe: str | None = None,
     against: None = None,
+    skip_unreadable: bool = False,
     memory: int | None = None,
     threads: int | None = None,
     progress: _Progress = None,
@@ -268,7 +269,11 @@ def dedup(
     the clusters, and a table with a row for each known text: ``id``, its ``similarity`` to the most similar
     known one, and ``known``, the id, name or row of that. With ``k``, a set without shingles will do: texts
     whose fingerprints are within ``k`` bits of a stored one are known; the table has ``fingerprint`` and
-    ``distance`` of the nearest then. ``k`` says nothing about the texts among themselves in that case.
+    ``distance`` of the nearest then. ``k`` says nothing about the texts among themselves in that case. A file of
+    documents that cannot be read whole is an error, unless ``skip_unreadable=True`` leaves it out; problems with
+    documents are warnings.
+
+    A null text, ``None`` or NaN, is a document without text: it is a near-duplicate of none.
 
     >>> import hamdex
     >>> text = "Call me Ishmael. Some years ago, never mind how long precisely, having little or no money in my purse"
@@ -288,6 +293,7 @@ def dedup(
     clusters: Literal["stars", "linked"] = "stars",
     recipe: str | None = None,
     against: _Path | Index | Store | Snapshot | _Texts,
+    skip_unreadable: bool = False,
     memory: int | None = None,
     threads: int | None = None,
     progress: _Progress = None,

@@ -4,7 +4,7 @@ use arrow_buffer::ScalarBuffer;
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyInt, PyList, PyRange, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyRange, PyTuple};
 
 use crate::arrow::{self, columns};
 use crate::work;
@@ -223,7 +223,8 @@ fn number(item: &Bound<'_, PyAny>) -> PyResult<Number> {
             _ => {}
         }
     }
-    if !item.is_instance_of::<PyInt>() {
+    // To Python, a bool is an int.
+    if !item.is_instance_of::<PyInt>() || item.is_instance_of::<PyBool>() {
         let class = item.get_type().name()?;
         return Err(PyTypeError::new_err(format!("expected an integer, got {class}")));
     }

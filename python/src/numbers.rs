@@ -2,6 +2,7 @@
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyBool;
 
 /// Defines the type of an argument that is a whole number from 0 on.
 macro_rules! argument {
@@ -85,7 +86,8 @@ pub(crate) fn distance(k: Option<K>, width: u32, default: u32) -> PyResult<u32> 
 
 /// Takes a number that is whole and not negative.
 fn whole(object: &Borrowed<'_, '_, PyAny>, argument: &str) -> PyResult<u64> {
-    let Ok(number) = object.call_method0("__index__") else {
+    let number = object.call_method0("__index__").ok().filter(|_| !object.is_instance_of::<PyBool>());
+    let Some(number) = number else {
         let class = object.get_type().name()?;
         return Err(PyTypeError::new_err(format!("{argument} must be a whole number, not {class}")));
     };

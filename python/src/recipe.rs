@@ -109,7 +109,7 @@ fn outcomes<F: Fingerprint>(
 /// an array of shape (n, 2), the high word first. A single str gives a single int.
 ///
 /// The fingerprint of a text of too few words is unreliable: ``return_reliable=True`` returns a second array,
-/// of bool, which is false for such texts. A text without features has the fingerprint 0.
+/// of bool, which is false for such texts. A text without features has the fingerprint 0, as has a null.
 ///
 /// >>> import hamdex
 /// >>> texts = ["the quick brown fox jumps over the lazy dog " * 3, "nothing"]

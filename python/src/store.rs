@@ -179,6 +179,12 @@ impl Store {
         self.description.has_ids
     }
 
+    /// Whether ids are names.
+    #[getter]
+    fn has_names(&self) -> bool {
+        self.description.has_names
+    }
+
     /// Whether ids have the shingles of their documents.
     #[getter]
     fn has_shingles(&self) -> bool {
@@ -358,6 +364,7 @@ impl Store {
         let outcomes = for_any_store!(self.store()?, store => {
             let work = UnlessSimilar::new(&store, &recipe, similarity, threads)?;
             work::run(py, progress, |watch| {
+        replace: bool,
                 // A panic leaves a whole store: it writes a batch or not.
                 let _alone = self.inserts.write().unwrap_or_else(PoisonError::into_inner);
                 work.insert(&given, &names, watch)

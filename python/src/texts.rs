@@ -97,7 +97,19 @@ impl Texts {
     }
 }
 
-/// Iterates over strings, with signal checks in between. Errors of `take` name the text that is not UTF-8.
+/// Whether an item of a list is no text: `None`, or what pandas has for it, NaN and `pandas.NA`.
+fn is_null(item: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if item.is_none() {
+        return Ok(true);
+    }
+    match item.cast::<PyFloat>() {
+        Ok(number) => Ok(number.value().is_nan()),
+        Err(_) => Ok(!item.is_instance_of::<PyString>() && item.get_type().name()? == "NAType"),
+    }
+}
+
+/// Iterates over strings, and nulls where they are texts, with signal checks in between. Errors of `take` name the text
+/// that is not UTF-8.
 fn for_each_string<'py>(
     object: &Bound<'py, PyAny>,
     what: &str,

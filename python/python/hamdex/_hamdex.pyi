@@ -56,7 +56,7 @@ def fingerprint(  # type: ignore[overload-overlap]
     an array of shape (n, 2), the high word first. A single str gives a single int.
 
     The fingerprint of a text of too few words is unreliable: ``return_reliable=True`` returns a second array,
-    of bool, which is false for such texts. A text without features has the fingerprint 0.
+    of bool, which is false for such texts. A text without features has the fingerprint 0, as has a null.
 
     >>> import hamdex
     >>> texts = ["the quick brown fox jumps over the lazy dog " * 3, "nothing"]
@@ -564,6 +564,9 @@ class Store:
     def has_shingles(self) -> bool:
         """Whether ids have the shingles of their documents."""
     @property
+    def has_names(self) -> bool:
+        """Whether ids are names."""
+    @property
     def has_lookups(self) -> bool:
         """Whether records are found by id without reading the whole set."""
     @property
@@ -631,6 +634,7 @@ class Store:
         *,
         similarity: float = 0.7,
         threads: int | None = None,
+        replace: bool = False,
         progress: _Progress = None,
     ) -> Similar | None:
         """Insert each text, one or many, unless a stored text, or one inserted before it, is similar: shares
@@ -655,6 +659,7 @@ class Store:
         threads: int | None = None,
         progress: _Progress = None,
     ) -> list[Similar | None]: ...
+        replace: bool = False,
     def remove(
         self,
         fingerprints: _Numbers | Sequence[str] | SupportsIndex | str,

@@ -17,6 +17,11 @@ def number(value: Any) -> int:
     return whole & _WORD if whole < 0 and hasattr(value, "dtype") else whole
 
 
+def is_null(value: Any) -> bool:
+    """Whether this is no text: None, or what pandas has for it, NaN and NA."""
+    return value is None or (isinstance(value, float) and value != value) or type(value).__name__ == "NAType"
+
+
 def one_in(value: Any, width: int) -> int | None:
     """Return the number of a single fingerprint; None if it is several."""
     if hasattr(value, "ndim"):

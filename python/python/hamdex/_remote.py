@@ -201,6 +201,16 @@ class Remote:
         return self._service.service.closed
 
     def __len__(self) -> int:
+    @property
+    def has_shingles(self) -> bool:
+        """Whether ids have the shingles of their documents."""
+        return bool(self._set["shingles"])
+
+    @property
+    def has_lookups(self) -> bool:
+        """Whether records are found by id without reading the whole set."""
+        return bool(self._set["lookups"])
+
         return int(self._service.ask("GET", self._path)["fingerprints"])
 
     def __bool__(self) -> bool:
@@ -322,22 +332,21 @@ class Remote:
         look-ups, each takes the place of everything with its id, to which it is not near."""
         is_one = isinstance(fingerprints, str) or one_in(fingerprints, self.width) is not None
         records = self._records(fingerprints, ids)
-        distance = self.distance if k is None else operator.index(k)
-        body = {"records": records, "unless_near": distance, "replace": bool(replace)}
+        distance = self.distance if k is None else number(k)
         outcomes: list[Match | None] = [None] * len(records)
-        for near in self._service.ask("POST", self._path + "/insert", body)["near"]:
+        for near in self._insert(records, unless_near=distance, replace=bool(replace))["near"]:
             outcomes[near["index"]] = self._match(near)
         return outcomes[0] if is_one else outcomes
 
-    def insert_unless_similar(self, texts: Any, ids: Any, similarity: float = 0.7) -> Any:
+    def insert_unless_similar(self, texts: Any, ids: Any, similarity: float = 0.7, *, replace: bool = False) -> Any:
         """Insert each text unless a stored one shares this part of its shingles, in a set with shingles; return the name of
         that one and the similarity instead of None, for each."""
         if not math.isfinite(similarity):
             raise ValueError(f"unless_similar cannot be {similarity}")
         similarity = float(similarity)
         records = self._records(texts, ids)
-        outcomes: list[tuple[str, float] | None] = [None] * len(records)
-        answer = self._service.ask("POST", self._path + "/insert", {"records": records, "unless_similar": similarity})
+        outcomes: list[Similar | None] = [None] * len(records)
+        answer = self._insert(records, unless_similar=float(similarity), replace=bool(replace))
         for similar in answer["similar"]:
             outcomes[similar["index"]] = similar["id"], similar["similarity"]
         return outcomes[0] if isinstance(texts, str) else outcomes

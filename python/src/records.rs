@@ -24,6 +24,42 @@ pub(crate) enum Records<F> {
 impl<F: Width> Records<F> {
     /// Takes the arguments of a write: fingerprints, or texts if the store has a recipe.
     pub(crate) fn of(
+/// The places of nulls among texts, ascending.
+pub(crate) struct Nulls(Vec<usize>);
+
+impl Nulls {
+    /// Returns the outcomes of all texts, of those that are no nulls.
+    pub(crate) fn spread<T>(&self, outcomes: Vec<Option<T>>) -> Vec<Option<T>> {
+        let mut others = outcomes.into_iter();
+        let mut all = Vec::with_capacity(others.len() + self.0.len());
+        for &null in &self.0 {
+            all.extend(others.by_ref().take(null - all.len()));
+            all.push(None);
+        }
+        all.extend(others);
+        all
+    }
+
+    /// Refuses nulls, which can replace nothing.
+    pub(crate) fn refuse(&self) -> PyResult<()> {
+        self.0.first().map_or(Ok(()), |&place| Err(cannot_replace(place)))
+    }
+}
+
+/// The error of a text without contents that should replace another.
+pub(crate) fn cannot_replace(place: usize) -> PyErr {
+    PyValueError::new_err(format!(
+        "the text at {place} is blank: nothing can replace what is stored; remove what has its id"
+    ))
+}
+
+/// Pairs fingerprints with their labels, without nulls.
+fn pair<F, T>(fingerprints: Vec<Option<F>>, labels: impl IntoIterator<Item = T>) -> (Vec<(F, T)>, Nulls) {
+    let nulls = (0..fingerprints.len()).filter(|&place| fingerprints[place].is_none()).collect();
+    let pairs = fingerprints.into_iter().zip(labels).filter_map(|(one, label)| Some((one?, label)));
+    (pairs.collect(), Nulls(nulls))
+}
+
         fingerprints: &Bound<'_, PyAny>,
         ids: Option<&Bound<'_, PyAny>>,
         description: &Description,

@@ -22,7 +22,7 @@ use crate::errors::{Error, OrRaise};
 use crate::numbers::{self, Count, Distance, IdsLimit, K, Limit, Memory, Threads};
 use crate::open_store::StoreRequest;
 use crate::query::recipe_in;
-use crate::records::{Records, all, documents_of, is_one};
+use crate::records::{Records, all, cannot_replace, documents_of, is_one};
 use crate::results;
 use crate::snapshot::{Snapshot, found_near};
 use crate::table::Table;
@@ -220,7 +220,8 @@ impl Store {
 
     /// Insert fingerprints, one or many, with their ids: all of them, or none. A store with a recipe also
     /// takes texts, none of which may be too short for a reliable fingerprint. A store with shingles takes texts
-    /// alone, of any length; blank ones, which are similar to nothing, are left out.
+    /// alone, of any length; blank ones, which are similar to nothing, are left out. So are nulls, ``None`` or NaN, in
+    /// every store.
     #[pyo3(signature = (fingerprints, ids = None))]
     fn insert(
         &self,
@@ -265,8 +266,7 @@ impl Store {
             Records::Named(named) => work::run_here(py, |_| self.beside_inserts(|| store.upsert_named(&named)))?,
             Records::Documents(documents) => {
                 if let Some(place) = documents.iter().position(|(document, _)| document.is_none()) {
-                    let text = format!("the text at {place} is blank: nothing can replace what is stored; remove its name");
-                    return Err(PyValueError::new_err(text));
+                    return Err(cannot_replace(place));
                 }
                 let given = given(&documents);
                 work::run_here(py, |_| self.beside_inserts(|| store.upsert_documents(&given)))?
@@ -276,7 +276,7 @@ impl Store {
     }
 
     /// Insert each fingerprint or text, one or many, unless something stored, or inserted before it, is
-    /// within ``k`` bits. Returns the nearest, or ``None`` if it was inserted; for many, a list. With ``replace``, in a
+    /// within ``k`` bits. Returns the nearest, or ``None`` if it was inserted, or is a null; for many, a list. With ``replace``, in a
     /// store with look-ups, each takes the place of everything with its id, or its name, to which it is not near: a
     /// page that is crawled again is not near to itself. What is near to something else replaces nothing.
     #[pyo3(signature = (fingerprints, ids = None, *, k = None, replace = false))]
@@ -297,12 +297,19 @@ impl Store {
             work::run_here(py, |_| self.beside_inserts(|| {
                 let near = |outcome: &Inserted<_>| outcome.near().map(|near| found_near(&self.description, near));
                 Ok::<_, hamdex_store::Error>(match given {
-                    Records::Pairs(pairs) if replace => {
-                        store.upsert_unless_near(&pairs, distance)?.0.iter().map(near).collect::<Vec<_>>()
+                    Records::Pairs(pairs, nulls) => {
+                        let outcomes = match replace {
+                            true => store.upsert_unless_near(&pairs, distance)?.0,
+                            false => store.insert_all_unless_near(&pairs, distance)?,
+                        };
+                        nulls.spread(outcomes.iter().map(near).collect())
                     }
-                    Records::Pairs(pairs) => store.insert_all_unless_near(&pairs, distance)?.iter().map(near).collect(),
-                    Records::Named(named) if replace => {
-                        store.upsert_named_unless_near(&named, distance)?.0.iter().map(near).collect()
+                    Records::Named(named, nulls) => {
+                        let outcomes = match replace {
+                            true => store.upsert_named_unless_near(&named, distance)?.0,
+                            false => store.insert_named_unless_near(&named, distance)?,
+                        };
+                        nulls.spread(outcomes.iter().map(near).collect())
                     }
                     Records::Named(named) => store.insert_named_unless_near(&named, distance)?.iter().map(near).collect(),
                     Records::Documents(documents) => {
@@ -333,7 +340,9 @@ impl Store {
     /// Insert each text, one or many, unless a stored text, or one inserted before it, is similar: shares
     /// ``similarity`` of its shingles, as ``dedup`` compares texts. Returns the most similar one with its similarity,
     /// or ``None`` if the text was inserted; for many, a list. The store must keep shingles, which are read once
-    /// for some 65,000 texts: pass many at a time. Blank texts are similar to nothing, and are left out.
+    /// for some 65,000 texts: pass many at a time. Blank texts are similar to nothing, and are left out. With
+    /// ``replace``, in a store with look-ups, each takes the place of everything with its name, to which it is not
+    /// compared; one that is similar to something else replaces nothing.
     ///
     /// >>> import hamdex, tempfile, os
     /// >>> path = os.path.join(tempfile.mkdtemp(), "texts.store")
@@ -341,7 +350,9 @@ impl Store {
     /// >>> with hamdex.Store(path, names=True, recipe="default", shingles=True) as store:
     /// ...     store.insert_unless_similar([text, text + "!", "another one"], ["first", "copy", "other"])
     /// [None, Similar(id='first', similarity=1.0), None]
-    #[pyo3(signature = (texts, ids, *, similarity = Similarity::DEFAULT_LEAST, threads = None, progress = None))]
+    #[pyo3(signature = (texts, ids, *, similarity = Similarity::DEFAULT_LEAST, replace = false, threads = None,
+        progress = None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords, in Python")]
     fn insert_unless_similar<'py>(
         &self,
         py: Python<'py>,
@@ -353,6 +364,7 @@ impl Store {
     ) -> PyResult<Bound<'py, PyAny>> {
         let Some(words) = words_in(&self.description)? else {
             return Err(PyValueError::new_err(
+        replace: bool,
                 "the store keeps no shingles, by which texts are compared: make a store with shingles=True",
             ));
         };
@@ -361,13 +373,15 @@ impl Store {
         let (given, names) = documents_of(texts, Some(ids))?;
         let (given, names) = (given.as_strs()?, names.as_strs()?);
         let threads = work::threads(threads)?;
+        if replace {
+            self.require_lookups()?;
+        }
         let outcomes = for_any_store!(self.store()?, store => {
             let work = UnlessSimilar::new(&store, &recipe, similarity, threads)?;
             work::run(py, progress, |watch| {
-        replace: bool,
                 // A panic leaves a whole store: it writes a batch or not.
                 let _alone = self.inserts.write().unwrap_or_else(PoisonError::into_inner);
-                work.insert(&given, &names, watch)
+                if replace { work.replace(&given, &names, watch) } else { work.insert(&given, &names, watch) }
             })
         })?;
         let similar = outcomes.into_iter().map(|similar| match similar {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hamdex_documents::known::{KnownAs, KnownShingles};
-use hamdex_documents::{Dedup, Document, Similarity};
+use hamdex_documents::{Dedup, Document, Replacement, Similarity};
 use hamdex_simhash::Recipe;
 use hamdex_store::Store;
 use pyo3::prelude::*;
@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use crate::documents::Maker;
 use crate::errors::OrRaise;
 use crate::width::Width;
+use crate::records::cannot_replace;
 use crate::work::{Watch, pool};
 
 /// Texts that are compared together: the shingles of the store are read once for them.
@@ -53,6 +54,64 @@ impl<'a, F: Width> UnlessSimilar<'a, F> {
     }
 
     fn insert_some(
+    /// As [`insert`](Self::insert); a text takes the place of those of its name, to which it is not compared.
+    pub(crate) fn replace(
+        &self,
+        texts: &[&str],
+        names: &[&str],
+        watch: &Arc<Watch>,
+    ) -> PyResult<Vec<Option<Similar>>> {
+        let mut outcomes = Vec::with_capacity(texts.len());
+        for (texts, names) in texts.chunks(TEXTS_AT_ONCE).zip(names.chunks(TEXTS_AT_ONCE)) {
+            let snapshot = self.store.snapshot();
+            let given: HashSet<Vec<u8>> = names.iter().map(|name| name.as_bytes().to_vec()).collect();
+            let earlier = snapshot.ids_of_names(&given).or_raise()?;
+            let documents: Vec<Document> =
+                names.iter().zip(texts).map(|(name, text)| Document::new(*name, *text)).collect();
+            let dedup = self.dedup(watch);
+            let decide = || dedup.decide_replacements(&snapshot, &earlier, &documents);
+            let decisions = pool(self.threads)?.install(decide).or_raise()?;
+            if let Some(place) = decisions.iter().position(|decision| *decision == Replacement::Blank) {
+                return Err(cannot_replace(outcomes.len() + place));
+            }
+            let is_new = |number: &usize| decisions[*number] == Replacement::New;
+            let new: Vec<usize> = (0..texts.len()).filter(is_new).collect();
+            self.write(&new, (texts, names), watch, |documents| {
+                self.store.upsert_documents(documents).or_raise().map(drop)
+            })?;
+            outcomes.extend(decisions.into_iter().map(|decision| match decision {
+                Replacement::Similar { name, similarity } => Some((name, similarity)),
+                _ => None,
+            }));
+        }
+        Ok(outcomes)
+    }
+
+    fn dedup(&self, watch: &Arc<Watch>) -> Dedup<'static, F> {
+        let own = Arc::clone(watch);
+        let dedup = Dedup::new(self.maker.fingerprinter.clone()).similarity(self.similarity);
+        dedup.on_progress(move |_| own.go_on())
+    }
+
+    /// Writes the texts with these numbers.
+    fn write(
+        &self,
+        new: &[usize],
+        (texts, names): (&[&str], &[&str]),
+        watch: &Arc<Watch>,
+        write: impl FnOnce(&[(F, &str, &[u64])]) -> PyResult<()>,
+    ) -> PyResult<()> {
+        let new_texts: Vec<&str> = new.iter().map(|&number| texts[number]).collect();
+        let made = self.maker.documents(&new_texts, self.threads, watch)?;
+        let mut documents = Vec::with_capacity(new.len());
+        for (&number, document) in new.iter().zip(&made) {
+            documents.extend(
+                document.as_ref().map(|(fingerprint, shingles)| (*fingerprint, names[number], &shingles[..])),
+            );
+        }
+        if documents.is_empty() { Ok(()) } else { write(&documents) }
+    }
+
         &self,
         texts: &[&str],
         names: &[&str],
@@ -60,11 +119,7 @@ impl<'a, F: Width> UnlessSimilar<'a, F> {
     ) -> PyResult<Vec<Option<Similar>>> {
         let snapshot = self.store.snapshot();
         let known = KnownShingles::new(&snapshot, self.similarity.words()).or_raise()?;
-        let own = Arc::clone(watch);
-        let dedup = Dedup::new(self.maker.fingerprinter.clone())
-            .similarity(self.similarity)
-            .against_texts(&known)
-            .on_progress(move |_| own.go_on());
+        let dedup = self.dedup(watch).against_texts(&known);
         let documents = || texts.iter().map(|text| Document::new("", *text));
         let clusters = pool(self.threads)?.install(|| dedup.run_on(documents())).or_raise()?;
         let new: Vec<usize> = clusters.unique().map(|number| number as usize).collect();

@@ -159,6 +159,8 @@ def test_records_are_replaced_by_id(url: str) -> None:
         plain.upsert(1, 1)
     assert refused.value.code == "no_lookups"
 
+    assert store.has_lookups and not store.has_shingles
+    assert store.fingerprints_of(7) == [5] and store.fingerprints_of(2**63) == [17] and store.fingerprints_of(9) == []
 
 def test_ids_are_limited_and_counted(url: str) -> None:
     store = hamdex.connect(url, "s", create={"durability": "none"})

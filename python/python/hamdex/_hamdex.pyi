@@ -583,7 +583,8 @@ class Store:
     ) -> None:
         """Insert fingerprints, one or many, with their ids: all of them, or none. A store with a recipe also
         takes texts, none of which may be too short for a reliable fingerprint. A store with shingles takes texts
-        alone, of any length; blank ones, which are similar to nothing, are left out.
+        alone, of any length; blank ones, which are similar to nothing, are left out. So are nulls, ``None`` or NaN, in
+        every store.
         """
     def upsert(
         self,
@@ -613,7 +614,7 @@ class Store:
         replace: bool = False,
     ) -> Match | None:
         """Insert each fingerprint or text, one or many, unless something stored, or inserted before it, is
-        within ``k`` bits. Returns the nearest, or ``None`` if it was inserted; for many, a list. With ``replace``, in a
+        within ``k`` bits. Returns the nearest, or ``None`` if it was inserted, or is a null; for many, a list. With ``replace``, in a
         store with look-ups, each takes the place of everything with its id, or its name, to which it is not near: a
         page that is crawled again is not near to itself. What is near to something else replaces nothing.
         """
@@ -640,7 +641,9 @@ class Store:
         """Insert each text, one or many, unless a stored text, or one inserted before it, is similar: shares
         ``similarity`` of its shingles, as ``dedup`` compares texts. Returns the most similar one with its similarity,
         or ``None`` if the text was inserted; for many, a list. The store must keep shingles, which are read once
-        for some 65,000 texts: pass many at a time. Blank texts are similar to nothing, and are left out.
+        for some 65,000 texts: pass many at a time. Blank texts are similar to nothing, and are left out. With
+        ``replace``, in a store with look-ups, each takes the place of everything with its name, to which it is not
+        compared; one that is similar to something else replaces nothing.
 
         >>> import hamdex, tempfile, os
         >>> path = os.path.join(tempfile.mkdtemp(), "texts.store")
@@ -656,10 +659,10 @@ class Store:
         ids: _Texts,
         *,
         similarity: float = 0.7,
+        replace: bool = False,
         threads: int | None = None,
         progress: _Progress = None,
     ) -> list[Similar | None]: ...
-        replace: bool = False,
     def remove(
         self,
         fingerprints: _Numbers | Sequence[str] | SupportsIndex | str,

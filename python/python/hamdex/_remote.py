@@ -14,8 +14,8 @@ from urllib.parse import quote, unquote
 
 from ._hamdex import DamagedError, Error, StoreError
 from ._http import Service
-from ._numbers import fingerprints_in, is_single, number, one_in
-from ._results import Match
+from ._numbers import fingerprints_in, is_null, is_single, number, one_in
+from ._results import Match, Similar
 
 _WIDE = 1 << 53
 
@@ -321,9 +321,11 @@ class Remote:
     def upsert(self, fingerprints: Any, ids: Any) -> int:
         """Insert as ``insert`` does, each in place of everything with its id, in a set with look-ups; return the number of
         replaced records."""
-        body = {"records": self._records(fingerprints, ids), "replace": True}
-        return int(self._service.ask("POST", self._path + "/insert", body)["replaced"])
-                        columns["ids_count"].append(match.ids_count)
+        records = self._records(fingerprints, ids)
+        if None in records:
+            place = records.index(None)
+            raise ValueError(f"the text at {place} is blank: nothing can replace what is stored; remove what has its id")
+        return int(self._insert(records, replace=True)["replaced"])
 
     def insert_unless_near(
         self, fingerprints: Any, ids: Any = None, *, k: int | None = None, replace: bool = False
@@ -336,19 +338,28 @@ class Remote:
         outcomes: list[Match | None] = [None] * len(records)
         for near in self._insert(records, unless_near=distance, replace=bool(replace))["near"]:
             outcomes[near["index"]] = self._match(near)
+    def _insert(self, records: list[dict[str, Any] | None], **options: Any) -> dict[str, Any]:
+        """Insert records. Places in the answer are those of the records given."""
+        places = [place for place, record in enumerate(records) if record is not None]
+        body = {"records": [record for record in records if record is not None], **options}
+        answer: dict[str, Any] = self._service.ask("POST", self._path + "/insert", body)
+        for found in [*answer.get("near", []), *answer.get("similar", [])]:
+            found["index"] = places[found["index"]]
+        return answer
+
         return outcomes[0] if is_one else outcomes
 
     def insert_unless_similar(self, texts: Any, ids: Any, similarity: float = 0.7, *, replace: bool = False) -> Any:
         """Insert each text unless a stored one shares this part of its shingles, in a set with shingles; return the name of
-        that one and the similarity instead of None, for each."""
+        that one and the similarity instead of None, for each. With replace, in a set with look-ups, each takes the place of
+        everything with its name, to which it is not compared."""
         if not math.isfinite(similarity):
             raise ValueError(f"unless_similar cannot be {similarity}")
-        similarity = float(similarity)
         records = self._records(texts, ids)
         outcomes: list[Similar | None] = [None] * len(records)
         answer = self._insert(records, unless_similar=float(similarity), replace=bool(replace))
         for similar in answer["similar"]:
-            outcomes[similar["index"]] = similar["id"], similar["similarity"]
+            outcomes[similar["index"]] = Similar(similar["id"], similar["similarity"])
         return outcomes[0] if isinstance(texts, str) else outcomes
 
     def remove(self, fingerprints: Any, ids: Any = None) -> int:
@@ -373,6 +384,16 @@ class Remote:
 
     def entries(self, after: int | None = None, limit: int | None = None) -> Iterator[tuple[int, list[Any]]]:
         """Walk through the set: fingerprints, ascending, with their ids."""
+    def fingerprints_of(self, id: SupportsIndex | str) -> list[int]:
+        """Return the fingerprints of an id, or of a name, ascending, in a set with look-ups."""
+        try:
+            found = self._service.ask("GET", f"{self._path}/records/{quote(str(_id(id)), safe='')}")
+        except RemoteError as error:
+            if error.code == "no_record":
+                return []
+            raise
+        return [int(digits, 16) for digits in found["fingerprints"]]
+
         parameters = [f"after={self._hex(number(after))}"] if after is not None else []
         if limit is not None:
             parameters.append(f"limit={operator.index(limit)}")

@@ -43,7 +43,7 @@ pub(crate) fn batch_options(
     Ok(options)
 }
 
-/// Answers many queries of a set.
+/// Answers many queries of a set; a match has a row for each of its first ids.
 pub(crate) fn batch<F: Width>(
     any: &AnySet,
     queries: &[F],

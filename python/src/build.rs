@@ -1,5 +1,6 @@
 //! Builds an index.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -152,7 +153,7 @@ fn metadata(given: Option<BTreeMap<String, Bound<'_, PyAny>>>) -> PyResult<BTree
 /// too. ``filter``: prefix filters, which spare queries the blocks without a match: ``"auto"`` where they pay,
 /// ``"none"``, or at most so many bits per fingerprint and table, 1 to 64. ``recipe`` says how the
 /// fingerprints were made of texts, so that the index can be queried with texts; with it, ``fingerprints`` may be
-/// the texts themselves.
+/// the texts themselves. A null among them, ``None`` or NaN, is a document without text, and is left out.
 ///
 /// ``shingles=True`` keeps the shingles of the texts as well, of five words each or of as many as it says, so that
 /// ``dedup(against=...)`` compares with the texts of the index; blank texts, which are similar to nothing, are left
@@ -225,20 +226,20 @@ pub(crate) fn build<'py>(
         });
         return results::summary(py, summary);
     }
-    let fingerprints = match recipe {
+    let (fingerprints, nulls) = match recipe {
         Some(text) if Texts::are(fingerprints)? => {
             of_given_texts(py, fingerprints, &recipe::recipe(text, None)?, choices.threads)?
         }
-        _ => Fingerprints::of(fingerprints)?,
+        _ => (Fingerprints::of(fingerprints)?, Vec::new()),
     };
-    let ids = Ids::of(ids, fingerprints.len()?)?;
+    let ids = Ids::of(ids, fingerprints.len()? + nulls.len())?;
     if let Some(text) = recipe {
         let recipe = recipe::of_width(text, fingerprints.width(), "the given ones have")?;
         choices.metadata.insert(RECIPE_KEY.to_owned(), recipe.to_string().into_bytes());
     }
     let summary = match fingerprints.width() {
-        64 => write::<u64>(py, path, &fingerprints, &ids, &choices, progress)?,
-        _ => write::<u128>(py, path, &fingerprints, &ids, &choices, progress)?,
+        64 => write::<u64>(py, path, &fingerprints, (&ids, &nulls), &choices, progress)?,
+        _ => write::<u128>(py, path, &fingerprints, (&ids, &nulls), &choices, progress)?,
     };
     results::summary(py, summary)
 }
@@ -247,7 +248,7 @@ fn write<F: Width>(
     py: Python<'_>,
     path: PathBuf,
     fingerprints: &Fingerprints<'_>,
-    ids: &Ids<'_>,
+    (ids, nulls): (&Ids<'_>, &[usize]),
     choices: &Choices,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Summary> {
@@ -255,8 +256,8 @@ fn write<F: Width>(
     let fingerprints = F::slice(fingerprints)?;
     let (numbers, names) = match ids {
         Ids::None => (None, None),
-        Ids::Numbers(numbers) => (Some(numbers.as_slice()?), None),
-        Ids::Names(names) => (None, Some(names.as_strs()?)),
+        Ids::Numbers(numbers) => (Some(without(nulls, numbers.as_slice()?)), None),
+        Ids::Names(names) => (None, Some(without(nulls, &names.as_strs()?).into_owned())),
     };
     let options = options.ids(numbers.is_some()).names(names.is_some());
     work::run(py, progress, move |watch| {
@@ -264,7 +265,7 @@ fn write<F: Width>(
         match (numbers, names) {
             (Some(ids), _) => fingerprints
                 .iter()
-                .zip(ids)
+                .zip(ids.iter())
                 .try_for_each(|(&fingerprint, &id)| builder.push_with_id(fingerprint, id))?,
             (None, Some(names)) => {
                 for (id, (&fingerprint, name)) in (0..).zip(fingerprints.iter().zip(names)) {
@@ -280,19 +281,37 @@ fn write<F: Width>(
     })
 }
 
-/// Returns the fingerprints of texts.
+/// Returns all but the items at these places, which ascend.
+fn without<'a, T: Copy>(nulls: &[usize], all: &'a [T]) -> Cow<'a, [T]> {
+    if nulls.is_empty() {
+        return Cow::Borrowed(all);
+    }
+    let others = (0..all.len()).filter(|place| nulls.binary_search(place).is_err());
+    others.map(|place| all[place]).collect()
+}
+
+/// Returns the fingerprints of texts, and the places of nulls, which have none.
 fn of_given_texts<'py>(
     py: Python<'py>,
     texts: &Bound<'py, PyAny>,
     recipe: &Recipe,
     threads: usize,
-) -> PyResult<Fingerprints<'py>> {
+) -> PyResult<(Fingerprints<'py>, Vec<usize>)> {
+    fn split<F>(made: Vec<Option<F>>) -> (Vec<F>, Vec<usize>) {
+        let nulls = (0..made.len()).filter(|&place| made[place].is_none()).collect();
+        (made.into_iter().flatten().collect(), nulls)
+    }
+
     let texts = Texts::of(texts)?;
     Ok(match recipe.width {
         Bits::Bits64 => {
-            Fingerprints::Bits64(Words::Own(of_texts(py, recipe, &texts, threads, Purpose::Insert)?))
+            let (made, nulls) = split(of_texts(py, recipe, &texts, threads, Purpose::Insert)?);
+            (Fingerprints::Bits64(Words::Own(made)), nulls)
         }
-        Bits::Bits128 => Fingerprints::Bits128(of_texts(py, recipe, &texts, threads, Purpose::Insert)?),
+        Bits::Bits128 => {
+            let (made, nulls) = split(of_texts(py, recipe, &texts, threads, Purpose::Insert)?);
+            (Fingerprints::Bits128(made), nulls)
+        }
     })
 }
 

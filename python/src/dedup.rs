@@ -127,6 +127,9 @@ pub(crate) fn dedup<'py>(
         Bits::Bits64 => find::<u64>(py, &texts, &recipe, &choices, progress),
         Bits::Bits128 => find::<u128>(py, &texts, &recipe, &choices, progress),
     };
+    if let Some(against) = &choices.against {
+        against.warn(py)?;
+    }
     let Outcome { members, known } = outcome?;
     let clusters = clusters_table(&members, ids.as_deref(), choices.similarity.is_some())?;
     match known {

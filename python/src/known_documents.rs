@@ -1,8 +1,9 @@
 //! Compares texts with known documents: of an index, a set of shards or a store's snapshot, or texts as they are.
 
+use std::ffi::CString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::ArrayRef;
 use hamdex::set::Description;
@@ -11,10 +12,10 @@ use hamdex_any::{AnySet, Kind, for_width};
 use hamdex_documents::known::{
     Known, KnownAs, KnownShingles, KnownTexts, NearestTexts, NewTexts, Reference, Similar, nearest_in,
 };
-use hamdex_documents::{Dedup, Documents, Error, stored_recipe};
 use hamdex_documents::problems::Notice;
+use hamdex_documents::{Dedup, Documents, Error, stored_recipe};
 use hamdex_simhash::{Recipe, Shingler};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use rayon::prelude::*;
@@ -35,6 +36,9 @@ use crate::work::Watch;
 
 /// Known texts that one thread compares at a time.
 const COMPARED_AT_ONCE: usize = 1 << 12;
+
+/// Problems with documents that are shown.
+const SHOWN_NOTICES: usize = 20;
 
 /// The known documents.
 pub(crate) enum KnownDocuments {
@@ -82,11 +86,11 @@ impl KnownDocuments {
         (text, id): (&str, Option<&str>),
         k: Option<u32>,
         words: NonZeroUsize,
+        skip_unreadable: bool,
     ) -> PyResult<Self> {
         let set = if let Ok(index) = object.cast::<Handle>() {
             Some(index.get().index()?)
         } else if let Ok(store) = object.cast::<Store>() {
-        skip_unreadable: bool,
             Some(store.get().take_snapshot()?.set()?)
         } else if let Ok(snapshot) = object.cast::<Snapshot>() {
             Some(snapshot.get().set()?)
@@ -193,7 +197,7 @@ impl KnownDocuments {
     ) -> Dedup<'a, F> {
         match self {
             Self::Set(_, Some(k)) => dedup.against(watched, *k),
-            Self::Set(_, None) | Self::Table(..) | Self::Files(_) => dedup.against_texts(watched),
+            Self::Set(_, None) | Self::Table(..) | Self::Files(..) => dedup.against_texts(watched),
         }
     }
 
@@ -232,7 +236,7 @@ impl<F: Width> Reference<F> for WatchedDocuments<'_> {
     fn nearest(&self, fingerprints: &[Option<F>], distance: u32) -> Result<Vec<Option<Match<F>>>, Error> {
         let set = match self.against {
             KnownDocuments::Set(set, _) => set.typed::<F>(),
-            KnownDocuments::Table(..) | KnownDocuments::Files(_) => None,
+            KnownDocuments::Table(..) | KnownDocuments::Files(..) => None,
         };
         let Some(set) = set else {
             return Err(Error::Reference { source: "its fingerprints have another width".into() });
@@ -251,7 +255,7 @@ impl KnownTexts for WatchedDocuments<'_> {
                 let set = set.typed::<F>().expect("the width was checked");
                 KnownShingles::new(&**set, words)?.search(new, nearest)
             }),
-            KnownDocuments::Files(documents) => documents.search(new, nearest),
+            KnownDocuments::Files(documents, _) => documents.search(new, nearest),
             KnownDocuments::Table(texts, _) => {
                 let texts =
                     texts.as_strs().map_err(|error| Error::Reference { source: error.to_string().into() })?;
@@ -278,7 +282,7 @@ impl KnownTexts for WatchedDocuments<'_> {
     fn is_repeatable(&self) -> bool {
         match self.against {
             KnownDocuments::Set(..) | KnownDocuments::Table(..) => true,
-            KnownDocuments::Files(documents) => documents.is_repeatable(),
+            KnownDocuments::Files(documents, _) => documents.is_repeatable(),
         }
     }
 }
@@ -287,7 +291,7 @@ impl KnownTexts for WatchedDocuments<'_> {
 fn labels_of_texts(against: &KnownDocuments, known: &[Known]) -> Labels {
     let has_names = match against {
         KnownDocuments::Set(set, _) => set.description().has_names,
-        KnownDocuments::Files(_) => true,
+        KnownDocuments::Files(..) => true,
         KnownDocuments::Table(..) => false,
     };
     let mut labels = Labels::new(true, has_names);

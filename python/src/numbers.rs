@@ -32,7 +32,6 @@ argument! {
     Limit(usize), "limit"
 }
 argument! {
-argument! {
     /// The most ids of a match, `ids_limit`.
     IdsLimit(usize), "ids_limit"
 }
@@ -47,6 +46,7 @@ impl IdsLimit {
     }
 }
 
+argument! {
     /// The number of `threads`.
     Threads(usize), "threads"
 }

@@ -97,7 +97,7 @@ impl OpenSet {
         })
     }
 
-    /// Answers one query, within `k` bits, by default those of the set or others.
+    /// Answers one query, within `k` bits, by default those of the set or others; of each match with the first ids.
     pub(crate) fn find<'py>(
         &self,
         query: &Bound<'py, PyAny>,

@@ -31,10 +31,11 @@ pub(crate) enum Wanted {
 /// A match for Python.
 pub(crate) struct Found {
     pub(crate) one: AnyMatch,
+    /// The first ids.
     pub(crate) ids: Labels,
-}
     /// The number of all ids.
     pub(crate) ids_count: u64,
+}
 
 /// Takes a query: a fingerprint, or a text if the set has a recipe.
 pub(crate) fn query_of<F: Width>(
@@ -63,9 +64,13 @@ pub(crate) fn queries_of<'py>(
     let threads = work::threads(threads)?;
     Ok(match recipe.width {
         Bits::Bits64 => {
-            Fingerprints::Bits64(Words::Own(of_texts(py, &recipe, &texts, threads, Purpose::Query)?))
+            let made = of_texts(py, &recipe, &texts, threads, Purpose::Query)?;
+            Fingerprints::Bits64(Words::Own(made.into_iter().flatten().collect()))
         }
-        Bits::Bits128 => Fingerprints::Bits128(of_texts(py, &recipe, &texts, threads, Purpose::Query)?),
+        Bits::Bits128 => {
+            let made = of_texts(py, &recipe, &texts, threads, Purpose::Query)?;
+            Fingerprints::Bits128(made.into_iter().flatten().collect())
+        }
     })
 }
 

@@ -75,17 +75,21 @@ pub(crate) fn of_text<F: Fingerprint>(recipe: &Recipe, text: &str, purpose: Purp
     purpose.take(fingerprinter.fingerprint(text, &mut Scratch::default()), || "the text".to_owned())
 }
 
-/// Returns the fingerprints of many texts.
+/// Returns the fingerprints of many texts; `None` for a null, which is not inserted. A query must be a text.
 pub(crate) fn of_texts<F: Fingerprint>(
     py: Python<'_>,
     recipe: &Recipe,
     texts: &Texts,
     threads: usize,
     purpose: Purpose,
-) -> PyResult<Vec<F>> {
+) -> PyResult<Vec<Option<F>>> {
     let outcomes = outcomes::<F>(py, recipe, texts, threads, None)?;
-    let numbered = outcomes.into_iter().enumerate();
-    numbered.map(|(place, outcome)| purpose.take(outcome, || format!("the text at {place}"))).collect()
+    let given = texts.as_options()?.into_iter().zip(outcomes).enumerate();
+    let made = given.map(|(place, (text, outcome))| match (text, purpose) {
+        (None, Purpose::Insert) => Ok(None),
+        _ => purpose.take(outcome, || format!("the text at {place}")).map(Some),
+    });
+    made.collect()
 }
 
 fn outcomes<F: Fingerprint>(

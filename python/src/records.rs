@@ -1,5 +1,7 @@
 //! The records of a write to a store, one or many.
 
+use std::iter;
+
 use hamdex::set::Description;
 use hamdex_any::Kind;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -14,16 +16,14 @@ use crate::texts::Texts;
 use crate::width::Width;
 use crate::work;
 
-/// The records to write: fingerprints with ids, or with names; documents with names, `None` for blank ones.
+/// The records to write: fingerprints with ids, or with names, and the places of nulls among the texts given, which are
+/// left out; documents with names, `None` for blank ones.
 pub(crate) enum Records<F> {
-    Pairs(Vec<(F, u64)>),
-    Named(Vec<(F, String)>),
+    Pairs(Vec<(F, u64)>, Nulls),
+    Named(Vec<(F, String)>, Nulls),
     Documents(Vec<(Option<Document<F>>, String)>),
 }
 
-impl<F: Width> Records<F> {
-    /// Takes the arguments of a write: fingerprints, or texts if the store has a recipe.
-    pub(crate) fn of(
 /// The places of nulls among texts, ascending.
 pub(crate) struct Nulls(Vec<usize>);
 
@@ -60,6 +60,9 @@ fn pair<F, T>(fingerprints: Vec<Option<F>>, labels: impl IntoIterator<Item = T>)
     (pairs.collect(), Nulls(nulls))
 }
 
+impl<F: Width> Records<F> {
+    /// Takes the arguments of a write: fingerprints, or texts if the store has a recipe.
+    pub(crate) fn of(
         fingerprints: &Bound<'_, PyAny>,
         ids: Option<&Bound<'_, PyAny>>,
         description: &Description,
@@ -82,9 +85,10 @@ fn pair<F, T>(fingerprints: Vec<Option<F>>, labels: impl IntoIterator<Item = T>)
             let names = names.into_iter().map(str::to_owned);
             return Ok(Self::Documents(made.into_iter().zip(names).collect()));
         }
-        let fingerprints: Vec<F> = match fingerprints.cast::<PyString>() {
+        let fingerprints: Vec<Option<F>> = match fingerprints.cast::<PyString>() {
             Ok(text) => {
-                vec![of_text(&recipe_in(Kind::Store, description)?, text.to_str()?, Purpose::Insert)?]
+                let recipe = recipe_in(Kind::Store, description)?;
+                vec![Some(of_text(&recipe, text.to_str()?, Purpose::Insert)?)]
             }
             Err(_) if Texts::are(fingerprints)? => {
                 let texts = Texts::of(fingerprints)?;
@@ -96,10 +100,11 @@ fn pair<F, T>(fingerprints: Vec<Option<F>>, labels: impl IntoIterator<Item = T>)
                     Purpose::Insert,
                 )?
             }
-            Err(_) => all(fingerprints)?,
+            Err(_) => all(fingerprints)?.into_iter().map(Some).collect(),
         };
         let Some(ids) = ids else {
-            return Ok(Self::Pairs(fingerprints.into_iter().map(|fingerprint| (fingerprint, 0)).collect()));
+            let (pairs, nulls) = pair(fingerprints, iter::repeat(0));
+            return Ok(Self::Pairs(pairs, nulls));
         };
         let ids = if is_one { PyList::new(ids.py(), [ids])?.into_any() } else { ids.clone() };
         if has_names {
@@ -107,12 +112,14 @@ fn pair<F, T>(fingerprints: Vec<Option<F>>, labels: impl IntoIterator<Item = T>)
             let names = names.as_strs()?;
             check_lengths(fingerprints.len(), names.len())?;
             let names = names.into_iter().map(str::to_owned);
-            return Ok(Self::Named(fingerprints.into_iter().zip(names).collect()));
+            let (named, nulls) = pair(fingerprints, names);
+            return Ok(Self::Named(named, nulls));
         }
         let ids = arrays::ids(&ids)?;
         let ids = ids.as_slice()?;
         check_lengths(fingerprints.len(), ids.len())?;
-        Ok(Self::Pairs(fingerprints.into_iter().zip(ids.iter().copied()).collect()))
+        let (pairs, nulls) = pair(fingerprints, ids.iter().copied());
+        Ok(Self::Pairs(pairs, nulls))
     }
 }
 

@@ -30,7 +30,7 @@ fn number_of(fingerprint: AnyFingerprint) -> u128 {
     fingerprint.narrow().expect("fingerprints have at most 128 bits")
 }
 
-/// Makes a match, with ids or names.
+/// Makes a match, with its first ids or names, and the number of all.
 pub(crate) fn one_match(py: Python<'_>, found: Found) -> PyResult<Bound<'_, PyAny>> {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     class(py, &CLASS, "Match")?.call1((

@@ -230,11 +230,11 @@ impl Store {
         ids: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         for_any_store!(self.store()?, store => match Records::of(fingerprints, ids, &self.description)? {
-            Records::Pairs(pairs) => {
+            Records::Pairs(pairs, _) => {
                 let inserts = pairs.into_iter().map(|(fingerprint, id)| Operation::Insert(fingerprint, id)).collect();
                 work::run_here(py, |_| self.beside_inserts(|| store.write(inserts).map(drop)))
             }
-            Records::Named(named) => work::run_here(py, |_| self.beside_inserts(|| store.insert_named(&named).map(drop))),
+            Records::Named(named, _) => work::run_here(py, |_| self.beside_inserts(|| store.insert_named(&named).map(drop))),
             Records::Documents(documents) => {
                 let given = given(&documents);
                 work::run_here(py, |_| self.beside_inserts(|| store.insert_documents(&given).map(drop)))
@@ -262,8 +262,14 @@ impl Store {
     ) -> PyResult<u64> {
         self.require_lookups()?;
         let written = for_any_store!(self.store()?, store => match Records::of(fingerprints, Some(ids), &self.description)? {
-            Records::Pairs(pairs) => work::run_here(py, |_| self.beside_inserts(|| store.upsert(&pairs)))?,
-            Records::Named(named) => work::run_here(py, |_| self.beside_inserts(|| store.upsert_named(&named)))?,
+            Records::Pairs(pairs, nulls) => {
+                nulls.refuse()?;
+                work::run_here(py, |_| self.beside_inserts(|| store.upsert(&pairs)))?
+            }
+            Records::Named(named, nulls) => {
+                nulls.refuse()?;
+                work::run_here(py, |_| self.beside_inserts(|| store.upsert_named(&named)))?
+            }
             Records::Documents(documents) => {
                 if let Some(place) = documents.iter().position(|(document, _)| document.is_none()) {
                     return Err(cannot_replace(place));
@@ -311,7 +317,6 @@ impl Store {
                         };
                         nulls.spread(outcomes.iter().map(near).collect())
                     }
-                    Records::Named(named) => store.insert_named_unless_near(&named, distance)?.iter().map(near).collect(),
                     Records::Documents(documents) => {
                         let given = self::given(&documents);
                         let outcomes = if replace {
@@ -359,23 +364,23 @@ impl Store {
         texts: &Bound<'py, PyAny>,
         ids: &Bound<'py, PyAny>,
         similarity: f64,
+        replace: bool,
         threads: Option<Threads>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let Some(words) = words_in(&self.description)? else {
             return Err(PyValueError::new_err(
-        replace: bool,
                 "the store keeps no shingles, by which texts are compared: make a store with shingles=True",
             ));
         };
+        if replace {
+            self.require_lookups()?;
+        }
         let similarity = Similarity::new(similarity, words).or_raise()?;
         let recipe = recipe_in(Kind::Store, &self.description)?;
         let (given, names) = documents_of(texts, Some(ids))?;
         let (given, names) = (given.as_strs()?, names.as_strs()?);
         let threads = work::threads(threads)?;
-        if replace {
-            self.require_lookups()?;
-        }
         let outcomes = for_any_store!(self.store()?, store => {
             let work = UnlessSimilar::new(&store, &recipe, similarity, threads)?;
             work::run(py, progress, |watch| {
@@ -411,7 +416,7 @@ impl Store {
         }
         let written = for_any_store!(self.store()?, store => match ids {
             Some(_) => {
-                let Records::Pairs(pairs) = Records::of(fingerprints, ids, &self.description)? else { return Ok(0) };
+                let Records::Pairs(pairs, _) = Records::of(fingerprints, ids, &self.description)? else { return Ok(0) };
                 let removals = pairs.into_iter().map(|(fingerprint, id)| Operation::Remove(fingerprint, id)).collect();
                 work::run_here(py, |_| store.write(removals))?
             }
@@ -471,6 +476,7 @@ impl Store {
         query: &Bound<'py, PyAny>,
         k: Option<K>,
         limit: Option<Limit>,
+        ids_limit: Option<IdsLimit>,
     ) -> PyResult<Bound<'py, PyList>> {
         self.take_snapshot()?.query(query, k, limit, ids_limit)
     }
@@ -482,6 +488,7 @@ impl Store {
         query: &Bound<'py, PyAny>,
         count: Count,
         k: Option<K>,
+        ids_limit: Option<IdsLimit>,
     ) -> PyResult<Bound<'py, PyList>> {
         self.take_snapshot()?.nearest(query, count, k, ids_limit)
     }
@@ -502,11 +509,11 @@ impl Store {
         threads = None, progress = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords, in Python")]
     fn batch(
-        ids_limit: Option<IdsLimit>,
         &self,
         queries: &Bound<'_, PyAny>,
         k: Option<K>,
         limit: Option<Limit>,
+        ids_limit: Option<IdsLimit>,
         strategy: &str,
         memory: Option<Memory>,
         threads: Option<Threads>,
@@ -514,7 +521,6 @@ impl Store {
     ) -> PyResult<Table> {
         self.take_snapshot()?.batch(queries, k, limit, ids_limit, strategy, memory, threads, progress)
     }
-        ids_limit: Option<IdsLimit>,
 
     fn __contains__(&self, fingerprint: &Bound<'_, PyAny>) -> PyResult<bool> {
         self.take_snapshot()?.contains(fingerprint)
@@ -534,7 +540,6 @@ impl Store {
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
         for_any_store!(self.store()?, store => work::run(py, None, |_| store.flush()))
     }
-        ids_limit: Option<IdsLimit>,
 
     /// Merge everything into one file, without removed records. An interruption changes nothing.
     fn compact(&self, py: Python<'_>) -> PyResult<()> {

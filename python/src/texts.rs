@@ -9,7 +9,7 @@ use hamdex::{ReadError, ReadErrorKind};
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use pyo3::types::{PyDict, PyFrozenSet, PySet, PyString};
+use pyo3::types::{PyDict, PyFloat, PyFrozenSet, PySet, PyString};
 use rayon::prelude::*;
 
 use crate::arrow::{self, columns};
@@ -19,35 +19,43 @@ use crate::work::{self, Watch, pool};
 /// The number of texts between two progress reports.
 const TEXTS_PER_REPORT: usize = 32;
 
-/// Texts, in place or copied.
+/// Texts, in place or copied. A null, of Arrow, Python or pandas, is no text.
 pub(crate) enum Texts {
-    Strings(Vec<PyBackedStr>),
+    Strings(Vec<Option<PyBackedStr>>),
     Column(Vec<ArrayRef>),
 }
 
 impl Texts {
-    /// Whether these are texts, judged by the first one.
+    /// Whether these are texts, judged by the first that is no null.
     pub(crate) fn are(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-        use arrow_schema::DataType::{Dictionary, LargeUtf8, Utf8, Utf8View};
+        use arrow_schema::DataType::{Dictionary, LargeUtf8, Null, Utf8, Utf8View};
         if object.len().is_err() {
             // An iterator or a stream would be used up.
             return Ok(false);
         }
         if !arrow::speaks_arrow(object)? {
             // Not by the place 0, which a column of pandas may lack.
-            let first = object.try_iter().ok().and_then(|mut items| items.next()).transpose()?;
-            return Ok(first.is_some_and(|first| first.is_instance_of::<PyString>()));
+            let Ok(items) = object.try_iter() else { return Ok(false) };
+            let mut has_nulls = false;
+            for item in items {
+                let item = item?;
+                if !is_null(&item)? {
+                    return Ok(item.is_instance_of::<PyString>());
+                }
+                has_nulls = true;
+            }
+            return Ok(has_nulls);
         }
         let arrays = arrow::import(object)?;
         let are_texts = |kind: &arrow_schema::DataType| match kind {
-            Utf8 | LargeUtf8 | Utf8View => true,
+            Utf8 | LargeUtf8 | Utf8View | Null => true,
             Dictionary(_, values) => matches!(**values, Utf8 | LargeUtf8 | Utf8View),
             _ => false,
         };
         Ok(arrays.first().is_some_and(|array| are_texts(array.data_type())))
     }
 
-    /// Takes texts: an Arrow column, or any iterable of strings.
+    /// Takes texts: an Arrow column, or any iterable of strings. Either may have nulls.
     pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         if arrow::speaks_arrow(object)? {
             let column = arrow::import(object)?;
@@ -55,7 +63,7 @@ impl Texts {
         }
         let mut strings = Vec::with_capacity(object.len().unwrap_or_default());
         for_each_string(object, "text", |string| {
-            strings.push(PyBackedStr::try_from(string)?);
+            strings.push(string.map(PyBackedStr::try_from).transpose()?);
             Ok(())
         })?;
         Ok(Self::Strings(strings))
@@ -65,29 +73,34 @@ impl Texts {
     /// objects, and are freed at once instead of one by one.
     pub(crate) fn copies_of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         if arrow::speaks_arrow(object)? {
-            return Self::of(object);
+            let column = arrow::import(object)?;
+            columns::refuse_nulls(&column, "id")?;
+            return Self::of_column(column);
         }
         let mut column = LargeStringBuilder::new();
         for_each_string(object, "id", |string| {
-            column.append_value(string.to_str()?);
-            Ok(())
+            string.map_or(Ok(()), |string| string.to_str().map(|text| column.append_value(text)))
         })?;
         Ok(Self::Column(vec![Arc::new(column.finish())]))
     }
 
     /// Takes an Arrow column.
     pub(crate) fn of_column(column: Vec<ArrayRef>) -> PyResult<Self> {
-        columns::refuse_nulls(&column, "text")?;
         let column = columns::without_categories(column)?;
         let texts = Self::Column(column);
-        texts.as_strs()?;
+        texts.as_options()?;
         Ok(texts)
     }
 
-    /// Returns the texts, in order.
+    /// Returns the texts, in order; a null is a blank text.
     pub(crate) fn as_strs(&self) -> PyResult<Vec<&str>> {
+        Ok(self.as_options()?.into_iter().map(Option::unwrap_or_default).collect())
+    }
+
+    /// Returns the texts, in order.
+    pub(crate) fn as_options(&self) -> PyResult<Vec<Option<&str>>> {
         match self {
-            Self::Strings(strings) => Ok(strings.iter().map(|string| &**string).collect()),
+            Self::Strings(strings) => Ok(strings.iter().map(Option::as_deref).collect()),
             Self::Column(arrays) => {
                 let mut texts = Vec::new();
                 arrays.iter().try_for_each(|array| columns::texts(array, "texts", &mut texts))?;
@@ -113,7 +126,7 @@ fn is_null(item: &Bound<'_, PyAny>) -> PyResult<bool> {
 fn for_each_string<'py>(
     object: &Bound<'py, PyAny>,
     what: &str,
-    mut take: impl FnMut(Bound<'py, PyString>) -> PyResult<()>,
+    mut take: impl FnMut(Option<Bound<'py, PyString>>) -> PyResult<()>,
 ) -> PyResult<()> {
     let refused = || {
         let class = object.get_type().name().map_or_else(|_| "that".to_owned(), |name| name.to_string());
@@ -132,12 +145,16 @@ fn for_each_string<'py>(
         work::check_signals_at(object.py(), place)?;
         let item = item?;
         let class = item.get_type();
+        if what == "text" && is_null(&item)? {
+            take(None)?;
+            continue;
+        }
         let Ok(string) = item.cast_into::<PyString>() else {
             let class = class.name()?;
             let text = format!("the {what} at {place} is not a str but {class}: leave it out, or convert it");
             return Err(PyTypeError::new_err(text));
         };
-        take(string).map_err(|error| {
+        take(Some(string)).map_err(|error| {
             if !error.is_instance_of::<PyUnicodeEncodeError>(object.py()) {
                 return error;
             }

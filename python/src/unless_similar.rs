@@ -1,5 +1,6 @@
 //! Inserts texts that are similar to none in a store.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use hamdex_documents::known::{KnownAs, KnownShingles};
@@ -10,8 +11,8 @@ use pyo3::prelude::*;
 
 use crate::documents::Maker;
 use crate::errors::OrRaise;
-use crate::width::Width;
 use crate::records::cannot_replace;
+use crate::width::Width;
 use crate::work::{Watch, pool};
 
 /// Texts that are compared together: the shingles of the store are read once for them.
@@ -53,7 +54,6 @@ impl<'a, F: Width> UnlessSimilar<'a, F> {
         Ok(outcomes)
     }
 
-    fn insert_some(
     /// As [`insert`](Self::insert); a text takes the place of those of its name, to which it is not compared.
     pub(crate) fn replace(
         &self,
@@ -112,6 +112,7 @@ impl<'a, F: Width> UnlessSimilar<'a, F> {
         if documents.is_empty() { Ok(()) } else { write(&documents) }
     }
 
+    fn insert_some(
         &self,
         texts: &[&str],
         names: &[&str],
@@ -123,19 +124,9 @@ impl<'a, F: Width> UnlessSimilar<'a, F> {
         let documents = || texts.iter().map(|text| Document::new("", *text));
         let clusters = pool(self.threads)?.install(|| dedup.run_on(documents())).or_raise()?;
         let new: Vec<usize> = clusters.unique().map(|number| number as usize).collect();
-        let made = {
-            let texts: Vec<&str> = new.iter().map(|&number| texts[number]).collect();
-            self.maker.documents(&texts, self.threads, watch)?
-        };
-        let mut inserted = Vec::with_capacity(new.len());
-        for (&number, document) in new.iter().zip(&made) {
-            inserted.extend(
-                document.as_ref().map(|(fingerprint, shingles)| (*fingerprint, names[number], &shingles[..])),
-            );
-        }
-        if !inserted.is_empty() {
-            self.store.insert_documents(&inserted).or_raise()?;
-        }
+        self.write(&new, (texts, names), watch, |documents| {
+            self.store.insert_documents(documents).or_raise().map(drop)
+        })?;
         let mut outcomes: Vec<Option<Similar>> = vec![None; texts.len()];
         for known in clusters.known().unwrap_or_default() {
             let KnownAs::Name(name) = &known.known else { continue };

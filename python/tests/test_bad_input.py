@@ -1,6 +1,8 @@
 """Invalid input is rejected with a message, and leaves nothing behind."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import hamdex
 import numpy as np
@@ -27,11 +29,11 @@ ONES = np.ones(3, dtype=np.uint64)
         (pa.table({"a": [1]}), TypeError, "one of its columns, which are: a"),
         ([1, 2**64], OverflowError, "64 bits"),
         ([1, 2.5], TypeError, "expected an integer"),
-        (["a"], TypeError, "expected an integer"),
-        ("text", TypeError, "str"),
         ([1, True], TypeError, "expected an integer, got bool"),
         ([1, np.True_], TypeError, "expected an integer, got bool"),
         (pa.array([True]), TypeError, "Boolean"),
+        (["a"], TypeError, "expected an integer"),
+        ("text", TypeError, "str"),
         (None, TypeError, "NoneType"),
         (pa.array([1, None], pa.uint64()), ValueError, "row 1 is null"),
         (pa.array([1.5]), TypeError, "Float64"),
@@ -52,10 +54,10 @@ def test_wrong_fingerprints(tmp_path: Path, fingerprints: object, error: type[Ex
         (np.array([1.0, np.nan, 2.0]), TypeError, "float64"),
         (np.ones((3, 1), dtype=np.uint64), ValueError, "shape"),
         ([1, -1, 2], ValueError, "at 1 is negative"),
-        (["a", "b", 3], TypeError, "the id at 2 is not a str but int"),
-        (["a", None, "b"], TypeError, "the id at 1 is not a str but NoneType"),
         ([1, False, 2], TypeError, "expected an integer, got bool"),
         (np.ones(3, dtype=bool), TypeError, "bool"),
+        (["a", "b", 3], TypeError, "the id at 2 is not a str but int"),
+        (["a", None, "b"], TypeError, "the id at 1 is not a str but NoneType"),
         ({"a": 1, "b": 2, "c": 3}, TypeError, "dict"),
         (np.ma.array([1, 2, 3], mask=[False, True, False]), TypeError, "ids must not be a masked array"),
         (pa.array([1, None, 2]), ValueError, "row 1 is null"),

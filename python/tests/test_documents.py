@@ -1,7 +1,10 @@
 """Indexes and stores of texts that keep shingles, and what is compared with them."""
 
+import gzip
+import json
 import random
 import threading
+import warnings
 from pathlib import Path
 from typing import Any
 

@@ -5,11 +5,16 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import hamdex
 import numpy as np
+import polars as pl
+import pyarrow as pa
 import pytest
 from conftest import clustered, near, uniform
+
+pd: Any = pytest.importorskip("pandas")
 
 COMMAND = Path(os.environ.get("HAMDEX_COMMAND", Path(__file__).parents[2] / "target" / "debug" / "hamdex"))
 
@@ -154,13 +159,13 @@ def test_records_are_replaced_by_id(url: str) -> None:
     store.insert([1, 3], [7, 2**63])
     assert store.upsert([5, 9, 17], [7, 8, 2**63]) == 2
     assert sorted(store.entries()) == [(5, [7]), (9, [8]), (17, [2**63])]
+    assert store.has_lookups and not store.has_shingles
+    assert store.fingerprints_of(7) == [5] and store.fingerprints_of(2**63) == [17] and store.fingerprints_of(9) == []
     plain = hamdex.connect(url, "plain", create={})
     with pytest.raises(hamdex.RemoteError) as refused:
         plain.upsert(1, 1)
     assert refused.value.code == "no_lookups"
 
-    assert store.has_lookups and not store.has_shingles
-    assert store.fingerprints_of(7) == [5] and store.fingerprints_of(2**63) == [17] and store.fingerprints_of(9) == []
 
 def test_ids_are_limited_and_counted(url: str) -> None:
     store = hamdex.connect(url, "s", create={"durability": "none"})

@@ -49,16 +49,14 @@ def test_short_texts_are_told() -> None:
 
 
 def test_wrong_texts() -> None:
-    with pytest.raises(TypeError, match="the text at 1 is not a str"):
-        hamdex.fingerprint(["a", None])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="the text at 1 is not a str but float"):
+        hamdex.fingerprint(["a", 1.5])  # type: ignore[list-item]
     with pytest.raises(TypeError, match="not int"):
         hamdex.fingerprint(3)  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="texts must be a list of str or an Arrow column, not str"):
         hamdex.dedup("articles.jsonl")
     with pytest.raises(ValueError, match="the text at 0 has half a surrogate pair"):
         hamdex.fingerprint(["\ud800"])
-    with pytest.raises(ValueError, match="the text of row 1 is null"):
-        hamdex.fingerprint(pa.array(["a", None]))
     with pytest.raises(TypeError, match="must be strings"):
         hamdex.fingerprint(pa.array([1]))
     with pytest.raises(ValueError, match="64 or 128"):
@@ -227,14 +225,12 @@ def test_shingles_are_what_texts_are_compared_by() -> None:
     for wrong in (0, 65):
         with pytest.raises(ValueError, match=f"words must be from 1 to 64, not {wrong}"):
             hamdex.shingles(texts, wrong)
-    with pytest.raises(ValueError, match="the text of row 0 is null"):
-        hamdex.shingles(pa.array([None, "a"]))
 
 
 def test_wrong_tables() -> None:
-    table = pa.table({"text": ["a", None], "id": [1, 2]})
-    with pytest.raises(ValueError, match="the text of row 1 is null"):
-        hamdex.dedup(table)
+    table = pa.table({"text": ["a", "b"], "id": [1, None]})
+    with pytest.raises(ValueError, match="the id of row 1 is null"):
+        hamdex.dedup(table, id="id")
     with pytest.raises(KeyError, match="there are: .*text.*id"):
         hamdex.dedup(table, text="body")
     with pytest.raises(TypeError, match="pass an Arrow table"):

@@ -23,7 +23,7 @@ _Arrow = _ArrowStream | _ArrowArray
 _Path = str | PathLike[str]
 _Numbers = npt.NDArray[np.uint64] | npt.NDArray[np.int64] | npt.NDArray[np.uint8] | Sequence[SupportsIndex] | _Arrow
 _One = SupportsIndex | npt.NDArray[np.uint64] | npt.NDArray[np.int64]
-_Texts = Iterable[str] | _Arrow
+_Texts = Iterable[str | None] | _Arrow
 _Progress = bool | Callable[[str, int, int | None], object] | None
 _Codec = Literal["huffman", "elias-fano"]
 _Filter = Literal["auto", "none"] | SupportsIndex
@@ -186,7 +186,7 @@ def build(
     too. ``filter``: prefix filters, which spare queries the blocks without a match: ``"auto"`` where they pay,
     ``"none"``, or at most so many bits per fingerprint and table, 1 to 64. ``recipe`` says how the
     fingerprints were made of texts, so that the index can be queried with texts; with it, ``fingerprints`` may be
-    the texts themselves.
+    the texts themselves. A null among them, ``None`` or NaN, is a document without text, and is left out.
 
     ``shingles=True`` keeps the shingles of the texts as well, of five words each or of as many as it says, so that
     ``dedup(against=...)`` compares with the texts of the index; blank texts, which are similar to nothing, are left
@@ -413,13 +413,13 @@ class Index:
         k: int | None = None,
         *,
         limit: int | None = None,
+        ids_limit: int | None = 10,
         strategy: _Strategy = "auto",
         memory: int | None = None,
         threads: int | None = None,
         progress: _Progress = None,
     ) -> Table:
         """The answers to many queries, on all threads: a table of ``query`` (its row), ``fingerprint``,
-        ids_limit: int | None = 10,
         ``distance`` and, if there are ids, ``id`` and ``ids_count``; a row for each of the first ``ids_limit`` ids
         (``None``: all) of each match, which has ``ids_count``, queries in their order, matches nearest first. ``queries``
         are fingerprints, or texts if the index has a recipe.
@@ -489,13 +489,13 @@ class Snapshot:
         k: int | None = None,
         *,
         limit: int | None = None,
+        ids_limit: int | None = 10,
         strategy: _Strategy = "auto",
         memory: int | None = None,
         threads: int | None = None,
         progress: _Progress = None,
     ) -> Table:
         """The answers to many queries: see ``Index.batch``."""
-        ids_limit: int | None = 10,
     def pairs(self, k: int | None = None, *, memory: int | None = None, threads: int | None = None) -> Pairs:
         """All pairs of fingerprints within ``k`` bits, each once: see ``Index.pairs``."""
     def shingles(self) -> Iterator[Table]:
@@ -578,7 +578,7 @@ class Store:
     def __contains__(self, fingerprint: _One | str) -> bool: ...
     def insert(
         self,
-        fingerprints: _Numbers | Sequence[str] | SupportsIndex | str,
+        fingerprints: _Numbers | Sequence[str | None] | SupportsIndex | str,
         ids: _Numbers | Sequence[str] | SupportsIndex | str | None = None,
     ) -> None:
         """Insert fingerprints, one or many, with their ids: all of them, or none. A store with a recipe also
@@ -588,7 +588,7 @@ class Store:
         """
     def upsert(
         self,
-        fingerprints: _Numbers | Sequence[str] | SupportsIndex | str,
+        fingerprints: _Numbers | Sequence[str | None] | SupportsIndex | str,
         ids: _Numbers | Sequence[str] | SupportsIndex | str,
     ) -> int:
         """Insert fingerprints or texts as ``insert`` does, each in place of everything with its id, or its name, in a
@@ -621,7 +621,7 @@ class Store:
     @overload
     def insert_unless_near(
         self,
-        fingerprints: _Numbers | Sequence[str],
+        fingerprints: _Numbers | Sequence[str | None],
         ids: _Numbers | Iterable[str] | None = None,
         *,
         k: int | None = None,
@@ -634,8 +634,8 @@ class Store:
         ids: str,
         *,
         similarity: float = 0.7,
-        threads: int | None = None,
         replace: bool = False,
+        threads: int | None = None,
         progress: _Progress = None,
     ) -> Similar | None:
         """Insert each text, one or many, unless a stored text, or one inserted before it, is similar: shares
@@ -665,7 +665,7 @@ class Store:
     ) -> list[Similar | None]: ...
     def remove(
         self,
-        fingerprints: _Numbers | Sequence[str] | SupportsIndex | str,
+        fingerprints: _Numbers | Sequence[str | None] | SupportsIndex | str,
         ids: _Numbers | SupportsIndex | None = None,
     ) -> int:
         """Remove fingerprints, one or many: with ids these pairs, without ids all pairs of the fingerprints.
@@ -699,6 +699,7 @@ class Store:
         k: int | None = None,
         *,
         limit: int | None = None,
+        ids_limit: int | None = 10,
         strategy: _Strategy = "auto",
         memory: int | None = None,
         threads: int | None = None,
@@ -713,7 +714,6 @@ class Store:
         """Write everything in memory to a file."""
     def compact(self) -> None:
         """Merge everything into one file, without removed records. An interruption changes nothing."""
-        ids_limit: int | None = 10,
     def stats(self) -> dict[str, Any]:
         """The counts of the store, and their costs."""
     def close(self) -> None:

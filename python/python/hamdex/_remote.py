@@ -101,6 +101,23 @@ def _listed(values: Any) -> list[Any]:
     return list(values)
 
 
+def _held(values: Any) -> Any:
+    """Values that can be walked through again."""
+    is_kept = hasattr(values, "ndim") or hasattr(values, "to_pylist") or isinstance(values, (bytearray, dict))
+    return values if is_kept or is_single(values) else list(values)
+
+
+def _texts(values: Any) -> list[str | None] | None:
+    """Texts, None for nulls; None if these are no texts."""
+    if isinstance(values, str):
+        return [values]
+    is_numeric = getattr(getattr(values, "dtype", None), "kind", "O") not in "OTU"
+    if is_numeric or is_single(values) or isinstance(values, (bytearray, dict)):
+        return None
+    texts = [None if is_null(value) else value for value in _listed(values)]
+    return texts if texts and all(text is None or isinstance(text, str) for text in texts) else None
+
+
 def _id(id: Any) -> str | int:
     """An id of a request: a number that JSON may not keep is a text."""
     if isinstance(id, str):
@@ -185,6 +202,16 @@ class Remote:
         return bool(self._set["ids"] == "names")
 
     @property
+    def has_shingles(self) -> bool:
+        """Whether ids have the shingles of their documents."""
+        return bool(self._set["shingles"])
+
+    @property
+    def has_lookups(self) -> bool:
+        """Whether records are found by id without reading the whole set."""
+        return bool(self._set["lookups"])
+
+    @property
     def recipe(self) -> str | None:
         """The recipe of the fingerprints of texts, if the set has one."""
         recipe: str | None = self._set["recipe"]
@@ -201,16 +228,6 @@ class Remote:
         return self._service.service.closed
 
     def __len__(self) -> int:
-    @property
-    def has_shingles(self) -> bool:
-        """Whether ids have the shingles of their documents."""
-        return bool(self._set["shingles"])
-
-    @property
-    def has_lookups(self) -> bool:
-        """Whether records are found by id without reading the whole set."""
-        return bool(self._set["lookups"])
-
         return int(self._service.ask("GET", self._path)["fingerprints"])
 
     def __bool__(self) -> bool:
@@ -226,15 +243,14 @@ class Remote:
         return f"{number & (1 << self.width) - 1:0{self.width // 4}x}"
 
     def _asked(self, queries: Any) -> dict[str, Any]:
-        if isinstance(queries, str):
-            return {"texts": [queries]}
+        queries = _held(queries)
+        texts = _texts(queries)
+        if texts is not None:
+            # The service refuses a query without words, as an index does.
+            return {"texts": [text or "" for text in texts]}
         one = one_in(queries, self.width)
         if one is not None:
             return {"fingerprints": [self._hex(one)]}
-        if not hasattr(queries, "ndim") and not hasattr(queries, "to_pylist"):
-            queries = queries if isinstance(queries, (bytes, bytearray, dict)) else list(queries)
-            if queries and all(isinstance(query, str) for query in queries):
-                return {"texts": queries}
         return {"fingerprints": [self._hex(one) for one in fingerprints_in(queries, self.width)]}
 
     def _match(self, found: Mapping[str, Any]) -> Match:
@@ -297,26 +313,41 @@ class Remote:
                     columns["distance"].append(match.distance)
                     if self.has_ids:
                         columns["id"].append(id)
+                        columns["ids_count"].append(match.ids_count)
         return RemoteTable(columns)
 
-    def _records(self, fingerprints: Any, ids: Any) -> list[dict[str, Any]]:
-        asked = self._asked(fingerprints)
-        if "texts" in asked:
-            records: list[dict[str, Any]] = [{"text": text} for text in asked["texts"]]
+    def _records(self, fingerprints: Any, ids: Any) -> list[dict[str, Any] | None]:
+        """Return the records to write; None for a null among texts, which is left out."""
+        records: list[dict[str, Any] | None]
+        fingerprints = _held(fingerprints)
+        texts = _texts(fingerprints)
+        if texts is not None:
+            records = [None if text is None else {"text": text} for text in texts]
         else:
-            records = [{"fingerprint": digits} for digits in asked["fingerprints"]]
+            records = [{"fingerprint": digits} for digits in self._asked(fingerprints)["fingerprints"]]
         if ids is None:
             return records
         given = [ids] if is_single(ids) else _listed(ids)
         if len(given) != len(records):
             raise ValueError(f"{len(records)} fingerprints and {len(given)} ids")
         for record, id in zip(records, given, strict=True):
-            record["id"] = _id(id)
+            checked = _id(id)
+            if record is not None:
+                record["id"] = checked
         return records
 
+    def _insert(self, records: list[dict[str, Any] | None], **options: Any) -> dict[str, Any]:
+        """Insert records. Places in the answer are those of the records given."""
+        places = [place for place, record in enumerate(records) if record is not None]
+        body = {"records": [record for record in records if record is not None], **options}
+        answer: dict[str, Any] = self._service.ask("POST", self._path + "/insert", body)
+        for found in [*answer.get("near", []), *answer.get("similar", [])]:
+            found["index"] = places[found["index"]]
+        return answer
+
     def insert(self, fingerprints: Any, ids: Any = None) -> None:
-        """Insert fingerprints, or texts by the recipe, with their ids: all or none."""
-        self._service.ask("POST", self._path + "/insert", {"records": self._records(fingerprints, ids)})
+        """Insert fingerprints, or texts by the recipe, with their ids: all or none. Nulls among texts are left out."""
+        self._insert(self._records(fingerprints, ids))
 
     def upsert(self, fingerprints: Any, ids: Any) -> int:
         """Insert as ``insert`` does, each in place of everything with its id, in a set with look-ups; return the number of
@@ -338,15 +369,6 @@ class Remote:
         outcomes: list[Match | None] = [None] * len(records)
         for near in self._insert(records, unless_near=distance, replace=bool(replace))["near"]:
             outcomes[near["index"]] = self._match(near)
-    def _insert(self, records: list[dict[str, Any] | None], **options: Any) -> dict[str, Any]:
-        """Insert records. Places in the answer are those of the records given."""
-        places = [place for place, record in enumerate(records) if record is not None]
-        body = {"records": [record for record in records if record is not None], **options}
-        answer: dict[str, Any] = self._service.ask("POST", self._path + "/insert", body)
-        for found in [*answer.get("near", []), *answer.get("similar", [])]:
-            found["index"] = places[found["index"]]
-        return answer
-
         return outcomes[0] if is_one else outcomes
 
     def insert_unless_similar(self, texts: Any, ids: Any, similarity: float = 0.7, *, replace: bool = False) -> Any:
@@ -362,10 +384,20 @@ class Remote:
             outcomes[similar["index"]] = Similar(similar["id"], similar["similarity"])
         return outcomes[0] if isinstance(texts, str) else outcomes
 
+    def fingerprints_of(self, id: SupportsIndex | str) -> list[int]:
+        """Return the fingerprints of an id, or of a name, ascending, in a set with look-ups."""
+        try:
+            found = self._service.ask("GET", f"{self._path}/records/{quote(str(_id(id)), safe='')}")
+        except RemoteError as error:
+            if error.code == "no_record":
+                return []
+            raise
+        return [int(digits, 16) for digits in found["fingerprints"]]
+
     def remove(self, fingerprints: Any, ids: Any = None) -> int:
         """Remove these pairs, or without ids every pair of the fingerprints; return how many were stored."""
-        body = {"records": self._records(fingerprints, ids)}
-        return int(self._service.ask("POST", self._path + "/remove", body)["removed"])
+        records = [record for record in self._records(fingerprints, ids) if record is not None]
+        return int(self._service.ask("POST", self._path + "/remove", {"records": records})["removed"])
 
     def remove_names(self, names: Iterable[str]) -> int:
         """Remove every pair with one of these names."""
@@ -384,16 +416,6 @@ class Remote:
 
     def entries(self, after: int | None = None, limit: int | None = None) -> Iterator[tuple[int, list[Any]]]:
         """Walk through the set: fingerprints, ascending, with their ids."""
-    def fingerprints_of(self, id: SupportsIndex | str) -> list[int]:
-        """Return the fingerprints of an id, or of a name, ascending, in a set with look-ups."""
-        try:
-            found = self._service.ask("GET", f"{self._path}/records/{quote(str(_id(id)), safe='')}")
-        except RemoteError as error:
-            if error.code == "no_record":
-                return []
-            raise
-        return [int(digits, 16) for digits in found["fingerprints"]]
-
         parameters = [f"after={self._hex(number(after))}"] if after is not None else []
         if limit is not None:
             parameters.append(f"limit={operator.index(limit)}")

@@ -15,13 +15,14 @@ SHOWN = 10
 
 
 class Match(NamedTuple):
-    """A stored fingerprint near a query, its distance in bits, and its ids: numbers or names; empty without ids."""
+    """A stored fingerprint near a query, its distance in bits, its first ids, numbers or names, empty without ids, and the
+    number of all its ids."""
 
     fingerprint: int
     distance: int
     ids: list[int] | list[str]
-
     ids_count: int
+
 
 class Similar(NamedTuple):
     """A stored text that is similar to a given one: its id, and the share of their shingles that both have."""

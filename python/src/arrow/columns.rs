@@ -1,5 +1,7 @@
 //! Columns of numbers and texts.
 
+use std::iter;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
@@ -105,11 +107,12 @@ pub(crate) fn wide(arrays: &[ArrayRef], what: &str) -> PyResult<Vec<u128>> {
 }
 
 /// Returns the texts of an array.
-pub(crate) fn texts<'a>(array: &'a ArrayRef, what: &str, into: &mut Vec<&'a str>) -> PyResult<()> {
+pub(crate) fn texts<'a>(array: &'a ArrayRef, what: &str, into: &mut Vec<Option<&'a str>>) -> PyResult<()> {
     match array.data_type() {
-        DataType::Utf8 => into.extend(array.as_string::<i32>().iter().flatten()),
-        DataType::LargeUtf8 => into.extend(array.as_string::<i64>().iter().flatten()),
-        DataType::Utf8View => into.extend(array.as_string_view().iter().flatten()),
+        DataType::Utf8 => into.extend(array.as_string::<i32>()),
+        DataType::LargeUtf8 => into.extend(array.as_string::<i64>()),
+        DataType::Utf8View => into.extend(array.as_string_view()),
+        DataType::Null => into.extend(iter::repeat_n(None, array.len())),
         other => {
             let text = format!("the {what} are of type {other}: they must be strings");
             return Err(PyTypeError::new_err(text));

@@ -132,3 +132,14 @@ def test_bad_input_is_refused(spark: Any) -> None:
             hs.dedup(df, **options)
     with pytest.raises(Exception, match="the column 'age' has a null"):
         hs.dedup(df, k=3, order="age")
+
+
+def test_a_null_is_a_document_without_text(spark: Any, documents: list[tuple[int, str]]) -> None:
+    some: list[tuple[Any, Any]] = [*documents[:80], (9000, None), (9001, None), (9002, "")]
+    for options in ({}, {"k": 3}, {"keep": "longest"}):
+        same(spark, some, **options)
+    df = spark.createDataFrame(some, "id long, text string")
+    made = {row["id"]: tuple(row)[1:] for row in hs.fingerprint(df, return_reliable=True).collect()}
+    assert len(made) == len(some) and made[9000] == made[9001] == (0, False)
+    _, known = hs.dedup(df, against=df.where("id >= 9000"))
+    assert known.count() == 0

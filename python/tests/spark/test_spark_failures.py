@@ -16,7 +16,7 @@ from hamdex import spark as hs
 
 from .test_spark_dedup import same
 from .test_spark_pairs import expected, signed, skewed
-from .test_spark_shards import by_all, frame
+from .test_spark_shards import by_all, frame, matches
 
 
 def executors(spark: Any) -> list[int]:
@@ -100,5 +100,5 @@ def test_a_set_is_the_same(spark: Any, tmp_path: Path, with_kill: Callable[[int]
         built = hs.build(frame(spark, stored), tmp_path / "set", shards=12)
     assert killed
     assert sorted(os.listdir(tmp_path / "set")) == sorted(["manifest", *(one.file for one in built.shards)])
-    rows = hs.query(frame(spark, stored[:40]), built).collect()
+    rows = matches(frame(spark, stored[:40]), built).collect()
     assert sorted(map(tuple, rows)) == sorted(by_all(stored[:40], stored, 3))

@@ -45,7 +45,7 @@ def test_a_query_finds_what_comparing_all_finds(spark: Any, tmp_path: Path) -> N
     assert (built.ids, built.fingerprints, len(built.shards)) == (len(stored), len(set(stored)), 5)
     assert sorted(os.listdir(tmp_path / "set")) == sorted(["manifest", *(one.file for one in built.shards)])
     for k in (None, 0, 2, 5):
-        rows = [tuple(row) for row in hs.query(frame(spark, queries), tmp_path / "set", k).collect()]
+        rows = [tuple(row) for row in matches(frame(spark, queries), tmp_path / "set", k).collect()]
         assert len(rows) == len(set(rows))
         assert set(rows) == by_all(queries, stored, 3 if k is None else k)
 
@@ -55,10 +55,10 @@ def test_ids_can_be_names_or_missing(spark: Any, tmp_path: Path) -> None:
     names = [f"page {number}" for number in range(len(stored))]
     # More shards than some have rows.
     hs.build(frame(spark, stored, names, "string"), tmp_path / "names", shards=40, distance=2)
-    rows = hs.query(frame(spark, stored[:50], names[:50], "string"), tmp_path / "names").collect()
+    rows = matches(frame(spark, stored[:50], names[:50], "string"), tmp_path / "names").collect()
     assert {tuple(row) for row in rows} == {(names[q], names[s], d) for q, s, d in by_all(stored[:50], stored, 2)}
     hs.build(frame(spark, stored), tmp_path / "without", shards=2, id=None)
-    found = [tuple(row) for row in hs.query(frame(spark, stored[:50]), tmp_path / "without").collect()]
+    found = [tuple(row) for row in matches(frame(spark, stored[:50]), tmp_path / "without").collect()]
     assert len(found) == len(set(found))
     assert set(found) == {(q, signed(stored[s]), d) for q, s, d in by_all(stored[:50], stored, 3)}
 
@@ -77,7 +77,7 @@ def test_fingerprints_of_128_bits_are_found(spark: Any, tmp_path: Path) -> None:
     rows = [(place, (signed(one), signed(one ^ 1))) for place, one in enumerate(numbers)]
     df = spark.createDataFrame(rows, "id long, fingerprint struct<high: bigint, low: bigint>")
     hs.build(df, tmp_path / "set", shards=3)
-    found = {tuple(row) for row in hs.query(df, tmp_path / "set", 4).collect()}
+    found = {tuple(row) for row in matches(df, tmp_path / "set", 4).collect()}
     assert found == {(a, b, 2 * d) for a, b, d in by_all(numbers, numbers, 2)}
 
 
@@ -90,7 +90,7 @@ def test_a_set_is_replaced_only_on_request_and_as_a_whole(spark: Any, tmp_path: 
         hs.build(bad, tmp_path / "set", shards=2, overwrite=True)
     # The old set is unchanged.
     assert len(os.listdir(tmp_path / "set")) == 4
-    assert hs.query(frame(spark, [5]), tmp_path / "set").collect() is not None
+    assert matches(frame(spark, [5]), tmp_path / "set").collect() is not None
     second = hs.build(frame(spark, skewed(60, 2)), tmp_path / "set", shards=2, overwrite=True)
     assert sorted(os.listdir(tmp_path / "set")) == sorted(["manifest", *(one.file for one in second.shards)])
     assert first.fingerprints != second.fingerprints
@@ -116,7 +116,7 @@ def test_missing_and_changed_shards_are_refused(spark: Any, tmp_path: Path) -> N
         hs.query(frame(spark, [5]), tmp_path / "set")
     path.write_bytes(other.read_bytes())
     with pytest.raises(Exception, match="not the file that the manifest names|the manifest says"):
-        hs.query(frame(spark, [5]), tmp_path / "set").collect()
+        matches(frame(spark, [5]), tmp_path / "set").collect()
     with pytest.raises(FileNotFoundError, match="no manifest of shards"):
         hs.query(frame(spark, [5]), tmp_path)
     wide = spark.createDataFrame([(1, (2, 3))], "id long, fingerprint struct<high: bigint, low: bigint>")
@@ -131,7 +131,7 @@ def test_files_built_one_by_one_are_a_set_if_they_are_alike(spark: Any, tmp_path
     half = {"a": slice(0, 150), "b": slice(150, 300)}
     for name, part in half.items():
         hamdex.build(tmp_path / name, values[part], ids=ids[part])
-    rows = hs.query(frame(spark, stored[:60]), [tmp_path / "a", tmp_path / "b"]).collect()
+    rows = matches(frame(spark, stored[:60]), [tmp_path / "a", tmp_path / "b"]).collect()
     assert {tuple(row) for row in rows} == by_all(stored[:60], stored, 3)
     hamdex.build(tmp_path / "k", values, ids=ids, distance=4)
     hamdex.build(tmp_path / "none", values)
@@ -179,7 +179,7 @@ def test_no_rows_make_the_same_set_whatever_the_plan(spark: Any, tmp_path: Path)
     for kind, df in empty.items():
         built = hs.build(df, tmp_path / kind, shards=3)
         assert [(shard.fingerprints, shard.ids) for shard in built.shards] == [(0, 0)] * 3, kind
-        assert hs.query(one, tmp_path / kind).collect() == []
+        assert matches(one, tmp_path / kind).collect() == []
         wide = df.selectExpr("id", "named_struct('high', fingerprint, 'low', fingerprint) fingerprint")
         assert len(hs.build(wide, tmp_path / f"{kind} wide", shards=2, id=None).shards) == 2
     sets = {tuple(shard.file_id for shard in _shards.read(tmp_path / kind).shards) for kind in empty}
@@ -220,7 +220,7 @@ def test_the_command_and_spark_read_each_others_sets(spark: Any, tmp_path: Path)
     for layout in ("hash", "families"):
         options = ("--ids", "pairs", "--shards", "3", "--layout", layout)
         command("build", tmp_path / "in.txt", "-o", tmp_path / layout, *options)
-        rows = hs.query(frame(spark, queries), tmp_path / layout).collect()
+        rows = matches(frame(spark, queries), tmp_path / layout).collect()
         assert len(rows) == len(set(rows))
         assert {tuple(row) for row in rows} == expected, layout
     hs.build(frame(spark, stored), tmp_path / "spark", shards=3)

@@ -19,6 +19,11 @@ def column(df: DataFrame, name: str, *, nulls: bool = False) -> Column:
     return F.coalesce(quoted, F.raise_error(F.lit(text)))
 
 
+def text(df: DataFrame, name: str) -> Column:
+    """Return a column of texts. A null is a document without text."""
+    return F.coalesce(column(df, name, nulls=True), F.lit(""))
+
+
 def data_type(df: DataFrame, name: str) -> DataType:
     """Return the type of a column."""
     if name not in df.columns:

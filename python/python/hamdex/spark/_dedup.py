@@ -70,7 +70,7 @@ def dedup(
     Texts are near-duplicates if they share ``similarity`` of their shingles of ``shingle`` words (by default 0.7); with
     ``k`` alone, if their fingerprints differ in at most ``k`` bits; with both, if both hold. The clusters are exactly
     those of ``hamdex.dedup`` with the same options. With ``k`` alone, texts without a reliable fingerprint are
-    near-duplicates of equal ones only.
+    near-duplicates of equal ones only. A null is a document without text, and is in no cluster.
 
     The result has a row for every text in a cluster: ``cluster``, the id of the kept text, which does not depend on the
     partitioning of the data; ``id``; ``kept``; ``distance`` of its fingerprint from that of the kept text, in bits; and
@@ -181,7 +181,7 @@ def rank(df: DataFrame, text: str, keep: str, order: str | None) -> list[Column]
     if keep == "longest":
         if order is not None:
             raise ValueError("keep='longest' cannot be combined with order; use keep='first' or leave order out")
-        return [(-F.octet_length(_columns.column(df, text))).alias("rank")]
+        return [(-F.octet_length(_columns.text(df, text))).alias("rank")]
     if order is None:
         return []
     kind = _columns.data_type(df, order)

@@ -44,7 +44,7 @@ def features(df: DataFrame, text: str, node: Column, method: Method) -> DataFram
 
     Documents with equal keys are equal to the search. A document without one is in no cluster.
     """
-    rows = df.select(node.alias("node"), _columns.column(df, text).alias("text"))
+    rows = df.select(node.alias("node"), _columns.text(df, text).alias("text"))
     fields = [
         StructField("node", rows.schema["node"].dataType, False),
         StructField("fingerprint", _bit_words.spark_type(method.width), False),

@@ -26,7 +26,7 @@ def fingerprint(
     """Make fingerprints of texts: the columns ``id`` and ``fingerprint``.
 
     The fingerprint of a text of too few words is unreliable: ``return_reliable=True`` adds a column ``reliable`` that is
-    false for such texts. ``recipe`` and ``width`` are as in ``hamdex.fingerprint``.
+    false for such texts. A null is a text without words, whose fingerprint is 0. ``recipe`` and ``width`` are as in ``hamdex.fingerprint``.
     """
     _columns.check_text(df, text)
     _columns.check_id(df, id)
@@ -38,7 +38,7 @@ def fingerprint(
     ]
     if return_reliable:
         fields.append(StructField("reliable", BooleanType(), False))
-    rows = df.select(_columns.column(df, id).alias("id"), _columns.column(df, text).alias("text"))
+    rows = df.select(_columns.column(df, id).alias("id"), _columns.text(df, text).alias("text"))
     work = on_executors(__name__, "work", recipe=recipe, width=bits, reliable=return_reliable)
     return rows.mapInArrow(work, StructType(fields))
 

@@ -119,7 +119,7 @@ def by_texts(
 def of_texts(df: DataFrame, columns: tuple[str, str], shingle: int) -> DataFrame:
     """Return ``known`` and ``known_shingles`` of known texts."""
     text, id = columns
-    rows = df.select(_columns.column(df, id).alias("known"), _columns.column(df, text).alias("text"))
+    rows = df.select(_columns.column(df, id).alias("known"), _columns.text(df, text).alias("text"))
     schema = StructType([StructField("known", rows.schema["known"].dataType, False), *SHINGLES])
     return rows.mapInArrow(on_executors(__name__, "cut", shingle=shingle), schema)
 

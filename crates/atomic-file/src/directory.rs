@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use crate::error::Error;
-use crate::file::SealedFile;
+use crate::file::{AtomicFile, SealedFile};
+use crate::inputs::Inputs;
 use crate::sync::sync_directory;
 use crate::target::directory_of;
 use crate::unfinished::temporary_names;
@@ -14,7 +15,8 @@ use crate::unfinished::temporary_names;
 /// An unpublished directory of files that appear together or not at all.
 ///
 /// It is created under a temporary name next to its own when its files are complete ([`SealedFile`]), so a process
-/// leaves it behind only if it is killed while the files get their names. Dropped, it is removed.
+/// leaves it behind only if it is killed while the files get their names; or before files that are too many to be open at
+/// once ([`AtomicDirectory::create_file`]). Dropped, it is removed.
 ///
 /// ```
 /// use std::io::Write;
@@ -49,6 +51,30 @@ pub struct AtomicDirectory {
 const DIRECTORY_MODE: u32 = 0o777;
 
 impl AtomicDirectory {
+    /// Checks that a new directory may get this path, without creating anything: nothing has it but an empty directory
+    /// ([`AtomicDirectory::publish_over_empty`]), and it is in no directory of the inputs.
+    ///
+    /// # Errors
+    /// When it may not, or cannot be inspected.
+    pub fn check(path: impl AsRef<Path>, inputs: &Inputs) -> Result<(), Error> {
+        let path = path.as_ref();
+        let failed = || Error::io("create it", path);
+        let is_free = match path.read_dir() {
+            Ok(mut entries) => entries.next().is_none(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => path.symlink_metadata().is_err(),
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => false,
+            Err(error) => return Err(failed()(error)),
+        };
+        if !is_free {
+            return Err(Error::Exists { path: path.to_owned() });
+        }
+        let place = path.canonicalize().or_else(|_| directory_of(path).canonicalize()).map_err(failed())?;
+        match inputs.directory_around(&place) {
+            Some(input) => Err(Error::InInput { path: path.to_owned(), input: input.to_owned() }),
+            None => Ok(()),
+        }
+    }
+
     /// Starts a directory for this path, which may exist: see [`AtomicDirectory::replace`].
     ///
     /// # Errors
@@ -59,6 +85,17 @@ impl AtomicDirectory {
         let names = temporary_names(DIRECTORY_MODE);
         let temporary = names.tempdir_in(directory_of(&target)).map_err(Error::io("create it", &path))?;
         Ok(Self { path, target, temporary })
+    }
+
+    /// Starts a file of this directory, whose name may have directories, which are created. It is in the directory when
+    /// it is finished.
+    ///
+    /// # Errors
+    /// When it cannot be created.
+    pub fn create_file(&self, name: impl AsRef<Path>) -> Result<AtomicFile, Error> {
+        let (path, file) = (self.path.join(&name), self.temporary.path().join(&name));
+        std::fs::create_dir_all(directory_of(&file)).map_err(Error::io("create its directory", &path))?;
+        AtomicFile::create_as(path, file)
     }
 
     /// Moves a complete file into this directory under this name. Its original path must be on the same file system.
@@ -83,14 +120,26 @@ impl AtomicDirectory {
     /// When the name is taken, or the directory cannot be renamed; there is no new directory then, except with
     /// [`Error::NotDurable`].
     pub fn publish(self) -> Result<(), Error> {
+        self.publish_by(rename::to_free_name)
+    }
+
+    /// Publishes the directory under its name, which may be that of an empty directory.
+    ///
+    /// # Errors
+    /// As for [`AtomicDirectory::publish`].
+    pub fn publish_over_empty(self) -> Result<(), Error> {
+        self.publish_by(|from, to| std::fs::rename(from, to))
+    }
+
+    fn publish_by(self, rename: impl FnOnce(&Path, &Path) -> io::Result<()>) -> Result<(), Error> {
         let failed = |error: io::Error| match error.kind() {
-            io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty => {
-                Error::Exists { path: self.path.clone() }
-            }
+            io::ErrorKind::AlreadyExists
+            | io::ErrorKind::DirectoryNotEmpty
+            | io::ErrorKind::NotADirectory => Error::Exists { path: self.path.clone() },
             _ => Error::io("give it its name", &self.path)(error),
         };
-        sync_directory(self.temporary.path()).map_err(failed)?;
-        rename::to_free_name(self.temporary.path(), &self.target).map_err(failed)?;
+        sync_tree(self.temporary.path()).map_err(failed)?;
+        rename(self.temporary.path(), &self.target).map_err(failed)?;
         // The temporary name is gone, so there is nothing to remove.
         let _ = self.temporary.keep();
         sync_directory(directory_of(&self.target))
@@ -122,6 +171,17 @@ impl AtomicDirectory {
             source,
         })
     }
+}
+
+/// Makes the names in a directory and below it durable.
+fn sync_tree(directory: &Path) -> io::Result<()> {
+    for entry in directory.read_dir()? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            sync_tree(&entry.path())?;
+        }
+    }
+    sync_directory(directory)
 }
 
 mod rename {
@@ -219,6 +279,37 @@ mod tests {
         assert!(error.is_in_place() && matches!(error, Error::NotRemoved { .. }), "{error}");
         assert_eq!(std::fs::read_to_string(path.join("a")).unwrap(), "four");
         assert!(files(parent.path()).values().any(|contents| contents == "mine"));
+    }
+
+    #[test]
+    fn files_lie_at_any_depth_and_an_empty_directory_is_filled() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("set");
+        std::fs::create_dir(&path).unwrap();
+        let inputs = Inputs::of([parent.path().join("set")]);
+        let error = AtomicDirectory::check(&path, &inputs).unwrap_err();
+        assert!(matches!(error, Error::InInput { .. }), "{error}");
+        assert!(AtomicDirectory::check(path.join("new"), &inputs).is_err());
+        assert!(AtomicDirectory::check(parent.path().join("missing/new"), &inputs).is_err());
+        AtomicDirectory::check(parent.path().join("other"), &inputs).unwrap();
+        AtomicDirectory::check(&path, &Inputs::new()).unwrap();
+        let filled = |text: &str| {
+            let directory = AtomicDirectory::create(&path).unwrap();
+            let mut file = directory.create_file("a/b/c").unwrap();
+            assert_eq!(file.path(), path.join("a/b/c"));
+            file.write_all(text.as_bytes()).unwrap();
+            file.finish().unwrap();
+            let taken = directory.create_file("a/b/c").unwrap().finish().unwrap_err();
+            assert!(matches!(taken, Error::Exists { .. }), "{taken}");
+            directory
+        };
+        filled("one").publish_over_empty().unwrap();
+        let expected = BTreeMap::from([(path.join("a/b/c"), "one".to_owned())]);
+        assert_eq!(files(parent.path()), expected);
+        assert!(matches!(AtomicDirectory::check(&path, &Inputs::new()), Err(Error::Exists { .. })));
+        assert!(matches!(filled("two").publish_over_empty(), Err(Error::Exists { .. })));
+        assert_eq!(files(parent.path()), expected);
+        assert!(AtomicDirectory::check(path.join("a/b/c"), &Inputs::new()).is_err(), "a file");
     }
 
     #[test]

@@ -21,6 +21,14 @@ pub enum Error {
         /// The input, as it was named; a directory, if the output lies in it.
         input: PathBuf,
     },
+    /// The new directory would be in an input.
+    #[error("{}: lies in the input {}: name another directory", path.display(), input.display())]
+    InInput {
+        /// The output.
+        path: PathBuf,
+        /// The input, as it was named.
+        input: PathBuf,
+    },
     /// The path is something that cannot be written or replaced.
     #[error("{}: {what}; name a file", path.display())]
     NotAFile {

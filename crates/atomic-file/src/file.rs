@@ -131,6 +131,13 @@ fn is_regular(file: &File) -> bool {
 }
 
 impl AtomicFile {
+    /// Starts a new file under this name; messages call it `path`.
+    pub(crate) fn create_as(path: PathBuf, name: PathBuf) -> Result<Self, Error> {
+        let file = Unfinished::create(directory_of(&name)).map_err(Error::io("create it", &path))?;
+        let destination = Destination::File(name, Pieces::new(Contents(file)));
+        Ok(Self { path, overwrite: false, written_bytes: 0, destination })
+    }
+
     /// Returns options for creating an output.
     #[must_use]
     pub fn options<'a>() -> CreateOptions<'a> {

@@ -63,8 +63,12 @@ impl Inputs {
         if self.directories.is_empty() {
             return None;
         }
-        let path = path.canonicalize().ok()?;
-        path.ancestors().skip(1).find_map(|ancestor| {
+        self.directory_around(path.canonicalize().ok()?.parent()?)
+    }
+
+    /// Returns the input directory that is this directory, or contains it.
+    pub(crate) fn directory_around(&self, path: &Path) -> Option<&Path> {
+        path.ancestors().find_map(|ancestor| {
             let identity = Identity::of_path(ancestor).ok()?;
             let found = self.directories.iter().find(|(known, _)| *known == identity);
             found.map(|(_, name)| name.as_path())

@@ -97,7 +97,7 @@ pub enum Error {
         names: SomeNames,
     },
     /// The rows of two inputs do not fit into one table.
-    #[error("{input}: has other columns than {first}; only JSON Lines (.jsonl) take both")]
+    #[error("{input}: has other columns than {first}")]
     OtherColumns {
         /// The name of the input.
         input: String,
@@ -114,6 +114,28 @@ pub enum Error {
         ending: &'static str,
         /// The columns, long names shortened.
         columns: Vec<String>,
+    },
+    /// An input cannot be copied to a file of its own format
+    /// ([`Documents::copyable_as_files`](crate::Documents::copyable_as_files)).
+    #[error(
+        "{input}: {what} cannot be written file by file, as JSON, CSV, TSV, Parquet, Arrow and texts can; one file can \
+         take its documents"
+    )]
+    NoFileForm {
+        /// The name of the input.
+        input: String,
+        /// Its kind, with the article.
+        what: &'static str,
+    },
+    /// Two inputs would have one name in a copy of files.
+    #[error("{input}: is named {} in the copy, as {first} is; copy them to two directories", name.display())]
+    SameName {
+        /// The name of the input.
+        input: String,
+        /// The name of an earlier input.
+        first: String,
+        /// The path in the copy.
+        name: PathBuf,
     },
     /// Columns with types cannot be copied to a stream of text.
     #[error("{input}: its columns and types need a Parquet file to be written to")]

@@ -30,6 +30,7 @@
 //! - [`Documents`]: which documents to read, and how; [`Documents::read`] and [`Documents::fingerprint`].
 //!   Problems with single documents are reported ([`Notice`](problems::Notice)) and counted ([`Counts`]).
 //! - [`Documents::copyable`], [`Documents::copy`]: rows of the inputs, copied with all their columns and types.
+//! - [`Documents::copyable_as_files`], [`Documents::copy_files`]: the same, each file in its own format.
 //! - [`Input`]: a file or standard input, decompressed and with its format detected; [`Input::for_each_row`]
 //!   reads named columns of CSV, TSV, Parquet and Arrow.
 //! - [`Dedup`] and [`Clusters`]: near-duplicates, by the similarity of texts ([`Similarity`]) or the distance of

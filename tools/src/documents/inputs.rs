@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use bytesize::ByteSize;
 use clap::ValueEnum;
-use hamdex_atomic_file::AtomicFile;
+use hamdex_atomic_file::{AtomicDirectory, AtomicFile};
 use hamdex_documents::tables::{Quoting, TableFormat};
 use hamdex_documents::{Copied, Documents, Input, MAX_TEXT_FIELDS};
 use indicatif::ProgressBar;
@@ -309,6 +309,12 @@ impl Reading {
         self
     }
 
+    /// Prepares to copy each input to a file of its own.
+    pub(crate) fn copyable_as_files(mut self) -> Self {
+        self.documents = self.documents.copyable_as_files();
+        self
+    }
+
     /// Makes it possible to read the documents again.
     pub(crate) fn repeatable(mut self) -> Self {
         self.documents = self.documents.repeatable();
@@ -322,6 +328,15 @@ impl Reading {
         file: AtomicFile,
     ) -> Result<Copied, Failure> {
         Ok(self.documents.copy(wanted, file)?)
+    }
+
+    /// Copies the rows of documents that were read, each input to a file of its own.
+    pub(crate) fn copy_files(
+        &self,
+        wanted: impl Iterator<Item = u32>,
+        directory: AtomicDirectory,
+    ) -> Result<Copied, Failure> {
+        Ok(self.documents.copy_files(wanted, directory)?)
     }
 
     /// Calls `read`, and shows the progress of reading until it returns.

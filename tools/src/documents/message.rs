@@ -75,7 +75,14 @@ pub(crate) fn of_error(error: &Error) -> String {
             format!("{place}: {}{hint}", missing(*field, column, columns))
         }
         Error::LostColumns { .. } => {
-            format!("{error} (--drop-columns does that; a file that ends as the inputs do keeps all)")
+            format!(
+                "{error} (--drop-columns does that; a file that ends as the inputs do keeps all, as --output-dir does)"
+            )
+        }
+        Error::OtherColumns { .. } => {
+            format!(
+                "{error} (--output-dir gives each file its own; a .jsonl file takes those of JSON, CSV and TSV)"
+            )
         }
         Error::NoValues => format!("{error} (--keep)"),
         Error::NoTextForm { .. } => format!("{error}: name one with --out, as in --out unique.parquet"),

@@ -11,6 +11,7 @@ mod dedup;
 mod distance;
 mod documents;
 mod filters;
+mod folders;
 mod inputs;
 mod later;
 mod limits;

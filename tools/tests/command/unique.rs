@@ -98,7 +98,10 @@ fn inputs_that_do_not_fit_together_are_refused_before_the_search() {
     for inputs in [["a.csv", "b.csv"], ["a.csv", "c.jsonl"]] {
         let (code, text) =
             scratch.failure(&[&["dedup", "--unique", "--out", "out.csv"], &inputs[..]].concat());
-        assert!(text.contains(&format!("{}: has other columns than a.csv", inputs[1])), "{text}");
+        assert!(
+            text.contains(&format!("{}: has other columns than a.csv (--output-dir", inputs[1])),
+            "{text}"
+        );
         assert_eq!(code, 1);
         assert!(!scratch.path("out.csv").exists());
     }

@@ -5,12 +5,10 @@ use std::sync::Arc;
 use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
-use hamdex_atomic_file::AtomicFile;
-use parquet::basic::Compression;
 
 use crate::error::Error;
-use crate::table_writer::batches::BatchWriter;
-use crate::table_writer::format::TableFormat;
+use crate::table_writer::batches::{BatchWriter, Container};
+use crate::table_writer::sink::Sink;
 
 /// A Parquet or Arrow file with the columns of another one.
 pub(crate) struct Columns {
@@ -19,13 +17,8 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    pub(crate) fn new(
-        file: AtomicFile,
-        format: TableFormat,
-        schema: &SchemaRef,
-        compression: Compression,
-    ) -> Result<Self, Error> {
-        Ok(Self { writer: BatchWriter::new(file, format, schema, compression)?, schema: Arc::clone(schema) })
+    pub(crate) fn new(file: Sink, container: Container, schema: &SchemaRef) -> Result<Self, Error> {
+        Ok(Self { writer: BatchWriter::new(file, container, schema)?, schema: Arc::clone(schema) })
     }
 
     /// Writes the wanted rows of a batch.

@@ -9,13 +9,15 @@ use hamdex_atomic_file::AtomicFile;
 
 use crate::copy::layout::Shape;
 use crate::copy::output::Output;
+use crate::copy::plan::Target;
 use crate::copy::row_sink::{Row, RowSink};
 use crate::document::Document;
 use crate::error::Error;
 use crate::read::collector::Destination;
 use crate::read::options::Documents;
 
-/// The result of [`Documents::copy`](crate::Documents::copy).
+/// The result of [`Documents::copy`](crate::Documents::copy) and
+/// [`Documents::copy_files`](crate::Documents::copy_files).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Copied {
@@ -29,6 +31,12 @@ pub struct Copied {
     pub without_text: u64,
     /// Whether the output has only ids and texts although the inputs have more columns.
     pub is_partial: bool,
+    /// Files written, if each input has its own.
+    pub files: u64,
+    /// Files that are a duplicate as a whole, so that the copy lacks them.
+    pub duplicate_files: u64,
+    /// Files of directories that were not read, so that the copy lacks them, too.
+    pub passed_over: u64,
 }
 
 /// Copies rows.
@@ -93,27 +101,32 @@ impl Documents {
     /// As [`Documents::read`]; when the inputs have changed; when the file cannot be written.
     ///
     /// # Panics
-    /// When the documents are not copyable, or `wanted` is not in ascending order.
+    /// When the documents are not copyable to one file, or `wanted` is not in ascending order.
     pub fn copy(&self, wanted: impl Iterator<Item = u32>, file: AtomicFile) -> Result<Copied, Error> {
         let plan = self.plan.as_ref().expect("the documents are copyable");
         let fields = [self.id_name(), &self.text_fields[0]];
         let (layout, is_partial) = {
             let plan = plan.lock().expect("no thread panics with it");
-            (plan.agreed.layout().cloned(), plan.agreed.is_partial)
+            let Target::File(agreed) = &plan.target else { panic!("the documents are copyable to one file") };
+            (agreed.layout().cloned(), agreed.is_partial)
         };
         // Without any input there is nothing to copy.
         let Some(layout) = layout else { return Ok(Copied::default()) };
         let output = Output::new(file, &layout, fields)?;
-        let mut last = None;
-        let wanted = wanted.inspect(move |&number| {
-            assert!(last.replace(number).is_none_or(|last| last < number), "wanted documents are ascending");
-        });
-        let mut copier = Copier::new(output, Box::new(wanted), fields.map(str::to_owned));
+        let mut copier = Copier::new(output, Box::new(ascending(wanted)), fields.map(str::to_owned));
         copier.copied.is_partial = is_partial;
         // Problems were reported in the first pass.
         self.quiet().read_all(Destination::Rows(&mut copier))?;
         copier.finish()
     }
+}
+
+/// Asserts that the numbers of wanted documents ascend.
+pub(super) fn ascending(wanted: impl Iterator<Item = u32>) -> impl Iterator<Item = u32> {
+    let mut last = None;
+    wanted.inspect(move |&number| {
+        assert!(last.replace(number).is_none_or(|last| last < number), "wanted documents are ascending");
+    })
 }
 
 /// Numbers names that occur before, since an object has each key once: `text`, `text_2`.
@@ -131,11 +144,12 @@ fn distinct(names: Vec<String>) -> Vec<String> {
 }
 
 impl RowSink for Copier<'_> {
-    fn enter(&mut self, shape: Shape) {
+    fn enter(&mut self, shape: Shape) -> Result<(), Error> {
         self.names = match shape {
             Shape::Records { names, .. } => distinct(names.unwrap_or_default()),
             _ => Vec::new(),
         };
+        Ok(())
     }
 
     fn take(&mut self, row: Row<'_>, document: Option<&Document>) -> Result<(), Error> {

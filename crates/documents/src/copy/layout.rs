@@ -12,20 +12,28 @@ use crate::error::Error;
 use crate::format::lenient_json;
 use crate::problem::shown_names;
 use crate::table_reader::quoting::Quoting;
+#[cfg(feature = "parquet")]
+use crate::table_writer::batches::Container;
 use crate::table_writer::format::TableFormat;
 
 /// The columns of an input.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Shape {
-    /// Objects with any fields.
-    Objects,
+    /// Objects with any fields, in an array or one after the other.
+    Objects { are_in_array: bool },
+    /// Objects in lists within others.
+    Items,
     /// Records with this delimiter and quoting, and with column names if the input has them.
     Records { names: Option<Vec<String>>, delimiter: u8, quoting: Quoting },
-    /// Columns with types, and their compression.
+    /// Columns with types, and their container.
     #[cfg(feature = "parquet")]
-    Columns { schema: SchemaRef, compression: Compression },
-    /// Texts with ids.
-    Texts,
+    Columns { schema: SchemaRef, container: Container },
+    /// A text on each line.
+    Lines,
+    /// The file is one text.
+    Whole,
+    /// Messages of mail or responses of the web.
+    Parts,
 }
 
 /// The columns of the output.
@@ -231,8 +239,12 @@ fn layout(format: TableFormat, shape: &Shape) -> Layout {
             Layout::Cells { names: names.clone(), format }
         }
         #[cfg(feature = "parquet")]
-        (TableFormat::Parquet | TableFormat::Arrow, Shape::Columns { schema, compression }) => {
-            Layout::Columns { schema: SchemaRef::clone(schema), compression: *compression, format }
+        (TableFormat::Parquet | TableFormat::Arrow, Shape::Columns { schema, container }) => {
+            let compression = match container {
+                Container::Parquet(compression) => *compression,
+                _ => Compression::SNAPPY,
+            };
+            Layout::Columns { schema: SchemaRef::clone(schema), compression, format }
         }
         (format, _) => Layout::IdsAndTexts(format),
     }
@@ -260,6 +272,8 @@ fn are_alike(one: &Shape, other: &Shape) -> bool {
 mod tests {
     use super::*;
 
+    const OBJECTS: Shape = Shape::Objects { are_in_array: false };
+
     fn records(names: &[&str], delimiter: u8) -> Shape {
         let names = names.iter().map(|&name| name.to_owned()).collect();
         Shape::Records { names: Some(names), delimiter, quoting: Quoting::Csv }
@@ -277,14 +291,14 @@ mod tests {
         assert!(matches!(agreed.layout(), Some(Layout::Records { delimiter: b',', .. })));
         let error = agreed.enter("c.csv", records(&["id", "text", "more"], b',')).unwrap_err();
         assert!(error.to_string().contains("c.csv") && error.to_string().contains("a.csv"), "{error}");
-        assert!(agreed.enter("d.jsonl", Shape::Objects).is_err());
+        assert!(agreed.enter("d.jsonl", OBJECTS).is_err());
         assert!(!agreed.is_partial);
     }
 
     #[test]
     fn lines_of_objects_have_room_for_everything() {
         let mut agreed = agreed(Some(TableFormat::Jsonl), false);
-        for shape in [records(&["a"], b','), Shape::Objects, records(&["b"], b','), Shape::Texts] {
+        for shape in [records(&["a"], b','), OBJECTS, records(&["b"], b','), Shape::Whole] {
             agreed.enter("x", shape).unwrap();
         }
         assert!(!agreed.is_partial);
@@ -294,8 +308,8 @@ mod tests {
     fn a_table_of_objects_has_ids_and_texts_alone() {
         for drops_columns in [false, true] {
             let mut agreed = agreed(Some(TableFormat::Csv), drops_columns);
-            agreed.enter("a.txt", Shape::Texts).unwrap();
-            agreed.enter("b.jsonl", Shape::Objects).unwrap();
+            agreed.enter("a.txt", Shape::Whole).unwrap();
+            agreed.enter("b.jsonl", OBJECTS).unwrap();
             agreed.enter_object("b.jsonl", r#"{"id": 1, "text": "x"}"#).unwrap();
             assert!(!agreed.is_partial && agreed.may_lose_fields());
             let outcome =

@@ -12,6 +12,8 @@ use crate::document::Document;
 use crate::error::Error;
 use crate::table_reader::csv;
 use crate::table_reader::quoting::Quoting;
+#[cfg(feature = "parquet")]
+use crate::table_writer::batches::Container;
 use crate::table_writer::cell::{Cell, Kind, write_json};
 use crate::table_writer::rows::Rows;
 use crate::table_writer::sink::Sink;
@@ -50,7 +52,8 @@ impl Output {
             }
             #[cfg(feature = "parquet")]
             Layout::Columns { schema, compression, format } => {
-                Self::Columns(Box::new(Columns::new(file, *format, schema, *compression)?))
+                let container = Container::of(*format, *compression);
+                Self::Columns(Box::new(Columns::new(Sink::Plain(file), container, schema)?))
             }
         })
     }

@@ -6,17 +6,25 @@ use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 use std::time::SystemTime;
 
+use crate::copy::folder::Folder;
 use crate::copy::layout::{Agreed, Shape};
 use crate::document::Counts;
 use crate::error::Error;
 use crate::input::source;
-use crate::table_writer::format::TableFormat;
 
 const BUFFER_BYTES: usize = 1 << 18;
 
+/// The output of a copy.
+pub(crate) enum Target {
+    /// One file, whose columns fit all inputs.
+    File(Agreed),
+    /// A file for each input.
+    Folder(Folder),
+}
+
 /// The columns of the inputs, copies of inputs that cannot be read twice, and a fingerprint of the rest.
 pub(crate) struct Plan {
-    pub(crate) agreed: Agreed,
+    pub(crate) target: Target,
     /// Inputs that can be read only once, in the order in which they were opened.
     streams: Vec<File>,
     /// Number of streams opened in this pass.
@@ -28,27 +36,46 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// `fields` are the names of the id and the texts.
-    pub(crate) fn new(format: Option<TableFormat>, fields: Vec<String>, drops_columns: bool) -> Self {
-        Self {
-            agreed: Agreed::new(format, fields, drops_columns),
-            streams: Vec::new(),
-            opened: 0,
-            files: DefaultHasher::new(),
-            first: None,
-        }
+    pub(crate) fn new(target: Target) -> Self {
+        Self { target, streams: Vec::new(), opened: 0, files: DefaultHasher::new(), first: None }
     }
 
     /// Adds an input and its columns.
     pub(crate) fn enter(&mut self, input: &str, shape: Shape) -> Result<(), Error> {
-        // Inputs that fit in the first pass fit in the second.
-        if self.first.is_some() { Ok(()) } else { self.agreed.enter(input, shape) }
+        match &mut self.target {
+            // Inputs that fit in the first pass fit in the second.
+            _ if self.first.is_some() => Ok(()),
+            Target::File(agreed) => agreed.enter(input, shape),
+            Target::Folder(folder) => folder.enter(input, &shape),
+        }
     }
 
     /// Adds the fields of an object, in the first pass.
     pub(crate) fn enter_object(&mut self, input: &str, text: &str) -> Result<(), Error> {
-        let is_needed = self.first.is_none() && self.agreed.may_lose_fields();
-        if is_needed { self.agreed.enter_object(input, text) } else { Ok(()) }
+        match &mut self.target {
+            Target::File(agreed) if self.first.is_none() && agreed.may_lose_fields() => {
+                agreed.enter_object(input, text)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the files of the copy if each input has one.
+    pub(crate) fn folder(&mut self) -> Option<&mut Folder> {
+        match &mut self.target {
+            Target::File(_) => None,
+            Target::Folder(folder) => Some(folder),
+        }
+    }
+
+    /// Returns the same in the first pass, which finds the files.
+    pub(crate) fn new_folder(&mut self) -> Option<&mut Folder> {
+        if self.first.is_some() { None } else { self.folder() }
+    }
+
+    /// Returns the number of documents, after the first pass.
+    pub(crate) fn documents(&self) -> u64 {
+        self.first.as_ref().map_or(0, |(_, counts)| counts.documents)
     }
 
     /// Begins a pass.
@@ -119,7 +146,7 @@ mod tests {
         for (contents, is_same) in [("one", true), ("two more", false)] {
             std::fs::write(&path, "one").unwrap();
             let modified = path.metadata().unwrap().modified().unwrap();
-            let mut plan = Plan::new(None, Vec::new(), false);
+            let mut plan = Plan::new(Target::Folder(Folder::default()));
             plan.begin();
             assert!(plan.is_file(&path) && !plan.is_file(Path::new("-")));
             plan.end(&Counts::default()).unwrap();

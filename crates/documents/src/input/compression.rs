@@ -29,13 +29,15 @@ const BROTLI_BUFFER_BYTES: usize = 1 << 16;
 /// The greatest dictionary of an xz file; `xz -9` uses 65 MiB.
 const MAX_XZ_BYTES: u64 = 512 << 20;
 
+/// The compression of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Compression {
+pub(crate) enum Compression {
     Gzip,
     Zstd,
     Xz,
     Bzip2,
     Lz4,
+    Brotli,
 }
 
 /// The result of inspecting the first bytes.
@@ -83,19 +85,20 @@ fn bzip2_verdict(start: &[u8]) -> Verdict {
 /// Set when something else follows compressed data.
 pub(crate) type Trailing = Arc<AtomicBool>;
 
-/// Decompresses data that starts like compressed data, and returns whether it does. Bytes behind gzip that are neither
-/// gzip nor zeros are ignored, as `gzip` ignores them, and set `trailing`.
+/// Decompresses data that starts like compressed data, and returns how it is compressed. Bytes behind gzip that are
+/// neither gzip nor zeros are ignored, as `gzip` ignores them, and set `trailing`.
 pub(crate) fn decompress(
     mut reader: impl BufRead + Send + 'static,
     name: &Path,
     trailing: Trailing,
-) -> io::Result<(Box<dyn Read + Send>, bool)> {
+) -> io::Result<(Box<dyn Read + Send>, Option<Compression>)> {
     if name.extension().is_some_and(|ending| ending == BROTLI_ENDING) && !reader.fill_buf()?.is_empty() {
-        return Ok((Box::new(brotli_decompressor::Decompressor::new(reader, BROTLI_BUFFER_BYTES)), true));
+        let decoder = brotli_decompressor::Decompressor::new(reader, BROTLI_BUFFER_BYTES);
+        return Ok((Box::new(decoder), Some(Compression::Brotli)));
     }
     let (verdict, taken) = inspect(&mut reader)?;
     let reader = Cursor::new(taken).chain(reader);
-    let Verdict::Is(compression) = verdict else { return Ok((Box::new(reader), false)) };
+    let Verdict::Is(compression) = verdict else { return Ok((Box::new(reader), None)) };
     let decoder: Box<dyn Read + Send> = match compression {
         Compression::Gzip => Box::new(GzipMembers { member: Some(GzDecoder::new(reader)), trailing }),
         Compression::Zstd => Box::new(ZstdFrames(zstd::Decoder::with_buffer(reader)?)),
@@ -105,8 +108,9 @@ pub(crate) fn decompress(
         }
         Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(reader)),
         Compression::Lz4 => Box::new(Lz4Frames(FrameDecoder::new(reader))),
+        Compression::Brotli => unreachable!("it has no signature"),
     };
-    Ok((decoder, true))
+    Ok((decoder, Some(compression)))
 }
 
 /// Reads all members of a gzip file.
@@ -262,11 +266,11 @@ mod tests {
 
     fn unpacked(bytes: impl Into<Vec<u8>>) -> io::Result<(Vec<u8>, bool)> {
         let bytes: Vec<u8> = bytes.into();
-        let (mut reader, is_compressed) =
+        let (mut reader, compression) =
             decompress(BufReader::new(Slow(bytes.into())), Path::new("-"), Trailing::default())?;
         let mut text = Vec::new();
         reader.read_to_end(&mut text)?;
-        Ok((text, is_compressed))
+        Ok((text, compression.is_some()))
     }
 
     #[test]

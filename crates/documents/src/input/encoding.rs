@@ -1,5 +1,6 @@
 //! Encodings of text: from a byte order mark, from the declaration of a page, or given by the caller.
 
+use std::borrow::Cow;
 use std::io::{self, BufRead, BufReader, Read};
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
@@ -14,18 +15,43 @@ const BYTES_PER_INVALID: usize = 200;
 /// The length of the longest byte order mark.
 const MARK_BYTES: usize = 3;
 
+/// The form of a text in its file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Encoded {
+    /// Its encoding, unless that is UTF-8.
+    pub(crate) encoding: Option<&'static Encoding>,
+    /// Whether it begins with a byte order mark.
+    pub(crate) has_mark: bool,
+}
+
+impl Encoded {
+    /// Returns a piece of the text, which is UTF-8, in its encoding.
+    pub(crate) fn encode(self, piece: &[u8]) -> Cow<'_, [u8]> {
+        let Some(encoding) = self.encoding else { return Cow::Borrowed(piece) };
+        let text = String::from_utf8_lossy(piece);
+        let units = |bytes: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(bytes).collect::<Vec<u8>>();
+        Cow::Owned(match encoding {
+            encoding if encoding == UTF_16LE => units(u16::to_le_bytes),
+            encoding if encoding == UTF_16BE => units(u16::to_be_bytes),
+            encoding => encoding.encode(&text).0.into_owned(),
+        })
+    }
+}
+
 /// Decodes text to UTF-8 without a byte order mark: by its byte order mark, else from `encoding`; without either, the
-/// text is unchanged. Returns whether it is in another encoding.
+/// text is unchanged. Returns its form, too.
 pub(crate) fn decode<R: Read + Send + 'static>(
     mut reader: BufReader<R>,
     encoding: Option<&'static Encoding>,
-) -> io::Result<(Box<dyn Read + Send>, bool)> {
+) -> io::Result<(Box<dyn Read + Send>, Encoded)> {
     let start = reader.fill_buf()?;
     let marked = Encoding::for_bom(start).map(|(marked, _)| marked);
     let is_whole = start.len() >= MARK_BYTES;
     let source = marked.or(encoding);
+    let encoded =
+        Encoded { encoding: source.filter(|&encoding| encoding != UTF_8), has_mark: marked.is_some() };
     if source.is_none() && is_whole {
-        return Ok((Box::new(reader), false));
+        return Ok((Box::new(reader), encoded));
     }
     let decoder = DecodeReaderBytesBuilder::new()
         .encoding(encoding.filter(|_| marked.is_none()))
@@ -33,7 +59,7 @@ pub(crate) fn decode<R: Read + Send + 'static>(
         .strip_bom(true)
         .utf8_passthru(true)
         .build(reader);
-    Ok((Box::new(decoder), source.is_some_and(|encoding| encoding != UTF_8)))
+    Ok((Box::new(decoder), encoded))
 }
 
 /// Returns the encoding declared in a page of HTML or XHTML.
@@ -99,11 +125,11 @@ mod tests {
     use super::*;
 
     fn decoded(bytes: &[u8], encoding: Option<&'static Encoding>) -> (String, bool) {
-        let (mut reader, is_transcoded) =
+        let (mut reader, encoded) =
             decode(BufReader::new(io::Cursor::new(bytes.to_vec())), encoding).unwrap();
         let mut text = String::new();
         reader.read_to_string(&mut text).unwrap();
-        (text, is_transcoded)
+        (text, encoded.encoding.is_some())
     }
 
     #[test]
@@ -119,6 +145,25 @@ mod tests {
         assert_eq!(decoded(b"f\xfcr", Some(encoding_rs::WINDOWS_1252)), ("für".to_owned(), true));
         assert_eq!(decoded(b"", None), (String::new(), false));
         assert_eq!(decoded(b"a", None), ("a".to_owned(), false));
+    }
+
+    #[test]
+    fn text_is_encoded_as_it_was() {
+        let text = "für 𝄞 我\n";
+        for (encoding, mark) in
+            [(UTF_16LE, &b"\xff\xfe"[..]), (UTF_16BE, b"\xfe\xff"), (UTF_8, b"\xef\xbb\xbf")]
+        {
+            let encoded =
+                Encoded { encoding: Some(encoding).filter(|&encoding| encoding != UTF_8), has_mark: true };
+            assert_eq!(&*encoded.encode("\u{feff}".as_bytes()), mark);
+            let bytes = [mark, &encoded.encode(text.as_bytes())].concat();
+            let (mut reader, found) = decode(BufReader::new(io::Cursor::new(bytes)), None).unwrap();
+            let mut decoded = String::new();
+            reader.read_to_string(&mut decoded).unwrap();
+            assert_eq!((found, decoded.as_str()), (encoded, text));
+        }
+        let latin = Encoded { encoding: Some(encoding_rs::WINDOWS_1252), has_mark: false };
+        assert_eq!(&*latin.encode("für\n".as_bytes()), b"f\xfcr\n");
     }
 
     #[test]

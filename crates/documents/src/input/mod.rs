@@ -19,7 +19,8 @@ use encoding_rs::Encoding;
 use crate::error::Error;
 use crate::format::signatures::{FileSort, kind_of_file};
 use crate::format::{self, Format};
-use crate::input::compression::Trailing;
+use crate::input::compression::{Compression, Trailing};
+use crate::input::encoding::Encoded;
 use crate::problem::Problem;
 
 /// Bytes read at once.
@@ -65,10 +66,10 @@ pub struct Input {
     trailing: Trailing,
     /// The path of the file, if it is not UTF-8.
     undecodable: Option<PathBuf>,
-    is_compressed: bool,
+    compression: Option<Compression>,
     /// Whether its name is that of a compressed file, which is never empty, and it is empty.
     is_hollow: bool,
-    is_transcoded: bool,
+    encoded: Encoded,
     /// Whether the buffered bytes at the start are the whole input.
     is_short: bool,
     temp_dir: Option<PathBuf>,
@@ -103,7 +104,8 @@ impl Input {
         let mut input = Self::of(name, path, Box::new(Reported { inner, on_read: on_read.clone() }))?;
         input.on_read = on_read;
         input.undecodable = path.to_str().is_none().then(|| path.to_owned());
-        input.plain = (!is_standard_input && !input.is_compressed && path.is_file()).then(|| path.to_owned());
+        input.plain =
+            (!is_standard_input && !input.is_compressed() && path.is_file()).then(|| path.to_owned());
         Ok(input)
     }
 
@@ -119,16 +121,16 @@ impl Input {
         let trailing = Trailing::default();
         let start = || -> io::Result<_> {
             let reader = BufReader::with_capacity(BUFFER_BYTES, reader);
-            let (reader, is_compressed) = compression::decompress(reader, path, Arc::clone(&trailing))?;
+            let (reader, compression) = compression::decompress(reader, path, Arc::clone(&trailing))?;
             let mut reader = BufReader::with_capacity(BUFFER_BYTES, reader);
             reader.fill_buf()?;
-            Ok((reader, is_compressed))
+            Ok((reader, compression))
         };
         match start() {
-            Ok((reader, is_compressed)) => {
+            Ok((reader, compression)) => {
                 let inner_name = compression::inner_name(path);
                 let format = Format::detect(&inner_name, reader.buffer());
-                let is_hollow = !is_compressed && reader.buffer().is_empty() && inner_name != path;
+                let is_hollow = compression.is_none() && reader.buffer().is_empty() && inner_name != path;
                 let (plain, temp_dir) = (None, None);
                 Ok(Self {
                     name,
@@ -139,9 +141,9 @@ impl Input {
                     on_read: None,
                     trailing: Arc::clone(&trailing),
                     undecodable: None,
-                    is_compressed,
+                    compression,
                     is_hollow,
-                    is_transcoded: false,
+                    encoded: Encoded::default(),
                     is_short: false,
                     temp_dir,
                 })
@@ -181,10 +183,10 @@ impl Input {
         let start = reader.buffer();
         let declared = if this.format == Format::Html { encoding::declared(start) } else { None };
         match encoding::decode(reader, declared.or(encoding)) {
-            Ok((reader, is_transcoded)) => {
+            Ok((reader, encoded)) => {
                 let reader = BufReader::with_capacity(BUFFER_BYTES, reader);
-                let plain = this.plain.filter(|_| !is_transcoded);
-                let mut decoded = Self { name, inner_name, reader, plain, is_transcoded, ..this };
+                let plain = this.plain.filter(|_| encoded.encoding.is_none());
+                let mut decoded = Self { name, inner_name, reader, plain, encoded, ..this };
                 if waits {
                     return decoded.with_start();
                 }
@@ -256,12 +258,17 @@ impl Input {
     /// Returns whether its bytes are decompressed while they are read.
     #[must_use]
     pub fn is_compressed(&self) -> bool {
-        self.is_compressed
+        self.compression.is_some()
     }
 
     /// Returns whether it is text in another encoding than UTF-8.
     pub(crate) fn is_transcoded(&self) -> bool {
-        self.is_transcoded
+        self.encoded.encoding.is_some()
+    }
+
+    /// Returns how the file is compressed, and the form of its text.
+    pub(crate) fn packing(&self) -> (Option<Compression>, Encoded) {
+        (self.compression, self.encoded)
     }
 
     /// Returns whether there is a zero byte near its start, which text does not have.
@@ -283,7 +290,7 @@ impl Input {
     /// caller's, and zero bytes count as text.
     pub(crate) fn refusal(&self, format: Format, is_given: bool, is_encoding_given: bool) -> Option<Problem> {
         let (start, is_whole) = self.start();
-        let is_foreign = !self.is_transcoded && encoding::is_foreign(start, !is_whole);
+        let is_foreign = !self.is_transcoded() && encoding::is_foreign(start, !is_whole);
         let is_clean = format.is_text() && !self.is_binary() && !is_foreign;
         match kind_of_file(start) {
             Some(kind) if matches!(kind.sort, FileSort::Document | FileSort::Pointer) || !is_clean => {

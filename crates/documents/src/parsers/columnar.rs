@@ -38,14 +38,14 @@ pub(crate) fn read(input: Input, format: Format, collector: &mut Collector<'_>) 
     };
     let batches = Batches::open(input, format, collector.is_copying(), &select)?;
     if let Some(schema) = seen.into_inner() {
-        let compression = batches.compression();
+        let container = batches.container();
         if id_kind.borrow().is_none()
             && let Some((_, kind)) = columnar::find(&schema, documents.id_name())
         {
             let (column, found) = (documents.id_name().to_owned(), kind.to_string());
             collector.notify(Place::whole(&name), Problem::OtherIds { column, found });
         }
-        collector.enter(&name, || Shape::Columns { schema, compression })?;
+        collector.enter(&name, || Shape::Columns { schema, container })?;
     }
     batches.for_each_row(&mut Rows { name: &name, id_kind: id_kind.into_inner(), collector })
 }

@@ -12,18 +12,19 @@ use crate::read::collector::Collector;
 
 /// Reads lines of ids and texts.
 pub(crate) fn read(input: Input, collector: &mut Collector<'_>) -> Result<(), Error> {
-    collector.enter(input.name(), || Shape::Texts)?;
+    collector.enter(input.name(), || Shape::Lines)?;
     each(input, collector, &mut |line, at, collector| {
         let (id, text) = line.split_once([' ', '\t']).unwrap_or((line, ""));
-        collector.take(Document::new(id, text.trim_start()), Row::Text, || at.place())
+        collector.take(Document::new(id, text.trim_start()), Row::Line(line), || at.place())
     })
 }
 
 /// Reads lines of texts without ids.
 pub(crate) fn read_texts(input: Input, collector: &mut Collector<'_>) -> Result<(), Error> {
-    collector.enter(input.name(), || Shape::Texts)?;
+    collector.enter(input.name(), || Shape::Lines)?;
     each(input, collector, &mut |line, at, collector| {
-        collector.take(Document::new(collector.row_id(at.input, at.number), line), Row::Text, || at.place())
+        let document = Document::new(collector.row_id(at.input, at.number), line);
+        collector.take(document, Row::Line(line), || at.place())
     })
 }
 

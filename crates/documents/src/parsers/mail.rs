@@ -57,7 +57,7 @@ impl Message {
 /// Reads the messages of a mailbox.
 pub(crate) fn read(mut input: Input, collector: &mut Collector<'_>) -> Result<(), Error> {
     let name = input.name().to_owned();
-    collector.enter(&name, || Shape::Texts)?;
+    collector.enter(&name, || Shape::Parts)?;
     let mut messages = Messages::new(collector.max_bytes());
     for number in 1u64.. {
         let place = || Place::message(&name, number);

@@ -24,7 +24,9 @@ pub(crate) use json::is_object_without_text;
 
 /// Reads all documents of an input.
 pub(crate) fn read(input: Input, format: Format, collector: &mut Collector<'_>) -> Result<(), Error> {
-    collector.enter_input(&input);
+    if !collector.enter_input(&input, format)? {
+        return Ok(());
+    }
     let (place, trailing) = (Place::whole(input.name()), input.trailing());
     read_as(input, format, collector)?;
     if trailing.load(Ordering::Relaxed) {

@@ -58,6 +58,7 @@ pub(crate) fn read(input: Input, delimiter: u8, collector: &mut Collector<'_>) -
                     delimiter,
                     quoting,
                 })?;
+                collector.header(&records)?;
             }
             (Next::Record, Some(columns)) => {
                 let lines = records.lines();

@@ -24,7 +24,7 @@ const VERSION: &[u8] = b"WARC/";
 /// Reads the records with pages.
 pub(crate) fn read(mut input: Input, collector: &mut Collector<'_>) -> Result<(), Error> {
     let name = input.name().to_owned();
-    collector.enter(&name, || Shape::Texts)?;
+    collector.enter(&name, || Shape::Parts)?;
     let max_bytes = collector.max_bytes();
     let mut body = Vec::new();
     let (mut has_pages, mut has_metadata) = (false, false);

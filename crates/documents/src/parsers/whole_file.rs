@@ -16,7 +16,7 @@ use crate::read::collector::Collector;
 
 /// Reads a whole file as one document, with its name as the id: text, HTML or a message of mail.
 pub(crate) fn read(mut input: Input, format: Format, collector: &mut Collector<'_>) -> Result<(), Error> {
-    collector.enter(input.name(), || Shape::Texts)?;
+    collector.enter(input.name(), || Shape::Whole)?;
     let max_bytes = collector.max_bytes();
     let mut bytes = Vec::new();
     let outcome = (&mut input).take(max_bytes.saturating_add(1)).read_to_end(&mut bytes);

@@ -8,17 +8,20 @@ use std::path::{Path, PathBuf};
 #[cfg(feature = "parquet")]
 use arrow_array::RecordBatch;
 
+use crate::copy::folder::{self, Folder};
 use crate::copy::layout::Shape;
 use crate::copy::row_sink::{Row, RowSink};
 use crate::document::Counts;
 use crate::document::Document;
 use crate::error::Error;
+use crate::format::Format;
 use crate::format::signatures::FileSort;
 use crate::input::{Input, encoding, input_name};
 use crate::problem::{Action, Notice, Place, Problem, SomeNames};
 use crate::read::known_files::KnownFiles;
 use crate::read::options::Documents;
 use crate::read::repeated_ids::RepeatedIds;
+use crate::table_reader::csv::Records;
 
 /// An input with as many rows at its start that lack the text is none of documents with this field.
 const MANY_ROWS: u64 = 1000;
@@ -31,6 +34,23 @@ pub(crate) enum Destination<'a> {
     Sink(&'a mut Sink<'a>),
     /// Receives all rows, documents or not.
     Rows(&'a mut dyn RowSink),
+    /// Nothing is read but the starts of inputs, to learn whether each can be copied to a file of its own.
+    Probe,
+}
+
+impl Destination<'_> {
+    pub(crate) fn is_probe(&self) -> bool {
+        matches!(self, Self::Probe)
+    }
+}
+
+/// A file that is read.
+struct Origin {
+    path: PathBuf,
+    /// Its path in a copy of all files.
+    name: PathBuf,
+    /// Whether its rows are being read.
+    is_begun: bool,
 }
 
 /// Counts documents, reports problems with them, and passes them to a destination.
@@ -48,6 +68,8 @@ pub(crate) struct Collector<'a> {
     /// Rows of the input, as long as none of them has a text field.
     without_field: Option<u64>,
     files: KnownFiles,
+    /// The current file, outside archives.
+    origin: Option<Origin>,
     /// Files that should hold documents and could not be read whole.
     unread: SomeNames,
 }
@@ -64,6 +86,7 @@ impl<'a> Collector<'a> {
             is_damaged: false,
             without_field: Some(0),
             files: KnownFiles::default(),
+            origin: None,
             unread: SomeNames::default(),
         }
     }
@@ -115,6 +138,9 @@ impl<'a> Collector<'a> {
         if plan.is_file(path) {
             return Ok(None);
         }
+        if plan.folder().is_some() && (path.as_os_str() == "-" || path.exists()) {
+            return Err(Error::NoFileForm { input: input_name(path), what: "a stream" });
+        }
         let directory = self.temp_dir();
         let on_read = |count| {
             if let Some(report) = &self.documents.on_read {
@@ -141,14 +167,76 @@ impl<'a> Collector<'a> {
     /// Counts files that are not read since their names say that they are no documents.
     pub(crate) fn leave_out(&mut self, place: Place, names: SomeNames) {
         self.counts.litter += names.count;
+        self.pass_over(names.count);
         self.notify(place, Problem::Litter { names });
     }
 
-    /// Starts an input.
-    pub(crate) fn enter_input(&mut self, input: &Input) {
+    /// Starts a file with this name in a copy of all files.
+    pub(crate) fn begin_file(&mut self, path: &Path, name: &Path) {
+        self.origin = Some(Origin { path: path.to_owned(), name: name.to_owned(), is_begun: false });
+    }
+
+    /// Ends the file.
+    pub(crate) fn end_file(&mut self) {
+        self.origin = None;
+    }
+
+    /// Starts an input; returns whether it is to be read.
+    pub(crate) fn enter_input(&mut self, input: &Input, format: Format) -> Result<bool, Error> {
         self.is_transcoded = input.is_transcoded();
         self.without_field = Some(0);
+        if self.is_probe() {
+            folder::check(input, format)?;
+        }
+        let documents = self.counts.documents;
+        if let Some(mut origin) = self.origin.take() {
+            let is_probe = self.is_probe();
+            self.with_folder(|folder| match is_probe {
+                true => folder.name(input.name(), &origin.name),
+                false => {
+                    folder.begin(&origin.path, &origin.name, documents);
+                    Ok(())
+                }
+            })?;
+            origin.is_begun = true;
+            self.origin = Some(origin);
+        }
         self.counts.inputs += 1;
+        if let Destination::Rows(rows) = &mut self.destination {
+            rows.begin(input)?;
+        }
+        Ok(!self.is_probe())
+    }
+
+    /// Calls `change` with the files of the copy in the first pass, if each input is copied to its own.
+    fn with_folder(&self, change: impl FnOnce(&mut Folder) -> Result<(), Error>) -> Result<(), Error> {
+        let Some(plan) = &self.documents.plan else { return Ok(()) };
+        let mut plan = plan.lock().expect("no thread panics with it");
+        plan.new_folder().map_or(Ok(()), change)
+    }
+
+    /// Fails if each input is to be copied to its own file: an archive holds several.
+    pub(crate) fn refuse_archive(&self, input: &str) -> Result<(), Error> {
+        self.with_folder(|_| Err(Error::NoFileForm { input: input.to_owned(), what: "an archive" }))
+    }
+
+    /// Returns whether only the starts of inputs are read.
+    pub(crate) fn is_probe(&self) -> bool {
+        self.destination.is_probe()
+    }
+
+    fn pass_over(&mut self, files: u64) {
+        if let Destination::Rows(rows) = &mut self.destination {
+            rows.pass_over(files);
+        }
+    }
+
+    /// Takes the record that names the columns.
+    pub(crate) fn header(&mut self, records: &Records) -> Result<(), Error> {
+        match &mut self.destination {
+            Destination::Rows(rows) => rows.header(records),
+            _ => Ok(()),
+        }
     }
 
     /// Starts the rows of an input, with these columns.
@@ -156,10 +244,10 @@ impl<'a> Collector<'a> {
         let Some(plan) = &self.documents.plan else { return Ok(()) };
         let shape = shape();
         plan.lock().expect("no thread panics with it").enter(input, shape.clone())?;
-        if let Destination::Rows(rows) = &mut self.destination {
-            rows.enter(shape);
+        match &mut self.destination {
+            Destination::Rows(rows) => rows.enter(shape),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Announces several inputs: the files of a directory or archive.
@@ -206,6 +294,7 @@ impl<'a> Collector<'a> {
         match &mut self.destination {
             Destination::Sink(sink) => sink(document),
             Destination::Rows(rows) => rows.take(row, Some(&document)),
+            Destination::Probe => Ok(()),
         }
     }
 
@@ -217,7 +306,7 @@ impl<'a> Collector<'a> {
         }
         self.skip(place, problem)?;
         match &mut self.destination {
-            Destination::Sink(_) => Ok(()),
+            Destination::Sink(_) | Destination::Probe => Ok(()),
             Destination::Rows(rows) => rows.take(row, None),
         }
     }
@@ -227,6 +316,10 @@ impl<'a> Collector<'a> {
         if let Destination::Rows(rows) = &mut self.destination {
             rows.leave_out();
         }
+        self.with_folder(|folder| {
+            folder.lose();
+            Ok(())
+        })?;
         self.skip(place, problem)
     }
 
@@ -242,7 +335,7 @@ impl<'a> Collector<'a> {
     #[cfg(feature = "parquet")]
     pub(crate) fn end_batch(&mut self, batch: &RecordBatch) -> Result<(), Error> {
         match &mut self.destination {
-            Destination::Sink(_) => Ok(()),
+            Destination::Sink(_) | Destination::Probe => Ok(()),
             Destination::Rows(rows) => rows.end_batch(batch),
         }
     }
@@ -256,6 +349,7 @@ impl<'a> Collector<'a> {
     /// Counts an ignored link, pipe, socket or device.
     pub(crate) fn ignore(&mut self) {
         self.counts.passed_over += 1;
+        self.pass_over(1);
     }
 
     /// Reports a notice that is not an error in strict reading.
@@ -273,6 +367,26 @@ impl<'a> Collector<'a> {
             Problem::Binary => Ok(()),
             Problem::NotRead { kind } if kind.sort == FileSort::Other => Ok(()),
             _ => self.report(place, problem, Action::Skipped),
+        }
+    }
+
+    /// Skips a file that need not hold documents.
+    pub(crate) fn skip_other(&mut self, place: Place, problem: Problem) -> Result<(), Error> {
+        self.end_rows()?;
+        self.skip(place, problem)
+    }
+
+    /// Ends the rows of a file that is not read, or not to its end.
+    fn end_rows(&mut self) -> Result<(), Error> {
+        let documents = self.counts.documents;
+        if self.origin.as_ref().is_some_and(|origin| origin.is_begun) {
+            self.with_folder(|folder| {
+                folder.break_off(documents);
+                Ok(())
+            })
+        } else {
+            self.pass_over(1);
+            Ok(())
         }
     }
 
@@ -297,6 +411,7 @@ impl<'a> Collector<'a> {
     /// Skips a file that should hold documents, or the rest of it. Unless such files are to be skipped, reading fails
     /// after the last one.
     pub(crate) fn skip_file(&mut self, place: Place, problem: Problem) -> Result<(), Error> {
+        self.end_rows()?;
         self.unread.add(&place.input);
         self.count(&problem);
         self.report(place, problem, Action::Skipped)

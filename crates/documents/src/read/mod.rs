@@ -70,6 +70,9 @@ impl Documents {
 
     /// Reads all inputs into `destination`.
     pub(crate) fn read_all<'a>(&'a self, destination: Destination<'a>) -> Result<Counts, Error> {
+        if !destination.is_probe() && self.is_new_folder() {
+            self.probe()?;
+        }
         let locked = |plan: &'a Mutex<Plan>| plan.lock().expect("no thread panics with it");
         if let Some(plan) = &self.plan {
             locked(plan).begin();
@@ -83,11 +86,30 @@ impl Documents {
                 read_file(path, &mut collector)?;
             }
         }
+        let is_probe = collector.is_probe();
         let counts = collector.finish()?;
+        if is_probe {
+            return Ok(counts);
+        }
         if let Some(plan) = &self.plan {
             locked(plan).end(&counts)?;
         }
         Ok(counts)
+    }
+
+    /// Returns whether each input is to be copied to a file of its own, and none was read yet.
+    fn is_new_folder(&self) -> bool {
+        let new = |plan: &Mutex<Plan>| plan.lock().expect("no thread panics with it").new_folder().is_some();
+        self.plan.as_deref().is_some_and(new)
+    }
+
+    /// Looks at the start of every input. Fails if one cannot be copied to a file of its own; other problems are reported
+    /// when the inputs are read.
+    fn probe(&self) -> Result<(), Error> {
+        match self.quiet().read_all(Destination::Probe) {
+            Err(error @ (Error::NoFileForm { .. } | Error::SameName { .. })) => Err(error),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -95,6 +117,7 @@ fn read_file(path: &Path, collector: &mut Collector<'_>) -> Result<(), Error> {
     if collector.is_repeated(path) {
         return Ok(());
     }
+    collector.begin_file(path, Path::new(path.file_name().unwrap_or_default()));
     let input = collector.open(path)?;
     if archive::is_archive(&input) {
         return archive::read(input, path, collector);

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex};
 
 use encoding_rs::Encoding;
 
-use crate::copy::plan::Plan;
+use crate::copy::folder::Folder;
+use crate::copy::layout::Agreed;
+use crate::copy::plan::{Plan, Target};
 use crate::error::{Error, InvalidOption};
 use crate::format::Format;
 use crate::problem::Notice;
@@ -263,8 +265,16 @@ impl Documents {
     #[must_use]
     pub fn copyable(mut self, format: Option<TableFormat>) -> Self {
         let fields = iter::once(self.id_name()).chain(self.text_fields.iter().map(String::as_str));
-        let plan = Plan::new(format, fields.map(str::to_owned).collect(), self.drops_columns);
-        self.plan = Some(Arc::new(Mutex::new(plan)));
+        let agreed = Agreed::new(format, fields.map(str::to_owned).collect(), self.drops_columns);
+        self.plan = Some(Arc::new(Mutex::new(Plan::new(Target::File(agreed)))));
+        self
+    }
+
+    /// Prepares for [`Documents::copy_files`]: reading then fails at an input that cannot be copied to a file of its own
+    /// format, before any document is read. Use the same value, or a clone of it, to read and to copy.
+    #[must_use]
+    pub fn copyable_as_files(mut self) -> Self {
+        self.plan = Some(Arc::new(Mutex::new(Plan::new(Target::Folder(Folder::default())))));
         self
     }
 

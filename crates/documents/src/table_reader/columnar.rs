@@ -8,6 +8,7 @@ use arrow_array::types::{
     Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, LargeStringArray, RecordBatch};
+use arrow_ipc::CompressionType;
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, DataType, Fields, Schema, SchemaRef};
 use parquet::arrow::ProjectionMask;
@@ -20,6 +21,10 @@ use crate::format::{self, Format};
 use crate::input::{Input, OnRead};
 use crate::problem::Place;
 use crate::table_reader::{Value, ordered};
+use crate::table_writer::batches::Container;
+
+/// The start of an Arrow file, behind which it is as a stream.
+const ARROW_MAGIC: &[u8] = b"ARROW1\0\0";
 
 /// Rows decoded at a time.
 const BATCH_ROWS: usize = 1024;
@@ -51,8 +56,7 @@ pub(crate) struct Batches {
     batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>,
     /// The selected columns, numbered within batches.
     columns: Vec<Wanted>,
-    /// That of the first column of Parquet.
-    compression: Compression,
+    container: Container,
     advance: Option<Advance>,
 }
 
@@ -102,20 +106,22 @@ impl Batches {
             return Self::open_parquet(name, input, with_all, select);
         }
         let refused = |source| Error::NotFormat { input: name.clone(), format: Format::Arrow, source };
-        if format::is_arrow_file(input.peek()?) {
+        let start = input.peek()?;
+        let (is_file, compression) = (format::is_arrow_file(start), body_compression(start));
+        if is_file {
             let unreported = input.unreported();
             let file = input.into_file()?;
             let batches = guarded(|| FileReader::try_new_buffered(file, None)).map_err(refused)?;
             let columns = select(&batches.schema())?;
             let advance =
                 unreported.map(|bytes| Advance::of(bytes, Parts::Batches(batches.num_batches() as u64)));
-            let compression = Compression::SNAPPY;
-            Ok(Self { input: name, batches: Box::new(batches), columns, compression, advance })
+            let container = Container::ArrowFile(compression);
+            Ok(Self { input: name, batches: Box::new(batches), columns, container, advance })
         } else {
             let batches = guarded(|| StreamReader::try_new(input, None)).map_err(refused)?;
             let columns = select(&batches.schema())?;
-            let compression = Compression::SNAPPY;
-            Ok(Self { input: name, batches: Box::new(batches), columns, compression, advance: None })
+            let container = Container::ArrowStream(compression);
+            Ok(Self { input: name, batches: Box::new(batches), columns, container, advance: None })
         }
     }
 
@@ -147,12 +153,13 @@ impl Batches {
         for wanted in &mut columns {
             wanted.column = roots.partition_point(|&root| root < wanted.column);
         }
-        Ok(Self { input: name, batches: Box::new(batches), columns, compression, advance })
+        let container = Container::Parquet(compression);
+        Ok(Self { input: name, batches: Box::new(batches), columns, container, advance })
     }
 
-    /// Returns the compression of Parquet; that of other programs by default.
-    pub(crate) fn compression(&self) -> Compression {
-        self.compression
+    /// Returns the format of the file; the compression of Parquet is that of its first column.
+    pub(crate) fn container(&self) -> Container {
+        self.container
     }
 
     /// Visits every row and every batch.
@@ -202,6 +209,28 @@ fn find_in(fields: &Fields, name: &str) -> Option<Vec<usize>> {
         path.extend(find_in(inner, rest)?);
         Some(path)
     })
+}
+
+/// Returns the compression of the first batch at the start of an Arrow file or stream.
+fn body_compression(start: &[u8]) -> Option<CompressionType> {
+    let mut rest = start.strip_prefix(ARROW_MAGIC).unwrap_or(start);
+    loop {
+        let number = |bytes: &[u8]| Some(u32::from_le_bytes(bytes.get(..4)?.try_into().ok()?));
+        // Old files have the length alone.
+        let (length, head) = match number(rest)? {
+            u32::MAX => (number(&rest[4..])?, &rest[8..]),
+            length => (length, &rest[4..]),
+        };
+        let (head, behind) = head.split_at_checked(usize::try_from(length).ok()?)?;
+        let message = arrow_ipc::root_as_message(head).ok()?;
+        let batch = message
+            .header_as_record_batch()
+            .or_else(|| message.header_as_dictionary_batch().and_then(|dictionary| dictionary.data()));
+        if let Some(batch) = batch {
+            return batch.compression().map(|compression| compression.codec());
+        }
+        rest = behind.get(usize::try_from(message.bodyLength()).ok()?..)?;
+    }
 }
 
 /// Returns a compression that can be written.

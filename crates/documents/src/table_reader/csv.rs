@@ -81,11 +81,18 @@ impl Records {
         (delimiter == self.delimiter && is_alike).then_some(raw)
     }
 
-    fn raw_record(&self) -> &[u8] {
+    /// Returns the latest record as it is written in the input, without its line end.
+    pub(crate) fn raw_record(&self) -> &[u8] {
         let is_line_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
         let start = self.raw.iter().position(|byte| !is_line_end(byte)).unwrap_or(self.raw.len());
         let end = self.raw.iter().rposition(|byte| !is_line_end(byte)).map_or(start, |last| last + 1);
         &self.raw[start..end]
+    }
+
+    /// Returns the line end behind the latest record.
+    pub(crate) fn line_end(&self) -> &'static [u8] {
+        let line_end = self.raw.rsplit(|byte| !matches!(byte, b'\n' | b'\r')).next().unwrap_or_default();
+        if line_end.contains(&b'\r') { b"\r\n" } else { b"\n" }
     }
 
     /// Returns the number of lines of the latest record.

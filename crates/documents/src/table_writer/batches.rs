@@ -4,9 +4,8 @@ use std::io;
 
 use arrow_array::RecordBatch;
 use arrow_ipc::CompressionType;
-use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use arrow_schema::{ArrowError, SchemaRef};
-use hamdex_atomic_file::AtomicFile;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::errors::ParquetError;
@@ -15,30 +14,54 @@ use parquet::file::properties::WriterProperties;
 
 use crate::error::Error;
 use crate::table_writer::format::TableFormat;
+use crate::table_writer::sink::Sink;
 
 /// Bytes of encoded rows in memory; then a group of rows is written.
 const MAX_GROUP_BYTES: usize = 64 << 20;
 
+/// The format of a file of batches, and its compression.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Container {
+    Parquet(Compression),
+    ArrowFile(Option<CompressionType>),
+    ArrowStream(Option<CompressionType>),
+}
+
+impl Container {
+    /// Returns that of an Arrow file, or else of a Parquet file with this compression.
+    pub(crate) fn of(format: TableFormat, compression: Compression) -> Self {
+        match format {
+            TableFormat::Arrow => Self::ArrowFile(Some(CompressionType::LZ4_FRAME)),
+            _ => Self::Parquet(compression),
+        }
+    }
+}
+
 /// A Parquet or Arrow file that is written batch by batch.
 pub(crate) enum BatchWriter {
-    Parquet(Box<ArrowWriter<AtomicFile>>),
-    Arrow(Box<FileWriter<AtomicFile>>),
+    Parquet(Box<ArrowWriter<Sink>>),
+    ArrowFile(Box<FileWriter<Sink>>),
+    ArrowStream(Box<StreamWriter<Sink>>),
 }
 
 impl BatchWriter {
-    /// Starts an Arrow file, or else a Parquet file with this compression.
-    pub(crate) fn new(
-        file: AtomicFile,
-        format: TableFormat,
-        schema: &SchemaRef,
-        compression: Compression,
-    ) -> Result<Self, Error> {
+    /// Starts a file.
+    pub(crate) fn new(file: Sink, container: Container, schema: &SchemaRef) -> Result<Self, Error> {
         let failed = file.failed();
-        if format == TableFormat::Arrow {
-            let options = IpcWriteOptions::default().try_with_compression(Some(CompressionType::LZ4_FRAME));
-            let writer = options.and_then(|options| FileWriter::try_new_with_options(file, schema, options));
-            return Ok(Self::Arrow(Box::new(writer.map_err(|error| failed(of_arrow(error)))?)));
-        }
+        let options = |compression| IpcWriteOptions::default().try_with_compression(compression);
+        let compression = match container {
+            Container::ArrowFile(compression) => {
+                let writer = options(compression)
+                    .and_then(|options| FileWriter::try_new_with_options(file, schema, options));
+                return Ok(Self::ArrowFile(Box::new(writer.map_err(|error| failed(of_arrow(error)))?)));
+            }
+            Container::ArrowStream(compression) => {
+                let writer = options(compression)
+                    .and_then(|options| StreamWriter::try_new_with_options(file, schema, options));
+                return Ok(Self::ArrowStream(Box::new(writer.map_err(|error| failed(of_arrow(error)))?)));
+            }
+            Container::Parquet(compression) => compression,
+        };
         // Other programs store more about their columns there.
         let mut values: Vec<KeyValue> =
             schema.metadata().iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone())).collect();
@@ -54,7 +77,8 @@ impl BatchWriter {
     /// Writes a batch; `batch` may be an error of making it.
     pub(crate) fn write(&mut self, batch: Result<RecordBatch, ArrowError>) -> Result<(), Error> {
         let written = batch.map_err(of_arrow).and_then(|batch| match self {
-            Self::Arrow(writer) => writer.write(&batch).map_err(of_arrow),
+            Self::ArrowFile(writer) => writer.write(&batch).map_err(of_arrow),
+            Self::ArrowStream(writer) => writer.write(&batch).map_err(of_arrow),
             Self::Parquet(writer) => {
                 writer.write(&batch).map_err(of_parquet)?;
                 if writer.in_progress_size() > MAX_GROUP_BYTES {
@@ -67,10 +91,11 @@ impl BatchWriter {
         Ok(written.map_err(self.file().failed())?)
     }
 
-    fn file(&self) -> &AtomicFile {
+    fn file(&self) -> &Sink {
         match self {
             Self::Parquet(writer) => writer.inner(),
-            Self::Arrow(writer) => writer.get_ref(),
+            Self::ArrowFile(writer) => writer.get_ref(),
+            Self::ArrowStream(writer) => writer.get_ref(),
         }
     }
 
@@ -80,9 +105,10 @@ impl BatchWriter {
         let file = match self {
             Self::Parquet(writer) => writer.into_inner().map_err(of_parquet),
             // It completes the file first.
-            Self::Arrow(writer) => writer.into_inner().map_err(of_arrow),
+            Self::ArrowFile(writer) => writer.into_inner().map_err(of_arrow),
+            Self::ArrowStream(writer) => writer.into_inner().map_err(of_arrow),
         };
-        Ok(file.map_err(failed)?.finish()?)
+        file.map_err(failed)?.finish()
     }
 }
 

@@ -9,9 +9,10 @@ use hamdex_atomic_file::AtomicFile;
 use parquet::basic::Compression;
 
 use crate::error::Error;
-use crate::table_writer::batches::BatchWriter;
+use crate::table_writer::batches::{BatchWriter, Container};
 use crate::table_writer::cell::{Cell, Kind};
 use crate::table_writer::format::TableFormat;
+use crate::table_writer::sink::Sink;
 
 /// The size of a full batch, in rows or bytes of text.
 const BATCH_ROWS: usize = 8192;
@@ -48,7 +49,8 @@ impl Rows {
             Field::new(name, kind, false)
         });
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-        let writer = BatchWriter::new(file, format, &schema, Compression::SNAPPY)?;
+        let container = Container::of(format, Compression::SNAPPY);
+        let writer = BatchWriter::new(Sink::Plain(file), container, &schema)?;
         let columns = columns
             .iter()
             .map(|(_, kind)| match kind {

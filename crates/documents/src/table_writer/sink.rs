@@ -3,27 +3,57 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use bzip2::write::BzEncoder;
 use flate2::write::GzEncoder;
 use hamdex_atomic_file::AtomicFile;
+use liblzma::write::XzEncoder;
+use lz4_flex::frame::{FrameEncoder, FrameInfo};
 
 use crate::error::Error;
+use crate::input::compression::Compression;
 
-/// The level of Zstandard, its default.
+/// The levels of Zstandard and xz, their defaults.
 const ZSTD_LEVEL: i32 = 3;
+const XZ_LEVEL: u32 = 6;
 
-/// A file that is written, compressed if its name ends in `.zst` or `.gz`.
+/// A file that is written, compressed or not.
 pub(crate) enum Sink {
     Plain(AtomicFile),
     Gzip(Box<GzEncoder<AtomicFile>>),
     Zstd(Box<zstd::Encoder<'static, AtomicFile>>),
+    Xz(Box<XzEncoder<AtomicFile>>),
+    Bzip2(Box<BzEncoder<AtomicFile>>),
+    Lz4(Box<FrameEncoder<AtomicFile>>),
 }
 
 impl Sink {
+    /// Starts a file that is compressed if its name ends in `.zst` or `.gz`.
     pub(crate) fn new(file: AtomicFile) -> Result<Self, Error> {
-        let ending = file.path().extension().unwrap_or_default().to_owned();
-        Ok(match ending.to_str() {
-            Some("gz") => Self::Gzip(Box::new(GzEncoder::new(file, flate2::Compression::default()))),
-            Some("zst") => {
+        let compression = match file.path().extension().and_then(|ending| ending.to_str()) {
+            Some("gz") => Some(Compression::Gzip),
+            Some("zst") => Some(Compression::Zstd),
+            _ => None,
+        };
+        Self::compressed(file, compression)
+    }
+
+    /// Starts a file with this compression.
+    pub(crate) fn compressed(file: AtomicFile, compression: Option<Compression>) -> Result<Self, Error> {
+        Ok(match compression {
+            None => Self::Plain(file),
+            Some(Compression::Gzip) => {
+                Self::Gzip(Box::new(GzEncoder::new(file, flate2::Compression::default())))
+            }
+            Some(Compression::Xz) => Self::Xz(Box::new(XzEncoder::new(file, XZ_LEVEL))),
+            Some(Compression::Bzip2) => {
+                Self::Bzip2(Box::new(BzEncoder::new(file, bzip2::Compression::best())))
+            }
+            Some(Compression::Lz4) => {
+                let info = FrameInfo::new().content_checksum(true);
+                Self::Lz4(Box::new(FrameEncoder::with_frame_info(info, file)))
+            }
+            Some(Compression::Brotli) => unreachable!("a copy of Brotli is refused"),
+            Some(Compression::Zstd) => {
                 let failed = file.failed();
                 let encoder = zstd::Encoder::new(file, ZSTD_LEVEL).and_then(|mut encoder| {
                     encoder.include_checksum(true)?;
@@ -31,7 +61,6 @@ impl Sink {
                 });
                 Self::Zstd(Box::new(encoder.map_err(failed)?))
             }
-            _ => Self::Plain(file),
         })
     }
 
@@ -43,11 +72,15 @@ impl Sink {
 
     /// Returns a function that adds the path to an error.
     pub(crate) fn failed(&self) -> impl FnOnce(io::Error) -> hamdex_atomic_file::Error + use<> {
-        match self {
-            Self::Plain(file) => file.failed(),
-            Self::Gzip(encoder) => encoder.get_ref().failed(),
-            Self::Zstd(encoder) => encoder.get_ref().failed(),
-        }
+        let file = match self {
+            Self::Plain(file) => file,
+            Self::Gzip(encoder) => encoder.get_ref(),
+            Self::Zstd(encoder) => encoder.get_ref(),
+            Self::Xz(encoder) => encoder.get_ref(),
+            Self::Bzip2(encoder) => encoder.get_ref(),
+            Self::Lz4(encoder) => encoder.get_ref(),
+        };
+        file.failed()
     }
 
     /// Completes the file and gives it its name.
@@ -57,6 +90,9 @@ impl Sink {
             Self::Plain(file) => file,
             Self::Gzip(encoder) => encoder.finish().map_err(failed)?,
             Self::Zstd(encoder) => encoder.finish().map_err(failed)?,
+            Self::Xz(encoder) => encoder.finish().map_err(failed)?,
+            Self::Bzip2(encoder) => encoder.finish().map_err(failed)?,
+            Self::Lz4(encoder) => encoder.finish().map_err(|error| failed(error.into()))?,
         };
         Ok(file.finish()?)
     }
@@ -66,6 +102,9 @@ impl Sink {
             Self::Plain(file) => file,
             Self::Gzip(encoder) => encoder,
             Self::Zstd(encoder) => encoder,
+            Self::Xz(encoder) => encoder,
+            Self::Bzip2(encoder) => encoder,
+            Self::Lz4(encoder) => encoder,
         }
     }
 }

@@ -21,6 +21,7 @@ pub(crate) fn read(directory: &Path, collector: &mut Collector<'_>) -> Result<()
     regular_files(&walk).for_each(|(path, bytes)| litter.weigh(&path, bytes));
     let mut files = file_set::FileSet::of(&directory.display().to_string(), litter);
     for entry in walk.build() {
+        collector.end_file();
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) => {
@@ -47,6 +48,8 @@ pub(crate) fn read(directory: &Path, collector: &mut Collector<'_>) -> Result<()
         if collector.is_repeated(entry.path()) {
             continue;
         }
+        let name = entry.path().strip_prefix(directory).unwrap_or(entry.path());
+        collector.begin_file(entry.path(), name);
         match collector.open(entry.path()) {
             Ok(input) if archive::is_archive(&input) => {
                 let outcome = archive::read(input, entry.path(), collector);
@@ -55,6 +58,7 @@ pub(crate) fn read(directory: &Path, collector: &mut Collector<'_>) -> Result<()
             opened => files.read(entry.path(), opened, collector)?,
         }
     }
+    collector.end_file();
     files.finish(collector);
     Ok(())
 }

@@ -45,7 +45,7 @@ impl FileSet {
             Err(Error::MissingColumn { place, field: Some(field), column, columns })
                 if !collector.documents.strict && self.litter.is_of_texts() =>
             {
-                collector.skip(place, Problem::MissingColumn { field, column, columns })
+                collector.skip_other(place, Problem::MissingColumn { field, column, columns })
             }
             outcome => settle(outcome, collector),
         }
@@ -85,7 +85,7 @@ impl FileSet {
             return if should_be {
                 collector.skip_file(place, problem)
             } else {
-                collector.skip(place, problem)
+                collector.skip_other(place, problem)
             };
         }
         if format.has_rows() {

@@ -5,6 +5,7 @@ mod collections;
 mod columns;
 mod common;
 mod dedup;
+mod folders;
 mod inputs;
 #[cfg(feature = "parquet")]
 mod rows;

@@ -22,7 +22,7 @@ use std::time::Instant;
 use bytesize::ByteSize;
 use hamdex::Fingerprint;
 use hamdex_any::for_width;
-use hamdex_atomic_file::{AtomicFile, Inputs};
+use hamdex_atomic_file::{AtomicDirectory, AtomicFile, Inputs};
 use hamdex_documents::tables::TableFormat;
 use hamdex_documents::{Dedup, RECIPE_KEY};
 use hamdex_simhash::{Fingerprinter, Lists, Recipe};
@@ -72,6 +72,7 @@ Example:
   hamdex dedup /usr/share/doc --html duplicates.html
   hamdex dedup --fingerprints -k 6 phashes.tsv
   hamdex dedup news/*.jsonl.zst --unique --out unique.jsonl --keep longest
+  hamdex dedup shards/ --unique --output-dir clean
   find pages -name '*.html' | hamdex dedup --files-from -
   hamdex dedup today.csv --against last-week/ --unique --out new.jsonl
   hamdex dedup today.csv --against old.hamdex -k 3 --print kept")]
@@ -86,15 +87,20 @@ pub(crate) struct Args {
     /// those within K bits of a fingerprint of an index, a store or a set of shards; its recipe is used
     #[arg(long, value_name = "PATH")]
     against: Vec<PathBuf>,
-    /// Write the documents that remain instead of the clusters, with all columns: to --out, or to standard
+    /// Write the documents that remain instead of the clusters, with all columns: to --out, to --output-dir, or to standard
     /// output as JSON Lines or, like the inputs, CSV or TSV. Parquet gives Parquet, with its compression, or
     /// Arrow. Rows without a usable text never count as duplicates; they are kept. Inputs are read twice
     /// (standard input is spooled). Of --fingerprints, lines of fingerprint and id, or columns
     #[arg(long)]
     unique: bool,
     /// With --unique: write ids and texts alone to a file that has no room for the other columns
-    #[arg(long, requires = "unique")]
+    #[arg(long, requires = "unique", conflicts_with = "output_dir")]
     drop_columns: bool,
+    /// With --unique: write a copy of the inputs to this new or empty directory, file by file, each in its own format,
+    /// columns and compression. A file that loses no row is copied byte for byte, and one that is a duplicate as a whole
+    /// is left out. The directory appears when it is complete. Files that are not read are not copied
+    #[arg(long, value_name = "DIR", requires = "unique", conflicts_with_all = ["out", "fingerprints"])]
+    output_dir: Option<PathBuf>,
     /// Write to this file, by its ending .jsonl, .csv, .tsv (compressed with .zst or .gz behind it), .parquet or
     /// .arrow, instead of standard output
     #[arg(short, long, value_name = "OUT", alias = "output")]
@@ -111,8 +117,8 @@ pub(crate) struct Args {
     /// With --print: end each id with a zero byte instead of a line end, for xargs -0
     #[arg(short = '0', long, requires = "print")]
     null: bool,
-    /// Print a JSON object for each document in a cluster
-    #[arg(long, conflicts_with_all = ["out", "unique"])]
+    /// Print a JSON object for each document in a cluster; with --output-dir, one with the numbers of files and rows
+    #[arg(long, conflicts_with = "out")]
     json: bool,
     /// Memory limit of the whole program, at least 64MiB; the excess goes to temporary files [default: a quarter of
     /// the usable memory]
@@ -135,6 +141,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.method.check(args.fingerprints.are_given(), !args.against.is_empty())?;
+    if args.json && args.unique && args.output_dir.is_none() {
+        return Err(Failure::Usage("--json is for clusters, and --unique writes documents".to_owned()));
+    }
     args.threads.start()?;
     if let Some(out) = &args.out {
         output::format_of(Some(out))?;
@@ -167,7 +176,8 @@ fn dedup<F: Fingerprint>(
         Some(path) => Some(Output::new(path, args.force, &inputs(args)?).create()?),
         None => None,
     };
-    let directory = temp_dir(args.temp_dir.as_deref(), args.out.as_deref());
+    let output = args.out.as_deref().or(args.output_dir.as_deref());
+    let directory = temp_dir(args.temp_dir.as_deref(), output);
     check_temp_dir(&directory)?;
     let against = source.map(|source| Against::<F>::new(args, source, &directory)).transpose()?;
     let reading = reading_of(args, format, &directory)?;
@@ -196,6 +206,14 @@ fn dedup<F: Fingerprint>(
     }
     match (args.print, file, reading) {
         (None, None, _) if has_page && !args.json && !args.unique => {}
+        (None, None, Some(reading)) if args.unique => {
+            let directory = args.output_dir.as_deref().expect("without a file, it is given");
+            let written = reading.copy_files(clusters.unique(), AtomicDirectory::create(directory)?)?;
+            if args.json {
+                output::files(&clusters, &written)?;
+            }
+            copied = Some(written);
+        }
         (Some(which), ..) => output::ids(&clusters, which, args.null)?,
         (None, Some(file), Some(reading)) if args.unique => {
             copied = Some(reading.copy(clusters.unique(), file)?);
@@ -250,7 +268,11 @@ fn reading_of(args: &Args, format: Option<TableFormat>, temp_dir: &Path) -> Resu
     let reading =
         args.inputs.reading()?.temp_dir(temp_dir).extra_field(args.method.kept_field()).hold_notices();
     let reading = if args.html.is_some() { reading.repeatable() } else { reading };
-    Ok(Some(if args.unique { reading.copyable(format, args.drop_columns) } else { reading }))
+    Ok(Some(match (args.unique, &args.output_dir) {
+        (false, _) => reading,
+        (true, None) => reading.copyable(format, args.drop_columns),
+        (true, Some(_)) => reading.copyable_as_files(),
+    }))
 }
 
 /// Returns all files that are read.
@@ -261,9 +283,14 @@ fn inputs(args: &Args) -> Result<Inputs, Failure> {
     Ok(inputs)
 }
 
-/// Creates the output file, unless results are printed. Unique documents go to standard output as to a file.
+/// Creates the output file, unless results are printed or a directory is written. Unique documents go to standard output
+/// as to a file.
 fn create_output(args: &Args) -> Result<Option<AtomicFile>, Failure> {
     let inputs = inputs(args)?;
+    if let Some(directory) = &args.output_dir {
+        AtomicDirectory::check(directory, &inputs)?;
+        return Ok(None);
+    }
     let path = match &args.out {
         None if args.unique => Some(Path::new("-")),
         out => out.as_deref(),

@@ -6,8 +6,8 @@ use std::path::Path;
 use clap::ValueEnum;
 use hamdex::Fingerprint;
 use hamdex_atomic_file::AtomicFile;
-use hamdex_documents::Clusters;
 use hamdex_documents::tables::{Rows, TableFormat, write_json};
+use hamdex_documents::{Clusters, Copied};
 
 use crate::commands::dedup::known::{self, Against};
 use crate::documents::report::plain;
@@ -57,6 +57,24 @@ pub(super) fn clusters(
         }
         writeln!(output, "{}", plain(&clusters.id_bytes(member.document)?))?;
     }
+    Ok(output.flush()?)
+}
+
+/// Prints the numbers of files and rows of a copy in which each input has a file of its own.
+pub(super) fn files(clusters: &Clusters, copied: &Copied) -> Result<(), Failure> {
+    let mut output = standard_output::buffered();
+    let summary = serde_json::json!({
+        "documents": clusters.counts().documents,
+        "clusters": clusters.count(),
+        "duplicates": clusters.duplicates(),
+        "files": copied.files,
+        "duplicate_files": copied.duplicate_files,
+        "passed_over": copied.passed_over,
+        "rows": copied.rows,
+        "rows_without_text": copied.unread,
+        "rows_left_out": copied.left_out,
+    });
+    writeln!(output, "{summary}")?;
     Ok(output.flush()?)
 }
 

@@ -39,6 +39,9 @@ pub(super) fn print(
         let are = if copied.unread == 1 { "is" } else { "are" };
         parts.push(format!("{} without a usable text {are} kept", counted(copied.unread, "row", "rows")));
     }
+    if let Some(copied) = copied {
+        parts.extend(files(copied));
+    }
     let (rate, skipped) = (report::rate(clusters.counts(), started), report::skipped(clusters.counts()));
     messages::summary(format_args!("{rate}; {}{skipped}", parts.join(", ")));
     let mut named = Vec::new();
@@ -50,6 +53,17 @@ pub(super) fn print(
         messages::summary(format_args!("{what}: {}", named.join("; ")));
     }
     Ok(())
+}
+
+/// Returns which files there are in a copy in which each input has a file of its own.
+fn files(copied: &Copied) -> Vec<String> {
+    let kinds = [
+        (copied.files, "file is written", "files are written"),
+        (copied.duplicate_files, "file is a duplicate as a whole", "files are duplicates as a whole"),
+        (copied.passed_over, "file was not read and is not copied", "files were not read and are not copied"),
+    ];
+    let some = kinds.into_iter().filter(|(count, ..)| *count > 0);
+    some.map(|(count, one, several)| counted(count, one, several)).collect()
 }
 
 /// Says how a file with a document on each line is read, after one was read as a single document.

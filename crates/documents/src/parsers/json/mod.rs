@@ -32,7 +32,7 @@ pub(crate) fn read_lines(input: Input, collector: &mut Collector<'_>) -> Result<
     if fields.list.is_some() {
         return read_lists(input, &fields, collector);
     }
-    collector.enter(input.name(), || Shape::Objects)?;
+    collector.enter(input.name(), || Shape::Objects { are_in_array: false })?;
     lines::each(input, collector, &mut |line, at, collector| {
         take(line, &fields.names, at.input, at.number, || at.place(), collector)
     })
@@ -48,7 +48,8 @@ pub(crate) fn read(mut input: Input, collector: &mut Collector<'_>) -> Result<()
         return read_consecutive(input, &fields, collector);
     }
     let name = input.name().to_owned();
-    collector.enter(&name, || Shape::Objects)?;
+    let are_in_array = input.peek()?.trim_ascii_start().starts_with(b"[");
+    collector.enter(&name, || Shape::Objects { are_in_array })?;
     let mut values = Values::new(collector.max_bytes());
     for number in 1u64.. {
         let place = || Place::object(&name, number);
@@ -71,7 +72,7 @@ pub(crate) fn read(mut input: Input, collector: &mut Collector<'_>) -> Result<()
 /// not end on its line ends on a later one, unless that is a whole object.
 fn read_consecutive(input: Input, fields: &Fields<'_>, collector: &mut Collector<'_>) -> Result<(), Error> {
     let name = input.name().to_owned();
-    collector.enter(&name, || Shape::Objects)?;
+    collector.enter(&name, || Shape::Objects { are_in_array: false })?;
     let max_bytes = collector.max_bytes();
     let take_from = |text: &str, number: u64, collector: &mut Collector<'_>| {
         let at = At { input: &name, number };
@@ -110,7 +111,7 @@ fn read_consecutive(input: Input, fields: &Fields<'_>, collector: &mut Collector
 /// Reads the items of a list within each object.
 fn read_lists(mut input: Input, fields: &Fields<'_>, collector: &mut Collector<'_>) -> Result<(), Error> {
     let name = input.name().to_owned();
-    collector.enter(&name, || Shape::Objects)?;
+    collector.enter(&name, || Shape::Items)?;
     let path = fields.list.as_deref().unwrap_or_default();
     let mut items = ListItems::new(path, collector.max_bytes());
     for number in 1u64.. {

@@ -293,7 +293,7 @@ mod tests {
             let (mut reader, _) = decompress(reader, Path::new("a.gz"), Arc::clone(&trailing)).unwrap();
             let mut text = Vec::new();
             let outcome = reader.read_to_end(&mut text).map(|_| trailing.load(Ordering::Relaxed));
-            assert_eq!(text, b"some text");
+            assert!(text.starts_with(b"some text"));
             outcome
         };
         assert!(!read(b"").unwrap() && !read(&[0; 1000]).unwrap());

@@ -8,7 +8,7 @@ use axum::Json;
 use axum::extract::State;
 use hamdex::set::Description;
 use hamdex::{Fingerprint, Names};
-use hamdex_store::{Operation, Store, for_any_store};
+use hamdex_store::{Operation, Snapshot, Store, for_any_store};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -153,12 +153,36 @@ fn remove_ids<F: Fingerprint>(
             write(store, deadline, |store| store.remove_ids(&numbers))
         }
         IdKind::Names => {
-            let mut names = HashSet::new();
-            for (number, id) in ids.iter().enumerate() {
-                let name = id.name().ok_or_else(|| wrong(number, "names"))?;
-                names.extend(Names::with_text(name));
-            }
+            let texts = ids
+                .iter()
+                .enumerate()
+                .map(|(number, id)| id.name().ok_or_else(|| wrong(number, "names")))
+                .collect::<Result<Vec<_>, _>>()?;
+            let names = names_of(&store.snapshot(), &texts)?;
             write(store, deadline, |store| store.remove_names(&names))
         }
     }
+}
+
+/// Returns the name that each text stands for: the text itself if a record has this name, otherwise the name with bytes
+/// that are not UTF-8 that answers show as this text.
+fn names_of<F: Fingerprint>(snapshot: &Snapshot<F>, texts: &[&str]) -> Result<HashSet<Vec<u8>>, Problem> {
+    let (mut names, mut doubtful) = (HashSet::new(), Vec::new());
+    for text in texts {
+        let mut candidates = Names::with_text(text);
+        match (candidates.next(), candidates.next()) {
+            (Some(literal), Some(shown)) => doubtful.push((literal, shown)),
+            (literal, _) => names.extend(literal),
+        }
+    }
+    if doubtful.is_empty() {
+        return Ok(names);
+    }
+    let literals: Vec<&[u8]> = doubtful.iter().map(|(literal, _)| &**literal).collect();
+    let stored = snapshot.fingerprints_of_names(&literals)?;
+    let is_stored: Vec<bool> = stored.iter().map(|found| !found.is_empty()).collect();
+    names.extend(
+        doubtful.into_iter().zip(is_stored).map(|((literal, shown), is)| if is { literal } else { shown }),
+    );
+    Ok(names)
 }

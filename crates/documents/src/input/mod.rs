@@ -323,6 +323,7 @@ impl Input {
 
     /// Returns the rest of a file whose bytes are not read through this input but as a seekable file, and what reports
     /// them.
+    #[cfg(feature = "parquet")]
     pub(crate) fn unreported(&self) -> Option<(u64, OnRead)> {
         let bytes = self.plain.as_ref()?.metadata().ok()?.len();
         Some((bytes.saturating_sub(self.reader.buffer().len() as u64), self.on_read.clone()?))

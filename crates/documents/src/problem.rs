@@ -153,8 +153,8 @@ pub enum Problem {
         /// The number of columns.
         names: usize,
     },
-    /// Bytes that are neither gzip nor zeros follow compressed data; they are ignored.
-    #[error("bytes that are no gzip follow the compressed data, and are ignored")]
+    /// Bytes that are neither gzip nor zeros follow compressed data: a damaged member, or something else.
+    #[error("bytes that are no gzip follow its compressed data, so that the rest of it cannot be read")]
     Trailing,
     /// A web archive has records of metadata alone.
     #[error("holds metadata and no pages, as .wat files do; the texts are in the .wet or .warc file")]

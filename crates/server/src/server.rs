@@ -78,6 +78,8 @@ impl Server {
         let refused = |error| Failure::Usage(format!("cannot set the action for SIGBUS: {error}"));
         Mapping::survive_lost_pages().map_err(refused)?;
         let app = App::open(config)?;
+        // Before the address is told: what follows needs no thread that the system may refuse.
+        look_again(&app)?;
         let token_files = Arc::new((config.token_file.clone(), config.read_token_file.clone()));
         let shared = Shared { tls, token_files, timeout: config.limits.timeout };
         Ok(Self { app, listener, address, shared, max_connections: config.max_connections })
@@ -108,7 +110,6 @@ impl Server {
     ) -> Result<(), Failure> {
         let Self { app, listener, shared, max_connections, .. } = self;
         let router = router(&app);
-        look_again(&app)?;
         let places = Arc::new(Semaphore::new(max_connections));
         let open = Arc::new(AtomicUsize::new(0));
         let graceful = GracefulShutdown::new();

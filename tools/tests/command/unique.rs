@@ -36,7 +36,7 @@ fn lines_of_json_stay_as_they_are_with_those_that_are_no_documents() {
     assert!(said.contains("2 rows without a usable text are kept"), "{said}");
     assert!(
         said.ends_with(
-            "1 row is not written: malformed or too long (--max-document); --skip-unreadable accepts that\n"
+            "1 row is not written: malformed, not UTF-8 or too long (--max-document); --skip-unreadable accepts that\n"
         ),
         "{said}"
     );

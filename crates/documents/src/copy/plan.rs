@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use crate::copy::folder::Folder;
-use crate::copy::layout::{Agreed, Shape};
+use crate::copy::layout::{Agreed, Layout, Shape};
 use crate::document::Counts;
 use crate::error::Error;
 use crate::input::source;
@@ -76,6 +76,14 @@ impl Plan {
     /// Returns the number of documents, after the first pass.
     pub(crate) fn documents(&self) -> u64 {
         self.first.as_ref().map_or(0, |(_, counts)| counts.documents)
+    }
+
+    /// Returns whether records of CSV and TSV become rows of another format.
+    pub(crate) fn converts_records(&self) -> bool {
+        match &self.target {
+            Target::File(agreed) => matches!(agreed.layout(), Some(Layout::Objects | Layout::Cells { .. })),
+            Target::Folder(_) => false,
+        }
     }
 
     /// Begins a pass.

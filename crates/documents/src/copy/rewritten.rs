@@ -90,7 +90,7 @@ impl Text {
     fn write(&mut self, pieces: &[&[u8]]) -> Result<(), Error> {
         let Self { file, encoded, .. } = self;
         let written: io::Result<()> =
-            pieces.iter().try_for_each(|piece| file.write_all(&encoded.encode(piece)));
+            pieces.iter().try_for_each(|piece| file.write_all(&encoded.encode(piece)?));
         Ok(written.map_err(|error| file.failed()(error))?)
     }
 }

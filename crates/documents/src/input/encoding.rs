@@ -26,15 +26,22 @@ pub(crate) struct Encoded {
 
 impl Encoded {
     /// Returns a piece of the text, which is UTF-8, in its encoding.
-    pub(crate) fn encode(self, piece: &[u8]) -> Cow<'_, [u8]> {
-        let Some(encoding) = self.encoding else { return Cow::Borrowed(piece) };
+    pub(crate) fn encode(self, piece: &[u8]) -> io::Result<Cow<'_, [u8]>> {
+        let Some(encoding) = self.encoding else { return Ok(Cow::Borrowed(piece)) };
         let text = String::from_utf8_lossy(piece);
         let units = |bytes: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(bytes).collect::<Vec<u8>>();
-        Cow::Owned(match encoding {
+        Ok(Cow::Owned(match encoding {
             encoding if encoding == UTF_16LE => units(u16::to_le_bytes),
             encoding if encoding == UTF_16BE => units(u16::to_be_bytes),
-            encoding => encoding.encode(&text).0.into_owned(),
-        })
+            encoding => match encoding.encode(&text) {
+                (bytes, _, false) => bytes.into_owned(),
+                (.., true) => {
+                    let what =
+                        format!("{} has no character for a part of a row that is kept", encoding.name());
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+                }
+            },
+        }))
     }
 }
 
@@ -155,15 +162,16 @@ mod tests {
         {
             let encoded =
                 Encoded { encoding: Some(encoding).filter(|&encoding| encoding != UTF_8), has_mark: true };
-            assert_eq!(&*encoded.encode("\u{feff}".as_bytes()), mark);
-            let bytes = [mark, &encoded.encode(text.as_bytes())].concat();
+            assert_eq!(&*encoded.encode("\u{feff}".as_bytes()).unwrap(), mark);
+            let bytes = [mark, &encoded.encode(text.as_bytes()).unwrap()].concat();
             let (mut reader, found) = decode(BufReader::new(io::Cursor::new(bytes)), None).unwrap();
             let mut decoded = String::new();
             reader.read_to_string(&mut decoded).unwrap();
             assert_eq!((found, decoded.as_str()), (encoded, text));
         }
         let latin = Encoded { encoding: Some(encoding_rs::WINDOWS_1252), has_mark: false };
-        assert_eq!(&*latin.encode("für\n".as_bytes()), b"f\xfcr\n");
+        assert_eq!(&*latin.encode("für\n".as_bytes()).unwrap(), b"f\xfcr\n");
+        assert!(latin.encode("字".as_bytes()).is_err());
     }
 
     #[test]

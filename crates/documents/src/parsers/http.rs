@@ -11,7 +11,7 @@ use crate::input::encoding;
 use crate::parsers::html::html_text;
 
 /// The most fields of a header.
-const MAX_FIELDS: usize = 512;
+const MAX_FIELDS: usize = 4096;
 
 /// The start of gzip with its one method.
 const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b, 8];
@@ -28,14 +28,21 @@ pub(crate) struct Page<'b> {
 
 /// Returns the page of a response; `None` if it is no response of HTTP.
 pub(crate) fn page(response: &[u8]) -> Option<Page<'_>> {
-    let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
+    let mut fields = vec![httparse::EMPTY_HEADER; MAX_FIELDS];
     let mut head = httparse::Response::new(&mut fields);
+    // Later versions have no such line of their own; archives write one for them.
+    let later = [&b"HTTP/2"[..], b"HTTP/3"].iter().any(|version| response.starts_with(version));
+    let status = response.iter().position(|&byte| byte == b' ').filter(|&at| later && at < 16);
+    let (version, start) = (&b"HTTP/1.1"[..], status.unwrap_or(0));
+    let renamed = status.map(|at| [version, &response[at..]].concat());
     let mut config = httparse::ParserConfig::default();
     config
         .allow_spaces_after_header_name_in_responses(true)
         .allow_obsolete_multiline_headers_in_responses(true)
         .ignore_invalid_headers_in_responses(true);
-    let Ok(httparse::Status::Complete(end)) = config.parse_response(&mut head, response) else { return None };
+    let parsed = config.parse_response(&mut head, renamed.as_deref().unwrap_or(response));
+    let Ok(httparse::Status::Complete(end)) = parsed else { return None };
+    let end = if renamed.is_some() { end - version.len() + start } else { end };
     let field = |name: &str| {
         let found = head.headers.iter().filter(|field| field.name.eq_ignore_ascii_case(name));
         let values: Vec<String> =
@@ -57,8 +64,8 @@ impl<'b> Page<'b> {
         Self { content_type, encodings: String::new(), is_chunked: false, body }
     }
 
-    /// Returns the text, `None` if the page is not text. Pages that are longer than `max_bytes` are cut off behind
-    /// that.
+    /// Returns the text, `None` if the page is not text. A compressed page that is
+    /// longer than `max_bytes` is an error of the kind `FileTooLarge`.
     pub(crate) fn text(&self, max_bytes: u64) -> io::Result<Option<String>> {
         let mut body = Cow::Borrowed(self.body);
         // Some archives keep the header of a body that was decoded before it was stored.
@@ -72,6 +79,9 @@ impl<'b> Page<'b> {
         // The last one was applied last.
         for encoding in self.encodings.rsplit(',').map(str::trim) {
             body = match decompressed(encoding, &body, max_bytes, is_cut)? {
+                Some(decompressed) if decompressed.len() as u64 > max_bytes => {
+                    return Err(io::ErrorKind::FileTooLarge.into());
+                }
                 Some(decompressed) => Cow::Owned(decompressed),
                 None => body,
             };
@@ -213,7 +223,14 @@ mod tests {
         gzip.write_all(&[b'x'; 5000]).unwrap();
         let packed =
             [&b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"[..], &gzip.finish().unwrap()].concat();
-        assert_eq!(text(&packed).unwrap().len(), 1001, "one more than the limit");
+        let error = super::page(&packed).unwrap().text(1000).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+        for version in ["HTTP/2", "HTTP/2.0", "HTTP/3"] {
+            let response = format!("{version} 200 OK\r\nContent-Type: text/plain\r\n\r\nsome text");
+            assert_eq!(text(response.as_bytes()).unwrap(), "some text", "{version}");
+        }
+        let many = format!("HTTP/1.1 200 OK\r\n{}\r\nsome text", "a: b\r\n".repeat(2000));
+        assert_eq!(text(many.as_bytes()).unwrap(), "some text");
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
         gzip.write_all(&[b'x'; 500]).unwrap();
         let gzip = gzip.finish().unwrap();

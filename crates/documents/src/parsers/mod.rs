@@ -30,7 +30,8 @@ pub(crate) fn read(input: Input, format: Format, collector: &mut Collector<'_>) 
     let (place, trailing) = (Place::whole(input.name()), input.trailing());
     read_as(input, format, collector)?;
     if trailing.load(Ordering::Relaxed) {
-        collector.notify(place, Problem::Trailing);
+        // They may be a damaged member, and others behind it.
+        collector.skip_file(place, Problem::Trailing)?;
     }
     Ok(())
 }

@@ -29,7 +29,8 @@ struct Columns {
 /// Reads records. The first record names the columns, unless the columns are given by number.
 pub(crate) fn read(input: Input, delimiter: u8, collector: &mut Collector<'_>) -> Result<(), Error> {
     let documents = collector.documents;
-    let mut records = Records::new(input, delimiter, documents.quoting, collector.max_bytes())?;
+    let mut records =
+        Records::new(input, delimiter, documents.quoting, documents.format.is_some(), collector.max_bytes())?;
     let quoting = records.quoting();
     if delimiter == b'\t' && quoting == Quoting::Csv && documents.quoting.is_none() {
         collector.notify(Place::whole(records.input()), Problem::Quotes);
@@ -91,7 +92,11 @@ fn take(
     let id = id.flatten();
     // All fields are checked together, so invalid UTF-8 is reported once.
     let pieces: Vec<&[u8]> = id.iter().chain(&texts).copied().collect();
-    collector.check(&pieces);
+    if collector.converts_records() {
+        collector.check(&records.fields().collect::<Vec<_>>());
+    } else {
+        collector.check(&pieces);
+    }
     let owned = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     // An empty id counts only if the caller named the field.
     let is_named = collector.documents.id_field.is_some();

@@ -64,8 +64,15 @@ pub(crate) fn read(mut input: Input, collector: &mut Collector<'_>) -> Result<()
         let page =
             if header.is_http() { http::page(&body) } else { Some(Page::bare(&header.content_type, &body)) };
         match page.map(|page| page.text(max_bytes)) {
+            None if body.starts_with(b"HTTP/") => {
+                let what = "the head of the response is damaged or too long".to_owned();
+                collector.lose_row(place(), Problem::Undecodable { what })?;
+            }
             // It is no response of HTTP, as those of name servers are not.
             None => collector.ignore(),
+            Some(Err(error)) if error.kind() == io::ErrorKind::FileTooLarge => {
+                collector.too_long(place(), "page")?;
+            }
             Some(Ok(Some(text))) if text.len() as u64 > max_bytes => collector.too_long(place(), "page")?,
             Some(Ok(Some(text))) => collector.take(Document::new(id, text), Row::Text, place)?,
             Some(Ok(None)) => collector.skip(place(), Problem::Binary)?,

@@ -269,7 +269,11 @@ impl<'a> Collector<'a> {
         if mem::take(&mut self.is_damaged) {
             // What is left of texts in another encoding is alike.
             if encoding::is_mostly_replaced(&document.text) {
-                return self.skip_row(place(), Problem::NotUtf8, row);
+                return match row {
+                    // Their bytes are replaced, too.
+                    Row::Object(_) | Row::Line(_) => self.lose_row(place(), Problem::NotUtf8),
+                    _ => self.skip_row(place(), Problem::NotUtf8, row),
+                };
             }
             self.counts.replaced += 1;
             self.report(place(), Problem::InvalidUtf8, Action::Replaced)?;
@@ -328,7 +332,7 @@ impl<'a> Collector<'a> {
     pub(crate) fn misses_field(&mut self) -> bool {
         let Some(count) = &mut self.without_field else { return false };
         *count += 1;
-        *count >= MANY_ROWS
+        *count >= MANY_ROWS && !self.documents.skips_unreadable
     }
 
     /// Ends a batch of rows after all were taken or skipped.
@@ -444,6 +448,22 @@ impl<'a> Collector<'a> {
     /// Looks for U+FFFD in the text of the next document, which was decoded by its own declarations.
     pub(crate) fn check_decoded(&mut self, text: &str) {
         self.is_damaged = text.contains(char::REPLACEMENT_CHARACTER);
+    }
+
+    /// Returns whether parts of the next document are replaced, and forgets it.
+    pub(crate) fn take_damage(&mut self) -> bool {
+        mem::take(&mut self.is_damaged)
+    }
+
+    /// Adds what [`Collector::take_damage`] returned for another part of the next document.
+    pub(crate) fn add_damage(&mut self, is_damaged: bool) {
+        self.is_damaged |= is_damaged;
+    }
+
+    /// Returns whether all fields of records are copied as text, and not as they are.
+    pub(crate) fn converts_records(&self) -> bool {
+        let Some(plan) = &self.documents.plan else { return false };
+        plan.lock().expect("no thread panics with it").converts_records()
     }
 
     /// Returns whether the decoder of the input has replaced something.

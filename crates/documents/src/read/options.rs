@@ -176,7 +176,8 @@ impl Documents {
     }
 
     /// Sets whether fields of CSV and TSV can be in quotes. By default those of CSV can, and those of TSV if the first MiB
-    /// of a file shows it: all its quotes at the start of a field are closed, and one is needed to read it.
+    /// of a file shows it: all its quotes at the start of a field are closed, and one is needed to read it. Those of a
+    /// stream whose format is given cannot: its start is not waited for.
     #[must_use]
     pub fn quoting(mut self, quoting: Quoting) -> Self {
         self.quoting = Some(quoting);

@@ -93,6 +93,29 @@ impl Advance {
     }
 }
 
+/// The batches of an Arrow stream, with an error where something follows it.
+struct Stream {
+    batches: StreamReader<Input>,
+    has_ended: bool,
+}
+
+impl Iterator for Stream {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.has_ended {
+            return None;
+        }
+        let next = self.batches.next();
+        self.has_ended = next.is_none();
+        if next.is_none() && self.batches.get_mut().peek().is_ok_and(|rest| !rest.is_empty()) {
+            let what = "other bytes follow the stream, such as a second one";
+            return Some(Err(ArrowError::IpcError(what.to_owned())));
+        }
+        next
+    }
+}
+
 impl Batches {
     /// Opens a file. With `with_all`, batches have all columns instead of the selected ones.
     pub(crate) fn open(
@@ -120,6 +143,7 @@ impl Batches {
         } else {
             let batches = guarded(|| StreamReader::try_new(input, None)).map_err(refused)?;
             let columns = select(&batches.schema())?;
+            let batches = Stream { batches, has_ended: false };
             let container = Container::ArrowStream(compression);
             Ok(Self { input: name, batches: Box::new(batches), columns, container, advance: None })
         }

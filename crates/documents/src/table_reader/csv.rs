@@ -2,7 +2,7 @@
 
 use std::io::BufRead;
 
-use csv_core::{ReadRecordResult, ReaderBuilder};
+use csv_core::{ReadRecordResult, ReaderBuilder, Terminator};
 
 use crate::error::Error;
 use crate::input::Input;
@@ -15,6 +15,10 @@ const MAX_FIELDS: usize = 1 << 16;
 /// The initial capacity of a record, in bytes and fields; it grows up to the limits.
 const INITIAL_RECORD_BYTES: usize = 1 << 12;
 const INITIAL_FIELDS: usize = 64;
+
+fn is_line_end(byte: &u8) -> bool {
+    matches!(byte, b'\n' | b'\r')
+}
 
 pub(crate) enum Next {
     End,
@@ -50,10 +54,17 @@ impl Records {
         input: Input,
         delimiter: u8,
         quoting: Option<Quoting>,
+        is_live: bool,
         max_bytes: u64,
     ) -> Result<Self, Error> {
-        let (input, quoting) = Quoting::of(input, delimiter, quoting)?;
-        let parser = ReaderBuilder::new().delimiter(delimiter).quoting(quoting == Quoting::Csv).build();
+        let (input, quoting) = Quoting::of(input, delimiter, quoting, is_live)?;
+        let mut parser = ReaderBuilder::new();
+        parser.delimiter(delimiter);
+        if quoting == Quoting::None {
+            // A carriage return is a character like any other, but before a line feed.
+            parser.quoting(false).terminator(Terminator::Any(b'\n'));
+        }
+        let parser = parser.build();
         Ok(Self {
             input,
             parser,
@@ -83,7 +94,6 @@ impl Records {
 
     /// Returns the latest record as it is written in the input, without its line end.
     pub(crate) fn raw_record(&self) -> &[u8] {
-        let is_line_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
         let start = self.raw.iter().position(|byte| !is_line_end(byte)).unwrap_or(self.raw.len());
         let end = self.raw.iter().rposition(|byte| !is_line_end(byte)).map_or(start, |last| last + 1);
         &self.raw[start..end]
@@ -150,6 +160,10 @@ impl Records {
             if is_added {
                 self.has_ended = read > 0;
             } else {
+                // Blank lines before a record can be any number.
+                if filled + fields == 0 && self.raw.iter().all(is_line_end) {
+                    self.raw.clear();
+                }
                 if too_long.is_none() {
                     self.raw.extend_from_slice(&bytes[..read]);
                 }
@@ -185,10 +199,29 @@ impl Records {
                 ReadRecordResult::OutputEndsFull => self.ends.resize(self.ends.len() * 2, 0),
                 ReadRecordResult::Record => {
                     self.ends.truncate(fields);
+                    if self.quoting == Quoting::None {
+                        self.end_without_return();
+                        // A blank line is no record.
+                        if self.ends == [0] {
+                            self.line = self.parser.line();
+                            self.ends.resize(INITIAL_FIELDS, 0);
+                            self.raw.clear();
+                            (filled, fields) = (0, 0);
+                            continue;
+                        }
+                    }
                     return Ok(too_long.map_or(Next::Record, Next::TooLong));
                 }
                 ReadRecordResult::End => return Ok(Next::End),
             }
+        }
+    }
+
+    /// Takes a carriage return off the end of the record.
+    fn end_without_return(&mut self) {
+        let last = self.ends.len().saturating_sub(1);
+        if self.field(last).is_some_and(|field| field.ends_with(b"\r")) {
+            self.ends[last] -= 1;
         }
     }
 

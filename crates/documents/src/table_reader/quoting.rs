@@ -24,14 +24,23 @@ pub enum Quoting {
 
 impl Quoting {
     /// Returns the quoting that is given, or that of the input: CSV has quotes, TSV only where its start shows it.
-    pub(crate) fn of(input: Input, delimiter: u8, given: Option<Self>) -> Result<(Input, Self), Error> {
+    /// With `is_live`, the input is not waited for: TSV has none then.
+    pub(crate) fn of(
+        input: Input,
+        delimiter: u8,
+        given: Option<Self>,
+        is_live: bool,
+    ) -> Result<(Input, Self), Error> {
         if let Some(given) = given {
             return Ok((input, given));
         }
         if delimiter != b'\t' {
             return Ok((input, Self::Csv));
         }
-        let mut input = if input.is_stream() { input } else { input.buffered(DECIDING_BYTES)? };
+        if is_live && input.is_stream() {
+            return Ok((input, Self::None));
+        }
+        let mut input = input.buffered(DECIDING_BYTES)?;
         let quoting = if shows_quotes(input.peek()?) { Self::Csv } else { Self::None };
         Ok((input, quoting))
     }

@@ -82,7 +82,7 @@ impl Input {
         match format {
             Format::Csv | Format::Tsv => {
                 let delimiter = if format == Format::Csv { b',' } else { b'\t' };
-                let mut records = Records::new(self, delimiter, None, MAX_RECORD_BYTES)?;
+                let mut records = Records::new(self, delimiter, None, true, MAX_RECORD_BYTES)?;
                 Ok(if has_next(&mut records)? { names(&records) } else { Vec::new() })
             }
             #[cfg(feature = "parquet")]
@@ -105,7 +105,7 @@ impl Input {
 type Visit<'a> = dyn FnMut(Place, &[Value<'_>]) -> Result<(), Error> + 'a;
 
 fn records(input: Input, delimiter: u8, columns: &[&str], visit: &mut Visit<'_>) -> Result<(), Error> {
-    let mut records = Records::new(input, delimiter, None, MAX_RECORD_BYTES)?;
+    let mut records = Records::new(input, delimiter, None, true, MAX_RECORD_BYTES)?;
     if !has_next(&mut records)? {
         return Ok(());
     }

@@ -4,7 +4,7 @@ use hamdex_atomic_file::AtomicFile;
 use hamdex_documents::tables::Quoting;
 use hamdex_documents::{Documents, Format};
 
-use crate::common::Scratch;
+use crate::common::{Scratch, gzip};
 
 /// Copies all documents of a file to another.
 fn copied(scratch: &Scratch, from: &str, to: &str) -> Vec<u8> {
@@ -150,4 +150,64 @@ fn texts_that_are_not_utf_8_are_not_compared_by_what_is_left() {
     assert!(given.texts()[0].starts_with("Привет"));
     let lines = scratch.documents(&["t.txt"]).format(Format::TextLines).encoding("windows-1251").unwrap();
     assert_eq!(scratch.read(lines).counts.documents, 1);
+}
+
+#[test]
+fn what_follows_compressed_data_or_a_stream_is_no_end() {
+    let scratch = Scratch::new();
+    let member =
+        |number: u32| gzip(format!("{{\"id\": {number}, \"text\": \"text {number}\"}}\n").as_bytes());
+    let mut members: Vec<u8> = (0..5).flat_map(member).collect();
+    scratch.write("a.jsonl.gz", &members);
+    assert_eq!(scratch.read_file("a.jsonl.gz").counts.documents, 5);
+    members[member(0).len()] ^= 1;
+    scratch.write("a.jsonl.gz", &members);
+    assert_eq!(scratch.refusal("a.jsonl.gz"), "a.jsonl.gz cannot be read whole");
+    let rest = scratch.read(scratch.documents(&["a.jsonl.gz"]).skip_unreadable(true));
+    assert_eq!(rest.ids(), ["0"]);
+    // Padding is none.
+    scratch.write("b.jsonl.gz", [&member(0)[..], &[0; 600]].concat());
+    assert_eq!(scratch.read_file("b.jsonl.gz").counts.documents, 1);
+}
+
+#[test]
+fn objects_that_are_cut_off_or_share_a_line_hide_no_others() {
+    let scratch = Scratch::new();
+    let read = |lines: &[&str]| {
+        scratch.write("a.json", lines.join("\n"));
+        let read = scratch.read_file("a.json");
+        (read.ids().join(" "), read.counts.malformed)
+    };
+    let first = r#"{"id": 1, "text": "a"}"#;
+    let nested = r#"{"id": "inner", "text": "b"}"#;
+    let expected = |ids: &str, malformed| (ids.to_owned(), malformed);
+    assert_eq!(read(&[first, r#"{"id": 2, "items": ["#, nested, r#"], "text": "c"}"#]), expected("1 2", 0));
+    assert_eq!(read(&[first, r#"{"id": 2, "item":"#, nested, r#", "text": "c"}"#]), expected("1 2", 0));
+    assert_eq!(
+        read(&[first, r#"{"id": 2,"#, r#"  {"id": 3, "text": "c"}"#, r#" {"id": 4, "text": "d"}"#]),
+        expected("1 3 4", 1)
+    );
+    let both = format!("{first}{{\"id\": 5, \"text\": \"e\"}} {{\"id\": 6,");
+    assert_eq!(read(&[first, &both, r#""text": "f"}{"id": 7, "text": "g"}"#]), expected("1 1 5 6 7", 0));
+    assert_eq!(read(&[first, r#"{"id": 2, "text": "b"} more"#, first]), expected("1 1", 1));
+    // What is damaged in one line is told of the whole.
+    let broken = [first.as_bytes(), b"\n{\"id\": 2, \"text\": \"caf\xe9\",\n\"n\": 1}\n"].concat();
+    scratch.write("b.json", &broken);
+    assert_eq!(scratch.read_file("b.json").counts.replaced, 1);
+    assert!(scratch.try_read(scratch.documents(&["b.json"]).strict(true)).is_err());
+}
+
+#[test]
+fn carriage_returns_and_blank_lines_are_no_rows() {
+    let scratch = Scratch::new();
+    scratch.write("a.tsv", "id\ttext\r\n\r\n1\ta\rb\r\n\n\r\n2\tc");
+    let read = scratch.read_file("a.tsv");
+    assert_eq!((read.texts(), read.counts.skipped()), (vec!["a\rb", "c"], 0));
+    assert_eq!(copied(&scratch, "a.tsv", "b.tsv"), b"id\ttext\n1\ta\rb\n2\tc\n");
+    // In a copy of another format, all fields are looked at.
+    scratch.write("c.csv", b"id,text,author\n1,a,Andr\xe9\n");
+    assert_eq!(scratch.read_file("c.csv").counts.replaced, 0);
+    let documents = scratch.documents(&["c.csv"]).copyable(Some(table_format("c.jsonl")));
+    let counts = documents.read(|_| Ok::<(), hamdex_documents::Error>(())).unwrap();
+    assert_eq!(counts.replaced, 1);
 }

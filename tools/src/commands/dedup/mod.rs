@@ -232,7 +232,10 @@ fn dedup<F: Fingerprint>(
     }
     summary::print(&clusters, copied.as_ref(), args.method.are_linked(), started)?;
     match copied {
-        Some(copied) if copied.left_out > 0 && !args.inputs.fields.skip_unreadable => {
+        Some(copied)
+            if !args.inputs.fields.skip_unreadable
+                && (copied.left_out > 0 || copied.without_text > 0 && !args.drop_columns) =>
+        {
             Err(summary::incomplete(&copied))
         }
         _ => Ok(()),

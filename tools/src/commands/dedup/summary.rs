@@ -88,9 +88,11 @@ fn caution(copied: &Copied) {
 
 /// Returns the error of a copy that lacks rows.
 pub(super) fn incomplete(copied: &Copied) -> Failure {
-    let rows = counted(copied.left_out, "row is", "rows are");
+    let rows = counted(copied.left_out + copied.without_text, "row is", "rows are");
+    let without =
+        if copied.without_text > 0 { ", or without a text where only ids and texts are written" } else { "" };
     Failure::Wrong(format!(
-        "{rows} not written: malformed or too long (--max-document); --skip-unreadable accepts that"
+        "{rows} not written: malformed, not UTF-8 or too long (--max-document){without}; --skip-unreadable accepts that"
     ))
 }
 

@@ -5,6 +5,8 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::format::lenient_json;
+
 /// Returns the values of the named fields, in the order of the names. `body.text` is the field `text` of the object
 /// `body`, unless there is a field with that whole name. Of fields with the same name the last one counts.
 pub(crate) fn of<'t>(
@@ -25,7 +27,9 @@ pub(crate) fn of<'t>(
 
 /// Returns the names of the fields of an object.
 pub(crate) fn names(object: &str) -> Vec<String> {
-    let found = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(object);
+    let parsed = |text: &str| serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text);
+    let found = parsed(object)
+        .or_else(|error| lenient_json::standard(object).map_or(Err(error), |text| parsed(&text)));
     found.map_or_else(|_| Vec::new(), |fields| fields.into_iter().map(|(name, _)| name).collect())
 }
 

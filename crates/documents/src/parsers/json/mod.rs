@@ -68,8 +68,8 @@ pub(crate) fn read(mut input: Input, collector: &mut Collector<'_>) -> Result<()
     Ok(())
 }
 
-/// Reads objects of which the first is a line. A malformed line is no reason to give up those behind it; an object that does
-/// not end on its line ends on a later one, unless that is a whole object.
+/// Reads objects of which the first is a line. A malformed line is no reason to give up those behind it. An object that does
+/// not end on its line ends on a later one, unless that is an object where this one cannot have any.
 fn read_consecutive(input: Input, fields: &Fields<'_>, collector: &mut Collector<'_>) -> Result<(), Error> {
     let name = input.name().to_owned();
     collector.enter(&name, || Shape::Objects { are_in_array: false })?;
@@ -78,33 +78,109 @@ fn read_consecutive(input: Input, fields: &Fields<'_>, collector: &mut Collector
         let at = At { input: &name, number };
         take(text, &fields.names, &name, number, || at.place(), collector)
     };
-    // The start of an object, and the number of its line.
-    let mut open: Option<(String, Scan, u64)> = None;
+    let mut open: Option<Open> = None;
     lines::each(input, collector, &mut |line, at, collector| {
-        if let Some((mut text, mut scan, number)) = open.take() {
-            let is_next = line.starts_with('{') && Scan::default().run(line.as_bytes()).1;
-            if is_next || (text.len() + line.len()) as u64 > max_bytes {
-                take_from(&text, number, collector)?;
-            } else {
-                text.push('\n');
-                text.push_str(line);
-                if scan.run(line.as_bytes()).1 {
-                    return take_from(&text, number, collector);
-                }
-                open = Some((text, scan, number));
+        let is_damaged = collector.take_damage();
+        let mut rest = line;
+        loop {
+            if let Some(object) = &open
+                && ((object.text.len() + rest.len()) as u64 > max_bytes || object.is_cut_off_before(rest))
+            {
+                let object = open.take().expect("it is open");
+                collector.add_damage(object.is_damaged);
+                take_from(&object.text, object.number, collector)?;
+            }
+            if open.is_none() && !rest.trim_start().starts_with('{') {
+                collector.add_damage(is_damaged);
+                return take_from(rest, at.number, collector);
+            }
+            if open.is_none() {
+                // A value begins with its bracket.
+                rest = rest.trim_start();
+            }
+            let object = open.get_or_insert_with(|| Open::at(at.number));
+            object.is_damaged |= is_damaged;
+            let (count, is_end) = object.add(rest);
+            if !is_end {
                 return Ok(());
             }
+            let mut object = open.take().expect("it is open");
+            let behind = &rest[count..];
+            let is_next = behind.trim_start().starts_with('{');
+            if !is_next {
+                object.text.push_str(behind.trim_end());
+            }
+            collector.add_damage(object.is_damaged);
+            take_from(&object.text, object.number, collector)?;
+            if !is_next {
+                return Ok(());
+            }
+            rest = behind;
         }
-        let mut scan = Scan::default();
-        if line.trim_start().starts_with('{') && !scan.run(line.as_bytes()).1 {
-            open = Some((line.to_owned(), scan, at.number));
-            return Ok(());
-        }
-        take_from(line, at.number, collector)
     })?;
     match open {
-        Some((text, _, number)) => take_from(&text, number, collector),
+        Some(object) => {
+            collector.add_damage(object.is_damaged);
+            take_from(&object.text, object.number, collector)
+        }
         None => Ok(()),
+    }
+}
+
+/// The start of an object that ends on a later line.
+struct Open {
+    text: String,
+    scan: Scan,
+    /// The number of its first line.
+    number: u64,
+    is_damaged: bool,
+}
+
+impl Open {
+    fn at(number: u64) -> Self {
+        Self { text: String::new(), scan: Scan::default(), number, is_damaged: false }
+    }
+
+    /// Adds a line, or a part of one up to the end of the object; returns its length, and whether it is that end.
+    fn add(&mut self, line: &str) -> (usize, bool) {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        let (count, is_end) = self.scan.run(line.as_bytes());
+        self.text.push_str(&line[..count]);
+        (count, is_end)
+    }
+
+    /// Returns whether a line is the next object and not a part of this one: it is a whole object where this one has a
+    /// string or a key.
+    fn is_cut_off_before(&self, line: &str) -> bool {
+        let line = line.trim_start();
+        if !line.starts_with('{') || !Scan::default().run(line.as_bytes()).1 {
+            return false;
+        }
+        let (mut brackets, mut is_in_string, mut is_escaped, mut last) = (Vec::new(), false, false, b' ');
+        for byte in self.text.bytes() {
+            if is_in_string {
+                let is_end = byte == b'"' && !is_escaped;
+                is_escaped = byte == b'\\' && !is_escaped;
+                is_in_string = !is_end;
+            } else {
+                match byte {
+                    b'"' => is_in_string = true,
+                    b'{' | b'[' => brackets.push(byte),
+                    b'}' | b']' => drop(brackets.pop()),
+                    _ => {}
+                }
+            }
+            if !byte.is_ascii_whitespace() {
+                last = byte;
+            }
+        }
+        let is_value = match brackets.last() {
+            Some(b'[') => matches!(last, b'[' | b','),
+            _ => last == b':',
+        };
+        is_in_string || !is_value
     }
 }
 
@@ -229,12 +305,13 @@ fn take(
         Err(Problem::MissingField { field: Field::Text, .. })
             if lacks_text(text, collector.documents) && collector.misses_field() =>
         {
-            Err(Error::MissingColumn {
-                place: place(),
-                field: Some(Field::Text),
+            // Even between texts: some of its rows were passed on.
+            let problem = Problem::MissingColumn {
+                field: Field::Text,
                 column: collector.documents.text_fields.join(", "),
                 columns: shown_names(&fields::names(text)),
-            })
+            };
+            Err(Error::Document { place: place(), problem })
         }
         Err(problem) => collector.skip_row(place(), problem, Row::Object(text)),
     }
@@ -246,7 +323,7 @@ fn lacks_text(object: &str, documents: &Documents) -> bool {
         name.strip_prefix(key.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
     let keys = fields::names(object);
-    !documents.text_fields.iter().any(|name| keys.iter().any(|key| is_named(key, name)))
+    !keys.is_empty() && !documents.text_fields.iter().any(|name| keys.iter().any(|key| is_named(key, name)))
 }
 
 /// The required fields of a document.

@@ -46,9 +46,10 @@ pub fn salvage<F: Fingerprint>(
     let mut last_sequence = start.sequence;
     let mut before = PreviousLog { log: start.log.saturating_sub(1), bytes: 0 };
     let mut batch = Batch::default();
-    let mut by_number = Vec::new();
+    let (mut by_number, mut displacing) = (Vec::new(), Vec::new());
     for (log, files) in log_files(disk, identity, start.log)? {
         let misnamed = files.iter().copied().filter(|file| *file != log).map(|file| (log, file));
+        displacing.extend(files.iter().copied().filter(|file| *file != log));
         if log < start.log {
             // A flushed log under the name of one that is not.
             salvaged.damaged_files.extend(files.iter().filter(|file| **file >= start.log));
@@ -74,6 +75,13 @@ pub fn salvage<F: Fingerprint>(
     }
     let last = sealed.map_or(start.log, |sealed| sealed.log.max(start.log));
     before.missing_up_to(last, 0, sealed, &mut salvaged.lost);
+    // Where no log is sealed, nothing else tells of one behind the last.
+    let mut behind = last.max(before.log) + 1;
+    while sealed.is_none() && displacing.contains(&behind) {
+        let what = "another log lies in its place";
+        salvaged.lost.push(Lost { log: behind, offset: 0, bytes: 0, what });
+        behind += 1;
+    }
     let is_damaged = |(log, files): &(u64, Vec<u64>)| {
         files[..] != [*log]
             || salvaged.damaged_headers.contains(log)

@@ -230,6 +230,37 @@ fn the_last_log_under_the_name_of_a_leftover_is_no_leftover() {
 }
 
 #[test]
+fn a_last_log_that_another_has_replaced_is_lost() {
+    type Replace = fn(&mut Files);
+    let replacements: [(&str, Replace); 3] = [
+        ("copied", |files| {
+            let first = files["log/000023"].clone();
+            files.insert("log/000024".to_owned(), first);
+        }),
+        ("moved", |files| {
+            let first = files.remove("log/000023").unwrap();
+            files.insert("log/000024".to_owned(), first);
+        }),
+        ("copied with a damaged header", |files| {
+            let mut first = files["log/000023"].clone();
+            first[10] ^= 1;
+            files.insert("log/000024".to_owned(), first);
+        }),
+    ];
+    for (what, replace) in replacements {
+        let (disk, manifest, expected) = closed();
+        ManifestFile::new(&disk).replace(&Manifest { sealed: None, ..manifest }).unwrap();
+        let mut replaced = files(&disk);
+        replace(&mut replaced);
+        put_files(&disk, &replaced);
+        let repaired = repair_on(&disk).unwrap();
+        assert!(!repaired.is_complete(), "{what}: {repaired:?}");
+        assert_eq!(batches(&disk).unwrap(), expected[..4], "{what}");
+        assert!(repair_on(&disk).unwrap().was_whole(), "{what}");
+    }
+}
+
+#[test]
 fn a_repair_that_is_interrupted_anywhere_can_be_repeated() {
     let damaged = || {
         let (disk, _, mut expected) = closed();

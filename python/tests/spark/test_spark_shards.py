@@ -65,7 +65,8 @@ def test_ids_can_be_names_or_missing(spark: Any, tmp_path: Path) -> None:
 
 def test_ids_of_a_match_are_limited_and_counted(spark: Any, tmp_path: Path) -> None:
     hs.build(frame(spark, [5] * 25 + [4]), tmp_path / "set", shards=2)
-    for options, most in (({}, 10), ({"ids_limit": 3}, 3), ({"ids_limit": None}, 25)):
+    cases: list[tuple[dict[str, Any], int]] = [({}, 10), ({"ids_limit": 3}, 3), ({"ids_limit": None}, 25)]
+    for options, most in cases:
         found = hs.query(frame(spark, [5]), tmp_path / "set", 1, **options).orderBy("distance", "id").collect()
         assert [tuple(row) for row in found] == [*((0, id, 0, 25) for id in range(most)), (0, 25, 1, 1)]
     with pytest.raises(ValueError, match="ids_limit cannot be 0"):

@@ -96,7 +96,7 @@ pub(crate) struct Fields {
     #[arg(long, value_name = "CHAR", value_parser = option_values::delimiter, help_heading = "Documents")]
     delimiter: Option<u8>,
     /// Whether fields of CSV and TSV can be in quotes [default: those of CSV can; those of TSV where the first MiB of the
-    /// file shows it]
+    /// file shows it; those of TSV on standard input with --format cannot]
     #[arg(long, value_parser = option_values::quoting(), help_heading = "Documents")]
     quoting: Option<Quoting>,
     /// The encoding of texts that do not declare one by a byte order mark or, in HTML, by meta, as in

@@ -327,6 +327,11 @@ impl<'a> Collector<'a> {
         self.skip(place, problem)
     }
 
+    /// Returns whether no row of the input has had a text yet.
+    pub(crate) fn has_no_text(&self) -> bool {
+        self.without_field.is_some()
+    }
+
     /// Counts an object without any of the text fields, and returns whether so many at the start of an input have none
     /// that the fields are wrong.
     pub(crate) fn misses_field(&mut self) -> bool {

@@ -107,6 +107,10 @@ impl Records {
 
     /// Returns the number of lines of the latest record.
     pub(crate) fn lines(&self) -> u64 {
+        // Few records have several, which only their bytes tell from blank lines before them.
+        if self.parser.line() <= self.line + 1 {
+            return 1;
+        }
         1 + self.raw_record().iter().filter(|&&byte| byte == b'\n').count() as u64
     }
 

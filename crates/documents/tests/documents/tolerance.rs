@@ -190,7 +190,10 @@ fn objects_that_are_cut_off_or_share_a_line_hide_no_others() {
     let both = format!("{first}{{\"id\": 5, \"text\": \"e\"}} {{\"id\": 6,");
     assert_eq!(read(&[first, &both, r#""text": "f"}{"id": 7, "text": "g"}"#]), expected("1 1 5 6 7", 0));
     assert_eq!(read(&[first, r#"{"id": 2, "text": "b"} more"#, first]), expected("1 1", 1));
-    // What is damaged in one line is told of the whole.
+    // A long list of objects, each of which could be the next row.
+    let items = vec![r#"{"id": "inner", "text": "b"}"#; 50_000].join(",\n");
+    assert_eq!(read(&[first, r#"{"id": 2, "items": ["#, &items, r#"], "text": "c"}"#]), expected("1 2", 0));
+    // Damage in one line counts for the whole object.
     let broken = [first.as_bytes(), b"\n{\"id\": 2, \"text\": \"caf\xe9\",\n\"n\": 1}\n"].concat();
     scratch.write("b.json", &broken);
     assert_eq!(scratch.read_file("b.json").counts.replaced, 1);

@@ -131,6 +131,12 @@ fn read_consecutive(input: Input, fields: &Fields<'_>, collector: &mut Collector
 struct Open {
     text: String,
     scan: Scan,
+    /// The brackets that are open.
+    brackets: Vec<u8>,
+    is_in_string: bool,
+    is_escaped: bool,
+    /// The last byte that is not white space.
+    last: u8,
     /// The number of its first line.
     number: u64,
     is_damaged: bool,
@@ -138,7 +144,16 @@ struct Open {
 
 impl Open {
     fn at(number: u64) -> Self {
-        Self { text: String::new(), scan: Scan::default(), number, is_damaged: false }
+        Self {
+            text: String::new(),
+            scan: Scan::default(),
+            brackets: Vec::new(),
+            is_in_string: false,
+            is_escaped: false,
+            last: b' ',
+            number,
+            is_damaged: false,
+        }
     }
 
     /// Adds a line, or a part of one up to the end of the object; returns its length, and whether it is that end.
@@ -148,39 +163,42 @@ impl Open {
         }
         let (count, is_end) = self.scan.run(line.as_bytes());
         self.text.push_str(&line[..count]);
+        if !is_end {
+            self.follow(&line[..count]);
+        }
         (count, is_end)
+    }
+
+    /// Follows the brackets and strings of a part of the text.
+    fn follow(&mut self, part: &str) {
+        for byte in part.bytes() {
+            if self.is_in_string {
+                let is_end = byte == b'"' && !self.is_escaped;
+                self.is_escaped = byte == b'\\' && !self.is_escaped;
+                self.is_in_string = !is_end;
+            } else {
+                match byte {
+                    b'"' => self.is_in_string = true,
+                    b'{' | b'[' => self.brackets.push(byte),
+                    b'}' | b']' => drop(self.brackets.pop()),
+                    _ => {}
+                }
+            }
+            if !byte.is_ascii_whitespace() {
+                self.last = byte;
+            }
+        }
     }
 
     /// Returns whether a line is the next object and not a part of this one: it is a whole object where this one has a
     /// string or a key.
     fn is_cut_off_before(&self, line: &str) -> bool {
-        let line = line.trim_start();
-        if !line.starts_with('{') || !Scan::default().run(line.as_bytes()).1 {
-            return false;
-        }
-        let (mut brackets, mut is_in_string, mut is_escaped, mut last) = (Vec::new(), false, false, b' ');
-        for byte in self.text.bytes() {
-            if is_in_string {
-                let is_end = byte == b'"' && !is_escaped;
-                is_escaped = byte == b'\\' && !is_escaped;
-                is_in_string = !is_end;
-            } else {
-                match byte {
-                    b'"' => is_in_string = true,
-                    b'{' | b'[' => brackets.push(byte),
-                    b'}' | b']' => drop(brackets.pop()),
-                    _ => {}
-                }
-            }
-            if !byte.is_ascii_whitespace() {
-                last = byte;
-            }
-        }
-        let is_value = match brackets.last() {
-            Some(b'[') => matches!(last, b'[' | b','),
-            _ => last == b':',
+        let is_value = match self.brackets.last() {
+            Some(b'[') => matches!(self.last, b'[' | b','),
+            _ => self.last == b':',
         };
-        is_in_string || !is_value
+        let line = line.trim_start();
+        (self.is_in_string || !is_value) && line.starts_with('{') && Scan::default().run(line.as_bytes()).1
     }
 }
 
@@ -303,7 +321,9 @@ fn take(
             collector.take(document, Row::Object(text), place)
         }
         Err(Problem::MissingField { field: Field::Text, .. })
-            if lacks_text(text, collector.documents) && collector.misses_field() =>
+            if collector.has_no_text()
+                && lacks_text(text, collector.documents)
+                && collector.misses_field() =>
         {
             // Even between texts: some of its rows were passed on.
             let problem = Problem::MissingColumn {

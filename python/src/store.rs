@@ -386,7 +386,7 @@ impl Store {
             work::run(py, progress, |watch| {
                 // A panic leaves a whole store: it writes a batch or not.
                 let _alone = self.inserts.write().unwrap_or_else(PoisonError::into_inner);
-                if replace { work.replace(&given, &names, watch) } else { work.insert(&given, &names, watch) }
+                work.run((&given, &names), replace, watch)
             })
         })?;
         let similar = outcomes.into_iter().map(|similar| match similar {

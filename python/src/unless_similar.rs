@@ -40,51 +40,61 @@ impl<'a, F: Width> UnlessSimilar<'a, F> {
     }
 
     /// Inserts the texts that are similar to none stored, nor to an earlier one, and returns what each is similar to.
-    /// No other insert may come in between.
-    pub(crate) fn insert(
+    /// With `replace`, a text takes the place of those of its name, to which it is not compared; nothing is written
+    /// if one of them is blank. No other insert may come in between.
+    pub(crate) fn run(
         &self,
-        texts: &[&str],
-        names: &[&str],
+        (texts, names): (&[&str], &[&str]),
+        replace: bool,
         watch: &Arc<Watch>,
     ) -> PyResult<Vec<Option<Similar>>> {
+        let chunks = || texts.chunks(TEXTS_AT_ONCE).zip(names.chunks(TEXTS_AT_ONCE));
+        if replace && texts.len() > TEXTS_AT_ONCE {
+            // A single chunk finds its blank texts before it writes.
+            for (number, (texts, _)) in chunks().enumerate() {
+                let made = self.maker.documents(texts, self.threads, watch)?;
+                if let Some(place) = made.iter().position(Option::is_none) {
+                    return Err(cannot_replace(number * TEXTS_AT_ONCE + place));
+                }
+            }
+        }
         let mut outcomes = Vec::with_capacity(texts.len());
-        for (texts, names) in texts.chunks(TEXTS_AT_ONCE).zip(names.chunks(TEXTS_AT_ONCE)) {
-            outcomes.extend(self.insert_some(texts, names, watch)?);
+        for chunk in chunks() {
+            outcomes.extend(if replace {
+                self.replace_some(chunk, watch)?
+            } else {
+                self.insert_some(chunk, watch)?
+            });
         }
         Ok(outcomes)
     }
 
-    /// As [`insert`](Self::insert); a text takes the place of those of its name, to which it is not compared.
-    pub(crate) fn replace(
+    fn replace_some(
         &self,
-        texts: &[&str],
-        names: &[&str],
+        (texts, names): (&[&str], &[&str]),
         watch: &Arc<Watch>,
     ) -> PyResult<Vec<Option<Similar>>> {
-        let mut outcomes = Vec::with_capacity(texts.len());
-        for (texts, names) in texts.chunks(TEXTS_AT_ONCE).zip(names.chunks(TEXTS_AT_ONCE)) {
-            let snapshot = self.store.snapshot();
-            let given: HashSet<Vec<u8>> = names.iter().map(|name| name.as_bytes().to_vec()).collect();
-            let earlier = snapshot.ids_of_names(&given).or_raise()?;
-            let documents: Vec<Document> =
-                names.iter().zip(texts).map(|(name, text)| Document::new(*name, *text)).collect();
-            let dedup = self.dedup(watch);
-            let decide = || dedup.decide_replacements(&snapshot, &earlier, &documents);
-            let decisions = pool(self.threads)?.install(decide).or_raise()?;
-            if let Some(place) = decisions.iter().position(|decision| *decision == Replacement::Blank) {
-                return Err(cannot_replace(outcomes.len() + place));
-            }
-            let is_new = |number: &usize| decisions[*number] == Replacement::New;
-            let new: Vec<usize> = (0..texts.len()).filter(is_new).collect();
-            self.write(&new, (texts, names), watch, |documents| {
-                self.store.upsert_documents(documents).or_raise().map(drop)
-            })?;
-            outcomes.extend(decisions.into_iter().map(|decision| match decision {
-                Replacement::Similar { name, similarity } => Some((name, similarity)),
-                _ => None,
-            }));
+        let snapshot = self.store.snapshot();
+        let given: HashSet<Vec<u8>> = names.iter().map(|name| name.as_bytes().to_vec()).collect();
+        let earlier = snapshot.ids_of_names(&given).or_raise()?;
+        let documents: Vec<Document> =
+            names.iter().zip(texts).map(|(name, text)| Document::new(*name, *text)).collect();
+        let dedup = self.dedup(watch);
+        let decide = || dedup.decide_replacements(&snapshot, &earlier, &documents);
+        let decisions = pool(self.threads)?.install(decide).or_raise()?;
+        if let Some(place) = decisions.iter().position(|decision| *decision == Replacement::Blank) {
+            return Err(cannot_replace(place));
         }
-        Ok(outcomes)
+        let is_new = |number: &usize| decisions[*number] == Replacement::New;
+        let new: Vec<usize> = (0..texts.len()).filter(is_new).collect();
+        self.write(&new, (texts, names), watch, |documents| {
+            self.store.upsert_documents(documents).or_raise().map(drop)
+        })?;
+        let outcomes = decisions.into_iter().map(|decision| match decision {
+            Replacement::Similar { name, similarity } => Some((name, similarity)),
+            _ => None,
+        });
+        Ok(outcomes.collect())
     }
 
     fn dedup(&self, watch: &Arc<Watch>) -> Dedup<'static, F> {
@@ -114,8 +124,7 @@ impl<'a, F: Width> UnlessSimilar<'a, F> {
 
     fn insert_some(
         &self,
-        texts: &[&str],
-        names: &[&str],
+        (texts, names): (&[&str], &[&str]),
         watch: &Arc<Watch>,
     ) -> PyResult<Vec<Option<Similar>>> {
         let snapshot = self.store.snapshot();

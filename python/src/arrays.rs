@@ -219,7 +219,8 @@ fn number(item: &Bound<'_, PyAny>) -> PyResult<Number> {
         let kind = item.getattr("dtype")?.getattr("kind")?.extract::<String>()?;
         match kind.as_str() {
             "i" => return Ok(Number::Whole(u128::from(item.extract::<i64>()? as u64))),
-            "u" => return item.extract().map(Number::Whole),
+            // As u64: to read u128, Python shifts, which numpy 1 does not do for its scalars.
+            "u" => return item.extract::<u64>().map(|number| Number::Whole(number.into())),
             _ => {}
         }
     }

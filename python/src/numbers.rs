@@ -84,9 +84,15 @@ pub(crate) fn distance(k: Option<K>, width: u32, default: u32) -> PyResult<u32> 
     k.map_or(Ok(default), |k| k.within(width))
 }
 
+/// Whether this is a bool: to Python and to numpy 1, it is a number.
+fn is_bool(object: &Bound<'_, PyAny>) -> bool {
+    let kind = || object.getattr("dtype")?.getattr("kind")?.extract::<char>();
+    object.is_instance_of::<PyBool>() || kind().is_ok_and(|kind| kind == 'b')
+}
+
 /// Takes a number that is whole and not negative.
-fn whole(object: &Borrowed<'_, '_, PyAny>, argument: &str) -> PyResult<u64> {
-    let number = object.call_method0("__index__").ok().filter(|_| !object.is_instance_of::<PyBool>());
+fn whole(object: &Bound<'_, PyAny>, argument: &str) -> PyResult<u64> {
+    let number = if is_bool(object) { None } else { object.call_method0("__index__").ok() };
     let Some(number) = number else {
         let class = object.get_type().name()?;
         return Err(PyTypeError::new_err(format!("{argument} must be a whole number, not {class}")));

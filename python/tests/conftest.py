@@ -37,10 +37,16 @@ def wide(count: int) -> Words:
     return np.stack([clustered(count, 1), clustered(count, 2)], axis=1)
 
 
+def bit_counts(words: Words) -> npt.NDArray[np.uint8]:
+    """Return the number of bits set in each word, as ``np.bitwise_count`` does, which numpy 1 lacks."""
+    octets = np.ascontiguousarray(np.asarray(words)[..., None]).view(np.uint8)
+    counts: npt.NDArray[np.uint8] = np.unpackbits(octets, axis=-1).sum(axis=-1, dtype=np.uint8)
+    return counts
+
+
 def distances(query: np.uint64, fingerprints: Words) -> npt.NDArray[np.uint8]:
     """Return the distance of each."""
-    away: npt.NDArray[np.uint8] = np.bitwise_count(query ^ fingerprints)
-    return away
+    return bit_counts(query ^ fingerprints)
 
 
 def near(query: np.uint64, fingerprints: Words, k: int) -> list[tuple[int, int]]:

@@ -12,7 +12,7 @@ from typing import Literal
 import hamdex
 import numpy as np
 import pytest
-from conftest import Build, Words, clustered, near, uniform, wide
+from conftest import Build, Words, bit_counts, clustered, near, uniform, wide
 
 
 @pytest.mark.parametrize("values", [uniform(3000), clustered(3000)], ids=["uniform", "clustered"])
@@ -89,14 +89,14 @@ def test_all_pairs_equal_brute_force(build: Build) -> None:
     expected = {
         (int(left), int(right))
         for place, left in enumerate(distinct)
-        for right in distinct[place + 1 :][np.bitwise_count(distinct[place + 1 :] ^ left) <= 4]
+        for right in distinct[place + 1 :][bit_counts(distinct[place + 1 :] ^ left) <= 4]
     }
     index = build(values)
     for pairs in (index.pairs(k=4), hamdex.pairs(values, k=4)):
         table = pairs.read_all()
         found = list(zip(table["left"].tolist(), table["right"].tolist(), strict=True))
         assert len(found) == len(set(found)) and set(found) == expected
-        assert (np.bitwise_count(table["left"] ^ table["right"]) == table["distance"]).all()
+        assert (bit_counts(table["left"] ^ table["right"]) == table["distance"]).all()
         assert sum(len(part) for part in pairs) == len(expected)
         assert pairs.count_by_distance().tolist() == np.bincount(table["distance"], minlength=5).tolist()
 

@@ -11,7 +11,8 @@ _WORD = (1 << 64) - 1
 def number(value: Any) -> int:
     """Return a number that is whole: no float and no bool. A negative numpy scalar is a bit pattern of 64 bits."""
     is_array = getattr(value, "ndim", 0) != 0
-    if isinstance(value, bool) or is_array or not hasattr(value, "__index__"):
+    is_bool = isinstance(value, bool) or getattr(getattr(value, "dtype", None), "kind", "") == "b"
+    if is_bool or is_array or not hasattr(value, "__index__"):
         raise TypeError(f"expected an integer, got {type(value).__name__}")
     whole = operator.index(value)
     return whole & _WORD if whole < 0 and hasattr(value, "dtype") else whole

@@ -36,20 +36,28 @@ pub(crate) fn log_files(
         files.sort_by_key(|file| file != number);
     }
     let mut known: Vec<u64> = names.iter().chain(logs.keys()).copied().collect();
-    let last = known.iter().copied().max().unwrap_or(first);
-    known.extend((first..last).take(MAX_MISSING_LOGS));
+    let last = known.iter().copied().max().unwrap_or(first).max(first);
+    // The last log may have the name of an earlier one: no name says that it is missing.
+    known.extend((first..=last.saturating_add(1)).take(MAX_MISSING_LOGS));
     known.sort_unstable();
     known.dedup();
     for name in unclaimed {
         let bytes = read_readable(disk, &layout::log(name))?;
-        let has_record = |number: &u64| {
-            let log = LogBytes { identity, number: *number, start: 0, bytes: &bytes };
-            log.next_record(0).is_some()
-        };
-        let number = [name].iter().chain(&known).copied().find(has_record).unwrap_or(name);
+        let numbers = [name].into_iter().chain(known.iter().copied());
+        let number = number_of_records(identity, &bytes, numbers).unwrap_or(name);
         logs.entry(number).or_default().push(name);
     }
     Ok(logs)
+}
+
+/// Returns the first of the numbers under which a file has an intact record.
+fn number_of_records(
+    identity: &Identity,
+    bytes: &[u8],
+    numbers: impl IntoIterator<Item = u64>,
+) -> Option<u64> {
+    let has_record = |&number: &u64| LogBytes { identity, number, start: 0, bytes }.next_record(0).is_some();
+    numbers.into_iter().find(has_record)
 }
 
 /// Checks that no live log has the name of another: under that of an earlier one it would count as a leftover.
@@ -58,8 +66,15 @@ pub(crate) fn log_files(
 /// When one has; when the operating system refuses an operation.
 pub(crate) fn check_names(disk: &dyn Disk, identity: &Identity, first: u64) -> Result<(), Error> {
     for name in layout::listed(disk, layout::LOGS, layout::parse_log)? {
-        let header = read_header(disk, identity, name)?;
-        if header.is_some_and(|header| header.number >= first && header.number != name) {
+        let number = match read_header(disk, identity, name)? {
+            Some(header) => Some(header.number),
+            None if name < first => {
+                let live = (first..=u64::MAX).take(MAX_MISSING_LOGS);
+                number_of_records(identity, &read_readable(disk, &layout::log(name))?, live)
+            }
+            None => None,
+        };
+        if number.is_some_and(|number| number >= first && number != name) {
             return Err(Error::damaged(disk.path(&layout::log(name)), 32, "it is the log of another number"));
         }
     }

@@ -2,7 +2,7 @@
 
 use hamdex::Fingerprint;
 
-use super::files::{MAX_MISSING_LOGS, header_of, log_files, read_joined};
+use super::files::{MAX_MISSING_LOGS, header_of, log_files, read_header, read_joined};
 use super::header::{HEADER_BYTES, Header};
 use super::record::decode;
 use super::replay::{Position, Sealed, check_width};
@@ -51,8 +51,12 @@ pub fn salvage<F: Fingerprint>(
         let misnamed = files.iter().copied().filter(|file| *file != log).map(|file| (log, file));
         displacing.extend(files.iter().copied().filter(|file| *file != log));
         if log < start.log {
-            // A flushed log under the name of one that is not.
-            salvaged.damaged_files.extend(files.iter().filter(|file| **file >= start.log));
+            for file in files {
+                // A flushed log under the name of one that is not; or nothing says that it was flushed.
+                if file >= start.log || read_header(disk, identity, file)?.is_none() {
+                    salvaged.damaged_files.push(file);
+                }
+            }
             continue;
         }
         salvaged.misnamed.extend(misnamed);

@@ -136,7 +136,7 @@ fn intact(whole: &Files, files: &Files) -> Vec<u64> {
 fn renamed_and_damaged_logs_lose_only_the_damaged_batches() {
     type Naming = fn(&mut Files);
     const NAMES: [&str; 2] = ["log/000023", "log/000024"];
-    let namings: [(&str, Naming); 5] = [
+    let namings: [(&str, Naming); 8] = [
         ("swapped", |files| {
             let [one, other] = NAMES.map(|name| files.remove(name).unwrap());
             files.extend([(NAMES[0].to_owned(), other), (NAMES[1].to_owned(), one)]);
@@ -148,6 +148,18 @@ fn renamed_and_damaged_logs_lose_only_the_damaged_batches() {
         ("the last renamed", |files| {
             let last = files.remove(NAMES[1]).unwrap();
             files.insert("log/000031".to_owned(), last);
+        }),
+        ("the first as an earlier one", |files| {
+            let first = files.remove(NAMES[0]).unwrap();
+            files.insert("log/000006".to_owned(), first);
+        }),
+        ("the last as an earlier one", |files| {
+            let last = files.remove(NAMES[1]).unwrap();
+            files.insert("log/000007".to_owned(), last);
+        }),
+        ("both as earlier ones", |files| {
+            let [one, other] = NAMES.map(|name| files.remove(name).unwrap());
+            files.extend([("log/000006".to_owned(), one), ("log/000007".to_owned(), other)]);
         }),
         ("the first twice", |files| {
             let first = files[NAMES[0]].clone();
@@ -217,16 +229,34 @@ fn renamed_and_damaged_logs_lose_only_the_damaged_batches() {
 
 /// After a crash nothing says how many logs there were.
 #[test]
-fn the_last_log_under_the_name_of_a_leftover_is_no_leftover() {
-    let (disk, manifest, expected) = closed();
-    ManifestFile::new(&disk).replace(&Manifest { sealed: None, ..manifest }).unwrap();
-    disk.rename("log/000024", "log/000007").unwrap();
-    let refused = Store::<u64>::open_on(disk.clone(), StoreOptions::new()).unwrap_err();
-    assert!(matches!(refused, Error::Damaged { .. }), "{refused}");
-    let repaired = repair_on(&disk).unwrap();
-    assert!(repaired.is_complete() && !repaired.was_whole(), "{repaired:?}");
-    assert_eq!(batches(&disk).unwrap(), expected);
-    assert!(repair_on(&disk).unwrap().was_whole());
+fn live_logs_under_the_names_of_leftovers_are_no_leftovers() {
+    let is_moved = |name: &str| ["log/000006", "log/000007"].contains(&name);
+    for moved in
+        [&[("log/000024", "log/000007")][..], &[("log/000023", "log/000006"), ("log/000024", "log/000007")]]
+    {
+        for damaged in [0..0, 10..11, 0..64] {
+            let (disk, manifest, expected) = closed();
+            ManifestFile::new(&disk).replace(&Manifest { sealed: None, ..manifest }).unwrap();
+            for (from, to) in moved {
+                disk.rename(from, to).unwrap();
+                disk.alter(to, |bytes| bytes[damaged.clone()].fill(7));
+            }
+            let refused = Store::<u64>::open_on(disk.clone(), StoreOptions::new()).unwrap_err();
+            let is_missed = matches!(refused, Error::Damaged { .. }) || moved.len() == 2;
+            assert!(is_missed, "{damaged:?}: {refused}");
+            assert_eq!(files(&disk).keys().filter(|name| is_moved(name)).count(), moved.len(), "{damaged:?}");
+            let repaired = repair_on(&disk).unwrap();
+            // The header of a log says how long the one before was.
+            let is_complete = damaged.len() < 64;
+            assert_eq!(
+                (repaired.saved_batches, repaired.is_complete()),
+                (BATCHES, is_complete),
+                "{damaged:?}: {repaired:?}"
+            );
+            assert_eq!(batches(&disk).unwrap(), expected);
+            assert!(repair_on(&disk).unwrap().was_whole());
+        }
+    }
 }
 
 #[test]

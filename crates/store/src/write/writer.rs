@@ -50,6 +50,11 @@ impl<F: Fingerprint> Writer<F> {
         }
         self.log.write()?;
         if let Err(error) = self.make_sure(durability) {
+            // Batches before these may wait for a sync, and none comes behind the poison. The outcome of this one says
+            // nothing about these.
+            if durability != Durability::Sync && !matches!(error, Error::Lost { .. }) {
+                drop(self.log.sync());
+            }
             // The batches are in the log, and will not be in the view: no others may come after them.
             self.log.forbid_writes(&error);
             return Err(error);

@@ -1,5 +1,7 @@
 //! Failing operations of the disk, and damaged bytes.
 
+use std::time::Duration;
+
 use hamdex::VerifyOptions;
 use hamdex_store::disk::Disk;
 use hamdex_store::disk::{Failure, SimulatedDisk, Survival};
@@ -96,7 +98,8 @@ fn who_writes_is_told_what_the_system_refused() {
 
 #[test]
 fn a_log_that_cannot_be_looked_for_once_takes_no_more_writes() {
-    for durability in [Durability::Sync, Durability::None] {
+    let interval = Durability::Interval(Duration::from_secs(3600));
+    for durability in [Durability::Sync, interval, Durability::None] {
         let disk = SimulatedDisk::new();
         let options = tiny().merges(false).durability(durability);
         let store = Store::<u64>::create_on(disk.clone(), &shape(true), options).unwrap();
@@ -105,6 +108,9 @@ fn a_log_that_cannot_be_looked_for_once_takes_no_more_writes() {
         let error = store.insert(2, 2).unwrap_err();
         assert!(matches!(&error, Error::Io { .. }), "{error:?}");
         disk.fail_checks(false);
+        // No sync comes behind the failure, so that the batch before it must be durable.
+        let crashed = Store::<u64>::open_on(disk.crashed(Survival::Nothing), options).unwrap();
+        assert!(crashed.snapshot().contains_pair(1, 1).unwrap(), "{durability:?}");
         // The batch is in the log, and not in the view.
         let error = store.insert(3, 3).unwrap_err();
         assert!(matches!(&error, Error::Poisoned { .. }), "{error:?}");

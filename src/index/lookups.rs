@@ -64,17 +64,23 @@ impl<F: Fingerprint> Index<F> {
 }
 
 impl<F: Fingerprint> Lookups<'_, F> {
-    /// Returns the places of an id, ascending: see [`Index::places`]. Empty if it is not stored.
+    /// Returns the places of an id that are wanted, ascending: see [`Index::places`]; the first `most` of them. Empty
+    /// if it is not stored.
     ///
     /// # Errors
     /// When a page that is read is damaged.
-    pub fn places_of(&self, id: u64) -> Result<Vec<u64>, ReadError> {
+    pub fn places_of(
+        &self,
+        id: u64,
+        most: usize,
+        is_wanted: impl Fn(u64) -> bool,
+    ) -> Result<Vec<u64>, ReadError> {
         let (file, mut places) = (self.index.data.as_ref(), Vec::new());
         let outcome = self.by_id.places(hash_of_id(id), |place| {
-            if self.ids.id_at(file, place)? == id {
+            if is_wanted(place) && self.ids.id_at(file, place)? == id {
                 places.push(place);
             }
-            Ok(ControlFlow::<()>::Continue(()))
+            Ok(until(places.len() >= most))
         });
         let _ = outcome.map_err(|error| self.index.error(error))?;
         Ok(places)
@@ -85,7 +91,7 @@ impl<F: Fingerprint> Lookups<'_, F> {
     /// # Errors
     /// When a page or block that is read is damaged.
     pub fn fingerprints_of(&self, id: u64) -> Result<Vec<F>, ReadError> {
-        let places = self.places_of(id)?;
+        let places = self.places_of(id, usize::MAX, |_| true)?;
         places.into_iter().map(|place| self.index.fingerprint_at(place)).collect()
     }
 
@@ -95,17 +101,29 @@ impl<F: Fingerprint> Lookups<'_, F> {
     /// # Errors
     /// When a page that is read is damaged.
     pub fn ids_of_name(&self, name: &[u8]) -> Result<Vec<u64>, ReadError> {
+        self.ids_of_name_from(name, 0, usize::MAX)
+    }
+
+    /// As [`ids_of_name`](Self::ids_of_name), from an id on: the first `most` of them.
+    ///
+    /// # Errors
+    /// When a page that is read is damaged.
+    pub fn ids_of_name_from(&self, name: &[u8], from: u64, most: usize) -> Result<Vec<u64>, ReadError> {
         let Some((names, lookup)) = &self.by_name else { return Ok(Vec::new()) };
         let mut ids = Vec::new();
         let outcome = lookup.places(hash_of_name(name), |number| {
             if names.name(number)? == name {
-                ids.push(names.id(number)?);
+                ids.extend(Some(names.id(number)?).filter(|id| *id >= from));
             }
-            Ok(ControlFlow::<()>::Continue(()))
+            Ok(until(ids.len() >= most))
         });
         let _ = outcome.map_err(|error| self.index.error(error))?;
         Ok(ids)
     }
+}
+
+fn until(is_enough: bool) -> ControlFlow<()> {
+    if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
 impl<F> fmt::Debug for Lookups<'_, F> {

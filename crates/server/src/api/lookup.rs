@@ -9,7 +9,6 @@ use hamdex::Names;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::api::answer::MAX_MATCHES;
 use crate::api::id::Id;
 use crate::api::payload::{Named, RecordId};
 use crate::app::App;
@@ -64,10 +63,6 @@ pub(crate) async fn records(
         let fingerprints = set.find(&key)?;
         if fingerprints.is_empty() {
             return Err(Problem::not_found("no_record", "there is no record of this id"));
-        }
-        if fingerprints.len() > MAX_MATCHES {
-            let detail = format!("the id has more than {MAX_MATCHES} records; entries has all");
-            return Err(Problem::unprocessable("too_many_matches", detail));
         }
         budget.answer(Json(RecordsDocument { id, fingerprints }).into_response())
     };

@@ -68,6 +68,15 @@ impl<F: Fingerprint> Snapshot<F> {
         Ok(self.view().pairs_with_ids(ids)?)
     }
 
+    /// As [`pairs_of`](Self::pairs_of), without gathering many more than `most` pairs: if there are more, some more
+    /// than `most` of them are returned, in order.
+    ///
+    /// # Errors
+    /// When a block or page that has to be read is damaged.
+    pub fn some_pairs_of(&self, ids: &HashSet<u64>, most: usize) -> Result<Vec<(F, u64)>, Error> {
+        Ok(self.view().some_pairs_with_ids(ids, most)?)
+    }
+
     /// Returns the ids that have one of these names, perhaps including ids of removed pairs. In a store without
     /// look-ups it reads all names.
     ///
@@ -76,17 +85,39 @@ impl<F: Fingerprint> Snapshot<F> {
     pub fn ids_of_names(&self, names: &HashSet<Vec<u8>>) -> Result<HashSet<u64>, Error> {
         Ok(self.view().ids_of_names(names)?)
     }
+
+    /// As [`ids_of_names`](Self::ids_of_names), without gathering many more than `most` ids: if there are more, some
+    /// more than `most` of them are returned.
+    ///
+    /// # Errors
+    /// When a page is damaged.
+    pub fn some_ids_of_names(&self, names: &HashSet<Vec<u8>>, most: usize) -> Result<HashSet<u64>, Error> {
+        Ok(self.view().some_ids_of_names(names, most)?)
+    }
 }
 
 impl<F: Fingerprint> View<F> {
     /// Returns the pairs with one of these ids, in order.
     pub(crate) fn pairs_with_ids(&self, ids: &HashSet<u64>) -> Result<Vec<Pair<F>>, ReadError> {
+        self.some_pairs_with_ids(ids, usize::MAX)
+    }
+
+    fn some_pairs_with_ids(&self, ids: &HashSet<u64>, most: usize) -> Result<Vec<Pair<F>>, ReadError> {
         let mut pairs = Vec::new();
         if ids.is_empty() {
             return Ok(pairs);
         }
         self.memtables().for_each(|memtable| memtable.append_pairs_with_ids(ids, &mut pairs));
-        self.segments.iter().try_for_each(|live| live.append_pairs_with_ids(ids, &mut pairs))?;
+        for live in &*self.segments {
+            live.append_pairs_with_ids(ids, most, &mut pairs)?;
+            if pairs.len() > most {
+                pairs.sort_unstable();
+                pairs.dedup();
+                if pairs.len() > most {
+                    break;
+                }
+            }
+        }
         pairs.sort_unstable();
         pairs.dedup();
         Ok(pairs)
@@ -94,6 +125,10 @@ impl<F: Fingerprint> View<F> {
 
     /// Returns the ids that have one of these names, perhaps including ids of removed pairs.
     pub(crate) fn ids_of_names(&self, names: &HashSet<Vec<u8>>) -> Result<HashSet<u64>, ReadError> {
+        self.some_ids_of_names(names, usize::MAX)
+    }
+
+    fn some_ids_of_names(&self, names: &HashSet<Vec<u8>>, most: usize) -> Result<HashSet<u64>, ReadError> {
         let mut ids = HashSet::new();
         let now = self.moment();
         let names: HashMap<&[u8], u64> =
@@ -106,7 +141,9 @@ impl<F: Fingerprint> View<F> {
             }
         }
         for live in &*self.segments {
-            live.append_ids_of_names(&names, &mut ids)?;
+            if ids.len() <= most {
+                live.append_ids_of_names(&names, most, &mut ids)?;
+            }
         }
         Ok(ids)
     }
@@ -151,10 +188,11 @@ impl<F: Fingerprint> View<F> {
 }
 
 impl<F: Fingerprint> LiveSegment<F> {
-    /// Adds the ids that have one of these names, from an id on for each of them.
+    /// Adds the ids that have one of these names, from an id on for each of them, until there are more than `most`.
     fn append_ids_of_names(
         &self,
         names: &HashMap<&[u8], u64>,
+        most: usize,
         ids: &mut HashSet<u64>,
     ) -> Result<(), ReadError> {
         if let Some(lookups) = self.index().lookups()? {
@@ -162,7 +200,12 @@ impl<F: Fingerprint> LiveSegment<F> {
             // Names of which all ids in this file have gone are not looked up.
             let wanted = names.iter().filter(|(_, from)| last.is_none_or(|last| **from <= last));
             for (name, &from) in wanted {
-                ids.extend(lookups.ids_of_name(name)?.into_iter().filter(|&id| id >= from));
+                // Other segments may have the same ids.
+                let most = most.saturating_add(1);
+                ids.extend(lookups.ids_of_name_from(name, from, most)?);
+                if ids.len() >= most {
+                    break;
+                }
             }
             return Ok(());
         }
@@ -171,23 +214,37 @@ impl<F: Fingerprint> LiveSegment<F> {
             if names.contains_key(name) {
                 ids.insert(id);
             }
+            if ids.len() > most {
+                break;
+            }
         }
         Ok(())
     }
 
-    /// Appends the pairs that are left and have one of these ids.
-    fn append_pairs_with_ids(&self, ids: &HashSet<u64>, pairs: &mut Vec<Pair<F>>) -> Result<(), ReadError> {
-        let index = self.index();
+    /// Appends the pairs that are left and have one of these ids, until they are more than `most`.
+    fn append_pairs_with_ids(
+        &self,
+        ids: &HashSet<u64>,
+        most: usize,
+        pairs: &mut Vec<Pair<F>>,
+    ) -> Result<(), ReadError> {
+        let (index, before) = (self.index(), pairs.len());
         if let Some(lookups) = index.lookups()? {
             for &id in ids {
-                let left = lookups.places_of(id)?.into_iter().filter(|&place| !self.removed.contains(place));
-                for place in left {
+                let room = most.saturating_add(1) - (pairs.len() - before);
+                if room == 0 {
+                    break;
+                }
+                for place in lookups.places_of(id, room, |place| !self.removed.contains(place))? {
                     pairs.push((index.fingerprint_at(place)?, id));
                 }
             }
             return Ok(());
         }
         for entry in index.entries() {
+            if pairs.len() - before > most {
+                break;
+            }
             let entry = entry?;
             let found = entry.ids.places().zip(entry.ids).filter(|(_, id)| ids.contains(id));
             let left = found.filter(|&(place, _)| !self.removed.contains(place));

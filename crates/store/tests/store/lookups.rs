@@ -28,6 +28,11 @@ fn check(store: &Store<u64>, model: &BTreeSet<(u64, u64)>, chance: &mut Chance) 
     for id in ids {
         let expected: Vec<u64> = model.iter().filter(|pair| pair.1 == id).map(|pair| pair.0).collect();
         assert_eq!(snapshot.fingerprints_of(id).unwrap(), expected, "id {id}");
+        for most in [0, 1, expected.len().saturating_sub(1), expected.len()] {
+            let some = snapshot.some_pairs_of(&HashSet::from([id]), most).unwrap();
+            let is_all = some.iter().map(|pair| pair.0).eq(expected.iter().copied());
+            assert!(is_all || some.len() > most, "id {id}: {some:?} of {expected:?}");
+        }
     }
 }
 
@@ -133,6 +138,17 @@ fn names_are_found_replaced_and_removed_by_name() {
             ids.iter().flat_map(|&id| snapshot.fingerprints_of(id).unwrap()).collect();
         by_name.sort_unstable();
         assert_eq!(by_name, one.iter().find_map(|name| model.get(name)).cloned().unwrap_or_default());
+        let all = snapshot.pairs_of(&ids).unwrap();
+        for most in [0, 1, all.len().saturating_sub(1), all.len(), usize::MAX] {
+            let some = snapshot.some_pairs_of(&ids, most).unwrap();
+            assert!(some.len() > most || some == all, "{most}: {some:?} of {all:?}");
+            assert!(some.iter().all(|pair| all.contains(pair)), "{most}: {some:?} of {all:?}");
+            let some = snapshot.some_ids_of_names(&one, most).unwrap();
+            assert!(
+                some.is_subset(&ids) && (some.len() > most || some == ids),
+                "{most}: {some:?} of {ids:?}"
+            );
+        }
     }
 }
 

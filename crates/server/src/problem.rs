@@ -245,7 +245,10 @@ impl From<StoreError> for Problem {
             }
             StoreError::TimedOut { .. } => Self::timeout(),
             StoreError::Busy { .. } => Self::too_many("writes"),
-            StoreError::Closed { .. } => Self::shutting_down(),
+            StoreError::Closed { .. } => Self::unavailable(
+                "closed",
+                "the store is closed, to be opened again or because the service is shutting down; send the request again",
+            ),
             StoreError::Lost { .. } => Self::unavailable("lost", detail),
             StoreError::BatchTooLarge { .. } => Self::unprocessable("batch_too_large", detail),
             StoreError::NoIds { .. } | StoreError::Names { .. } => Self::unprocessable("ids", detail),

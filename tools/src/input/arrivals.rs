@@ -21,9 +21,12 @@ pub(crate) struct Order {
     pub(crate) fingerprint_field: String,
     /// The column of ids or names in tables, if they are read.
     pub(crate) id_field: String,
+    pub(crate) is_id_optional: bool,
     pub(crate) beside: Beside,
     /// Whether records are taken as soon as they come.
     pub(crate) is_prompt: bool,
+    /// Whether a row without a fingerprint is an error.
+    pub(crate) needs_each: bool,
 }
 
 /// Whether the program that writes into an input may wait for an answer before it writes more.
@@ -47,10 +50,14 @@ impl<T: Send + 'static> Arrivals<T> {
     ) -> Result<Self, Failure> {
         let is_prompt = order.is_prompt;
         Self::start(is_prompt, move |send| {
-            let columns = Columns { fingerprint: &order.fingerprint_field, id: &order.id_field };
-            let Order { paths, format, beside, .. } = &order;
-            let (format, beside) = (*format, *beside);
-            let reading = Reading { paths, format, columns, beside, temp_dir: None, is_prompt };
+            let columns = Columns {
+                fingerprint: &order.fingerprint_field,
+                id: &order.id_field,
+                is_id_optional: order.is_id_optional,
+            };
+            let Order { paths, format, beside, needs_each, .. } = &order;
+            let (format, beside, needs_each) = (*format, *beside, *needs_each);
+            let reading = Reading { paths, format, columns, beside, temp_dir: None, is_prompt, needs_each };
             input::read_with::<F>(&reading, &ProgressBar::hidden(), &mut |fingerprint, found| {
                 send(record(fingerprint, found));
                 Ok(())

@@ -8,7 +8,7 @@ use hamdex::Fingerprint;
 
 use crate::failure::Failure;
 use crate::input::numbers::{Evidence, Notation};
-use crate::input::{Format, Source, magic, text};
+use crate::input::{Beside, Format, Source, magic, text};
 
 const NPY_MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -126,6 +126,7 @@ pub(super) fn format<F: Fingerprint>(
     source: &Source,
     path: Option<&Path>,
     start: &Start,
+    beside: Beside,
 ) -> Result<Format, Failure> {
     let raw = if F::BITS == 64 { Format::U64le } else { Format::U128le };
     let raw_option = if F::BITS == 64 { "--format u64le" } else { "--format u128le" };
@@ -145,7 +146,7 @@ pub(super) fn format<F: Fingerprint>(
             "is binary and of no known format; raw little-endian numbers are read from files named .u64, \
              .u64le, .bin or .raw (128 bits: .u128, .u128le), and with {raw_option}"
         ))),
-        (true, false) => notation::<F>(source, start).map(Format::of),
+        (true, false) => notation::<F>(source, start, beside).map(Format::of),
         // A text of numbers has eight digits or more in positions that can have any byte in raw numbers.
         (true, true) if start.lines().all(|line| text::starts_with_number::<F>(line)) && !start.bytes.is_empty() => {
             Err(source.complaint(format_args!(
@@ -169,9 +170,9 @@ fn is_raw_name<F: Fingerprint>(path: &Path) -> bool {
 }
 
 /// Tells hexadecimal from decimal lines.
-fn notation<F: Fingerprint>(source: &Source, start: &Start) -> Result<Notation, Failure> {
+fn notation<F: Fingerprint>(source: &Source, start: &Start, beside: Beside) -> Result<Notation, Failure> {
     let mut evidence = Evidence::default();
-    for (number, line) in (1..).zip(start.lines()) {
+    for (number, line) in (1..).zip(start.lines()).filter(|(_, line)| !text::lacks_number(line, beside)) {
         if let Some(token) = text::first_token(line) {
             evidence.note::<F>(token, number);
         }
@@ -204,7 +205,7 @@ mod tests {
     fn detected(name: &str, bytes: &[u8]) -> Result<Format, String> {
         let path = (name != "-").then(|| Path::new(name));
         let source = Source { name: name.to_owned() };
-        format::<u64>(&source, path, &start(bytes)).map_err(|failure| failure.to_string())
+        format::<u64>(&source, path, &start(bytes), Beside::Nothing).map_err(|failure| failure.to_string())
     }
 
     #[test]

@@ -32,6 +32,7 @@ use hamdex::Fingerprint;
 use indicatif::ProgressBar;
 
 use crate::failure::Failure;
+use crate::messages::{self, counted};
 use crate::progress;
 use detect::Start;
 use open::Opened;
@@ -62,7 +63,7 @@ pub(crate) enum Format {
     Csv,
     /// The same, separated by tabs
     Tsv,
-    /// A Parquet file: a column of numbers, texts, or 8 (16) bytes, little-endian as raw numbers are
+    /// A Parquet file: a column of numbers, texts, or binary of 8 (16) bytes, little-endian as raw numbers are
     Parquet,
     /// An Arrow IPC file or stream: the same
     Arrow,
@@ -119,14 +120,17 @@ pub(crate) enum Beside {
     Nothing,
     Id,
     Name,
-    /// A name if there is one; in tables, always.
+    /// A name if there is one.
     NameIfAny,
 }
 
 /// The value next to a fingerprint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Found {
+    /// Nothing: [`read_with`] puts the number of the row in its place.
     Nothing,
+    /// The 0-based number of the row over all inputs, those without a fingerprint counted.
+    Row(u64),
     Id(u64),
     /// The name as it was written.
     Name(Vec<u8>),
@@ -140,6 +144,9 @@ impl Found {
 
 /// Receives the fingerprints, each with the value next to it.
 pub(crate) type Sink<'a, F> = dyn FnMut(F, Found) -> Result<(), Failure> + 'a;
+
+/// Receives all rows, also those that have no fingerprint.
+type Rows<'a, F> = dyn FnMut(Option<F>, Found) -> Result<(), Failure> + 'a;
 
 /// An input as messages name it.
 #[derive(Debug)]
@@ -175,6 +182,8 @@ pub(crate) struct Reading<'a> {
     pub(crate) temp_dir: Option<&'a Path>,
     /// Whether records are taken as soon as they come: a program may wait for an answer before it sends more.
     pub(crate) is_prompt: bool,
+    /// Whether a row without a fingerprint is an error, since each row has an answer; otherwise it is left out.
+    pub(crate) needs_each: bool,
 }
 
 /// Reads all inputs, in order, with a progress bar.
@@ -209,7 +218,7 @@ pub(crate) fn with_other_columns<F: Fingerprint>(reading: &Reading<'_>) -> Resul
     Ok(None)
 }
 
-/// Reads all inputs, in order, and counts their bytes.
+/// Reads all inputs, in order, and counts their bytes. Says how many rows of an input have no fingerprint.
 pub(crate) fn read_with<F: Fingerprint>(
     reading: &Reading<'_>,
     bar: &ProgressBar,
@@ -217,18 +226,48 @@ pub(crate) fn read_with<F: Fingerprint>(
 ) -> Result<(), Failure> {
     let standard_input = [PathBuf::from("-")];
     let paths = if reading.paths.is_empty() { &standard_input } else { reading.paths };
-    let mut seen = None;
-    paths.iter().try_for_each(|path| read_one(path, reading, bar, &mut seen, sink))
+    let (mut seen, mut rows, mut fingerprints) = (None, 0u64, 0u64);
+    for path in paths {
+        let opened = open::open(path, bar)?;
+        let name = opened.source.name.clone();
+        let (first, mut missing) = (rows, 0u64);
+        read_one(opened, reading, &mut seen, &mut |fingerprint, found| {
+            let row = rows;
+            rows += 1;
+            let Some(fingerprint) = fingerprint else {
+                missing += 1;
+                return if reading.needs_each {
+                    Err(without_fingerprint(&name, row - first))
+                } else {
+                    Ok(())
+                };
+            };
+            fingerprints += 1;
+            sink(fingerprint, if found == Found::Nothing { Found::Row(row) } else { found })
+        })?;
+        if missing > 0 {
+            let rows = counted(missing, "row has", "rows have");
+            bar.suspend(|| messages::warning(format_args!("{name}: {rows} no fingerprint: left out")));
+        }
+    }
+    if fingerprints == 0 && rows > 0 {
+        return Err(Failure::Wrong("no row has a fingerprint".to_owned()));
+    }
+    Ok(())
+}
+
+fn without_fingerprint(input: &str, row: u64) -> Failure {
+    let what = "it has no fingerprint, and --each has a line for every row";
+    Failure::Input { input: input.to_owned(), place: format!(" (row {row})"), what: what.to_owned() }
 }
 
 fn read_one<F: Fingerprint>(
-    path: &Path,
+    opened: Opened,
     reading: &Reading<'_>,
-    bar: &ProgressBar,
     seen: &mut Option<(Format, String)>,
-    sink: &mut Sink<'_, F>,
+    rows: &mut Rows<'_, F>,
 ) -> Result<(), Failure> {
-    let Opened { source, mut input, path, bytes } = open::open(path, bar)?;
+    let Opened { source, mut input, path, bytes } = opened;
     let (columns, beside) = (reading.columns, reading.beside);
     let mut start = Start::default();
     let found = input.format();
@@ -240,7 +279,7 @@ fn read_one<F: Fingerprint>(
                 None => {
                     start = Start::read(&mut input, reading.is_prompt)
                         .map_err(|error| source.unreadable(&error))?;
-                    let format = detect::format::<F>(&source, path.as_deref(), &start)?;
+                    let format = detect::format::<F>(&source, path.as_deref(), &start, beside)?;
                     if start.bytes.is_empty() { format } else { agree(format, &source, seen)? }
                 }
             }
@@ -251,13 +290,13 @@ fn read_one<F: Fingerprint>(
         if let Some(directory) = reading.temp_dir {
             input = input.temp_dir(directory);
         }
-        return table::read(input, table, (columns, beside), reading.is_prompt, sink);
+        return table::read(input, table, (columns, beside), reading.is_prompt, rows);
     }
     let mut reader = start.bytes.as_slice().chain(input);
     match format {
         Format::Hex | Format::Decimal => {
             let (notation, is_detected) = (format.notation(), reading.format == Format::Auto);
-            text::read(&source, &mut reader, Lines { notation, is_detected, beside }, sink)
+            text::read(&source, &mut reader, Lines { notation, is_detected, beside }, rows)
         }
         Format::U64le | Format::U128le | Format::Npy if beside == Beside::Name => {
             Err(Failure::Usage(format!(
@@ -275,9 +314,13 @@ fn read_one<F: Fingerprint>(
                     F::BITS
                 )));
             }
+            let sink = &mut |fingerprint, found| rows(Some(fingerprint), found);
             binary::read(&source, &mut reader, bytes, beside == Beside::Id, sink)
         }
-        Format::Npy => npy::read(&source, &mut reader, beside == Beside::Id, sink),
+        Format::Npy => {
+            let sink = &mut |fingerprint, found| rows(Some(fingerprint), found);
+            npy::read(&source, &mut reader, beside == Beside::Id, sink)
+        }
         _ => unreachable!("detection gives a format, and tables are read above"),
     }
 }

@@ -29,15 +29,16 @@ pub fn fingerprints<F: Fingerprint>(
     let reading = Reading {
         paths: &[path.to_owned()],
         format: Format::from_str(format, false)?,
-        columns: Columns { fingerprint: "fingerprint", id: "id" },
+        columns: Columns { fingerprint: "fingerprint", id: "id", is_id_optional: false },
         beside,
         temp_dir: None,
         is_prompt: false,
+        needs_each: false,
     };
     let mut records = Vec::new();
     let outcome = input::read_with(&reading, &ProgressBar::hidden(), &mut |fingerprint, found| {
         records.push(match found {
-            Found::Nothing => (fingerprint, None, None),
+            Found::Nothing | Found::Row(_) => (fingerprint, None, None),
             Found::Id(id) => (fingerprint, Some(id), None),
             Found::Name(name) => (fingerprint, None, Some(name)),
         });

@@ -8,7 +8,7 @@ use hamdex_documents::{Error, Format, Input};
 
 use crate::failure::{Failure, shown};
 use crate::input::numbers::{Evidence, Notation};
-use crate::input::{Beside, Found, Sink};
+use crate::input::{Beside, Found, Rows};
 
 /// The number of first rows that decide between hexadecimal and decimal; if `is_prompt`, only the first row.
 const DECIDING_ROWS: usize = 4096;
@@ -19,6 +19,8 @@ pub(crate) struct Columns<'a> {
     pub(crate) fingerprint: &'a str,
     /// The column of ids or names, if they are read.
     pub(crate) id: &'a str,
+    /// Whether a table may lack the column of names.
+    pub(crate) is_id_optional: bool,
 }
 
 pub(super) fn read<F: Fingerprint>(
@@ -26,18 +28,29 @@ pub(super) fn read<F: Fingerprint>(
     format: Format,
     (columns, beside): (Columns<'_>, Beside),
     is_prompt: bool,
-    sink: &mut Sink<'_, F>,
+    rows: &mut Rows<'_, F>,
 ) -> Result<(), Failure> {
-    let names: Vec<&str> = match beside {
-        Beside::Nothing => vec![columns.fingerprint],
-        Beside::Id | Beside::Name | Beside::NameIfAny => vec![columns.fingerprint, columns.id],
+    let names = [columns.fingerprint, columns.id];
+    let (names, optional) = match beside {
+        Beside::Nothing => (&names[..1], &names[..0]),
+        Beside::NameIfAny if columns.is_id_optional => (&names[..1], &names[1..]),
+        Beside::Id | Beside::Name | Beside::NameIfAny => (&names[..], &names[..0]),
     };
     let max_waiting = if is_prompt { 1 } else { DECIDING_ROWS };
     let mut texts = Texts { notation: None, evidence: Evidence::default(), waiting: Vec::new(), max_waiting };
-    let outcome = input.for_each_row(format, &names, |place, cells| {
+    let outcome = input.for_each_row_with(format, names, optional, |place, cells| {
+        let is_missing = match cells[0] {
+            Value::Null => true,
+            Value::Text(text) => text.trim().is_empty(),
+            _ => false,
+        };
+        if is_missing {
+            return texts.pass_over(rows);
+        }
         let id = match beside {
             Beside::Nothing => Found::Nothing,
             Beside::Id => Found::Id(id(&place, &cells[1])?),
+            Beside::NameIfAny if cells[1] == Value::Null => Found::Nothing,
             Beside::Name | Beside::NameIfAny => Found::Name(name(&place, &cells[1])?),
         };
         match cells[0] {
@@ -50,26 +63,26 @@ pub(super) fn read<F: Fingerprint>(
                     F::BYTES
                 ),
             )),
-            Value::Unsigned(number) => sink(F::truncate(number.into()), id),
+            Value::Unsigned(number) => rows(Some(F::truncate(number.into())), id),
             // Signed numbers are bit patterns.
-            Value::Signed(number) => sink(F::truncate(i128::from(number).cast_unsigned()), id),
-            Value::Bytes(bytes) => sink(of_bytes(bytes).map_err(|what| complaint(&place, what))?, id),
-            Value::Text(text) => texts.push(place, text, id, sink),
-            _ => Err(complaint(
-                &place,
-                format_args!("there is no fingerprint ({} is null)", columns.fingerprint),
-            )),
+            Value::Signed(number) => rows(Some(F::truncate(i128::from(number).cast_unsigned())), id),
+            Value::Bytes(bytes) => {
+                let fingerprint = of_bytes(bytes).map_err(|what| complaint(&place, what))?;
+                rows(Some(fingerprint), id)
+            }
+            Value::Text(text) => texts.push(place, text, id, rows),
+            _ => texts.pass_over(rows),
         }
     });
     outcome.map_err(|failure| name_option(failure, columns))?;
-    texts.finish(sink)
+    texts.finish(rows)
 }
 
-/// Texts that wait until their notation is known.
+/// Texts that wait until their notation is known, and rows without one that wait behind them, in their order.
 struct Texts {
     notation: Option<Notation>,
     evidence: Evidence,
-    waiting: Vec<(Place, String, Found)>,
+    waiting: Vec<Option<(Place, String, Found)>>,
     max_waiting: usize,
 }
 
@@ -79,24 +92,34 @@ impl Texts {
         place: Place,
         text: &str,
         id: Found,
-        sink: &mut Sink<'_, F>,
+        rows: &mut Rows<'_, F>,
     ) -> Result<(), Failure> {
         let text = text.trim();
         if let Some(notation) = self.notation {
-            return sink(parse(&place, text, notation)?, id);
+            return rows(Some(parse(&place, text, notation)?), id);
         }
         self.evidence.note::<F>(text.as_bytes(), self.waiting.len() as u64);
-        self.waiting.push((place, text.to_owned(), id));
-        if self.waiting.len() >= self.max_waiting { self.finish(sink) } else { Ok(()) }
+        self.waiting.push(Some((place, text.to_owned(), id)));
+        if self.waiting.len() >= self.max_waiting { self.finish(rows) } else { Ok(()) }
+    }
+
+    /// Takes a row without a fingerprint.
+    fn pass_over<F: Fingerprint>(&mut self, rows: &mut Rows<'_, F>) -> Result<(), Failure> {
+        // Before the first text nothing waits; of a pipe, nothing ever does.
+        if self.waiting.is_empty() {
+            return rows(None, Found::Nothing);
+        }
+        self.waiting.push(None);
+        Ok(())
     }
 
     /// Decides on the notation, and hands over the waiting texts.
-    fn finish<F: Fingerprint>(&mut self, sink: &mut Sink<'_, F>) -> Result<(), Failure> {
+    fn finish<F: Fingerprint>(&mut self, rows: &mut Rows<'_, F>) -> Result<(), Failure> {
         let notation = self.evidence.notation().map_err(|(hex, decimal)| {
-            let text = |place: u64| shown(&self.waiting[place as usize].1);
-            let place = &self.waiting[hex.max(decimal) as usize].0;
+            let noted = |at: u64| self.waiting[at as usize].as_ref().expect("only texts are noted");
+            let text = |at: u64| shown(&noted(at).1);
             complaint(
-                place,
+                &noted(hex.max(decimal)).0,
                 format_args!(
                     "{} looks hexadecimal and {} decimal; write the whole column in one notation",
                     text(hex),
@@ -105,7 +128,10 @@ impl Texts {
             )
         })?;
         self.notation = Some(notation);
-        self.waiting.drain(..).try_for_each(|(place, text, id)| sink(parse(&place, &text, notation)?, id))
+        self.waiting.drain(..).try_for_each(|waiting| match waiting {
+            Some((place, text, id)) => rows(Some(parse(&place, &text, notation)?), id),
+            None => rows(None, Found::Nothing),
+        })
     }
 }
 
@@ -163,8 +189,8 @@ fn name_option(failure: Failure, columns: Columns<'_>) -> Failure {
             complaint(
                 &place,
                 format_args!(
-                    "the column {} holds {found}; whole numbers, texts and, for fingerprints, binary of a fixed \
-                     size of 8 or 16 bytes are read",
+                    "the column {} holds {found}; whole numbers, texts and, for fingerprints, binary of 8 or \
+                     16 bytes are read",
                     shown(&column)
                 ),
             )

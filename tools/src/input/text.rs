@@ -6,7 +6,7 @@ use hamdex::Fingerprint;
 
 use crate::failure::{Failure, shown};
 use crate::input::numbers::Notation;
-use crate::input::{Beside, Found, Sink, Source, next_line};
+use crate::input::{Beside, Found, Rows, Source, next_line};
 use crate::names;
 
 /// The byte order mark that some editors put in front of UTF-8.
@@ -42,7 +42,7 @@ pub(super) fn read<F: Fingerprint>(
     source: &Source,
     reader: &mut impl BufRead,
     lines: Lines,
-    sink: &mut Sink<'_, F>,
+    rows: &mut Rows<'_, F>,
 ) -> Result<(), Failure> {
     let mut line = Vec::new();
     let mut number = 0u64;
@@ -51,19 +51,37 @@ pub(super) fn read<F: Fingerprint>(
     {
         number += 1;
         let line = if number == 1 { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line) } else { line };
+        if lacks_number(line, lines.beside) {
+            rows(None, Found::Nothing)?;
+            continue;
+        }
         let parsed = parse_line(line, lines);
         if let Some((fingerprint, found)) =
             parsed.map_err(|what| source.complaint_at(format!(":{number}"), what))?
         {
-            sink(fingerprint, found)?;
+            rows(Some(fingerprint), found)?;
         }
     }
     Ok(())
 }
 
+/// Whether all that a line has is a value with a tab or a comma before it: its fingerprint is missing.
+pub(super) fn lacks_number(line: &[u8], beside: Beside) -> bool {
+    let Some((b'\t' | b',', rest)) = line.split_first() else { return false };
+    match beside {
+        Beside::Nothing => false,
+        Beside::Id => tokens(rest).count() == 1,
+        Beside::Name | Beside::NameIfAny => !rest.trim_ascii().is_empty(),
+    }
+}
+
+fn tokens(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(|byte| byte.is_ascii_whitespace() || *byte == b',').filter(|token| !token.is_empty())
+}
+
 /// Returns the first token of a line.
 pub(super) fn first_token(line: &[u8]) -> Option<&[u8]> {
-    line.split(|byte| byte.is_ascii_whitespace() || *byte == b',').find(|token| !token.is_empty())
+    tokens(line).next()
 }
 
 /// Whether a line is blank or begins with a number, in either notation.
@@ -192,6 +210,21 @@ mod tests {
         assert_eq!(parse_line::<u64>(b"00000000000000ff\n", lines), Ok(Some((255, Found::Nothing))));
         assert!(parse(b"img.png\t00000000000000ff").unwrap_err().contains("hexadecimal"));
         assert!(parse(b"\xff\t1").unwrap_err().contains("expected a fingerprint"));
+    }
+
+    #[test]
+    fn a_line_of_a_value_alone_lacks_its_number() {
+        for (line, beside, lacks) in [
+            (&b"\timg.png\n"[..], Beside::Name, true),
+            (b",img.png", Beside::NameIfAny, true),
+            (b"\t \r\n", Beside::Name, false),
+            (b" img.png", Beside::Name, false),
+            (b"\t7\n", Beside::Id, true),
+            (b"\t17 7\n", Beside::Id, false),
+            (b"\t17\n", Beside::Nothing, false),
+        ] {
+            assert_eq!(lacks_number(line, beside), lacks, "{line:?}");
+        }
     }
 
     #[test]

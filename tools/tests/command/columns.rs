@@ -44,7 +44,7 @@ fn numbers() -> ArrayRef {
 fn every_type_that_holds_fingerprints_gives_the_same_ones() {
     let scratch = Scratch::new();
     let texts = FINGERPRINTS.map(|fingerprint| format!("{fingerprint:016x}"));
-    let columns: [(&str, ArrayRef); 6] = [
+    let columns: [(&str, ArrayRef); 7] = [
         ("unsigned", numbers()),
         ("signed", Arc::new(Int64Array::from(FINGERPRINTS.map(u64::cast_signed).to_vec()))),
         ("texts", Arc::new(StringArray::from_iter_values(&texts))),
@@ -59,6 +59,7 @@ fn every_type_that_holds_fingerprints_gives_the_same_ones() {
             ),
         ),
         ("bytes", bytes(FINGERPRINTS.map(u64::to_le_bytes))),
+        ("bytes of any size", Arc::new(BinaryArray::from_iter_values(FINGERPRINTS.map(u64::to_le_bytes)))),
     ];
     for (kind, column) in columns {
         for (name, contents) in files(column) {
@@ -69,7 +70,8 @@ fn every_type_that_holds_fingerprints_gives_the_same_ones() {
                 assert_eq!(found, format!("{text}\t{text}\t0\t{id}\n"), "{kind} in {name}");
             }
             let queried = scratch.output(&["query", "x.hamdex", "-k", "0", "--file", name]);
-            assert_eq!(queried.lines().count(), 3, "{kind} in {name}");
+            let line = |(id, text): (u64, &String)| format!("{id}\t{text}\t0\t{id}\n");
+            assert_eq!(queried, (7..).zip(&texts).map(line).collect::<String>(), "{kind} in {name}");
         }
     }
 }
@@ -97,7 +99,10 @@ fn columns_of_other_types_are_refused_with_what_is_read() {
     let scratch = Scratch::new();
     let columns: [(ArrayRef, &str); 3] = [
         (Arc::new(Float64Array::from(vec![1.0])), "the column \"fingerprint\" holds Float64; whole numbers,"),
-        (Arc::new(BinaryArray::from(vec![&[1; 8][..]])), "the column \"fingerprint\" holds Binary; whole"),
+        (
+            Arc::new(BinaryArray::from(vec![&[1; 9][..]])),
+            "(row 0): a fingerprint of 64 bits has 8 bytes; found 9",
+        ),
         (bytes([[1; 7]; 3]), "(row 0): a fingerprint of 64 bits has 8 bytes; found 7"),
     ];
     for (column, expected) in columns {

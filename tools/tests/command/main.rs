@@ -15,6 +15,7 @@ mod folders;
 mod inputs;
 mod later;
 mod limits;
+mod lists;
 mod lookups;
 mod merge;
 mod names;

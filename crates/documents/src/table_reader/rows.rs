@@ -44,14 +44,30 @@ impl Input {
     ///
     /// # Errors
     /// When the format has no columns, the file has another format or is damaged, a column is missing or its type
-    /// is not text, integer or binary of a fixed size, a record is longer than 64 MiB or has more fields than there are
+    /// is not text, integer or binary, a record is longer than 64 MiB or has more fields than there are
     /// columns; or the error that `visit` returns.
     pub fn for_each_row<E: From<Error>>(
         self,
         format: Format,
         columns: &[&str],
+        visit: impl FnMut(Place, &[Value<'_>]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.for_each_row_with(format, columns, &[], visit)
+    }
+
+    /// Does what [`for_each_row`](Self::for_each_row) does. Behind the cells of the named columns come those of the
+    /// `optional` ones, null where the table has no such column.
+    ///
+    /// # Errors
+    /// As [`for_each_row`](Self::for_each_row).
+    pub fn for_each_row_with<E: From<Error>>(
+        self,
+        format: Format,
+        columns: &[&str],
+        optional: &[&str],
         mut visit: impl FnMut(Place, &[Value<'_>]) -> Result<(), E>,
     ) -> Result<(), E> {
+        let columns = (columns, optional);
         let mut stopped = None;
         let mut visit = |place: Place, cells: &[Value<'_>]| {
             visit(place, cells).map_err(|error| {
@@ -102,9 +118,12 @@ impl Input {
     }
 }
 
+/// The columns that a table must have, and the optional ones.
+type Columns<'a> = (&'a [&'a str], &'a [&'a str]);
+
 type Visit<'a> = dyn FnMut(Place, &[Value<'_>]) -> Result<(), Error> + 'a;
 
-fn records(input: Input, delimiter: u8, columns: &[&str], visit: &mut Visit<'_>) -> Result<(), Error> {
+fn records(input: Input, delimiter: u8, columns: Columns<'_>, visit: &mut Visit<'_>) -> Result<(), Error> {
     let mut records = Records::new(input, delimiter, None, true, MAX_RECORD_BYTES)?;
     if !has_next(&mut records)? {
         return Ok(());
@@ -116,7 +135,9 @@ fn records(input: Input, delimiter: u8, columns: &[&str], visit: &mut Visit<'_>)
             let problem = Problem::LongRecord { found, names: names.len() };
             return Err(Error::Document { place: records.place(), problem });
         }
-        let texts: Vec<_> = numbers.iter().map(|&number| records.field(number).map(Names::text_of)).collect();
+        let field =
+            |number: &Option<usize>| number.and_then(|number| records.field(number)).map(Names::text_of);
+        let texts: Vec<_> = numbers.iter().map(field).collect();
         let cells: Vec<Value<'_>> =
             texts.iter().map(|text| text.as_deref().map_or(Value::Null, Value::Text)).collect();
         visit(records.place(), &cells)?;
@@ -141,14 +162,17 @@ fn names(records: &Records) -> Vec<String> {
 }
 
 #[cfg(feature = "parquet")]
-fn batches(input: Input, format: Format, columns: &[&str], visit: &mut Visit<'_>) -> Result<(), Error> {
+fn batches(input: Input, format: Format, columns: Columns<'_>, visit: &mut Visit<'_>) -> Result<(), Error> {
     let name = input.name().to_owned();
+    let are_there = RefCell::default();
     let select = |schema: &SchemaRef| {
         let numbers = select(&Place::whole(&name), &columnar::names(schema), columns)?;
-        let wanted = numbers.into_iter().map(|column| {
+        are_there.replace(numbers.iter().map(Option::is_some).collect::<Vec<_>>());
+        let wanted = numbers.into_iter().flatten().map(|column| {
             let field = schema.field(column);
             let kind = field.data_type();
-            if columnar::is_text_or_integer(kind) || matches!(kind, DataType::FixedSizeBinary(_)) {
+            let is_binary = columnar::is_bytes(kind) || matches!(kind, DataType::FixedSizeBinary(_));
+            if columnar::is_text_or_integer(kind) || is_binary {
                 return Ok(Wanted { column, inner: Vec::new() });
             }
             let (column, found) = (field.name().clone(), kind.to_string());
@@ -157,37 +181,49 @@ fn batches(input: Input, format: Format, columns: &[&str], visit: &mut Visit<'_>
         wanted.collect()
     };
     let batches = Batches::open(input, format, false, &select)?;
-    batches.for_each_row(&mut Rows { name: &name, visit })
+    batches.for_each_row(&mut Rows { name: &name, are_there: &are_there.into_inner(), visit })
 }
 
-/// Adds places to rows.
+/// Adds places to rows, and nulls for the columns that are not there.
 #[cfg(feature = "parquet")]
 struct Rows<'a, 'v> {
     name: &'a str,
+    are_there: &'a [bool],
     visit: &'a mut Visit<'v>,
 }
 
 #[cfg(feature = "parquet")]
 impl columnar::Visit for Rows<'_, '_> {
     fn row(&mut self, number: u64, cells: &[Value<'_>]) -> Result<(), Error> {
-        (self.visit)(Place::row(self.name, number), cells)
+        let place = Place::row(self.name, number);
+        if cells.len() == self.are_there.len() {
+            return (self.visit)(place, cells);
+        }
+        let mut there = cells.iter().copied();
+        let cell = |&is_there: &bool| if is_there { there.next() } else { None }.unwrap_or(Value::Null);
+        (self.visit)(place, &self.are_there.iter().map(cell).collect::<Vec<_>>())
     }
 }
 
 #[cfg(not(feature = "parquet"))]
-fn batches(input: Input, _: Format, _: &[&str], _: &mut Visit<'_>) -> Result<(), Error> {
+fn batches(input: Input, _: Format, _: Columns<'_>, _: &mut Visit<'_>) -> Result<(), Error> {
     Err(Error::WithoutParquet { input: input.name().to_owned() })
 }
 
-/// Returns the numbers of the named columns.
-fn select(place: &Place, names: &[String], columns: &[&str]) -> Result<Vec<usize>, Error> {
+/// Returns the numbers of the named columns, and those of the optional ones, as far as there are such columns.
+fn select(
+    place: &Place,
+    names: &[String],
+    (columns, optional): Columns<'_>,
+) -> Result<Vec<Option<usize>>, Error> {
+    let find = |column: &&str| names.iter().position(|name| name == column);
     let number = |column: &&str| {
-        names.iter().position(|name| name == column).ok_or_else(|| Error::MissingColumn {
+        find(column).map(Some).ok_or_else(|| Error::MissingColumn {
             place: place.clone(),
             field: None,
             column: (*column).to_owned(),
             columns: names.to_vec(),
         })
     };
-    columns.iter().map(number).collect()
+    columns.iter().map(number).chain(optional.iter().map(|column| Ok(find(column)))).collect()
 }

@@ -221,7 +221,11 @@ fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Fa
     let reading = input::Reading {
         paths: &args.inputs,
         format: args.format,
-        columns: Columns { fingerprint: &args.fingerprint_field, id: args.fields.id_name() },
+        columns: Columns {
+            fingerprint: &args.fingerprint_field,
+            id: args.fields.id_name(),
+            is_id_optional: false,
+        },
         beside: match ids {
             IdSource::Pairs => Beside::Id,
             IdSource::Names => Beside::Name,
@@ -229,6 +233,7 @@ fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Fa
         },
         temp_dir: Some(&temp_dir),
         is_prompt: false,
+        needs_each: false,
     };
     input::read::<F>(&reading, &mut |fingerprint, found| {
         if ids == IdSource::None {
@@ -237,6 +242,7 @@ fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Fa
         let record = match &found {
             Found::Id(id) => Record { id: *id, ..Record::default() },
             Found::Nothing => Record { id: row, ..Record::default() },
+            Found::Row(row) => Record { id: *row, ..Record::default() },
             Found::Name(name) => Record { id: row, name: Some(name.as_ref()), ..Record::default() },
         };
         row += 1;

@@ -60,13 +60,12 @@ pub(super) fn clusters<F: Fingerprint>(args: &Args, dedup: &Dedup<'_, F>) -> Res
         check_columns::<F>(args)?;
     }
     dedup.run_on_fingerprints(|sink| {
-        let mut row = 0u64;
         read(args, &mut |fingerprint, found| {
             match found {
                 Found::Name(name) => sink(&name, fingerprint)?,
-                _ => sink(row.to_string().as_bytes(), fingerprint)?,
+                Found::Row(row) => sink(row.to_string().as_bytes(), fingerprint)?,
+                Found::Id(_) | Found::Nothing => unreachable!("names or rows are read"),
             }
-            row += 1;
             Ok(())
         })
     })
@@ -81,10 +80,15 @@ fn reading(args: &Args) -> Result<input::Reading<'_>, Failure> {
     Ok(input::Reading {
         paths: args.inputs.paths()?,
         format: options.fingerprints.unwrap_or(Format::Auto),
-        columns: Columns { fingerprint: &options.fingerprint_field, id: args.inputs.fields.id_name() },
+        columns: Columns {
+            fingerprint: &options.fingerprint_field,
+            id: args.inputs.fields.id_name(),
+            is_id_optional: false,
+        },
         beside: if options.ids == Ids::Names { Beside::NameIfAny } else { Beside::Nothing },
         temp_dir: args.temp_dir.as_deref(),
         is_prompt: false,
+        needs_each: false,
     })
 }
 

@@ -9,7 +9,7 @@ use hamdex::{BatchOptions, Fingerprint, Match, SetSearcher};
 use crate::commands::query::{Args, Strategy, output};
 use crate::failure::Failure;
 use crate::ids::Ids;
-use crate::input::{Arrivals, Beside, Order, has_pipe};
+use crate::input::{Arrivals, Beside, Found, Order, has_pipe};
 use crate::progress;
 use crate::set::Set;
 use crate::standard_output::{self, StandardOutput};
@@ -29,14 +29,20 @@ pub(super) enum Asked<'q> {
     Fingerprints,
     /// Fingerprints of documents with these names.
     Documents(&'q [String]),
+    /// Fingerprints with these values next to them: names, or nothing.
+    Records(&'q [Found]),
 }
 
 impl<'q> Asked<'q> {
-    /// Returns the name of the document behind a query.
-    fn document(self, number: usize) -> Option<&'q str> {
+    /// Returns the name of the document behind a query, or next to it.
+    fn document(self, number: usize) -> Option<&'q [u8]> {
         match self {
             Self::Fingerprints => None,
-            Self::Documents(ids) => Some(&ids[number]),
+            Self::Documents(ids) => Some(ids[number].as_bytes()),
+            Self::Records(records) => match &records[number] {
+                Found::Name(name) if !name.is_empty() => Some(name),
+                _ => None,
+            },
         }
     }
 }
@@ -102,14 +108,17 @@ impl<'a, F: Fingerprint> Answerer<'a, F> {
             paths: vec![file],
             format: self.args.format,
             fingerprint_field: self.args.fingerprint_field.clone(),
-            id_field: String::new(),
-            beside: Beside::Nothing,
+            id_field: self.args.fields.id_name().to_owned(),
+            is_id_optional: self.args.fields.id_field.is_none(),
+            beside: Beside::NameIfAny,
             is_prompt,
+            needs_each: self.args.each,
         };
-        let mut arrivals = Arrivals::of_fingerprints(order, |query: F, _| query)?;
-        let mut queries = Vec::new();
-        while arrivals.next(&mut queries, MAX_QUERIES) {
-            self.answer_all(&queries, Asked::Fingerprints)?;
+        let mut arrivals = Arrivals::of_fingerprints(order, |query: F, found| (query, found))?;
+        let mut records = Vec::new();
+        while arrivals.next(&mut records, MAX_QUERIES) {
+            let (queries, names): (Vec<F>, Vec<Found>) = records.drain(..).unzip();
+            self.answer_all(&queries, Asked::Records(&names))?;
             if is_pipe {
                 // A program that sends queries down a pipe may wait for the answer to each.
                 self.output.flush()?;
@@ -148,7 +157,7 @@ impl<'a, F: Fingerprint> Answerer<'a, F> {
     }
 
     /// Prints the first match of a query, or the nearest ones.
-    fn answer(&mut self, query: F, document: Option<&str>) -> Result<(), Failure> {
+    fn answer(&mut self, query: F, document: Option<&[u8]>) -> Result<(), Failure> {
         let limit = self.args.limit.unwrap_or(usize::MAX);
         let distance = self.distance;
         let matches = match self.args.nearest {
@@ -161,7 +170,7 @@ impl<'a, F: Fingerprint> Answerer<'a, F> {
         self.print(query, document, &matches)
     }
 
-    fn print(&mut self, query: F, document: Option<&str>, matches: &[Match<F>]) -> Result<(), Failure> {
+    fn print(&mut self, query: F, document: Option<&[u8]>, matches: &[Match<F>]) -> Result<(), Failure> {
         let (limit, most) = (self.args.limit.unwrap_or(usize::MAX), self.args.ids_limit);
         let with_ids = self.set.description.has_ids && !self.args.no_ids;
         let matches = &matches[..matches.len().min(limit)];

@@ -71,6 +71,11 @@ impl From<Strategy> for hamdex::Strategy {
 /// writes a query and reads a line. With --documents, a document that is too short has - for the number; one that
 /// is skipped, being malformed, has no line: --strict ends there.
 ///
+/// A file can have names next to its fingerprints: lines of a fingerprint, a tab and a name, or the column --id-field
+/// (id) of CSV, TSV, Parquet and Arrow. A line then begins with the name instead of the fingerprint, so that it says which
+/// of the new is near which of the stored; with --json the name is the field document. Rows without a fingerprint are left
+/// out and counted; with --each, they are errors.
+///
 /// With --documents, --file (or standard input) has documents to look for, in any format that `hamdex dedup`
 /// reads. A line then begins with the id of the document instead of a fingerprint; with --json the id is the
 /// field document. Documents too short for a reliable fingerprint are reported and left out.
@@ -86,6 +91,7 @@ Example:
   hamdex query news.hamdex --file queries.txt --distance 5 --json
   hamdex query news.hamdex --file million.u64 --strategy scan > near.tsv
   hamdex query news.hamdex -- -4611686018427387904
+  hamdex query photos.hamdex --file new.tsv -k 6 > known.tsv
   hamdex query news.hamdex --each --file - < questions > answers
   hamdex query articles.hamdex --document draft.html
   hamdex query articles.hamdex --documents --file today.jsonl --first"

@@ -1,8 +1,9 @@
 //! Writes matches as lines of text or JSON.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
-use hamdex::{Fingerprint, Match};
+use hamdex::{Fingerprint, Match, Names};
 use serde::Serialize;
 
 use crate::documents::report::plain;
@@ -13,7 +14,7 @@ use crate::ids::Ids;
 #[derive(Serialize)]
 struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    document: Option<&'a str>,
+    document: Option<Cow<'a, str>>,
     query: String,
     fingerprint: String,
     distance: u32,
@@ -38,7 +39,7 @@ struct Near<'a> {
 #[derive(Serialize)]
 struct Answer<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    document: Option<&'a str>,
+    document: Option<Cow<'a, str>>,
     query: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     too_short_features: Option<usize>,
@@ -49,7 +50,7 @@ struct Answer<'a> {
 pub(super) fn print_each<F: Fingerprint>(
     output: &mut impl Write,
     json: bool,
-    (query, document): (F, Option<&str>),
+    (query, document): (F, Option<&[u8]>),
     matches: &[Match<F>],
     ids: Vec<Ids<'_>>,
 ) -> Result<(), Failure> {
@@ -66,6 +67,7 @@ pub(super) fn print_each<F: Fingerprint>(
         };
         let matches = matches.iter().map(near).collect();
         let query = Some(query.hex().to_string());
+        let document = document.map(Names::text_of);
         return line_of_json(output, &Answer { document, query, too_short_features: None, matches });
     }
     print_query(output, query, document)?;
@@ -87,7 +89,7 @@ pub(super) fn print_too_short(
     features: usize,
 ) -> Result<(), Failure> {
     if json {
-        let (document, too_short_features) = (Some(document), Some(features));
+        let (document, too_short_features) = (Some(document.into()), Some(features));
         return line_of_json(output, &Answer { document, query: None, too_short_features, matches: vec![] });
     }
     Ok(writeln!(output, "{}\t-", plain(document.as_bytes()))?)
@@ -98,9 +100,9 @@ fn line_of_json(output: &mut impl Write, line: &impl Serialize) -> Result<(), Fa
     Ok(writeln!(output)?)
 }
 
-fn print_query<F: Fingerprint>(output: &mut impl Write, query: F, document: Option<&str>) -> io::Result<()> {
+fn print_query<F: Fingerprint>(output: &mut impl Write, query: F, document: Option<&[u8]>) -> io::Result<()> {
     match document {
-        Some(document) => write!(output, "{}", plain(document.as_bytes())),
+        Some(document) => write!(output, "{}", plain(document)),
         None => write!(output, "{}", query.hex()),
     }
 }
@@ -109,13 +111,13 @@ fn print_query<F: Fingerprint>(output: &mut impl Write, query: F, document: Opti
 pub(super) fn print<F: Fingerprint>(
     output: &mut impl Write,
     json: bool,
-    (query, document): (F, Option<&str>),
+    (query, document): (F, Option<&[u8]>),
     found: &Match<F>,
     ids: Option<Ids<'_>>,
 ) -> Result<(), Failure> {
     if json {
         let line = Line {
-            document,
+            document: document.map(Names::text_of),
             query: query.hex().to_string(),
             fingerprint: found.fingerprint.hex().to_string(),
             distance: found.distance,

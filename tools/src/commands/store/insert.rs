@@ -255,7 +255,7 @@ fn insert_records<F: Fingerprint>(
         _ if identity.has_ids => Beside::Id,
         _ => Beside::Nothing,
     };
-    inserter.insert_all(args.records.read(beside, args.fields.id_name())?)
+    inserter.insert_all(args.records.read(beside, args.fields.id_name(), args.each)?)
 }
 
 fn report(args: &Args, report: &Report) -> Result<(), Failure> {

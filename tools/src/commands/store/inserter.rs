@@ -136,11 +136,12 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
         let mut outcome = Ok(());
         while outcome.is_ok() && arrivals.next(&mut records, self.mode.batch) {
             let (mut pairs, mut named) = (Vec::new(), Vec::new());
-            for (number, (fingerprint, found)) in (self.read..).zip(records.drain(..)) {
+            for (fingerprint, found) in records.drain(..) {
                 match found {
                     Found::Name(name) => named.push(NamedDocument { fingerprint, name, shingles: None }),
                     Found::Id(id) => pairs.push((fingerprint, id)),
-                    Found::Nothing => pairs.push((fingerprint, if self.has_ids { number } else { 0 })),
+                    Found::Row(row) if self.has_ids => pairs.push((fingerprint, row)),
+                    Found::Row(_) | Found::Nothing => pairs.push((fingerprint, 0)),
                 }
             }
             outcome = if named.is_empty() { self.insert(&pairs) } else { self.insert_named(&named) };

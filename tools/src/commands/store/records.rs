@@ -27,14 +27,17 @@ impl Records {
         &self,
         beside: Beside,
         id_field: &str,
+        needs_each: bool,
     ) -> Result<Arrivals<(F, Found)>, Failure> {
         let order = Order {
             paths: self.inputs.clone(),
             format: self.format,
             fingerprint_field: self.fingerprint_field.clone(),
             id_field: id_field.to_owned(),
+            is_id_optional: false,
             beside,
             is_prompt: has_pipe(&self.inputs),
+            needs_each,
         };
         Arrivals::of_fingerprints(order, |fingerprint, found| (fingerprint, found))
     }

@@ -109,7 +109,7 @@ fn remove<F: Fingerprint>(args: &Args, ids: Ids) -> Result<(), Failure> {
         Ids::Names => of_names(&store, args, &mut removed),
         Ids::Pairs | Ids::None => {
             let beside = if ids == Ids::Pairs { Beside::Id } else { Beside::Nothing };
-            let arrivals = args.records.read(beside, &args.id_field)?;
+            let arrivals = args.records.read(beside, &args.id_field, false)?;
             removed.absent = Some(0);
             of_records(&store, arrivals, &mut removed)
         }

@@ -1,6 +1,7 @@
 //! The files of each log in a damaged store, whatever their names are.
 
 use std::collections::BTreeMap;
+use std::io;
 
 use super::header::{HEADER_BYTES, Header};
 use super::scan::{LogBytes, Lost};
@@ -85,7 +86,7 @@ pub(crate) fn check_names(disk: &dyn Disk, identity: &Identity, first: u64) -> R
 pub(crate) fn read_header(disk: &dyn Disk, identity: &Identity, file: u64) -> Result<Option<Header>, Error> {
     let name = layout::log(file);
     let bytes = match disk.read_first(&name, HEADER_BYTES) {
-        Err(error) if is_unreadable(&error) => Vec::new(),
+        Err(error) if is_unreadable(&error) || is_gone(&error) => Vec::new(),
         outcome => outcome.map_err(Error::io("read it", disk.path(&name)))?,
     };
     Ok(header_of(&bytes, identity))
@@ -94,6 +95,10 @@ pub(crate) fn read_header(disk: &dyn Disk, identity: &Identity, file: u64) -> Re
 /// Returns the header of a log of this store, if it is whole.
 pub(super) fn header_of(bytes: &[u8], identity: &Identity) -> Option<Header> {
     Header::parse(bytes).ok().filter(|header| header.identity == *identity)
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
 }
 
 /// Reads the files of one log as one: a record that the first lacks is taken from another. One that contradicts the
@@ -154,10 +159,10 @@ fn join(
     })
 }
 
-/// Reads a file; one that the disk cannot read counts as empty.
+/// Reads a file; one that the disk cannot read counts as empty, and so does one that a writer has removed meanwhile.
 fn read_readable(disk: &dyn Disk, name: &str) -> Result<Vec<u8>, Error> {
     match disk.read(name) {
-        Err(error) if is_unreadable(&error) => Ok(Vec::new()),
+        Err(error) if is_unreadable(&error) || is_gone(&error) => Ok(Vec::new()),
         outcome => outcome.map_err(Error::io("read it", disk.path(name))),
     }
 }

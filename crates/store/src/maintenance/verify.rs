@@ -5,7 +5,7 @@ use hamdex::{Fingerprint, Verified, VerifyOptions};
 use crate::disk::Disk;
 use crate::disk::layout;
 use crate::error::Error;
-use crate::log::{Replayed, replay};
+use crate::log::{Replayed, check_names, replay};
 use crate::manifest::{self, Manifest};
 use crate::segment::Segment;
 use crate::segment::removals_file;
@@ -28,6 +28,7 @@ pub(crate) fn verify<F: Fingerprint>(disk: &dyn Disk, options: &VerifyOptions) -
     let is_behind = check_generations(disk, &manifest, &copy)?;
     let manifest = if is_behind { copy } else { manifest };
     let (mut verified, replayed) = verify_files::<F>(disk, &manifest, options)?;
+    check_names(disk, &manifest.identity, manifest.first_log)?;
     if is_behind {
         verified.notes.push(format!(
             "{}: a crash left it one generation behind its copy, which counts",

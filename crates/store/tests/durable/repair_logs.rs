@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
+use hamdex::VerifyOptions;
 use hamdex_store::disk::{Disk, Failure, SimulatedDisk, Survival};
 use hamdex_store::internals::log::{LogWriter, Salvaged, salvage};
 use hamdex_store::internals::manifest::{Manifest, ManifestFile, leftovers, parse, read};
 use hamdex_store::internals::repair_on;
-use hamdex_store::{Error, Store, StoreOptions};
+use hamdex_store::{Error, ReadOptions, Store, StoreOptions, StoreReader};
 
 use crate::common::{Batch, IDENTITY, batch, disk, replayed_from, survivals};
 use crate::manifest::manifest;
@@ -241,6 +242,9 @@ fn live_logs_under_the_names_of_leftovers_are_no_leftovers() {
                 disk.rename(from, to).unwrap();
                 disk.alter(to, |bytes| bytes[damaged.clone()].fill(7));
             }
+            let verified = StoreReader::<u64>::open_on(disk.clone(), ReadOptions::new())
+                .and_then(|reader| reader.verify(&VerifyOptions::new()));
+            assert!(verified.is_err(), "{damaged:?}");
             let refused = Store::<u64>::open_on(disk.clone(), StoreOptions::new()).unwrap_err();
             let is_missed = matches!(refused, Error::Damaged { .. }) || moved.len() == 2;
             assert!(is_missed, "{damaged:?}: {refused}");

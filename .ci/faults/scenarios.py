@@ -28,7 +28,7 @@ SCENARIOS = [
     Scenario("query", "query a.hamdex --file fingerprints.txt --json"),
     Scenario("query-text", "query documents.hamdex --text TEXT"),
     Scenario("pairs", "pairs a.hamdex"),
-    Scenario("pairs-out", "pairs pairs.hamdex --ids -o out.txt", "out.txt"),
+    Scenario("pairs-out", "pairs pairs.hamdex --ids -o out.tsv", "out.tsv"),
     Scenario("verify", "verify documents.hamdex"),
     Scenario("dump", "dump a.hamdex --fingerprints"),
     Scenario("dump-html", "dump a.hamdex --stats --html out.html", "out.html"),

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use hamdex::set::MatchIds;
 use hamdex::{Fingerprint, FingerprintSet, Names};
+use hamdex_documents::tables::Cell;
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
@@ -54,6 +55,22 @@ impl<'a> Ids<'a> {
     /// Returns the number of all ids of the fingerprint, if there are more than these.
     pub(crate) fn count(&self) -> Option<u64> {
         (self.all > self.len() as u64).then_some(self.all)
+    }
+
+    /// Returns the number of all ids of the fingerprint.
+    pub(crate) fn all(&self) -> u64 {
+        self.all
+    }
+
+    /// Calls `visit` with each id as a cell of a table.
+    pub(crate) fn for_each_cell(
+        &self,
+        visit: &mut dyn FnMut(Cell<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        match &self.list {
+            List::Numbers(ids) => ids.clone().try_for_each(|stored| visit(Cell::Number(stored.id))),
+            List::Names(names) => names.iter().try_for_each(|name| visit(Cell::Text(&Names::text_of(name)))),
+        }
     }
 
     fn len(&self) -> usize {

@@ -17,6 +17,7 @@ mod output;
 mod progress;
 mod set;
 mod standard_output;
+mod table_output;
 mod threads;
 
 pub use cli::run;

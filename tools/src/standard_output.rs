@@ -6,6 +6,9 @@
 use std::io::{self, BufWriter, LineWriter, StdoutLock, Write};
 
 use anstream::AutoStream;
+use serde::Serialize;
+
+use crate::failure::Failure;
 
 /// The bytes gathered before they are written.
 const BUFFER_BYTES: usize = 1 << 16;
@@ -22,6 +25,14 @@ pub(crate) fn buffered() -> BufWriter<StandardOutput> {
 /// Returns standard output for a few lines, each of which is written when it ends.
 pub(crate) fn lines() -> LineWriter<StandardOutput> {
     LineWriter::new(StandardOutput)
+}
+
+/// Prints an object as a line of JSON.
+pub(crate) fn print_json(object: &impl Serialize) -> Result<(), Failure> {
+    let mut output = buffered();
+    serde_json::to_writer(&mut output, object).map_err(io::Error::from)?;
+    writeln!(output)?;
+    Ok(output.flush()?)
 }
 
 /// Returns standard output without a buffer.

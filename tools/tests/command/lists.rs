@@ -165,3 +165,98 @@ fn a_list_without_any_fingerprint_is_an_error() {
         assert!(!scratch.path("x.hamdex").exists());
     }
 }
+
+/// Writes the matches of a new list to a file, and returns the summary that `--json` prints.
+fn written(scratch: &Scratch, file: &str) -> serde_json::Value {
+    scratch.write("new.tsv", NEW.map(|(name, hash)| format!("{hash}\t{name}\n")).concat());
+    let query = ["query", "known.hamdex", "--file", "new.tsv", "--force", "--json", "-o", file];
+    serde_json::from_str(&scratch.output(&query)).unwrap()
+}
+
+#[test]
+fn matches_go_to_a_file_in_the_format_of_its_ending() {
+    let scratch = with_known();
+    let rows = [
+        ["new 1.jpg", "00000000000001ff", "00000000000000ff", "1", "old/a.jpg", "1"],
+        ["3.jpg", "abcdef0123456788", "abcdef0123456789", "1", "old/b.jpg", "1"],
+    ];
+    let header = ["document", "query", "fingerprint", "distance", "id", "ids_count"];
+    for (file, delimiter) in [("near.csv", ","), ("near.tsv", "\t")] {
+        assert_eq!(written(&scratch, file), json!({ "queries": 3, "matches": 2 }), "{file}");
+        let expected: String = [header].iter().chain(&rows).map(|row| row.join(delimiter) + "\n").collect();
+        assert_eq!(std::fs::read_to_string(scratch.path(file)).unwrap(), expected);
+    }
+    written(&scratch, "near.jsonl");
+    let lines = json_lines(&std::fs::read_to_string(scratch.path("near.jsonl")).unwrap());
+    assert_eq!((lines.len(), &lines[1]["id"], &lines[1]["distance"]), (2, &json!("old/b.jpg"), &json!(1)));
+    // A set whose ids are numbers, several of a fingerprint.
+    scratch.write("in.txt", "00000000000000ff 7\n00000000000000ff 9\n");
+    scratch.output(&["build", "-o", "numbers.hamdex", "--ids", "pairs", "in.txt"]);
+    for (options, expected) in [
+        (&[][..], ",00000000000000ff,00000000000000ff,0,7,2\n,00000000000000ff,00000000000000ff,0,9,2\n"),
+        (&["--ids-limit", "1"], ",00000000000000ff,00000000000000ff,0,7,2\n"),
+        (&["--ids-limit", "0"], ",00000000000000ff,00000000000000ff,0\n"),
+        (&["--no-ids"], ",00000000000000ff,00000000000000ff,0\n"),
+    ] {
+        scratch.output(&[&["query", "numbers.hamdex", "0xff", "--force", "-o", "x.csv"], options].concat());
+        let text = std::fs::read_to_string(scratch.path("x.csv")).unwrap();
+        assert_eq!(text.split_once('\n').unwrap().1, expected, "{options:?}");
+    }
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn matches_in_columns_are_read_back() {
+    let scratch = with_known();
+    for file in ["near.parquet", "near.arrow", "near.csv"] {
+        assert_eq!(written(&scratch, file), json!({ "queries": 3, "matches": 2 }), "{file}");
+        let fields = ["--id-field", "document", "--fingerprint-field", "query"];
+        let query = [&["query", "known.hamdex", "--no-ids", "--file", file], &fields[..]].concat();
+        let lines = scratch.output(&query);
+        assert_eq!(lines, "new 1.jpg\t00000000000000ff\t1\n3.jpg\tabcdef0123456789\t1\n", "{file}");
+    }
+}
+
+#[test]
+fn pairs_and_clusters_go_to_a_file_in_the_format_of_its_ending() {
+    let scratch = Scratch::new();
+    scratch.write("in.tsv", "00000000000000ff\ta\n00000000000000ff\tb, c\n00000000000001ff\td\n");
+    scratch.output(&["build", "-o", "x.hamdex", "--ids", "names", "in.tsv"]);
+    let pairs = ["pairs", "x.hamdex", "--ids", "--json", "-o", "pairs.csv"];
+    let summary: serde_json::Value = serde_json::from_str(&scratch.output(&pairs)).unwrap();
+    assert_eq!((&summary["pairs"], &summary["fingerprints"]), (&json!(1), &json!(2)));
+    let pair = "00000000000000ff,00000000000001ff,1";
+    assert_eq!(
+        std::fs::read_to_string(scratch.path("pairs.csv")).unwrap(),
+        format!("a,b,distance,a_id,a_ids_count,b_id,b_ids_count\n{pair},a,2,d,1\n{pair},\"b, c\",2,d,1\n")
+    );
+    for (options, expected) in [
+        (&[][..], format!("a\tb\tdistance\n{}\n", pair.replace(',', "\t"))),
+        (&["--count", "-k", "1"], "distance\tpairs\n1\t1\n".to_owned()),
+        (&["--ids", "--ids-limit", "0"], format!("a\tb\tdistance\n{}\n", pair.replace(',', "\t"))),
+    ] {
+        scratch.output(&[&["pairs", "x.hamdex", "--force", "-o", "x.tsv"], options].concat());
+        assert_eq!(std::fs::read_to_string(scratch.path("x.tsv")).unwrap(), expected, "{options:?}");
+    }
+    let dedup = ["dedup", "--fingerprints", "in.tsv", "--json", "--out"];
+    let numbers = json!({ "documents": 3, "clusters": 1, "duplicates": 2 });
+    for output in [&["clusters.csv"][..], &["unique.csv", "--unique"]] {
+        let summary: serde_json::Value =
+            serde_json::from_str(&scratch.output(&[&dedup[..], output].concat())).unwrap();
+        assert_eq!(summary, numbers, "{output:?}");
+        assert!(scratch.path(output[0]).exists());
+    }
+    let (code, text) = scratch.failure(&[&dedup[..], &["-"]].concat());
+    assert!(text.contains("--json and the output cannot both go to standard output"), "{text}");
+    assert_eq!(code, 2);
+}
+
+#[test]
+fn an_ending_that_no_table_has_is_refused_before_any_work() {
+    let scratch = with_known();
+    for args in [&["pairs", "known.hamdex", "-o"][..], &["query", "known.hamdex", "0xff", "-o"]] {
+        let (_, text) = scratch.failure(&[args, &["x.txt"]].concat());
+        assert!(text.contains("x.txt") && text.contains(".parquet"), "{text}");
+        assert!(!scratch.path("x.txt").exists());
+    }
+}

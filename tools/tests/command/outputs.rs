@@ -21,11 +21,12 @@ fn scene() -> Scratch {
 }
 
 /// Every command that writes a file, to be followed by its name.
-const WRITERS: [&[&str]; 10] = [
+const WRITERS: [&[&str]; 11] = [
     &["build", "hex.txt", "-o"],
     &["build", "--documents", "documents.jsonl", "--ids", "row", "-o"],
     &["merge", "index.hamdex", "-o"],
     &["pairs", "index.hamdex", "-o"],
+    &["query", "index.hamdex", "0xff", "-o"],
     &["dedup", "documents.jsonl", "--out"],
     &["dedup", "documents.jsonl", "--unique", "--out"],
     &["idf", "documents.jsonl", "-o"],
@@ -403,21 +404,21 @@ mod killed {
         let lines: String = (0..400).map(|n| format!("{n:016x}\n")).collect();
         scratch.write("hex.txt", lines);
         scratch.output(&["build", "-o", "index.hamdex", "hex.txt"]);
-        scratch.output(&["pairs", "index.hamdex", "-o", "whole"]);
-        let whole = fs::read(scratch.path("whole")).unwrap();
+        scratch.output(&["pairs", "index.hamdex", "-o", "whole.csv"]);
+        let whole = fs::read(scratch.path("whole.csv")).unwrap();
         for _ in 0..8 {
-            let mut child = start(&scratch, &["pairs", "index.hamdex", "-o", "out"]);
+            let mut child = start(&scratch, &["pairs", "index.hamdex", "-o", "out.csv"]);
             while !has_started_its_output(&child) && child.try_wait().unwrap().is_none() {
                 std::thread::yield_now();
             }
             let _ = child.kill();
             child.wait().unwrap();
             let names = scratch.names();
-            if names.contains(&"out".to_owned()) {
-                assert!(fs::read(scratch.path("out")).unwrap() == whole);
-                fs::remove_file(scratch.path("out")).unwrap();
+            if names.contains(&"out.csv".to_owned()) {
+                assert!(fs::read(scratch.path("out.csv")).unwrap() == whole);
+                fs::remove_file(scratch.path("out.csv")).unwrap();
             }
-            assert_eq!(scratch.names(), ["hex.txt", "index.hamdex", "whole"]);
+            assert_eq!(scratch.names(), ["hex.txt", "index.hamdex", "whole.csv"]);
         }
     }
 }

@@ -93,17 +93,17 @@ fn threads_and_memory_change_nothing_but_the_time() {
 #[test]
 fn an_output_file_appears_when_it_is_whole() {
     let scratch = with_index(&[]);
-    assert_eq!(scratch.output(&["pairs", "index.hamdex", "-o", "near.txt"]), "");
-    let written = std::fs::read_to_string(scratch.path("near.txt")).unwrap();
-    assert_eq!(written, "00000000000000ff\t00000000000001ff\t1\n");
+    assert_eq!(scratch.output(&["pairs", "index.hamdex", "-o", "near.csv"]), "");
+    let written = std::fs::read_to_string(scratch.path("near.csv")).unwrap();
+    assert_eq!(written, "a,b,distance\n00000000000000ff,00000000000001ff,1\n");
     let mut damaged = std::fs::read(scratch.path("index.hamdex")).unwrap();
     damaged[4096 + 20] ^= 1;
     scratch.write("damaged.hamdex", damaged);
-    let (code, text) = scratch.failure(&["pairs", "damaged.hamdex", "-o", "never.txt"]);
+    let (code, text) = scratch.failure(&["pairs", "damaged.hamdex", "-o", "never.csv"]);
     assert!(text.contains("damaged.hamdex: damaged at table 0"), "{text}");
     assert_eq!(code, 3);
-    assert_eq!(scratch.names(), ["damaged.hamdex", "in.txt", "index.hamdex", "near.txt"]);
-    let (code, text) = scratch.failure(&["pairs", "index.hamdex", "-o", "nowhere/near.txt"]);
-    assert!(text.contains("nowhere/near.txt"), "{text}");
+    assert_eq!(scratch.names(), ["damaged.hamdex", "in.txt", "index.hamdex", "near.csv"]);
+    let (code, text) = scratch.failure(&["pairs", "index.hamdex", "-o", "nowhere/near.csv"]);
+    assert!(text.contains("nowhere/near.csv"), "{text}");
     assert_eq!(code, 1);
 }

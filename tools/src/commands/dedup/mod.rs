@@ -36,7 +36,9 @@ use crate::documents::recipe::{self, usage};
 use crate::documents::report;
 use crate::failure::Failure;
 use crate::option_values;
-use crate::output::{Force, Output, check_distinct, check_temp_dir, inputs_or_standard_input, temp_dir};
+use crate::output::{
+    Force, Output, check_distinct, check_not_mixed, check_temp_dir, inputs_or_standard_input, temp_dir,
+};
 use crate::threads::Threads;
 
 /// The memory of the program itself, and the least in which it finds anything.
@@ -117,8 +119,9 @@ pub(crate) struct Args {
     /// With --print: end each id with a zero byte instead of a line end, for xargs -0
     #[arg(short = '0', long, requires = "print")]
     null: bool,
-    /// Print a JSON object for each document in a cluster; with --output-dir, one with the numbers of files and rows
-    #[arg(long, conflicts_with = "out")]
+    /// Print a JSON object for each document in a cluster; with --out or --output-dir, one with the numbers of documents,
+    /// clusters and rows
+    #[arg(long)]
     json: bool,
     /// Memory limit of the whole program, at least 64MiB; the excess goes to temporary files [default: a quarter of
     /// the usable memory]
@@ -141,8 +144,13 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.method.check(args.fingerprints.are_given(), !args.against.is_empty())?;
-    if args.json && args.unique && args.output_dir.is_none() {
-        return Err(Failure::Usage("--json is for clusters, and --unique writes documents".to_owned()));
+    if args.json && args.unique && args.out.is_none() && args.output_dir.is_none() {
+        return Err(Failure::Usage(
+            "--json is for clusters, and --unique writes documents: name a file with --out".to_owned(),
+        ));
+    }
+    if let Some(out) = &args.out {
+        check_not_mixed(out, args.json)?;
     }
     args.threads.start()?;
     if let Some(out) = &args.out {
@@ -209,9 +217,6 @@ fn dedup<F: Fingerprint>(
         (None, None, Some(reading)) if args.unique => {
             let directory = args.output_dir.as_deref().expect("without a file, it is given");
             let written = reading.copy_files(clusters.unique(), AtomicDirectory::create(directory)?)?;
-            if args.json {
-                output::files(&clusters, &written)?;
-            }
             copied = Some(written);
         }
         (Some(which), ..) => output::ids(&clusters, which, args.null)?,
@@ -226,6 +231,9 @@ fn dedup<F: Fingerprint>(
                 output::known(&clusters, against, args.json)?;
             }
         }
+    }
+    if args.json && (args.out.is_some() || args.output_dir.is_some()) {
+        output::summary(&clusters, copied.as_ref())?;
     }
     if clusters.counts().documents == 1 && args.inputs.is_one_file() && !args.fingerprints.are_given() {
         summary::alone();

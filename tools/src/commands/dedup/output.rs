@@ -60,22 +60,26 @@ pub(super) fn clusters(
     Ok(output.flush()?)
 }
 
-/// Prints the numbers of files and rows of a copy in which each input has a file of its own.
-pub(super) fn files(clusters: &Clusters, copied: &Copied) -> Result<(), Failure> {
-    let mut output = standard_output::buffered();
-    let summary = serde_json::json!({
+/// Prints the numbers of documents and clusters, and of the files and rows of a copy.
+pub(super) fn summary(clusters: &Clusters, copied: Option<&Copied>) -> Result<(), Failure> {
+    let mut summary = serde_json::json!({
         "documents": clusters.counts().documents,
         "clusters": clusters.count(),
         "duplicates": clusters.duplicates(),
-        "files": copied.files,
-        "duplicate_files": copied.duplicate_files,
-        "passed_over": copied.passed_over,
-        "rows": copied.rows,
-        "rows_without_text": copied.unread,
-        "rows_left_out": copied.left_out,
     });
-    writeln!(output, "{summary}")?;
-    Ok(output.flush()?)
+    if let Some(copied) = copied {
+        for (name, number) in [
+            ("files", copied.files),
+            ("duplicate_files", copied.duplicate_files),
+            ("passed_over", copied.passed_over),
+            ("rows", copied.rows),
+            ("rows_without_text", copied.unread),
+            ("rows_left_out", copied.left_out),
+        ] {
+            summary[name] = number.into();
+        }
+    }
+    standard_output::print_json(&summary)
 }
 
 /// Prints a line for each known document.

@@ -11,19 +11,22 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytesize::ByteSize;
-use hamdex::{Fingerprint, PairsOptions};
+use hamdex::{Fingerprint, Pair, PairsOptions};
 use hamdex_any::for_width;
 use hamdex_atomic_file::{AtomicFile, Inputs};
+use hamdex_documents::tables::{Cell, TableFormat};
+use serde::Serialize;
 
-use crate::commands::pairs::output::{Form, Printer};
+use crate::commands::pairs::output::{Form, IdSource, Printer};
 use crate::failure::Failure;
 use crate::ids;
 use crate::messages::{self, counted};
 use crate::option_values;
-use crate::output::{Force, Output};
+use crate::output::{Force, check_not_mixed};
 use crate::progress::Phases;
 use crate::set::Set;
 use crate::standard_output;
+use crate::table_output::TableOutput;
 use crate::threads::Threads;
 
 /// Find all pairs of stored fingerprints that are near each other.
@@ -35,6 +38,9 @@ use crate::threads::Threads;
 /// Pairs are printed as they are found. Many similar fingerprints can give very many pairs: --count prints
 /// their number before they fill a disk. A fingerprint can have very many ids as well: --ids prints the first 10 of
 /// each, and +M if there are M more; --ids-limit says how many.
+///
+/// A file (-o) is a table with named columns, in the format of its ending. With --ids it has a row for each id of the one
+/// with each id of the other, and the numbers of all ids of both.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -42,7 +48,7 @@ use crate::threads::Threads;
 Example:
   hamdex pairs news.hamdex
   hamdex pairs news.hamdex --count
-  hamdex pairs articles.hamdex --distance 2 --ids --json -o near.jsonl"
+  hamdex pairs articles.hamdex --distance 2 --ids -o near.parquet"
 )]
 pub(crate) struct Args {
     /// The index file, or the directory of a store or of shards
@@ -63,13 +69,14 @@ pub(crate) struct Args {
         requires = "ids"
     )]
     ids_limit: usize,
-    /// Print one JSON object per pair; with --count, per distance
+    /// Print one JSON object per pair; with --count, per distance; with -o, one with the number of pairs
     #[arg(long)]
     json: bool,
     /// Print only the number of pairs at each distance
     #[arg(long)]
     count: bool,
-    /// Write to this file instead of standard output; it appears only when it is complete
+    /// Write to this file, by its ending .jsonl, .csv, .tsv (compressed with .zst or .gz behind it), .parquet or .arrow,
+    /// instead of standard output; it appears only when it is complete
     #[arg(short, long, value_name = "OUT", alias = "out")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -90,8 +97,10 @@ fn pairs<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<(), Failure> {
     let started = Instant::now();
     let distance = set.distance(args.distance)?;
     let inputs = Inputs::of([&args.index]);
-    let file =
-        args.output.as_deref().map(|path| Output::new(path, args.force, &inputs).create()).transpose()?;
+    if let Some(path) = &args.output {
+        check_not_mixed(path, args.json)?;
+    }
+    let file = TableOutput::create(args.output.as_deref(), args.force, &inputs)?;
     if args.ids && !set.description.has_ids {
         return Err(Failure::Usage(format!("{}: holds no ids to print", args.index.display())));
     }
@@ -100,9 +109,10 @@ fn pairs<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<(), Failure> {
     if let Some(memory) = args.memory {
         options = options.memory(memory.as_u64());
     }
+    let is_file = file.is_some();
     let work = Work { args, set, distance, options };
     let outcome = match file {
-        Some(file) => into_file(file, |output| work.write(output)),
+        Some(file) => work.write_table(file),
         None => {
             // Few bytes: if memory is short, more would end the process.
             let mut output = BufWriter::new(standard_output::unbuffered());
@@ -113,30 +123,31 @@ fn pairs<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<(), Failure> {
         }
     };
     phases.finish();
-    let found = outcome?;
+    let (found, seconds) = (outcome?, started.elapsed().as_secs_f64());
+    if is_file && args.json {
+        let summary = Summary { pairs: found, fingerprints: set.description.fingerprints, seconds };
+        standard_output::print_json(&summary)?;
+    }
     messages::summary(format_args!(
         "{} among {}{} in {:.1} s",
         counted(found, "pair", "pairs"),
         if set.description.is_counted { "" } else { "at most " },
         counted(set.description.fingerprints, "fingerprint", "fingerprints"),
-        started.elapsed().as_secs_f64()
+        seconds
     ));
     Ok(())
 }
 
-/// Writes a file that gets its name only when it is complete.
-fn into_file(
-    mut file: AtomicFile,
-    write: impl FnOnce(&mut AtomicFile) -> Result<u64, Failure>,
-) -> Result<u64, Failure> {
-    let found = write(&mut file).map_err(|failure| match failure {
-        // Unlike standard output, it has a name.
-        Failure::Output(error) => file.failed()(error).into(),
-        other => other,
-    })?;
-    file.finish()?;
-    Ok(found)
+/// The object that `--json` prints if the pairs go to a file.
+#[derive(Serialize)]
+struct Summary {
+    pairs: u64,
+    fingerprints: u64,
+    seconds: f64,
 }
+
+/// Receives a pair, and where to look up its ids.
+type Print<'p, F> = dyn FnMut(&Pair<F>, Option<&mut IdSource<'_, F>>) -> Result<(), Failure> + 'p;
 
 struct Work<'a, F: Fingerprint> {
     args: &'a Args,
@@ -148,23 +159,47 @@ struct Work<'a, F: Fingerprint> {
 impl<F: Fingerprint> Work<'_, F> {
     /// Writes the pairs, or their number at each distance; returns how many there are.
     fn write(self, output: &mut impl Write) -> Result<u64, Failure> {
-        let distance = self.distance;
         if self.args.count {
-            let counts = self.set.set.count_pairs(distance, &self.options)?;
+            let counts = self.set.set.count_pairs(self.distance, &self.options)?;
             output::counts(output, self.args.json, &counts)?;
             return Ok(counts.iter().sum());
         }
         let form = if self.args.json { Form::Json } else { Form::Lines };
         let mut printer = Printer::new(output, form);
+        self.visit(&mut |pair, ids| printer.print(pair, ids))
+    }
+
+    /// Writes the same as a table.
+    fn write_table(self, file: (AtomicFile, TableFormat)) -> Result<u64, Failure> {
+        if self.args.count {
+            let mut table = TableOutput::open(file, &output::COUNT_COLUMNS)?;
+            let counts = self.set.set.count_pairs(self.distance, &self.options)?;
+            for (distance, &pairs) in counts.iter().enumerate().skip(1) {
+                table.push(&[Cell::Number(distance as u64), Cell::Number(pairs)])?;
+            }
+            table.finish()?;
+            return Ok(counts.iter().sum());
+        }
+        // Without an id, a pair would have no row.
+        let with_ids = self.args.ids && self.args.ids_limit > 0;
+        let columns = output::columns(with_ids.then_some(self.set.description.has_names));
+        let mut table = TableOutput::open(file, &columns)?;
+        let found = self.visit(&mut |pair, ids| output::push(&mut table, pair, ids.filter(|_| with_ids)))?;
+        table.finish()?;
+        Ok(found)
+    }
+
+    /// Calls `print` with every pair; returns how many there are.
+    fn visit(&self, print: &mut Print<'_, F>) -> Result<u64, Failure> {
         let mut ids = self.args.ids.then(|| output::IdSource {
             searcher: self.set.set.open_searcher(),
             set: self.set,
             most: self.args.ids_limit,
         });
         let (mut found, mut failure) = (0, None);
-        let outcome = self.set.set.visit_pairs(distance, &self.options, &mut |pairs| {
+        let outcome = self.set.set.visit_pairs(self.distance, &self.options, &mut |pairs| {
             let printed = pairs.iter().try_for_each(|pair| {
-                printer.print(pair, ids.as_mut())?;
+                print(pair, ids.as_mut())?;
                 found += 1;
                 Ok(())
             });

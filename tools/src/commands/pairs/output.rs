@@ -3,11 +3,13 @@
 use std::io::{self, Write};
 
 use hamdex::{Fingerprint, Match, Pair, SetSearcher};
+use hamdex_documents::tables::{Cell, Kind};
 use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::ids::Ids;
 use crate::set::Set;
+use crate::table_output::{TableOutput, id_kind};
 
 /// The form of a printed pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +27,7 @@ pub(super) struct IdSource<'a, F: Fingerprint> {
 }
 
 impl<'a, F: Fingerprint> IdSource<'a, F> {
-    fn of(&mut self, pair: &Pair<F>) -> Result<(Ids<'_>, Ids<'_>), Failure> {
+    pub(super) fn of(&mut self, pair: &Pair<F>) -> Result<(Ids<'_>, Ids<'_>), Failure> {
         let both = [pair.a, pair.b].map(|fingerprint| Match::new(fingerprint, fingerprint));
         let (names, most) = (self.set.names(), self.most);
         let lists = self.searcher.ids_of(&both, most)?;
@@ -87,6 +89,34 @@ impl<'a, W: Write> Printer<'a, W> {
         Ok(())
     }
 }
+
+/// Returns the columns of a table of pairs; with ids, which are names or numbers.
+pub(super) fn columns(ids: Option<bool>) -> Vec<(&'static str, Kind)> {
+    let mut columns = vec![("a", Kind::Text), ("b", Kind::Text), ("distance", Kind::Number)];
+    if let Some(has_names) = ids {
+        let (id, count) = (id_kind(has_names), Kind::Number);
+        columns.extend([("a_id", id), ("a_ids_count", count), ("b_id", id), ("b_ids_count", count)]);
+    }
+    columns
+}
+
+/// Writes a pair to a table.
+pub(super) fn push<F: Fingerprint>(
+    table: &mut TableOutput,
+    pair: &Pair<F>,
+    source: Option<&mut IdSource<'_, F>>,
+) -> Result<(), Failure> {
+    let (a, b) = (pair.a.hex().to_string(), pair.b.hex().to_string());
+    let cells = [Cell::Text(&a), Cell::Text(&b), Cell::Number(pair.distance.into())];
+    let Some(source) = source else { return table.push(&cells) };
+    let (a_ids, b_ids) = source.of(pair)?;
+    a_ids.for_each_cell(&mut |a_id| {
+        table.push_with_ids(&[&cells[..], &[a_id, Cell::Number(a_ids.all())]].concat(), &b_ids)
+    })
+}
+
+/// The columns of `--count`.
+pub(super) const COUNT_COLUMNS: [(&str, Kind); 2] = [("distance", Kind::Number), ("pairs", Kind::Number)];
 
 /// The object that `--count --json` prints.
 #[derive(Serialize)]

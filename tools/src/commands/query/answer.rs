@@ -5,14 +5,18 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use hamdex::{BatchOptions, Fingerprint, Match, SetSearcher};
+use hamdex_atomic_file::Inputs;
+use serde::Serialize;
 
 use crate::commands::query::{Args, Strategy, output};
 use crate::failure::Failure;
 use crate::ids::Ids;
 use crate::input::{Arrivals, Beside, Found, Order, has_pipe};
+use crate::messages::{self, counted};
 use crate::progress;
 use crate::set::Set;
 use crate::standard_output::{self, StandardOutput};
+use crate::table_output::TableOutput;
 
 /// The most queries answered together.
 const MAX_QUERIES: usize = 1 << 20;
@@ -47,7 +51,21 @@ impl<'q> Asked<'q> {
     }
 }
 
-/// Answers queries on standard output.
+/// The object that `--json` prints if the matches go to a file.
+#[derive(Debug, Default, Clone, Copy, Serialize)]
+struct Counts {
+    queries: u64,
+    matches: u64,
+}
+
+/// Whether matches are shown with their ids.
+fn prints_ids<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> bool {
+    // In a table, a match without an id would have no row.
+    let shows_some = args.output.is_none() || args.ids_limit > 0;
+    set.description.has_ids && !args.no_ids && shows_some
+}
+
+/// Answers queries on standard output, or in a file.
 pub(super) struct Answerer<'a, F: Fingerprint> {
     args: &'a Args,
     set: Set<'a, F>,
@@ -55,12 +73,20 @@ pub(super) struct Answerer<'a, F: Fingerprint> {
     options: BatchOptions,
     searcher: Box<dyn SetSearcher<F> + Send + 'a>,
     output: BufWriter<StandardOutput>,
+    /// The file that takes the matches instead.
+    table: Option<TableOutput>,
+    counts: Counts,
 }
 
 impl<'a, F: Fingerprint> Answerer<'a, F> {
     pub(super) fn new(args: &'a Args, set: Set<'a, F>) -> Result<Self, Failure> {
         let distance = set.distance(args.distance)?;
         let options = BatchOptions::new().strategy(args.strategy.into());
+        let mut inputs = Inputs::of([&args.index]);
+        args.file.iter().chain(&args.document).for_each(|file| inputs.add(file));
+        let columns = output::columns(prints_ids(args, set).then_some(set.description.has_names));
+        let file = TableOutput::create(args.output.as_deref(), args.force, &inputs)?;
+        let table = file.map(|file| TableOutput::open(file, &columns)).transpose()?;
         Ok(Self {
             args,
             set,
@@ -71,6 +97,8 @@ impl<'a, F: Fingerprint> Answerer<'a, F> {
             },
             searcher: set.set.open_searcher(),
             output: standard_output::buffered(),
+            table,
+            counts: Counts::default(),
         })
     }
 
@@ -92,9 +120,17 @@ impl<'a, F: Fingerprint> Answerer<'a, F> {
         output::print_too_short(&mut self.output, self.args.json, document, features)
     }
 
-    /// Flushes the last answers.
+    /// Flushes the last answers, or completes the file and says how many matches it has.
     pub(super) fn finish(mut self) -> Result<(), Failure> {
-        Ok(self.output.flush()?)
+        let Some(table) = self.table else { return Ok(self.output.flush()?) };
+        table.finish()?;
+        let Counts { queries, matches } = self.counts;
+        messages::summary(format_args!(
+            "{} of {}",
+            counted(matches, "match", "matches"),
+            counted(queries, "query", "queries")
+        ));
+        if self.args.json { standard_output::print_json(&self.counts) } else { Ok(()) }
     }
 
     /// Answers the queries of a file in chunks, and those of a pipe as they come.
@@ -135,6 +171,7 @@ impl<'a, F: Fingerprint> Answerer<'a, F> {
 
     /// Prints the answers of all queries, in their order.
     pub(super) fn answer_all(&mut self, queries: &[F], asked: Asked<'_>) -> Result<(), Failure> {
+        self.counts.queries += queries.len() as u64;
         if self.args.first || self.args.nearest.is_some() {
             let mut queries = queries.iter().enumerate();
             return queries.try_for_each(|(number, &query)| self.answer(query, asked.document(number)));
@@ -172,8 +209,9 @@ impl<'a, F: Fingerprint> Answerer<'a, F> {
 
     fn print(&mut self, query: F, document: Option<&[u8]>, matches: &[Match<F>]) -> Result<(), Failure> {
         let (limit, most) = (self.args.limit.unwrap_or(usize::MAX), self.args.ids_limit);
-        let with_ids = self.set.description.has_ids && !self.args.no_ids;
+        let with_ids = prints_ids(self.args, self.set);
         let matches = &matches[..matches.len().min(limit)];
+        self.counts.matches += matches.len() as u64;
         let names = self.set.names();
         if self.args.each {
             let lists = if with_ids { self.searcher.ids_of(matches, most)? } else { Vec::new() };
@@ -188,6 +226,10 @@ impl<'a, F: Fingerprint> Answerer<'a, F> {
             let mut lists = lists.into_iter();
             for found in matches {
                 let ids = lists.next().map(|ids| Ids::new(ids, names, most)).transpose()?;
+                if let Some(table) = &mut self.table {
+                    output::push(table, (query, document), found, ids)?;
+                    continue;
+                }
                 output::print(&mut self.output, self.args.json, (query, document), found, ids)?;
             }
         }

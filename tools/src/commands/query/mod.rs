@@ -21,6 +21,7 @@ use crate::failure::{Failure, shown};
 use crate::ids;
 use crate::input::Format;
 use crate::option_values;
+use crate::output::{Force, check_not_mixed};
 use crate::set::Set;
 use crate::threads::Threads;
 use answer::{Answerer, Asked};
@@ -91,7 +92,7 @@ Example:
   hamdex query news.hamdex --file queries.txt --distance 5 --json
   hamdex query news.hamdex --file million.u64 --strategy scan > near.tsv
   hamdex query news.hamdex -- -4611686018427387904
-  hamdex query photos.hamdex --file new.tsv -k 6 > known.tsv
+  hamdex query photos.hamdex --file new.tsv -k 6 -o known.csv
   hamdex query news.hamdex --each --file - < questions > answers
   hamdex query articles.hamdex --document draft.html
   hamdex query articles.hamdex --documents --file today.jsonl --first"
@@ -155,11 +156,17 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value = "auto", conflicts_with_all = ["first", "nearest"])]
     strategy: Strategy,
     /// Print one line per query, also if it finds nothing: the query, then each match with its distance and ids
-    #[arg(long)]
+    #[arg(long, conflicts_with = "output")]
     each: bool,
+    /// Write to this file, by its ending .jsonl, .csv, .tsv (compressed with .zst or .gz behind it), .parquet or .arrow,
+    /// instead of standard output: a row for each id of each match. It appears only when it is complete
+    #[arg(short, long, value_name = "OUT", alias = "out")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
     #[command(flatten)]
     threads: Threads,
-    /// Print one JSON object per match; with --each, per query
+    /// Print one JSON object per match; with --each, per query; with -o, one with the numbers of queries and matches
     #[arg(long)]
     json: bool,
 }
@@ -173,6 +180,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn query<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<(), Failure> {
+    if let Some(path) = &args.output {
+        check_not_mixed(path, args.json)?;
+    }
     let mut answerer = Answerer::new(args, set)?;
     if args.documents.is_none() {
         args.fields.refuse_for_fingerprints()?;

@@ -4,11 +4,13 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 
 use hamdex::{Fingerprint, Match, Names};
+use hamdex_documents::tables::{Cell, Kind};
 use serde::Serialize;
 
 use crate::documents::report::plain;
 use crate::failure::Failure;
 use crate::ids::Ids;
+use crate::table_output::{TableOutput, id_kind};
 
 /// A line of `--json`.
 #[derive(Serialize)]
@@ -104,6 +106,33 @@ fn print_query<F: Fingerprint>(output: &mut impl Write, query: F, document: Opti
     match document {
         Some(document) => write!(output, "{}", plain(document)),
         None => write!(output, "{}", query.hex()),
+    }
+}
+
+/// Returns the columns of a table of matches; with ids, which are names or numbers.
+pub(super) fn columns(ids: Option<bool>) -> Vec<(&'static str, Kind)> {
+    let texts = ["document", "query", "fingerprint"].map(|name| (name, Kind::Text));
+    let mut columns = [&texts[..], &[("distance", Kind::Number)]].concat();
+    if let Some(has_names) = ids {
+        columns.extend([("id", id_kind(has_names)), ("ids_count", Kind::Number)]);
+    }
+    columns
+}
+
+/// Writes a match of a query to a table.
+pub(super) fn push<F: Fingerprint>(
+    table: &mut TableOutput,
+    (query, document): (F, Option<&[u8]>),
+    found: &Match<F>,
+    ids: Option<Ids<'_>>,
+) -> Result<(), Failure> {
+    let document = document.map(Names::text_of).unwrap_or_default();
+    let (query, fingerprint) = (query.hex().to_string(), found.fingerprint.hex().to_string());
+    let texts = [&document[..], &query, &fingerprint].map(Cell::Text);
+    let cells = [&texts[..], &[Cell::Number(found.distance.into())]].concat();
+    match ids {
+        Some(ids) => table.push_with_ids(&cells, &ids),
+        None => table.push(&cells),
     }
 }
 

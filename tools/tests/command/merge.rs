@@ -96,7 +96,6 @@ fn files_that_do_not_fit_each_other_are_refused() {
     scratch.write("wide.txt", "000000000000000000000000000000ff\n");
     scratch.output(&["build", "wide.txt", "-o", "wide.hamdex", "--width", "128"]);
     let with = |other: &'static str| ["a.hamdex", other, "-o", "out.hamdex"];
-    refused(&scratch, &with("other-design.hamdex"), 2, "choose one with --design");
     refused(&scratch, &with("other-codec.hamdex"), 2, "choose one with --codec");
     refused(&scratch, &with("ids.hamdex"), 1, "ids.hamdex has ids, and a.hamdex has none");
     refused(
@@ -111,6 +110,19 @@ fn files_that_do_not_fit_each_other_are_refused() {
     refused(&scratch, &[&["a.hamdex"; 257][..], &["-o", "out.hamdex"]].concat(), 2, "merge them in steps");
     scratch.output(&["merge", "a.hamdex", "other-design.hamdex", "-o", "d.hamdex", "--design", "halves"]);
     assert!(same(&scratch, "d.hamdex", "a.hamdex"));
+}
+
+#[test]
+fn where_designs_differ_one_is_chosen_as_a_build_does() {
+    let scratch = scene(&[]);
+    scratch.output(&["build", "a.txt", "-o", "a.hamdex", "--design", "thirds", "--force"]);
+    scratch.output(&["merge", "a.hamdex", "b.hamdex", "-o", "merged.hamdex"]);
+    assert!(same(&scratch, "merged.hamdex", "all.hamdex"));
+    // The greatest distance is that of the output.
+    scratch.output(&["build", "a.txt", "-o", "a.hamdex", "-k", "5", "--force"]);
+    scratch.output(&["build", "all.txt", "-o", "all.hamdex", "-k", "5", "--force"]);
+    scratch.output(&["merge", "a.hamdex", "b.hamdex", "-o", "merged.hamdex", "--force"]);
+    assert!(same(&scratch, "merged.hamdex", "all.hamdex"));
 }
 
 #[test]

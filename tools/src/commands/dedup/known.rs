@@ -38,7 +38,9 @@ impl<'p> Source<'p> {
             (_, false) => Ok(Some(Self::Documents(paths))),
             ([path], true) => Ok(Some(Self::Set(path, hamdex_any::open(path)?))),
             (_, true) => Err(Failure::Usage(
-                "--against takes one index, store or set of shards, or any number of documents".to_owned(),
+                "--against takes one index, store or set of shards, or any number of documents: `hamdex merge` makes \
+                 one index of several"
+                    .to_owned(),
             )),
         }
     }

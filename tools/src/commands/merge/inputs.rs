@@ -79,14 +79,9 @@ impl<'p, F: Fingerprint> Merging<'p, F> {
         }
     }
 
-    pub(super) fn design(&self) -> Result<&Design<F>, Failure> {
-        self.common(Index::design).map_err(|(a, b)| {
-            Failure::Usage(format!(
-                "the designs of {} and {} differ: choose one with --design",
-                a.display(),
-                b.display()
-            ))
-        })
+    /// Returns the design of the inputs; `None` if they differ.
+    pub(super) fn design(&self) -> Option<&Design<F>> {
+        self.common(Index::design).ok()
     }
 
     pub(super) fn greatest_distance(&self) -> u32 {

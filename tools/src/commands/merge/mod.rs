@@ -29,8 +29,9 @@ use inputs::Merging;
 /// `hamdex build` makes of all fingerprints, and is made much faster: inputs of one design are not sorted
 /// again.
 ///
-/// Design, codec and block size are those of the inputs. If these differ, options choose them. Filters are
-/// made anew, by the number of all fingerprints, and so are look-ups if an input has them. Files with and
+/// Design, codec and block size are those of the inputs. Where the designs differ, one is chosen as `hamdex
+/// build` does, by the number of all fingerprints, for the greatest of the distances; if the codecs differ,
+/// --codec chooses. Filters are made anew, by the number of all fingerprints, and so are look-ups if an input has them. Files with and
 /// without ids, files of 64 and of 128 bits, and files whose recipes or metadata differ are not merged; nor are
 /// files with shingles in which one id has different ones.
 ///
@@ -52,7 +53,8 @@ pub(crate) struct Args {
     /// The index file to write; - for standard output
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
-    /// The tables: a name that `hamdex designs` lists, or auto [default: those of the inputs]
+    /// The tables: a name that `hamdex designs` lists, or auto [default: those of the inputs,
+    /// or auto if they differ]
     #[arg(long, value_name = "NAME")]
     design: Option<String>,
     /// The distance, in bits, with --design [default: the greatest of the inputs]
@@ -125,7 +127,10 @@ fn options<F: Fingerprint>(
         .progress(phases.reporter());
     options = match &args.design {
         Some(name) => choose(options, name, args.distance.unwrap_or(merging.greatest_distance()))?,
-        None => options.design(merging.design()?.clone()),
+        None => match merging.design() {
+            Some(design) => options.design(design.clone()),
+            None => options.distance(merging.greatest_distance()),
+        },
     };
     let codec = args.codec.map_or_else(|| merging.codec(), Ok)?;
     options = options.codec(codec);

@@ -14,7 +14,7 @@
 //! - [`options`]: the options of a batch
 //! - [`chunks`]: queries in chunks, answers in their order, within the memory limit
 //! - [`gather`]: matches, found in any order, on their way to their queries
-//! - [`deliver`]: the batches of a set of several parts
+//! - [`deliver`]: the batches of a set of several parts, and [`counting`] that of one of them
 //! - [`groups`]: a few queries at a time, which overlap their memory accesses
 //! - [`alone`], [`probe`], [`scan`]: the ways to answer
 //! - [`sample`]: the candidate blocks of a sample of queries, and how often these share one
@@ -26,6 +26,7 @@ mod choice;
 mod chunks;
 mod context;
 mod cost;
+mod counting;
 pub(crate) mod deliver;
 mod gather;
 mod groups;

@@ -148,11 +148,6 @@ impl BatchOptions {
         self.limit.unwrap_or(usize::MAX)
     }
 
-    /// Returns the options without a limit, for a part of the work whose matches may be filtered later.
-    pub(crate) fn without_limit(self) -> Self {
-        Self { limit: None, ..self }
-    }
-
     /// Returns the progress callback, for the single queries of a batch.
     #[doc(hidden)]
     #[must_use]

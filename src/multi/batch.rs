@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use crate::batch::{Batch, BatchOptions, Gathered, Parts, deliver};
 use crate::error::ReadError;
 use crate::index::matches::Match;
+use crate::index::nearest::Counts;
 use crate::multi::searcher::MultiSearcher;
 use crate::multi::set::MultiIndex;
 use crate::multi::united::{FoundIn, Grouped, MultiMatches};
@@ -94,33 +95,13 @@ impl<F: Fingerprint> Parts<F, FoundIn<F>> for Indexes<'_, F> {
         options: &BatchOptions,
         found: &mut Gathered<'_, FoundIn<F>>,
     ) -> Result<ControlFlow<()>, ReadError> {
-        let limit = options.match_limit();
-        // The filter applies to all matches of an index: it may reject the nearest of them.
-        let options =
-            if self.indexes.is_filtered() { options.clone().without_limit() } else { options.clone() };
         for (number, index) in self.indexes.as_slice().iter().enumerate() {
-            let mut failure = None;
-            let outcome = index.batch_with(queries, self.distance, &options, |place, matches| {
-                let counting = matches.iter().filter_map(|one| match self.indexes.counts(number, one) {
-                    Ok(counts) => counts.then_some(Ok(*one)),
-                    Err(error) => Some(Err(error)),
-                });
-                for one in counting.take(limit) {
-                    match one {
-                        Ok(one) => found.push(place, FoundIn { found: one, index: number })?,
-                        Err(error) => {
-                            failure = Some(error);
-                            return ControlFlow::Break(());
-                        }
-                    }
-                }
-                ControlFlow::Continue(())
-            })?;
-            if let Some(error) = failure {
-                return Err(error);
-            }
-            if outcome.is_break() {
-                return Ok(outcome);
+            let mut counts = |one: &Match<F>| self.indexes.counts(number, one);
+            let counts: Option<Counts<'_, F>> =
+                if self.indexes.is_filtered() { Some(&mut counts) } else { None };
+            let found_in = |one| FoundIn { found: one, index: number };
+            if found.add_batch(index, queries, self.distance, options, counts, found_in)?.is_break() {
+                return Ok(ControlFlow::Break(()));
             }
         }
         Ok(ControlFlow::Continue(()))

@@ -138,6 +138,28 @@ fn a_batch_in_a_crowd_keeps_to_its_memory_in_every_container() {
 }
 
 #[test]
+fn a_batch_that_wants_few_matches_gathers_few_in_every_container() {
+    let _alone = ALONE.lock();
+    let (directory, crowd) = (tempfile::tempdir().unwrap(), crowd());
+    let queries = vec![CENTRE; QUERIES];
+    let all = expected(CENTRE, &crowd);
+    let bytes = all.len() * QUERIES * size_of::<Match<u64>>();
+    for (name, set) in containers(directory.path(), &crowd) {
+        let options = BatchOptions::new().threads(1).memory(256 << 20).limit(3);
+        let mut visited = 0;
+        let (outcome, most) = allocations::most_bytes_during(|| {
+            set.visit_batch(&queries, DISTANCE, &options, &mut |_, found| {
+                visited += 1;
+                assert!(found.iter().map(|one| (one.distance, one.fingerprint)).eq(all[..3].iter().copied()));
+                ControlFlow::Continue(())
+            })
+        });
+        assert!(outcome.unwrap().is_continue() && visited == QUERIES, "{name}");
+        assert!(most < bytes / 4, "{name}: {most} bytes of {bytes}");
+    }
+}
+
+#[test]
 fn a_cancelled_batch_ends_after_a_bounded_number_of_matches_in_every_container() {
     let _alone = ALONE.lock();
     const MOST: usize = 1 << 17;

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use hamdex::{BatchOptions, Fingerprint, Gathered, Match, Parts, deliver};
+use hamdex::{BatchOptions, Fingerprint, Gathered, Match, Parts, ReadError, deliver};
 
 use crate::error::Error;
 use crate::read::searcher::{Searcher, keep_nearest};
@@ -84,31 +84,10 @@ impl<'s, F: Fingerprint> SnapshotParts<'s, F> {
         options: &BatchOptions,
         found: &mut Gathered<'_, Match<F>>,
     ) -> Result<ControlFlow<()>, Error> {
-        let has_removals = !live.removed.is_empty();
-        let limit = options.match_limit();
-        // Those that are removed may be the nearest.
-        let options = if has_removals { options.clone().limit(usize::MAX) } else { options.clone() };
-        let mut failure = None;
-        let outcome = live.index().batch_with(queries, self.distance, &options, |place, matches| {
-            let mut left = limit;
-            for one in matches {
-                if left == 0 {
-                    break;
-                }
-                match !has_removals
-                    || live.is_left(one.fingerprint).unwrap_or_else(|error| {
-                        failure = Some(error);
-                        false
-                    }) {
-                    true => found.push(place, *one)?,
-                    false if failure.is_some() => return ControlFlow::Break(()),
-                    false => continue,
-                }
-                left -= 1;
-            }
-            ControlFlow::Continue(())
-        })?;
-        failure.map_or(Ok(outcome), |error| Err(error.into()))
+        let mut is_left = |one: &Match<F>| live.is_left(one.fingerprint);
+        let counts: Option<&mut dyn FnMut(&Match<F>) -> Result<bool, ReadError>> =
+            if live.removed.is_empty() { None } else { Some(&mut is_left) };
+        Ok(found.add_batch(live.index(), queries, self.distance, options, counts, |one| one)?)
     }
 
     fn gather_from_memtables(

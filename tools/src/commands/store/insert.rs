@@ -52,7 +52,8 @@ const REPLACING_BATCH: u32 = 1 << 14;
 /// records have come: a program in any language writes a record and reads a line.
 ///
 /// With --replace, a record removes all other pairs with its id, or in a store with names with its name, in the same
-/// batch: for pages that are crawled again. Together with --unless-near or --unless-similar, a record is compared with
+/// batch: for pages that are crawled again. Of several records with one id or name, the last is stored; without --replace,
+/// all are, as for the forms of a picture. Together with --unless-near or --unless-similar, a record is compared with
 /// everything but what it would replace. One that is near or similar to something else changes nothing: what is stored
 /// of its id or name stays.
 ///

@@ -16,6 +16,7 @@ use crate::commands::{
 use crate::failure::Failure;
 use crate::messages;
 use crate::standard_output;
+use crate::tips;
 
 const AFTER_HELP: &str = "\
 Exit codes:
@@ -174,34 +175,40 @@ fn refuse(error: &clap::Error, args: &[OsString]) -> u8 {
             2
         }
         _ => {
-            messages::error(Failure::Usage(one_line(&text.to_string(), args)).line());
+            messages::error(Failure::Usage(one_line(error, args)).line());
             2
         }
     }
 }
 
 /// Returns the parser's error on one line, with a pointer to the help instead of the whole usage.
-fn one_line(text: &str, args: &[OsString]) -> String {
+fn one_line(error: &clap::Error, args: &[OsString]) -> String {
+    let text = error.render().to_string();
+    let text = text.as_str();
+    let root = Cli::command();
+    let (command, name) = named_command(&root, args);
+    let meant = tips::meant(error, command);
     let what = text.split("\n\nUsage: ").next().unwrap_or(text);
     let what = what.split("\n\nFor more information").next().unwrap_or(what);
     let what = what.strip_prefix("error: ").unwrap_or(what);
     let paragraphs: Vec<String> = what
         .split("\n\n")
         .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "))
-        .filter(|paragraph| !paragraph.is_empty())
+        // The parser's own tip is the name that is spelled most alike.
+        .filter(|paragraph| !paragraph.is_empty() && !(meant.is_some() && paragraph.starts_with("tip: ")))
+        .chain(meant.clone())
         .collect();
     let what = paragraphs
         .join("; ")
         .replace(": invalid digit found in string", ": expected a number")
         .replace(": cannot parse integer from empty string", ": expected a number")
         .replace(": number too large to fit in target type", ": the number is too large");
-    format!("{what}; see '{} --help'", named_command(args))
+    format!("{what}; see '{name} --help'")
 }
 
-/// Returns the command, with its subcommands, that the arguments name.
-fn named_command(args: &[OsString]) -> String {
-    let root = Cli::command();
-    let (mut command, mut name) = (&root, root.get_name().to_owned());
+/// Returns the command, below others, that the arguments name, and its whole name.
+fn named_command<'c>(root: &'c clap::Command, args: &[OsString]) -> (&'c clap::Command, String) {
+    let (mut command, mut name) = (root, root.get_name().to_owned());
     let mut args = args.iter().skip(1).map(|arg| arg.to_string_lossy());
     while let Some(arg) = args.next() {
         match command.find_subcommand(&*arg) {
@@ -215,7 +222,7 @@ fn named_command(args: &[OsString]) -> String {
             None => break,
         }
     }
-    name
+    (command, name)
 }
 
 fn show_help(name: &OsString) -> u8 {
@@ -239,7 +246,8 @@ mod tests {
     #[test]
     fn every_command_has_an_example() {
         for command in Cli::command().get_subcommands() {
-            let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let after = command.get_after_long_help().or(command.get_after_help());
+            let after = after.map(ToString::to_string).unwrap_or_default();
             assert!(after.contains("Example:\n  hamdex "), "{}", command.get_name());
         }
     }
@@ -250,7 +258,7 @@ mod tests {
             Ok(_) => panic!("{args:?} is refused"),
             Err(error) => {
                 let args: Vec<OsString> = args.iter().map(OsString::from).collect();
-                one_line(&error.render().to_string(), &args)
+                one_line(&error, &args)
             }
         };
         let missing = line(&["hamdex", "build", "in.txt"]);
@@ -260,6 +268,26 @@ mod tests {
         );
         let unknown = line(&["hamdex", "build", "-o", "x", "--forse"]);
         assert!(unknown.contains("unexpected argument '--forse' found; tip: "), "{unknown}");
+        for (args, expected) in [
+            (&["hamdex", "dedup", "--threshold", "0.8"][..], "found; tip: --similarity or --distance; see"),
+            (&["hamdex", "query", "--threshold=3", "x"], "found; tip: --distance; see"),
+            (
+                &["hamdex", "store", "insert", "x", "--threshold", "3"],
+                "found; tip: --unless-similar or --unless-near; see",
+            ),
+            (&["hamdex", "search", "x"], "unrecognized subcommand 'search'; tip: hamdex query; see"),
+            (&["hamdex", "info", "x"], "unrecognized subcommand 'info'; tip: hamdex dump; see"),
+            #[cfg(feature = "serve")]
+            (&["hamdex", "serve", "--port", "7700"], "found; tip: --listen; see"),
+            #[cfg(not(feature = "serve"))]
+            (
+                &["hamdex", "serve", "--port", "7700"],
+                "'serve'; this program was built without the service; see",
+            ),
+        ] {
+            let line = line(args);
+            assert!(line.contains(expected), "{line}");
+        }
         let value = line(&["hamdex", "query", "x", "--format", "hexx"]);
         assert!(value.contains("[possible values: auto, hex"), "{value}");
         assert!(line(&["hamdex", "bild"]).ends_with("; see 'hamdex --help'"));

@@ -19,6 +19,7 @@ mod set;
 mod standard_output;
 mod table_output;
 mod threads;
+mod tips;
 
 pub use cli::run;
 

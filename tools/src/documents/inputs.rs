@@ -77,55 +77,58 @@ impl Format {
 /// Fields and limits of documents.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Fields {
-    /// The field or column with a document's text; if given more than once, the texts are joined by line
-    /// ends. In JSON and nested columns, body.text is the field text of body; in JSON, pages[].body makes a
+    /// The field or column with a document's text
+    ///
+    /// If given more than once, the texts are joined by line ends. In JSON and nested columns, body.text is the field text of body; in JSON, pages[].body makes a
     /// document of each item of the list pages. A list of strings is a text, too
     #[arg(long = "text-field", value_name = "NAME", default_value = "text", help_heading = "Documents")]
     pub(crate) text_fields: Vec<String>,
-    /// The field or column with a document's id, a string or a number [default: id; without it, the number of
+    /// The field or column with a document's id, a string or a number
+    ///
+    /// [default: id; without it, the number of
     /// the line, object or record, counted from 1, or of the row in Parquet and Arrow files, counted from 0;
     /// with several inputs, the file and the number]
     #[arg(long, value_name = "NAME", help_heading = "Documents")]
     pub(crate) id_field: Option<String>,
     /// The first record of CSV and TSV is a document too; columns have numbers instead of names, counted from
     /// 1, as in --text-field 2
-    #[arg(long, help_heading = "Documents")]
+    #[arg(long, help_heading = "Documents", hide_short_help = true)]
     no_header: bool,
     /// The character between the fields of CSV and TSV, or tab [default: a comma or a tab; in CSV also ; or | if the
     /// header has the text field only then]
-    #[arg(long, value_name = "CHAR", value_parser = option_values::delimiter, help_heading = "Documents")]
+    #[arg(long, value_name = "CHAR", value_parser = option_values::delimiter, help_heading = "Documents", hide_short_help = true)]
     delimiter: Option<u8>,
     /// Whether fields of CSV and TSV can be in quotes [default: those of CSV can; those of TSV where the first MiB of the
     /// file shows it; those of TSV on standard input with --format cannot]
-    #[arg(long, value_parser = option_values::quoting(), help_heading = "Documents")]
+    #[arg(long, value_parser = option_values::quoting(), help_heading = "Documents", hide_short_help = true)]
     quoting: Option<Quoting>,
     /// The encoding of texts that do not declare one by a byte order mark or, in HTML, by meta, as in
     /// windows-1252 [default: utf-8]
-    #[arg(long, value_name = "NAME", help_heading = "Documents")]
+    #[arg(long, value_name = "NAME", help_heading = "Documents", hide_short_help = true)]
     encoding: Option<String>,
     /// In directories and archives, read only files that match; a glob without a slash matches names at any
     /// depth. Names that begin with . or _ are passed over unless a glob names them, as '_posts/**' does; without this
     /// option, so are files that are no tables in a directory most of whose bytes are tables. '*' reads all
-    #[arg(long, value_name = "GLOB", help_heading = "Documents")]
+    #[arg(long, value_name = "GLOB", help_heading = "Documents", hide_short_help = true)]
     include: Vec<String>,
     /// In directories and archives, leave out files and folders that match
-    #[arg(long, value_name = "GLOB", help_heading = "Documents")]
+    #[arg(long, value_name = "GLOB", help_heading = "Documents", hide_short_help = true)]
     exclude: Vec<String>,
     /// Leave out hidden files, and files that .gitignore and .ignore list
-    #[arg(long, help_heading = "Documents")]
+    #[arg(long, help_heading = "Documents", hide_short_help = true)]
     respect_gitignore: bool,
     /// End at the first problem with a document (invalid UTF-8, malformed, a missing field, too long, an id
     /// that an earlier one had)
-    #[arg(long, help_heading = "Documents")]
+    #[arg(long, help_heading = "Documents", hide_short_help = true)]
     strict: bool,
     /// In directories and archives, leave out files that should hold documents and cannot be read whole: damaged or
     /// truncated, in another format than they say, tables without the text's column. Without it, they end the command
     /// with exit code 1 after the last file: no file is written then, but records inserted and lines printed before
     /// stay. Rows that --unique cannot copy make the exit code 1, too
-    #[arg(long, help_heading = "Documents")]
+    #[arg(long, help_heading = "Documents", hide_short_help = true)]
     pub(crate) skip_unreadable: bool,
     /// Longest line or file; longer ones are skipped and counted, without being kept in memory
-    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = option_values::size, help_heading = "Documents")]
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = option_values::size, help_heading = "Documents", hide_short_help = true)]
     max_document: ByteSize,
 }
 
@@ -163,14 +166,18 @@ pub(crate) struct Inputs {
     /// Files of documents, archives (zip, tar) or directories; - or none for standard input
     #[arg(value_name = "INPUT")]
     named: Vec<PathBuf>,
-    /// Also read the files and directories that this file lists, or - for standard input: one per line or, as
+    /// Also read the files and directories that this file lists, or - for standard input
+    ///
+    /// It has one per line or, as
     /// `find -print0` writes them, each before a zero byte
     #[arg(long, value_name = "FILE", help_heading = "Documents")]
     files_from: Option<PathBuf>,
     /// The inputs of both.
     #[arg(skip)]
     paths: OnceLock<Vec<PathBuf>>,
-    /// The format of the documents, which may be compressed (gzip, zstd, xz, bzip2, lz4). With auto, a file is one
+    /// The format of the documents, which may be compressed (gzip, zstd, xz, bzip2, lz4)
+    ///
+    /// With auto, a file is one
     /// document, whatever its ending, unless its ending or its start is that of JSON, CSV, TSV, Parquet, Arrow, mbox
     /// or WARC. Standard input is recognised by its start; without any structure it is lines
     #[arg(long, value_enum, default_value = "auto", help_heading = "Documents")]

@@ -18,7 +18,9 @@ use crate::messages::{self, chain};
 #[derive(Debug, clap::Args)]
 #[group(id = "recipe_options")]
 pub(crate) struct Options {
-    /// The recipe: default; default-1, its first version; that of another library (simhash-py: PyPI simhash 2.1.2;
+    /// The recipe of fingerprints
+    ///
+    /// One of: default; default-1, its first version; that of another library (simhash-py: PyPI simhash 2.1.2;
     /// text-dedup-0.4.0: PyPI text-dedup 0.4.0; text-dedup: its main branch since; mfonda; trafilatura: PyPI
     /// trafilatura 2.3.1; python2-hash, a copied example; seomoz and yanyiwu for given features); a name and
     /// changes as in "default weight=once", "default stem=english" or "default tokens=white-space
@@ -26,13 +28,20 @@ pub(crate) struct Options {
     #[arg(long, value_name = "RECIPE", help_heading = "Fingerprints")]
     pub(crate) recipe: Option<String>,
     /// A dictionary of inverse document frequencies that `hamdex idf` wrote, to weight words by
-    #[arg(long, value_name = "FILE", help_heading = "Fingerprints")]
+    #[arg(long, value_name = "FILE", help_heading = "Fingerprints", hide_short_help = true)]
     pub(crate) idf: Option<PathBuf>,
     /// The weight of words that the dictionary lacks: that of its median word, or the mean of all [default: median]
-    #[arg(long, value_enum, value_name = "WEIGHT", requires = "idf", help_heading = "Fingerprints")]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WEIGHT",
+        requires = "idf",
+        help_heading = "Fingerprints",
+        hide_short_help = true
+    )]
     unknown_words: Option<UnknownWords>,
     /// Words to leave out, one per line
-    #[arg(long, value_name = "FILE", help_heading = "Fingerprints")]
+    #[arg(long, value_name = "FILE", help_heading = "Fingerprints", hide_short_help = true)]
     pub(crate) stop_words: Option<PathBuf>,
 }
 

@@ -45,6 +45,24 @@ const OF_STORE: [&str; 11] = [
 const OF_SHARDS: [&str; 2] = ["create", "add"];
 
 #[test]
+fn the_short_help_of_dedup_opens_with_its_common_uses() {
+    let scratch = Scratch::new();
+    let (short, long) = (scratch.output(&["dedup", "-h"]), scratch.output(&["dedup", "--help"]));
+    let uses =
+        |help: &str| help.lines().skip(1).take_while(|line| line.starts_with("  hamdex dedup ")).count();
+    for help in [&short, &long] {
+        assert!(help.starts_with("Common uses:\n"), "{help}");
+        assert_eq!(uses(help), 5, "{help}");
+    }
+    for (option, is_common) in
+        [("--unique", true), ("--similarity", true), ("--quoting", false), ("--temp-dir", false)]
+    {
+        assert_eq!(short.contains(option), is_common, "{option}");
+        assert!(long.contains(option), "{option}");
+    }
+}
+
+#[test]
 fn completions_and_manual_pages_know_every_command() {
     let scratch = Scratch::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
@@ -99,7 +117,9 @@ fn help_fits_a_narrow_terminal_without_broken_words() {
             let help =
                 scratch.hamdex(&[&command[..], &[option]].concat()).env("COLUMNS", "80").assert().success();
             let help = String::from_utf8(help.get_output().stdout.clone()).unwrap();
-            let examples = help.find("Example:").unwrap();
+            // Where the common uses come first, the short help ends without examples.
+            let examples = help.find("Example:").unwrap_or(help.len());
+            assert!(examples < help.len() || help.starts_with("Common uses:\n"), "{command:?} {option}");
             for example in help[examples..].lines().skip(1) {
                 assert!(
                     example.contains("hamdex "),

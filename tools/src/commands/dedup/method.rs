@@ -16,25 +16,29 @@ const DEFAULT_DISTANCE: u32 = 3;
 #[derive(Debug, clap::Args)]
 #[group(id = "method")]
 pub(super) struct Options {
-    /// Texts are near-duplicates if they share at least this much of their shingles, above 0 and at most 1:
-    /// with single words changed, 0.7 is one word in 26, 0.5 one in 13, 0.3 one in 7 [default: 0.7, unless -k
-    /// is given]
+    /// Texts are near-duplicates if they share at least this much of their shingles [default: 0.7, unless -k is given]
+    ///
+    /// The share is above 0 and at most 1: with single words changed, 0.7 is one word in 26, 0.5 one in 13, 0.3 one in 7
     #[arg(long, value_name = "X", value_parser = option_values::share)]
     similarity: Option<f64>,
-    /// Fingerprints within this many bits are near-duplicates; with --similarity, texts must be similar too. With
+    /// Fingerprints within this many bits are near-duplicates
+    ///
+    /// With --similarity, texts must be similar too. With
     /// --against, fingerprints within this many bits of one in that set are known, and -k says nothing else
     #[arg(short = 'k', long, value_name = "K")]
     distance: Option<u32>,
     /// Short for -k (3 unless given) and --similarity: jaccard=0.8 is -k 3 --similarity 0.8
-    #[arg(long, value_name = "jaccard=X", conflicts_with = "similarity", value_parser = jaccard)]
+    #[arg(long, value_name = "jaccard=X", conflicts_with = "similarity", value_parser = jaccard, hide_short_help = true)]
     check: Option<f64>,
     /// Words per shingle of --similarity and --check; in a script without spaces, characters [default: 5]
-    #[arg(long, value_name = "N", value_parser = option_values::shingle_words)]
+    #[arg(long, value_name = "N", value_parser = option_values::shingle_words, hide_short_help = true)]
     check_words: Option<NonZeroUsize>,
     /// How near-duplicates form clusters
-    #[arg(long, value_enum, default_value = "stars")]
+    #[arg(long, value_enum, default_value = "stars", hide_short_help = true)]
     clusters: Clusters,
-    /// The document of a cluster that is kept: the first in the input; the one with the longest text; or the one with
+    /// The document of a cluster that is kept
+    ///
+    /// It is the first in the input; the one with the longest text; or the one with
     /// the greatest or least value of a field, as in max:date or min:rank, as numbers if all are numbers. Of equal
     /// ones, the first; a document without the field comes last
     #[arg(long, value_name = "first|longest|max:FIELD|min:FIELD", default_value = "first", value_parser = kept)]

@@ -66,7 +66,15 @@ const MIN_MEMORY: u64 = 64 << 20;
 ///
 /// Memory stays within --memory; ids and shingles beyond that go to a temporary file.
 #[derive(clap::Args)]
-#[command(after_help = "\
+#[command(
+    before_help = "\
+Common uses:
+  hamdex dedup articles.jsonl                           list the near-duplicates
+  hamdex dedup articles.jsonl --unique -o unique.jsonl  write the documents without them
+  hamdex dedup folder/ --print duplicates               name the files that are duplicates
+  hamdex dedup new.csv --against old/ --print kept      name what is not known yet
+  hamdex dedup --fingerprints -k 6 phashes.tsv          compare hashes, as of pictures",
+    after_long_help = "\
 Example:
   hamdex dedup articles.jsonl --json
   hamdex dedup /usr/share/doc --out clusters.csv
@@ -77,29 +85,35 @@ Example:
   hamdex dedup shards/ --unique --output-dir clean
   find pages -name '*.html' | hamdex dedup --files-from -
   hamdex dedup today.csv --against last-week/ --unique --out new.jsonl
-  hamdex dedup today.csv --against old.hamdex -k 3 --print kept")]
+  hamdex dedup today.csv --against old.hamdex -k 3 --print kept"
+)]
 pub(crate) struct Args {
     #[command(flatten)]
     method: method::Options,
     #[command(flatten)]
     fingerprints: fingerprints::Options,
-    /// Leave out documents that are known already: near-duplicates, by the same rule, of these documents (files,
+    /// Leave out documents that are known already
+    ///
+    /// They are near-duplicates, by the same rule, of these documents (files,
     /// archives or folders, read as INPUT is; may be repeated), or of those of an index, a store or a set of shards
     /// made with --shingles. They are printed after the clusters, each with the most similar known document. With -k K,
     /// those within K bits of a fingerprint of an index, a store or a set of shards; its recipe is used
     #[arg(long, value_name = "PATH")]
     against: Vec<PathBuf>,
-    /// Write the documents that remain instead of the clusters, with all columns: to --out, to --output-dir, or to standard
+    /// Write the documents that remain instead of the clusters, with all columns
+    ///
+    /// They go to --out, to --output-dir, or to standard
     /// output as JSON Lines or, like the inputs, CSV or TSV. Parquet gives Parquet, with its compression, or
     /// Arrow. Rows without a usable text never count as duplicates; they are kept. Inputs are read twice
     /// (standard input is spooled). Of --fingerprints, lines of fingerprint and id, or columns
     #[arg(long)]
     unique: bool,
     /// With --unique: write ids and texts alone to a file that has no room for the other columns
-    #[arg(long, requires = "unique", conflicts_with = "output_dir")]
+    #[arg(long, requires = "unique", conflicts_with = "output_dir", hide_short_help = true)]
     drop_columns: bool,
-    /// With --unique: write a copy of the inputs to this new or empty directory, file by file, each in its own format,
-    /// columns and compression. A file that loses no row is copied byte for byte, and one that is a duplicate as a whole
+    /// With --unique: write a copy of the inputs to this new or empty directory, file by file
+    ///
+    /// Each keeps its own format, columns and compression. A file that loses no row is copied byte for byte, and one that is a duplicate as a whole
     /// is left out. The directory appears when it is complete. Files that are not read are not copied
     #[arg(long, value_name = "DIR", requires = "unique", conflicts_with_all = ["out", "fingerprints"])]
     output_dir: Option<PathBuf>,
@@ -107,7 +121,9 @@ pub(crate) struct Args {
     /// .arrow, instead of standard output
     #[arg(short, long, value_name = "OUT", alias = "output")]
     out: Option<PathBuf>,
-    /// Write a page that shows the largest clusters: the kept text and duplicates next to each other, with their
+    /// Write a page of HTML that shows the largest clusters
+    ///
+    /// It has the kept text and duplicates next to each other, with their
     /// differences marked. Nothing is printed then unless --json, --print or --unique is given. Inputs are read twice
     #[arg(long, value_name = "OUT", conflicts_with = "fingerprints")]
     html: Option<PathBuf>,
@@ -117,7 +133,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "WHICH", conflicts_with_all = ["json", "out", "unique"])]
     print: Option<Which>,
     /// With --print: end each id with a zero byte instead of a line end, for xargs -0
-    #[arg(short = '0', long, requires = "print")]
+    #[arg(short = '0', long, requires = "print", hide_short_help = true)]
     null: bool,
     /// Print a JSON object for each document in a cluster; with --out or --output-dir, one with the numbers of documents,
     /// clusters and rows
@@ -125,14 +141,14 @@ pub(crate) struct Args {
     json: bool,
     /// Memory limit of the whole program, at least 64MiB; the excess goes to temporary files [default: a quarter of
     /// the usable memory]
-    #[arg(long, value_name = "SIZE", value_parser = option_values::size)]
+    #[arg(long, value_name = "SIZE", value_parser = option_values::size, hide_short_help = true)]
     memory: Option<ByteSize>,
     /// The directory for temporary files [default: the directory of the output; without one, $TMPDIR or
     /// /var/tmp]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
     temp_dir: Option<PathBuf>,
     /// Bits of a fingerprint [default: the recipe's]
-    #[arg(long, value_name = "BITS", value_parser = option_values::width(), help_heading = "Fingerprints")]
+    #[arg(long, value_name = "BITS", value_parser = option_values::width(), help_heading = "Fingerprints", hide_short_help = true)]
     width: Option<u32>,
     #[command(flatten)]
     recipe: recipe::Options,

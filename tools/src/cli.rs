@@ -195,7 +195,7 @@ fn one_line(error: &clap::Error, args: &[OsString]) -> String {
         .split("\n\n")
         .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "))
         // The parser's own tip is the name that is spelled most alike.
-        .filter(|paragraph| !paragraph.is_empty() && !(meant.is_some() && paragraph.starts_with("tip: ")))
+        .filter(|paragraph| !paragraph.is_empty() && (meant.is_none() || !paragraph.starts_with("tip: ")))
         .chain(meant.clone())
         .collect();
     let what = paragraphs

@@ -26,6 +26,12 @@ fn the_largest_cluster_comes_first_and_differences_are_marked() {
         "{found}"
     );
     assert!(found.contains("if they share at least 0.7 of their shingles of 5 words."), "{found}");
+    assert!(found.contains("<code>hamdex dedup --html out.html --force in.jsonl</code>"), "{found}");
+    assert!(found.contains("50.0 % of the documents are duplicates: "), "{found}");
+    assert!(
+        found.contains("<tr><td>1</td><td>1</td>") && !found.contains("Next to the threshold"),
+        "{found}"
+    );
     let first = found.find("<b>3 documents</b>a&lt;b&gt;").unwrap();
     let second = found.find("<b>2 documents</b>two").unwrap();
     assert!(first < second && found.matches("<details").count() == 2 && found.matches(" open>").count() == 1);
@@ -41,8 +47,26 @@ fn the_largest_cluster_comes_first_and_differences_are_marked() {
     let mut command = scratch.hamdex(&["dedup", "--html", "piped.html", "--json"]);
     let output = command.write_stdin(corpus()).assert().success();
     assert_eq!(String::from_utf8_lossy(&output.get_output().stdout).lines().count(), 5);
-    assert_eq!(std::fs::read_to_string(scratch.path("piped.html")).unwrap(), found);
+    let piped = std::fs::read_to_string(scratch.path("piped.html")).unwrap();
+    let [piped, found] =
+        [&piped, &found].map(|page| page.lines().filter(|line| !line.contains("class=\"run\"")));
+    assert!(piped.eq(found));
     assert!(page(&scratch, &["in.jsonl", "-k", "8"]).contains("up to "));
+}
+
+#[test]
+fn of_many_duplicates_those_next_to_the_threshold_are_shown_as_well() {
+    let scratch = Scratch::new();
+    let pair =
+        |n| json_line(&format!("{n}"), &story(n)) + &json_line(&format!("{n} again"), &altered(&story(n)));
+    scratch.write("in.jsonl", (0..12).map(pair).collect::<String>());
+    let found = page(&scratch, &["in.jsonl"]);
+    let (start, end) =
+        (found.find("Next to the threshold").unwrap(), found.find("<b>2 documents</b>").unwrap());
+    assert_eq!(found[start..end].matches("class=\"pair\"").count(), 5, "{found}");
+    assert_eq!(found.matches("class=\"pair\"").count(), 12 + 5);
+    let by_distance = page(&scratch, &["in.jsonl", "-k", "8"]);
+    assert!(by_distance.contains("<th>distance</th>") && by_distance.contains(" bits</td>"), "{by_distance}");
 }
 
 #[test]

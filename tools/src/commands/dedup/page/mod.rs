@@ -1,8 +1,10 @@
 //! Clusters as a page of HTML: the kept text and duplicates next to each other.
 //!
+//! - [`overview`]: the run, how much it saves, and how the similarities are spread
 //! - [`difference`]: two texts with their differences marked
 
 mod difference;
+mod overview;
 
 use std::collections::HashMap;
 use std::io::{BufWriter, Write};
@@ -12,6 +14,7 @@ use hamdex_documents::{Clusters, Documents, Error, Extent, Member};
 use indicatif::HumanCount;
 
 use crate::commands::dedup::page::difference::{beginning, marked};
+use crate::commands::dedup::page::overview::Bytes;
 use crate::escape::escape;
 use crate::failure::Failure;
 use crate::html;
@@ -20,6 +23,10 @@ use crate::messages::counted;
 /// The most clusters on the page, and the most duplicates of each whose texts are shown.
 const MAX_CLUSTERS: usize = 100;
 const MAX_TEXTS: usize = 3;
+
+/// The most duplicates next to the threshold that are shown, and the fewest duplicates of which some are.
+const MAX_NEAREST: usize = 5;
+const MIN_DUPLICATES: u64 = 10;
 
 /// The most ids that are listed of a cluster.
 const MAX_IDS: usize = 200;
@@ -40,6 +47,11 @@ summary b { margin-right: 0.5em; }
 del { background: var(--lost); text-decoration: line-through; }
 ins { background: var(--added); text-decoration: underline; }
 ul { margin: 0.5em 0; padding-left: 1.3em; }
+.bars { border-spacing: 0.6em 0.1em; margin: 1em 0; }
+.bars th { font-weight: normal; text-align: left; color: var(--soft); }
+.bars td:nth-child(2) { text-align: right; }
+.bars td:last-child { width: 20em; }
+.bar { display: block; height: 0.8em; min-width: 1px; background: var(--soft); }
 @media (max-width: 45em) { .pair { grid-template-columns: 1fr; gap: 0.5em; } }
 ";
 
@@ -63,7 +75,8 @@ pub(super) fn write(
         .into_iter()
         .map(|extent| Shown::of(extent, clusters.members()))
         .collect();
-    let texts = texts(&shown, documents)?;
+    let nearest = next_to_threshold(clusters);
+    let (texts, bytes) = texts(&shown, &nearest, clusters, documents)?;
     let mut output = BufWriter::new(file);
     let title = format!(
         "{}, {}",
@@ -79,6 +92,10 @@ pub(super) fn write(
         counted(clusters.counts().documents, "document", "documents"),
         escape(rule)
     )?;
+    overview::write(clusters, &bytes, &mut output)?;
+    if !nearest.is_empty() {
+        write_nearest(&nearest, clusters, &texts, &mut output)?;
+    }
     if clusters.count() > shown.len() as u64 {
         writeln!(output, "<p>The {} largest clusters are shown.</p>", HumanCount(shown.len() as u64))?;
     }
@@ -89,23 +106,112 @@ pub(super) fn write(
     Ok(output.into_inner().map_err(std::io::IntoInnerError::into_error)?.finish()?)
 }
 
-/// Reads the texts that are shown, by document, and whether each is whole.
-fn texts(shown: &[Shown<'_>], documents: &Documents) -> Result<HashMap<u32, (String, bool)>, Failure> {
+/// Texts by document, and whether each is whole.
+type Texts = HashMap<u32, (String, bool)>;
+
+/// Reads the texts that are shown, and the lengths of all.
+fn texts(
+    shown: &[Shown<'_>],
+    nearest: &[(u32, Member)],
+    clusters: &Clusters,
+    documents: &Documents,
+) -> Result<(Texts, Bytes), Failure> {
     let mut texts = HashMap::new();
     for cluster in shown {
         texts.insert(cluster.extent.kept, Default::default());
         texts.extend(cluster.compared.iter().map(|member| (member.document, Default::default())));
     }
-    let mut number = 0u32;
+    for (kept, member) in nearest {
+        texts.extend([(*kept, Default::default()), (member.document, Default::default())]);
+    }
+    let mut is_duplicate = vec![false; clusters.counts().documents as usize];
+    for member in clusters.members().iter().filter(|member| !member.is_kept) {
+        is_duplicate[member.document as usize] = true;
+    }
+    let (mut number, mut bytes) = (0u32, Bytes::default());
     documents.read(|document| {
         if let Some(text) = texts.get_mut(&number) {
             let (beginning, is_all) = beginning(&document.text);
             *text = (beginning.to_owned(), is_all);
         }
+        let length = document.text.len() as u64;
+        bytes.all += length;
+        if is_duplicate.get(number as usize).is_some_and(|is_duplicate| *is_duplicate) {
+            bytes.duplicates += length;
+        }
         number += 1;
         Ok::<(), Error>(())
     })?;
-    Ok(texts)
+    Ok((texts, bytes))
+}
+
+/// Orders duplicates, those least like the kept document first.
+fn by_likeness(one: &Member, other: &Member) -> std::cmp::Ordering {
+    let by_similarity = one.similarity.partial_cmp(&other.similarity).unwrap_or(std::cmp::Ordering::Equal);
+    by_similarity.then(other.distance.cmp(&one.distance)).then(one.document.cmp(&other.document))
+}
+
+/// Returns the duplicates least like their kept documents, each behind the kept one, where a glance at the clusters would
+/// not show them.
+fn next_to_threshold(clusters: &Clusters) -> Vec<(u32, Member)> {
+    if clusters.duplicates() < MIN_DUPLICATES {
+        return Vec::new();
+    }
+    let is_other = |member: &Member| match member.similarity {
+        Some(similarity) => similarity < 1.0,
+        None => member.distance > 0,
+    };
+    let mut nearest: Vec<(u32, Member)> = Vec::new();
+    for members in clusters.members().chunk_by(|one, other| one.cluster == other.cluster) {
+        let Some(kept) = members.iter().find(|member| member.is_kept) else { continue };
+        let others = members.iter().filter(|member| !member.is_kept && is_other(member));
+        nearest.extend(others.map(|member| (kept.document, *member)));
+        if nearest.len() > 1 << 12 {
+            keep_nearest(&mut nearest);
+        }
+    }
+    keep_nearest(&mut nearest);
+    nearest
+}
+
+fn keep_nearest(nearest: &mut Vec<(u32, Member)>) {
+    nearest.sort_by(|one, other| by_likeness(&one.1, &other.1));
+    nearest.truncate(MAX_NEAREST);
+}
+
+fn write_nearest(
+    nearest: &[(u32, Member)],
+    clusters: &Clusters,
+    texts: &Texts,
+    output: &mut impl Write,
+) -> Result<(), Failure> {
+    writeln!(
+        output,
+        "<details class=\"cluster\"><summary><b>Next to the threshold</b>the duplicates least like the kept text</summary>"
+    )?;
+    for (kept, member) in nearest {
+        write_pair(*kept, member, clusters, texts, output)?;
+    }
+    Ok(writeln!(output, "</details>")?)
+}
+
+/// Writes a kept text and a duplicate next to each other.
+fn write_pair(
+    kept: u32,
+    member: &Member,
+    clusters: &Clusters,
+    texts: &Texts,
+    output: &mut impl Write,
+) -> Result<(), Failure> {
+    let none = (String::new(), true);
+    let text = |document: u32| texts.get(&document).unwrap_or(&none);
+    let (kept_text, duplicate) = (text(kept), text(member.document));
+    let [one, other] = marked(&kept_text.0, &duplicate.0);
+    writeln!(output, "<div class=\"pair\">")?;
+    side(output, "kept", &escape(&clusters.id(kept)?), "", (&one, kept_text.1))?;
+    let id = escape(&clusters.id(member.document)?);
+    side(output, "duplicate", &id, &format!(", {}", likeness(member)), (&other, duplicate.1))?;
+    Ok(writeln!(output, "</div>")?)
 }
 
 impl<'c> Shown<'c> {
@@ -114,11 +220,7 @@ impl<'c> Shown<'c> {
         let end = members.partition_point(|member| member.cluster <= extent.cluster);
         let members = &members[start..end];
         let mut compared: Vec<Member> = members.iter().copied().filter(|member| !member.is_kept).collect();
-        compared.sort_by(|one, other| {
-            let by_similarity =
-                one.similarity.partial_cmp(&other.similarity).unwrap_or(std::cmp::Ordering::Equal);
-            by_similarity.then(other.distance.cmp(&one.distance)).then(one.document.cmp(&other.document))
-        });
+        compared.sort_by(by_likeness);
         compared.truncate(MAX_TEXTS);
         Self { extent, members, compared }
     }
@@ -127,7 +229,7 @@ impl<'c> Shown<'c> {
         &self,
         is_open: bool,
         clusters: &Clusters,
-        texts: &HashMap<u32, (String, bool)>,
+        texts: &Texts,
         output: &mut impl Write,
     ) -> Result<(), Failure> {
         let Extent { cluster, kept, documents, .. } = self.extent;
@@ -139,16 +241,8 @@ impl<'c> Shown<'c> {
             counted(documents, "document", "documents"),
             self.range(),
         )?;
-        let none = (String::new(), true);
-        let text = |document: u32| texts.get(&document).unwrap_or(&none);
         for member in &self.compared {
-            let (kept_text, duplicate) = (text(kept), text(member.document));
-            let [one, other] = marked(&kept_text.0, &duplicate.0);
-            let id = escape(&clusters.id(member.document)?);
-            writeln!(output, "<div class=\"pair\">")?;
-            side(output, "kept", &kept_id, "", (&one, kept_text.1))?;
-            side(output, "duplicate", &id, &format!(", {}", likeness(member)), (&other, duplicate.1))?;
-            writeln!(output, "</div>")?;
+            write_pair(kept, member, clusters, texts, output)?;
         }
         self.write_others(clusters, output)?;
         Ok(writeln!(output, "</details>")?)

@@ -96,7 +96,7 @@ pub enum Error {
         /// The names of the files.
         names: SomeNames,
     },
-    /// The rows of two inputs do not fit into one table.
+    /// The rows of two inputs do not fit into one table: the columns of one have no names.
     #[error("{input}: has other columns than {first}")]
     OtherColumns {
         /// The name of the input.
@@ -104,7 +104,7 @@ pub enum Error {
         /// The name of an earlier input.
         first: String,
     },
-    /// The output has no room for all columns of an input
+    /// The output has no room for the columns of an input, which have no names
     /// ([`Documents::drop_columns`](crate::Documents::drop_columns)).
     #[error("{input}: {ending} takes ids and texts alone, and loses: {}", columns.join(", "))]
     LostColumns {
@@ -114,6 +114,41 @@ pub enum Error {
         ending: &'static str,
         /// The columns, long names shortened.
         columns: Vec<String>,
+    },
+    /// A value does not fit into the type that its column has in a copy of all inputs: a time out of the range of a finer
+    /// unit, an integer that is no fraction of 64 bits.
+    #[error(
+        "{input}: the value {value} of the column {column:?} does not fit into {kind}, its type in one table of all inputs"
+    )]
+    Unfit {
+        /// The name of the input.
+        input: String,
+        /// The column.
+        column: String,
+        /// The value, shortened.
+        value: String,
+        /// The type.
+        kind: String,
+    },
+    /// The values of a column would be text in the output, and none is known for their type.
+    #[error("{input}: the column {column:?} has the type {found}, which cannot be written as text")]
+    NoText {
+        /// The name of the input.
+        input: String,
+        /// The column.
+        column: String,
+        /// The type of its values.
+        found: String,
+    },
+    /// The inputs have too many different columns for one table.
+    #[error(
+        "{input}: the inputs have more than {most} different columns up to here; a .jsonl file takes them"
+    )]
+    ManyColumns {
+        /// The name of the input.
+        input: String,
+        /// The greatest number of columns.
+        most: usize,
     },
     /// An input cannot be copied to a file of its own format
     /// ([`Documents::copyable_as_files`](crate::Documents::copyable_as_files)).

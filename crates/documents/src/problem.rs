@@ -245,6 +245,25 @@ pub enum Problem {
         /// The type of its values.
         found: String,
     },
+    /// Two inputs have a column with types that only text has in common, so a copy of both has it as text
+    /// ([`Documents::copyable`](crate::Documents::copyable)).
+    #[error("the column {column:?} has the type {}, and {} in {first}; it is written as text", types[0], types[1])]
+    MixedColumn {
+        /// The name of the column.
+        column: String,
+        /// An earlier input.
+        first: String,
+        /// The types of its values in this input and in the earlier one.
+        types: Box<[String; 2]>,
+    },
+    /// The values of a field of JSON have types that only text has in common, or too many keys for columns.
+    #[error(
+        "the field {column:?} has values of several types, or objects without common keys; they are written as JSON"
+    )]
+    MixedValues {
+        /// The name of the field.
+        column: String,
+    },
     /// Files were read before, under another name or path; each is read once.
     #[error("read once, though {names} {} reached again", if names.count == 1 { "is" } else { "are" })]
     RepeatedFile {

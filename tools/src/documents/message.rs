@@ -84,6 +84,10 @@ pub(crate) fn of_error(error: &Error) -> String {
                 "{error} (--output-dir gives each file its own; a .jsonl file takes those of JSON, CSV and TSV)"
             )
         }
+        Error::Unfit { .. } => {
+            format!("{error} (a .jsonl file takes it, and --output-dir gives each file its own)")
+        }
+        Error::NoText { .. } => format!("{error} (--output-dir gives each file its own)"),
         Error::NoValues => format!("{error} (--keep)"),
         Error::NoTextForm { .. } => format!("{error}: name one with --out, as in --out unique.parquet"),
         Error::Unread { .. } => format!("{error} (--skip-unreadable leaves them out)"),

@@ -90,40 +90,48 @@ fn records_keep_all_columns() {
 }
 
 #[test]
-fn inputs_that_do_not_fit_together_are_refused_before_the_search() {
+fn a_table_has_the_columns_of_all_inputs() {
     let scratch = Scratch::new();
     scratch.write("a.csv", format!("id,text\n1,{}\n", story(1)));
-    scratch.write("b.csv", format!("id,text,more\n1,{},x\n", story(2)));
-    scratch.write("c.jsonl", json_line("c", &story(3)));
-    for inputs in [["a.csv", "b.csv"], ["a.csv", "c.jsonl"]] {
-        let (code, text) =
-            scratch.failure(&[&["dedup", "--unique", "--out", "out.csv"], &inputs[..]].concat());
-        assert!(
-            text.contains(&format!("{}: has other columns than a.csv (--output-dir", inputs[1])),
-            "{text}"
-        );
-        assert_eq!(code, 1);
-        assert!(!scratch.path("out.csv").exists());
-    }
-    scratch.output(&["dedup", "--unique", "--out", "out.jsonl", "a.csv", "b.csv", "c.jsonl"]);
-    assert_eq!(read(&scratch, "out.jsonl").lines().count(), 3);
+    scratch.write("b.tsv", format!("more\ttext\tid\nx, y\t{}\t2\n\t{}\t3\n", story(2), story(1)));
+    let object =
+        |id: &str, number, rest: &str| format!("{{\"id\":{id},\"text\":\"{}\"{rest}}}\n", story(number));
+    let rest = ",\"rank\":1.50,\"tags\":[\"a\", {\"b\":null}],\"more\":null";
+    scratch.write("c.jsonl", object("4", 3, rest) + "{\"id\":5,\"rank\":NaN}\n");
+    let inputs = ["a.csv", "b.tsv", "c.jsonl"];
+    let said = messages(&scratch, &[&["dedup", "--unique", "--out", "out.csv"], &inputs[..]].concat());
+    assert!(said.contains("1 row without a usable text is kept"), "{said}");
+    let expected = [
+        "id,text,more,rank,tags".to_owned(),
+        format!("1,{},,,", story(1)),
+        format!("2,{},\"x, y\",,", story(2)),
+        format!("4,{},,1.50,\"[\"\"a\"\", {{\"\"b\"\":null}}]\"", story(3)),
+        "5,,,,".to_owned(),
+    ];
+    assert_eq!(read(&scratch, "out.csv"), expected.map(|line| line + "\n").concat());
+    // The same table, to standard output.
+    let printed = scratch.output(&[&["dedup", "--unique"], &inputs[..]].concat());
+    assert_eq!(printed, read(&scratch, "out.csv"));
     // Objects that have nothing else lose nothing.
-    let said = messages(&scratch, &["dedup", "--unique", "--out", "out.csv", "c.jsonl"]);
-    assert!(!said.contains("only ids and texts are written"), "{said}");
-    assert_eq!(read(&scratch, "out.csv"), format!("id,text\nc,{}\n", story(3)));
-    scratch.write(
-        "d.jsonl",
-        format!("{}{{\"id\":\"d\",\"text\":\"{}\",\"rank\":1}}\n", json_line("c", &story(3)), story(4)),
-    );
-    let args = ["dedup", "--quiet", "--unique", "--out", "lost.csv", "d.jsonl"];
-    let (code, text) = scratch.failure(&args);
-    assert!(
-        text.contains("d.jsonl: .csv takes ids and texts alone, and loses: rank (--drop-columns"),
-        "{text}"
-    );
-    assert!(code == 1 && !scratch.path("lost.csv").exists());
-    let said = messages(&scratch, &["dedup", "--unique", "--drop-columns", "--out", "lost.csv", "d.jsonl"]);
+    scratch.write("d.jsonl", json_line("c", &story(3)));
+    scratch.output(&["dedup", "--unique", "--out", "d.csv", "d.jsonl"]);
+    assert_eq!(read(&scratch, "d.csv"), format!("id,text\nc,{}\n", story(3)));
+    let said = messages(&scratch, &["dedup", "--unique", "--drop-columns", "--out", "lost.csv", "c.jsonl"]);
     assert!(said.contains("only ids and texts are written"), "{said}");
+    assert_eq!(read(&scratch, "lost.csv"), format!("id,text\n4,{}\n", story(3)));
+}
+
+#[test]
+fn columns_without_names_do_not_fit_other_columns() {
+    let scratch = Scratch::new();
+    scratch.write("a.csv", format!("1,{}\n", story(1)));
+    scratch.write("c.jsonl", format!("{{\"2\":\"{}\"}}\n", story(3)));
+    let args = ["dedup", "--unique", "--no-header", "--text-field", "2", "a.csv", "c.jsonl", "--out"];
+    let (code, text) = scratch.failure(&[&args[..], &["out.csv"]].concat());
+    assert!(code == 1 && text.contains("c.jsonl: has other columns than a.csv (--output-dir"), "{text}");
+    assert!(!scratch.path("out.csv").exists());
+    scratch.output(&[&args[..], &["out.jsonl"]].concat());
+    assert_eq!(read(&scratch, "out.jsonl").lines().count(), 2);
 }
 
 #[test]
@@ -305,8 +313,9 @@ mod columns {
     use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
     use arrow_array::types::Int32Type;
     use arrow_array::{
-        ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int64Array, ListArray, RecordBatch,
-        StringArray, StructArray, TimestampMicrosecondArray,
+        ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, Int64Array, LargeStringArray,
+        ListArray, RecordBatch, StringArray, StructArray, TimestampMicrosecondArray,
+        TimestampNanosecondArray, TimestampSecondArray,
     };
     use arrow_schema::{DataType, Field};
 
@@ -403,14 +412,13 @@ mod columns {
         assert_eq!(found.schema().fields(), batch.schema().fields());
         assert_eq!(found.num_rows(), 4);
         scratch.output(&["dedup", "out.arrow", "--unique", "--out", "again.feather"]);
-        // A dictionary differs from batch to batch.
+        // A dictionary differs from batch to batch, and its values are written.
         scratch.write("words.parquet", written(&super::columns::batch()));
-        let (_, text) =
-            scratch.failure(&["dedup", "--quiet", "words.parquet", "--unique", "--out", "words.arrow"]);
-        assert!(
-            text.contains("the column \"kind\" has the type Dictionary") && text.contains(".parquet"),
-            "{text}"
-        );
+        scratch.output(&["dedup", "words.parquet", "--unique", "--out", "words.arrow"]);
+        let file = std::fs::File::open(scratch.path("words.arrow")).unwrap();
+        let words = arrow_ipc::reader::FileReader::try_new(file, None).unwrap().next().unwrap().unwrap();
+        let kind = words.column_by_name("kind").unwrap();
+        assert_eq!(**kind, StringArray::from(vec!["a", "b", "a", "c"]));
         scratch.write("in.csv", format!("id,text,n\n1,{},2\n", story(1)));
         scratch.output(&["dedup", "in.csv", "--unique", "--out", "csv.arrow"]);
         assert_eq!(scratch.output(&["fingerprint", "csv.arrow"]).lines().count(), 1);
@@ -429,31 +437,99 @@ mod columns {
     }
 
     #[test]
-    fn parquet_needs_a_file_and_other_columns_are_refused() {
+    fn columns_of_all_files_are_in_one_file_of_any_format() {
         let scratch = Scratch::new();
         scratch.write("a.parquet", written(&batch()));
-        scratch.write("b.parquet", written(&batch().project(&[0, 1]).unwrap()));
+        let other: [(&str, ArrayRef); 4] = [
+            ("text", Arc::new(LargeStringArray::from(vec![story(4)]))),
+            ("time", Arc::new(TimestampSecondArray::from(vec![1]).with_timezone("Europe/Berlin"))),
+            ("key", Arc::new(Int32Array::from(vec![6]))),
+            ("score", Arc::new(BooleanArray::from(vec![true]))),
+        ];
+        let other = RecordBatch::try_from_iter_with_nullable(other.map(|(name, array)| (name, array, true)));
+        scratch.write("b.parquet", written(&other.unwrap()));
+        scratch.write(
+            "c.jsonl",
+            format!("{{\"text\":\"{}\",\"nested\":{{\"n\":[1]}},\"tags\":null}}\n", story(5)),
+        );
         let (code, text) = scratch.failure(&["dedup", "--quiet", "a.parquet", "--unique"]);
         assert!(text.contains("a.parquet") && text.contains("--out"), "{text}");
         assert_eq!(code, 1);
-        let (_, text) = scratch.failure(&[
-            "dedup",
-            "--quiet",
-            "a.parquet",
-            "b.parquet",
-            "--unique",
-            "--out",
-            "out.parquet",
+        let args = ["dedup", "--unique", "a.parquet", "b.parquet", "c.jsonl", "--out"];
+        let said = messages(&scratch, &[&args[..], &["out.parquet"]].concat());
+        let mixed = "b.parquet: the column \"score\" has the type Boolean, and Float64 in a.parquet; it is written as text";
+        assert!(said.contains(mixed), "{said}");
+        let found = rows_of(&scratch, "out.parquet");
+        let expected = batch();
+        assert_eq!(found.num_rows(), 6);
+        let kinds: Vec<(String, DataType)> = found
+            .schema()
+            .fields()
+            .iter()
+            .map(|field| (field.name().clone(), field.data_type().clone()))
+            .collect();
+        let kind_of = |name: &str| expected.schema().field_with_name(name).unwrap().data_type().clone();
+        let nested = DataType::Struct(
+            vec![
+                Field::new("flag", DataType::Boolean, true),
+                Field::new("n", DataType::new_list(DataType::Int64, true), true),
+            ]
+            .into(),
+        );
+        let expected_kinds = [
+            ("key", DataType::Int64),
+            ("text", DataType::LargeUtf8),
+            ("score", DataType::Utf8),
+            ("time", kind_of("time")),
+            ("tags", kind_of("tags")),
+            ("kind", kind_of("kind")),
+            ("nested", nested),
+        ];
+        assert_eq!(kinds, expected_kinds.map(|(name, kind)| (name.to_owned(), kind)));
+        let scores = StringArray::from(vec![
+            Some("0.5"),
+            None,
+            Some("1.7976931348623157e308"),
+            Some("1.0"),
+            Some("true"),
+            None,
         ]);
-        assert!(text.contains("b.parquet: has other columns than a.parquet"), "{text}");
-        let (_, text) = scratch.failure(&["dedup", "--quiet", "a.parquet", "--unique", "--out", "out.jsonl"]);
-        let lost =
-            "a.parquet: .jsonl takes ids and texts alone, and loses: key, score, time, tags, kind, nested";
-        assert!(text.contains(lost) && text.contains("--drop-columns"), "{text}");
-        let said =
-            messages(&scratch, &["dedup", "a.parquet", "--unique", "--drop-columns", "--out", "out.jsonl"]);
+        assert_eq!(**found.column(2), scores);
+        let times =
+            TimestampMicrosecondArray::from(vec![Some(1), Some(2), Some(3), Some(5), Some(1_000_000), None]);
+        assert_eq!(**found.column(3), times.with_timezone("Europe/Berlin"));
+        // Text takes the same rows.
+        scratch.output(&[&args[..], &["out.jsonl"]].concat());
+        let lines = crate::common::json_lines(&read(&scratch, "out.jsonl"));
+        assert_eq!(lines[2]["score"], 1.797_693_134_862_315_7e308);
+        assert_eq!(lines[3]["tags"], serde_json::json!([0, 1, 2, 3]));
+        assert_eq!(lines[4]["time"], "1970-01-01T00:00:01Z");
+        assert_eq!(lines[5]["nested"], serde_json::json!({ "n": [1] }));
+        scratch.output(&[&args[..], &["out.csv"]].concat());
+        let table = read(&scratch, "out.csv");
+        assert!(table.starts_with("key,text,score,time,tags,kind,nested\n1,"), "{table}");
+        assert!(table.contains(",0.5,1970-01-01T00:00:00.000001Z,[],a,\"{\"\"flag\"\":true}\"\n"), "{table}");
+        let args = ["dedup", "a.parquet", "--unique", "--drop-columns", "--out", "ids.jsonl"];
+        let said = messages(&scratch, &args);
         assert!(said.contains("only ids and texts are written"), "{said}");
-        assert_eq!(read(&scratch, "out.jsonl").lines().count(), 3);
-        assert_eq!(scratch.names(), ["a.parquet", "b.parquet", "out.jsonl"]);
+        assert_eq!(read(&scratch, "ids.jsonl").lines().count(), 3);
+    }
+
+    #[test]
+    fn a_value_out_of_the_range_of_the_common_type_is_an_error() {
+        let scratch = Scratch::new();
+        let text = |number| Arc::new(StringArray::from(vec![story(number)])) as ArrayRef;
+        let pair = |number, at: ArrayRef| {
+            written(&RecordBatch::try_from_iter([("text", text(number)), ("at", at)]).unwrap())
+        };
+        scratch.write("a.parquet", pair(1, Arc::new(TimestampNanosecondArray::from(vec![1]))));
+        scratch.write("b.parquet", pair(2, Arc::new(TimestampMicrosecondArray::from(vec![i64::MAX / 10]))));
+        let args = ["dedup", "--quiet", "--unique", "a.parquet", "b.parquet", "--out"];
+        let (code, error) = scratch.failure(&[&args[..], &["out.parquet"]].concat());
+        assert!(code == 1 && error.contains("b.parquet: the value"), "{error}");
+        assert!(error.contains("of the column \"at\" does not fit into Timestamp(ns)"), "{error}");
+        assert!(!scratch.path("out.parquet").exists());
+        scratch.output(&[&args[..], &["out.jsonl"]].concat());
+        assert_eq!(read(&scratch, "out.jsonl").lines().count(), 2);
     }
 }

@@ -1,6 +1,5 @@
 //! The second reading of the inputs: the rows that are wanted are copied.
 
-use std::collections::HashSet;
 use std::iter::Peekable;
 
 #[cfg(feature = "parquet")]
@@ -11,10 +10,15 @@ use crate::copy::layout::Shape;
 use crate::copy::output::Output;
 use crate::copy::plan::Target;
 use crate::copy::row_sink::{Row, RowSink};
+use crate::copy::union::cells::distinct;
 use crate::document::Document;
 use crate::error::Error;
+#[cfg(feature = "parquet")]
+use crate::input::Input;
 use crate::read::collector::Destination;
 use crate::read::options::Documents;
+#[cfg(feature = "parquet")]
+use crate::table_reader::columnar;
 
 /// The result of [`Documents::copy`](crate::Documents::copy) and
 /// [`Documents::copy_files`](crate::Documents::copy_files).
@@ -93,25 +97,26 @@ impl Documents {
     /// changed.
     ///
     /// Rows keep all their columns: objects of JSON are copied as they are, each on a line; records of CSV and TSV
-    /// with all their fields, columns of Parquet and Arrow with their types. A file of another format than the
-    /// inputs takes the fields of records; else it has ids and texts alone ([`Copied::is_partial`]). The file gets
-    /// its name when it is complete.
+    /// with all their fields, columns of Parquet and Arrow with their types. Where these or the formats differ, the file
+    /// has the columns of all inputs ([`Documents::copyable`]), or ids and texts alone ([`Documents::drop_columns`],
+    /// [`Copied::is_partial`]). The file gets its name when it is complete.
     ///
     /// # Errors
-    /// As [`Documents::read`]; when the inputs have changed; when the file cannot be written.
+    /// As [`Documents::read`]; when the inputs have changed; when a value does not fit into the type of its column
+    /// ([`Error::Unfit`]); when the file cannot be written.
     ///
     /// # Panics
     /// When the documents are not copyable to one file, or `wanted` is not in ascending order.
     pub fn copy(&self, wanted: impl Iterator<Item = u32>, file: AtomicFile) -> Result<Copied, Error> {
         let plan = self.plan.as_ref().expect("the documents are copyable");
         let fields = [self.id_name(), &self.text_fields[0]];
-        let (layout, is_partial) = {
+        let layout = {
             let plan = plan.lock().expect("no thread panics with it");
             let Target::File(agreed) = &plan.target else { panic!("the documents are copyable to one file") };
-            (agreed.layout().cloned(), agreed.is_partial)
+            agreed.layout()
         };
         // Without any input there is nothing to copy.
-        let Some(layout) = layout else { return Ok(Copied::default()) };
+        let Some((layout, is_partial)) = layout else { return Ok(Copied::default()) };
         let output = Output::new(file, &layout, fields)?;
         let mut copier = Copier::new(output, Box::new(ascending(wanted)), fields.map(str::to_owned));
         copier.copied.is_partial = is_partial;
@@ -129,26 +134,20 @@ pub(super) fn ascending(wanted: impl Iterator<Item = u32>) -> impl Iterator<Item
     })
 }
 
-/// Numbers names that occur before, since an object has each key once: `text`, `text_2`.
-fn distinct(names: Vec<String>) -> Vec<String> {
-    let mut known = HashSet::new();
-    let all: HashSet<String> = names.iter().cloned().collect();
-    let numbered = |name: String| {
-        if known.insert(name.clone()) {
-            return name;
-        }
-        let mut names = (2u64..).map(|number| format!("{name}_{number}"));
-        names.find(|name| !all.contains(name) && known.insert(name.clone())).expect("numbers do not end")
-    };
-    names.into_iter().map(numbered).collect()
-}
-
 impl RowSink for Copier<'_> {
+    #[cfg(feature = "parquet")]
+    fn begin(&mut self, input: &Input) -> Result<(), Error> {
+        self.output.begin(input.name())
+    }
+
     fn enter(&mut self, shape: Shape) -> Result<(), Error> {
         self.names = match shape {
             Shape::Records { names, .. } => distinct(names.unwrap_or_default()),
+            #[cfg(feature = "parquet")]
+            Shape::Columns { schema, .. } => distinct(columnar::names(&schema)),
             _ => Vec::new(),
         };
+        self.output.enter(&self.names);
         Ok(())
     }
 
@@ -162,7 +161,7 @@ impl RowSink for Copier<'_> {
             }
         };
         #[cfg(feature = "parquet")]
-        if matches!((&self.output, row), (Output::Columns(_), Row::OfBatch)) {
+        if matches!(row, Row::OfBatch) && self.output.takes_batches(self.copied.is_partial) {
             self.mask.push(is_wanted);
             self.count(is_wanted, document.is_some());
             return Ok(());
@@ -185,9 +184,9 @@ impl RowSink for Copier<'_> {
 
     #[cfg(feature = "parquet")]
     fn end_batch(&mut self, batch: &RecordBatch) -> Result<(), Error> {
-        match &mut self.output {
-            Output::Columns(columns) => columns.write(batch, std::mem::take(&mut self.mask)),
-            _ => Ok(()),
+        if !self.output.takes_batches(self.copied.is_partial) {
+            return Ok(());
         }
+        self.output.write_batch(batch, std::mem::take(&mut self.mask), &self.names)
     }
 }

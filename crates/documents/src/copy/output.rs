@@ -2,12 +2,21 @@
 
 use std::io::{self, Write};
 
+#[cfg(feature = "parquet")]
+use arrow_array::RecordBatch;
 use hamdex_atomic_file::AtomicFile;
 
 #[cfg(feature = "parquet")]
 use crate::copy::columnar::Columns;
 use crate::copy::layout::Layout;
+use crate::copy::records::Records;
 use crate::copy::row_sink::Row;
+use crate::copy::union::json;
+use crate::copy::union::table::Table;
+#[cfg(feature = "parquet")]
+use crate::copy::union::typed::Typed;
+#[cfg(feature = "parquet")]
+use crate::copy::union::value::{Value, write_object as write_values};
 use crate::document::Document;
 use crate::error::Error;
 use crate::table_reader::csv;
@@ -27,6 +36,9 @@ pub(crate) enum Output {
     IdsAndTexts(Rows),
     #[cfg(feature = "parquet")]
     Columns(Box<Columns>),
+    Table(Table),
+    #[cfg(feature = "parquet")]
+    Typed(Box<Typed>),
 }
 
 impl Output {
@@ -35,8 +47,7 @@ impl Output {
         Ok(match layout {
             Layout::Objects => Self::Objects(Sink::new(file)?),
             Layout::Records { names, delimiter, quoting } => {
-                let mut records =
-                    Records { file: Sink::new(file)?, delimiter: *delimiter, quoting: *quoting };
+                let mut records = Records::new(Sink::new(file)?, *delimiter, *quoting);
                 if let Some(names) = names {
                     records.write_fields(names)?;
                 }
@@ -55,7 +66,70 @@ impl Output {
                 let container = Container::of(*format, *compression);
                 Self::Columns(Box::new(Columns::new(Sink::Plain(file), container, schema)?))
             }
+            Layout::Table { names, delimiter } => {
+                let records = Records::new(Sink::new(file)?, *delimiter, Quoting::Csv);
+                Self::Table(Table::new(records, names, fields)?)
+            }
+            #[cfg(feature = "parquet")]
+            Layout::Union { schema, compression, format } => {
+                let container = Container::of(*format, *compression);
+                Self::Typed(Box::new(Typed::new(Sink::Plain(file), container, schema, fields)?))
+            }
         })
+    }
+
+    /// Starts an input.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn begin(&mut self, input: &str) -> Result<(), Error> {
+        match self {
+            Self::Typed(typed) => typed.begin(input),
+            _ => Ok(()),
+        }
+    }
+
+    /// Starts the rows of an input with these columns.
+    pub(crate) fn enter(&mut self, names: &[String]) {
+        match self {
+            Self::Table(table) => table.places.enter(names),
+            #[cfg(feature = "parquet")]
+            Self::Typed(typed) => typed.places.enter(names),
+            _ => {}
+        }
+    }
+
+    /// Returns whether rows of Parquet and Arrow are written by batches.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn takes_batches(&self, is_partial: bool) -> bool {
+        match self {
+            Self::Objects(_) => !is_partial,
+            Self::Columns(_) | Self::Table(_) | Self::Typed(_) => true,
+            _ => false,
+        }
+    }
+
+    /// Writes the wanted rows of a batch.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn write_batch(
+        &mut self,
+        batch: &RecordBatch,
+        wanted: Vec<bool>,
+        names: &[String],
+    ) -> Result<(), Error> {
+        let mut write = match self {
+            Self::Columns(columns) => return columns.write(batch, wanted),
+            Self::Typed(typed) => return typed.write_batch(batch, wanted),
+            Self::Objects(file) => Box::new(|row: Vec<Value>| {
+                let mut line = String::new();
+                write_values(names.iter().cloned().zip(row), &mut line);
+                Ok(writeln!(file, "{line}").map_err(|error| file.failed()(error))?)
+            }) as Box<dyn FnMut(Vec<Value>) -> Result<(), Error> + '_>,
+            Self::Table(table) => Box::new(|row| table.write_values(row)),
+            _ => return Ok(()),
+        };
+        for row in (0..batch.num_rows()).filter(|&row| wanted[row]) {
+            write(batch.columns().iter().map(|column| Value::read(column, row)).collect())?;
+        }
+        Ok(())
     }
 
     /// Writes a row. Returns `false` if it cannot be written: it is not a document, and the output has only ids and
@@ -83,6 +157,9 @@ impl Output {
             (Self::IdsAndTexts(rows), _, Some(document)) => {
                 rows.push(&[Cell::Text(&document.id), Cell::Text(&document.text)])?;
             }
+            (Self::Table(table), row, document) => return table.write(row, document),
+            #[cfg(feature = "parquet")]
+            (Self::Typed(typed), row, document) => return typed.write(row, document),
             _ => return Ok(false),
         }
         Ok(true)
@@ -91,63 +168,21 @@ impl Output {
     /// Completes the file and gives it its name.
     pub(crate) fn finish(self) -> Result<(), Error> {
         match self {
-            Self::Objects(file) | Self::Records(Records { file, .. }) => file.finish(),
+            Self::Objects(file) => file.finish(),
+            Self::Records(records) => records.finish(),
             Self::Cells(rows, _) | Self::IdsAndTexts(rows) => rows.finish(),
+            Self::Table(table) => table.finish(),
             #[cfg(feature = "parquet")]
             Self::Columns(columns) => columns.finish(),
+            #[cfg(feature = "parquet")]
+            Self::Typed(typed) => typed.finish(),
         }
-    }
-}
-
-/// A file of records, written as they are in the input where that has the same delimiter and quotes.
-pub(crate) struct Records {
-    file: Sink,
-    delimiter: u8,
-    quoting: Quoting,
-}
-
-impl Records {
-    fn write(&mut self, records: &csv::Records) -> Result<(), Error> {
-        let Self { file, delimiter, quoting } = self;
-        let Some(raw) = records.raw(*delimiter, *quoting) else { return self.write_fields(records.fields()) };
-        Ok(file.write_all(raw).and_then(|()| file.write_all(b"\n")).map_err(|error| file.failed()(error))?)
-    }
-
-    fn write_fields(&mut self, fields: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Result<(), Error> {
-        let Self { file, delimiter, quoting } = self;
-        let record = match quoting {
-            Quoting::Csv => {
-                let mut writer = ::csv::WriterBuilder::new().delimiter(*delimiter).from_writer(Vec::new());
-                let written = writer.write_record(fields).map_err(io::Error::from);
-                written.and_then(|()| writer.into_inner().map_err(::csv::IntoInnerError::into_error))
-            }
-            Quoting::None => {
-                let fields: Vec<_> = fields.into_iter().collect();
-                let fields: Vec<&[u8]> = fields.iter().map(AsRef::as_ref).collect();
-                Ok([&fields.join(&*delimiter)[..], b"\n"].concat())
-            }
-        };
-        Ok(record.and_then(|record| file.write_all(&record)).map_err(|error| file.failed()(error))?)
     }
 }
 
 /// Writes an object as it is, on one line.
 fn write_object(output: &mut impl Write, text: &str) -> io::Result<()> {
-    if !text.contains(['\n', '\r']) {
-        return writeln!(output, "{text}");
-    }
-    // Line ends occur between values only, where white space has no meaning.
-    let (mut is_in_string, mut is_escaped) = (false, false);
-    let mut line = Vec::with_capacity(text.len() + 1);
-    for &byte in text.as_bytes() {
-        if is_in_string || !byte.is_ascii_whitespace() {
-            line.push(byte);
-        }
-        is_in_string ^= byte == b'"' && !is_escaped;
-        is_escaped = is_in_string && byte == b'\\' && !is_escaped;
-    }
-    line.push(b'\n');
-    output.write_all(&line)
+    writeln!(output, "{}", json::on_one_line(text))
 }
 
 /// Writes a record as an object. Fields beyond the last name are named by their numbers, counted from 1.

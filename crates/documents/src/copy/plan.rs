@@ -6,18 +6,20 @@ use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 use std::time::SystemTime;
 
+use crate::copy::agreed::Agreed;
 use crate::copy::folder::Folder;
-use crate::copy::layout::{Agreed, Layout, Shape};
+use crate::copy::layout::Shape;
 use crate::document::Counts;
 use crate::error::Error;
 use crate::input::source;
+use crate::problem::Problem;
 
 const BUFFER_BYTES: usize = 1 << 18;
 
 /// The output of a copy.
 pub(crate) enum Target {
     /// One file, whose columns fit all inputs.
-    File(Agreed),
+    File(Box<Agreed>),
     /// A file for each input.
     Folder(Folder),
 }
@@ -51,12 +53,28 @@ impl Plan {
     }
 
     /// Adds the fields of an object, in the first pass.
-    pub(crate) fn enter_object(&mut self, input: &str, text: &str) -> Result<(), Error> {
+    pub(crate) fn enter_object(&mut self, text: &str) -> Result<(), Error> {
         match &mut self.target {
-            Target::File(agreed) if self.first.is_none() && agreed.may_lose_fields() => {
-                agreed.enter_object(input, text)
+            Target::File(agreed) if self.first.is_none() && agreed.takes_fields() => {
+                agreed.enter_object(text)
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Ends the last input.
+    pub(crate) fn end_input(&mut self) -> Result<(), Error> {
+        match &mut self.target {
+            Target::File(agreed) => agreed.end(),
+            Target::Folder(_) => Ok(()),
+        }
+    }
+
+    /// Returns what the first pass found that is to be said of inputs.
+    pub(crate) fn take_problems(&mut self) -> Vec<(String, Problem)> {
+        match &mut self.target {
+            Target::File(agreed) => agreed.take_problems(),
+            Target::Folder(_) => Vec::new(),
         }
     }
 
@@ -81,7 +99,7 @@ impl Plan {
     /// Returns whether records of CSV and TSV become rows of another format.
     pub(crate) fn converts_records(&self) -> bool {
         match &self.target {
-            Target::File(agreed) => matches!(agreed.layout(), Some(Layout::Objects | Layout::Cells { .. })),
+            Target::File(agreed) => agreed.converts_records(),
             Target::Folder(_) => false,
         }
     }

@@ -93,6 +93,10 @@ impl<'a> Collector<'a> {
 
     /// Returns the counts after everything is read. Fails if a file was not read that should have been.
     pub(crate) fn finish(mut self) -> Result<Counts, Error> {
+        if let Some(plan) = &self.documents.plan {
+            plan.lock().expect("no thread panics with it").end_input()?;
+        }
+        self.report_columns();
         if let Some((place, problem)) = self.files.notice() {
             self.notify(place, problem);
         }
@@ -244,9 +248,29 @@ impl<'a> Collector<'a> {
         let Some(plan) = &self.documents.plan else { return Ok(()) };
         let shape = shape();
         plan.lock().expect("no thread panics with it").enter(input, shape.clone())?;
+        self.report_columns();
         match &mut self.destination {
             Destination::Rows(rows) => rows.enter(shape),
             _ => Ok(()),
+        }
+    }
+
+    /// Adds the fields of an object to the columns of the copy.
+    fn enter_object(&self, row: Row<'_>) -> Result<(), Error> {
+        match (&self.documents.plan, row) {
+            (Some(plan), Row::Object(text)) => {
+                plan.lock().expect("no thread panics with it").enter_object(text)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Reports what the columns of inputs become in the copy.
+    fn report_columns(&mut self) {
+        let Some(plan) = &self.documents.plan else { return };
+        let problems = plan.lock().expect("no thread panics with it").take_problems();
+        for (input, problem) in problems {
+            self.notify(Place::whole(input), problem);
         }
     }
 
@@ -278,9 +302,7 @@ impl<'a> Collector<'a> {
             self.counts.replaced += 1;
             self.report(place(), Problem::InvalidUtf8, Action::Replaced)?;
         }
-        if let (Some(plan), Row::Object(text)) = (&self.documents.plan, row) {
-            plan.lock().expect("no thread panics with it").enter_object(&place().input, text)?;
-        }
+        self.enter_object(row)?;
         match &mut self.repeats {
             RepeatedIds::Counted(sample) => sample.record(&document.id),
             RepeatedIds::Placed(places) => {
@@ -308,6 +330,7 @@ impl<'a> Collector<'a> {
         if matches!(problem, Problem::Malformed { .. } | Problem::LongRecord { .. }) {
             return self.lose_row(place, problem);
         }
+        self.enter_object(row)?;
         self.skip(place, problem)?;
         match &mut self.destination {
             Destination::Sink(_) | Destination::Probe => Ok(()),

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use encoding_rs::Encoding;
 
+use crate::copy::agreed::Agreed;
 use crate::copy::folder::Folder;
-use crate::copy::layout::Agreed;
 use crate::copy::plan::{Plan, Target};
 use crate::error::{Error, InvalidOption};
 use crate::format::Format;
@@ -260,14 +260,22 @@ impl Documents {
     }
 
     /// Prepares for [`Documents::copy`] to a file of this format, by default the format of the first input (which must
-    /// be text then). Reading then fails if the rows of inputs do not fit together, and keeps inputs that cannot be
-    /// read twice, such as standard input, in a temporary file. Use the same value, or a clone of it, to read and to
-    /// copy.
+    /// be text then). Reading then finds the columns of all inputs, and keeps inputs that cannot be read twice, such as
+    /// standard input, in a temporary file. Use the same value, or a clone of it, to read and to copy.
+    ///
+    /// Inputs with the same columns are copied as they are. The columns of others are united by name, in the order in
+    /// which they are named first: a row has null (in CSV, an empty field) where its input lacks the column. A column of
+    /// a Parquet or Arrow file has a type that takes the values of all inputs without a change: the wider integer, a
+    /// fraction of 64 bits for integers and fractions, the finer unit of time, structures with the fields of all, lists
+    /// of such items; fields of CSV are text, and those of JSON have the type of their values. Where no type takes all,
+    /// the column is text, as all columns of CSV are ([`Problem::MixedColumn`](crate::problems::Problem::MixedColumn)
+    /// says so): a text as it is, any other value as JSON, times by ISO 8601, bytes that are not UTF-8 as hexadecimal
+    /// digits.
     #[must_use]
     pub fn copyable(mut self, format: Option<TableFormat>) -> Self {
         let fields = iter::once(self.id_name()).chain(self.text_fields.iter().map(String::as_str));
         let agreed = Agreed::new(format, fields.map(str::to_owned).collect(), self.drops_columns);
-        self.plan = Some(Arc::new(Mutex::new(Plan::new(Target::File(agreed)))));
+        self.plan = Some(Arc::new(Mutex::new(Plan::new(Target::File(Box::new(agreed))))));
         self
     }
 
@@ -279,8 +287,8 @@ impl Documents {
         self
     }
 
-    /// Sets whether a copy may lack columns of the inputs, for which its format has no room; by default reading fails
-    /// then ([`Error::LostColumns`]). To be set before [`Documents::copyable`], as are the fields.
+    /// Sets whether a copy in another format than the inputs has ids and texts alone; by default it has all columns. To
+    /// be set before [`Documents::copyable`], as are the fields.
     #[must_use]
     pub fn drop_columns(mut self, drops: bool) -> Self {
         self.drops_columns = drops;

@@ -10,3 +10,5 @@ mod inputs;
 #[cfg(feature = "parquet")]
 mod rows;
 mod tolerance;
+#[cfg(feature = "parquet")]
+mod union;

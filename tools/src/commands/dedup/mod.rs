@@ -102,13 +102,14 @@ pub(crate) struct Args {
     against: Vec<PathBuf>,
     /// Write the documents that remain instead of the clusters, with all columns
     ///
-    /// They go to --out, to --output-dir, or to standard
-    /// output as JSON Lines or, like the inputs, CSV or TSV. Parquet gives Parquet, with its compression, or
-    /// Arrow. Rows without a usable text never count as duplicates; they are kept. Inputs are read twice
-    /// (standard input is spooled). Of --fingerprints, lines of fingerprint and id, or columns
+    /// They go to --out, to --output-dir, or to standard output as JSON Lines or, like the inputs, CSV or TSV. Parquet
+    /// keeps its compression. Where columns differ from input to input, the file has the union by name, each column with
+    /// a type that takes all values, or as text where none does. Rows without a usable text never count as duplicates;
+    /// they are kept. Inputs are read twice (standard input is spooled). Of --fingerprints, lines of fingerprint and id,
+    /// or columns
     #[arg(long)]
     unique: bool,
-    /// With --unique: write ids and texts alone to a file that has no room for the other columns
+    /// With --unique: write ids and texts alone to a file of another format than the inputs
     #[arg(long, requires = "unique", conflicts_with = "output_dir", hide_short_help = true)]
     drop_columns: bool,
     /// With --unique: write a copy of the inputs to this new or empty directory, file by file

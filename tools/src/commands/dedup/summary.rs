@@ -74,9 +74,7 @@ pub(super) fn alone() {
 /// Prints which columns and rows a copy of the unique documents lacks.
 fn caution(copied: &Copied) {
     if copied.is_partial {
-        messages::caution(
-            "only ids and texts are written; a file that ends as the inputs do, or in .jsonl, takes all fields",
-        );
+        messages::caution("only ids and texts are written; without --drop-columns, all columns are");
     }
     if copied.without_text > 0 {
         messages::caution(format_args!(

@@ -1,0 +1,347 @@
+//! Values of all types, and their text.
+
+use std::fmt::Write;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type,
+    DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType, DurationSecondType,
+    Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, Time32MillisecondType,
+    Time32SecondType, Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef};
+use arrow_buffer::i256;
+use arrow_schema::{DataType, TimeUnit};
+use serde_json::value::RawValue;
+
+use crate::copy::union::json::{self, Json};
+use crate::copy::union::kinds::nanoseconds;
+
+const SECOND: i128 = 1_000_000_000;
+pub(crate) const DAY: i128 = 86_400 * SECOND;
+
+/// A value of any type.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Value {
+    Null,
+    Flag(bool),
+    Integer(i128),
+    Fraction(f64),
+    /// Digits, and the number of those behind the point.
+    Decimal(i256, i8),
+    Text(String),
+    Bytes(Vec<u8>),
+    /// Nanoseconds.
+    Moment(Moment, i128),
+    List(Vec<Value>),
+    Object(Vec<(String, Value)>),
+}
+
+/// The sense of a number of nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Moment {
+    /// Since 1970 began, in no zone, or in that of UTC.
+    Instant {
+        is_utc: bool,
+    },
+    Date,
+    /// Since midnight.
+    Time,
+    Duration,
+}
+
+/// Returns whether values of this type can be read one by one.
+pub(crate) fn is_readable(kind: &DataType) -> bool {
+    use DataType::{
+        Dictionary, FixedSizeList, Interval, LargeList, LargeListView, List, ListView, Map, RunEndEncoded,
+        Struct, Union,
+    };
+    match kind {
+        Interval(_) | ListView(_) | LargeListView(_) | RunEndEncoded(..) | Union(..) => false,
+        Dictionary(_, values) => is_readable(values),
+        List(inner) | LargeList(inner) | FixedSizeList(inner, _) | Map(inner, _) => {
+            is_readable(inner.data_type())
+        }
+        Struct(fields) => fields.iter().all(|field| is_readable(field.data_type())),
+        _ => true,
+    }
+}
+
+impl Value {
+    /// Returns a value of JSON. A number that no type takes exactly stays as it is written.
+    pub(crate) fn of_json(raw: &RawValue) -> Self {
+        match Json::of(raw) {
+            Json::Null => Self::Null,
+            Json::Flag(flag) => Self::Flag(flag),
+            Json::Text(text) => Self::Text(text),
+            Json::Number(text) if text.contains(['.', 'e', 'E']) => match text.parse::<f64>() {
+                Ok(number) if number.is_finite() => Self::Fraction(number),
+                _ => Self::Text(text.to_owned()),
+            },
+            Json::Number(text) => text.parse().map_or_else(|_| Self::Text(text.to_owned()), Self::Integer),
+            Json::List(items) => Self::List(items.into_iter().map(Self::of_json).collect()),
+            Json::Object(fields) => {
+                Self::Object(fields.into_iter().map(|(key, value)| (key, Self::of_json(value))).collect())
+            }
+        }
+    }
+
+    /// Returns a value of JSON as text where it is no text.
+    pub(crate) fn text_of_json(raw: &RawValue) -> Self {
+        json::text(raw).map_or(Self::Null, |text| Self::Text(text.into_owned()))
+    }
+
+    /// Reads a value of a readable type.
+    pub(crate) fn read(array: &dyn Array, row: usize) -> Self {
+        use DataType::{Date32, Date64, Duration, Time32, Time64, Timestamp};
+        use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
+        if array.is_null(row) || *array.data_type() == DataType::Null {
+            return Self::Null;
+        }
+        macro_rules! number {
+            ($kind:ty) => {
+                array.as_primitive::<$kind>().value(row)
+            };
+        }
+        macro_rules! moment {
+            ($moment:expr, $kind:ty, $nanoseconds:expr) => {
+                Self::Moment($moment, i128::from(number!($kind)) * $nanoseconds)
+            };
+        }
+        let items = |items: ArrayRef| Self::List((0..items.len()).map(|at| Self::read(&items, at)).collect());
+        match array.data_type() {
+            DataType::Boolean => Self::Flag(array.as_boolean().value(row)),
+            DataType::Int8 => Self::Integer(number!(Int8Type).into()),
+            DataType::Int16 => Self::Integer(number!(Int16Type).into()),
+            DataType::Int32 => Self::Integer(number!(Int32Type).into()),
+            DataType::Int64 => Self::Integer(number!(Int64Type).into()),
+            DataType::UInt8 => Self::Integer(number!(UInt8Type).into()),
+            DataType::UInt16 => Self::Integer(number!(UInt16Type).into()),
+            DataType::UInt32 => Self::Integer(number!(UInt32Type).into()),
+            DataType::UInt64 => Self::Integer(number!(UInt64Type).into()),
+            DataType::Float16 => Self::Fraction(number!(Float16Type).into()),
+            DataType::Float32 => Self::Fraction(number!(Float32Type).into()),
+            DataType::Float64 => Self::Fraction(number!(Float64Type)),
+            DataType::Decimal32(_, scale) => Self::Decimal(i256::from(number!(Decimal32Type)), *scale),
+            DataType::Decimal64(_, scale) => Self::Decimal(i256::from(number!(Decimal64Type)), *scale),
+            DataType::Decimal128(_, scale) => Self::Decimal(i256::from(number!(Decimal128Type)), *scale),
+            DataType::Decimal256(_, scale) => Self::Decimal(number!(Decimal256Type), *scale),
+            DataType::Utf8 => Self::Text(array.as_string::<i32>().value(row).to_owned()),
+            DataType::LargeUtf8 => Self::Text(array.as_string::<i64>().value(row).to_owned()),
+            DataType::Utf8View => Self::Text(array.as_string_view().value(row).to_owned()),
+            DataType::Binary => Self::Bytes(array.as_binary::<i32>().value(row).to_owned()),
+            DataType::LargeBinary => Self::Bytes(array.as_binary::<i64>().value(row).to_owned()),
+            DataType::BinaryView => Self::Bytes(array.as_binary_view().value(row).to_owned()),
+            DataType::FixedSizeBinary(_) => Self::Bytes(array.as_fixed_size_binary().value(row).to_owned()),
+            Date32 => moment!(Moment::Date, Date32Type, DAY),
+            Date64 => moment!(Moment::Date, Date64Type, nanoseconds(Millisecond)),
+            Time32(Second) => moment!(Moment::Time, Time32SecondType, SECOND),
+            Time32(_) => moment!(Moment::Time, Time32MillisecondType, nanoseconds(Millisecond)),
+            Time64(Microsecond) => moment!(Moment::Time, Time64MicrosecondType, nanoseconds(Microsecond)),
+            Time64(_) => moment!(Moment::Time, Time64NanosecondType, 1),
+            Duration(Second) => moment!(Moment::Duration, DurationSecondType, SECOND),
+            Duration(Millisecond) => {
+                moment!(Moment::Duration, DurationMillisecondType, nanoseconds(Millisecond))
+            }
+            Duration(Microsecond) => {
+                moment!(Moment::Duration, DurationMicrosecondType, nanoseconds(Microsecond))
+            }
+            Duration(Nanosecond) => moment!(Moment::Duration, DurationNanosecondType, 1),
+            Timestamp(unit, zone) => {
+                let instant = Moment::Instant { is_utc: zone.is_some() };
+                match unit {
+                    Second => moment!(instant, TimestampSecondType, SECOND),
+                    Millisecond => moment!(instant, TimestampMillisecondType, nanoseconds(Millisecond)),
+                    Microsecond => moment!(instant, TimestampMicrosecondType, nanoseconds(Microsecond)),
+                    Nanosecond => moment!(instant, TimestampNanosecondType, 1),
+                }
+            }
+            DataType::List(_) => items(array.as_list::<i32>().value(row)),
+            DataType::LargeList(_) => items(array.as_list::<i64>().value(row)),
+            DataType::FixedSizeList(..) => items(array.as_fixed_size_list().value(row)),
+            DataType::Struct(fields) => {
+                let columns = fields.iter().zip(array.as_struct().columns());
+                Self::Object(
+                    columns.map(|(field, column)| (field.name().clone(), Self::read(column, row))).collect(),
+                )
+            }
+            DataType::Map(..) => {
+                let entries = array.as_map().value(row);
+                let (keys, values) = (entries.column(0), entries.column(1));
+                let entry = |at| {
+                    let key = Self::read(keys, at).into_text().unwrap_or_default();
+                    (key, Self::read(values, at))
+                };
+                Self::Object((0..entries.len()).map(entry).collect())
+            }
+            DataType::Dictionary(..) => {
+                let dictionary = array.as_any_dictionary();
+                Self::read(dictionary.values(), dictionary.normalized_keys()[row])
+            }
+            kind => unreachable!("columns of {kind} are refused"),
+        }
+    }
+
+    /// Returns the text of a value: a text as it is, any other value as JSON, and the texts of moments, bytes and what is
+    /// no number without quotes; `None` for null.
+    pub(crate) fn into_text(self) -> Option<String> {
+        match self {
+            Self::Null => None,
+            Self::Text(text) => Some(text),
+            Self::Bytes(bytes) => {
+                Some(String::from_utf8(bytes).unwrap_or_else(|error| hexadecimal(error.as_bytes())))
+            }
+            Self::Moment(moment, nanoseconds) => Some(moment.text(nanoseconds)),
+            Self::Fraction(number) if !number.is_finite() => Some(number.to_string()),
+            other => {
+                let mut text = String::new();
+                other.write_json(&mut text);
+                Some(text)
+            }
+        }
+    }
+
+    /// Writes a value as JSON.
+    pub(crate) fn write_json(self, out: &mut String) {
+        match self {
+            Self::Null => out.push_str("null"),
+            Self::Flag(flag) => out.push_str(if flag { "true" } else { "false" }),
+            Self::Integer(number) => write!(out, "{number}").expect("a string takes all"),
+            // The shortest digits that are read as the same number.
+            Self::Fraction(number) if number.is_finite() => {
+                write!(out, "{number:?}").expect("a string takes all");
+            }
+            Self::Decimal(digits, scale) => out.push_str(&decimal(digits, scale)),
+            Self::List(items) => {
+                out.push('[');
+                for (at, item) in items.into_iter().enumerate() {
+                    out.push_str(if at > 0 { "," } else { "" });
+                    item.write_json(out);
+                }
+                out.push(']');
+            }
+            Self::Object(fields) => write_object(fields, out),
+            other => out.push_str(&quoted(&other.into_text().unwrap_or_default())),
+        }
+    }
+}
+
+/// Writes an object.
+pub(crate) fn write_object(fields: impl IntoIterator<Item = (String, Value)>, out: &mut String) {
+    out.push('{');
+    for (at, (key, value)) in fields.into_iter().enumerate() {
+        out.push_str(if at > 0 { "," } else { "" });
+        out.push_str(&quoted(&key));
+        out.push(':');
+        value.write_json(out);
+    }
+    out.push('}');
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::to_string(text).expect("a text is JSON")
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    let mut digits = String::with_capacity(2 * bytes.len());
+    bytes.iter().for_each(|byte| write!(digits, "{byte:02x}").expect("a string takes all"));
+    digits
+}
+
+/// Returns all digits of a decimal number.
+pub(crate) fn decimal(digits: i256, scale: i8) -> String {
+    let text = digits.to_string();
+    let (sign, text) = text.strip_prefix('-').map_or(("", text.as_str()), |text| ("-", text));
+    match usize::try_from(scale) {
+        Ok(0) => format!("{sign}{text}"),
+        Ok(scale) => {
+            let text = format!("{text:0>width$}", width = scale + 1);
+            let (whole, fraction) = text.split_at(text.len() - scale);
+            format!("{sign}{whole}.{fraction}")
+        }
+        Err(_) if text == "0" => text.to_owned(),
+        Err(_) => format!("{sign}{text}{}", "0".repeat(scale.unsigned_abs().into())),
+    }
+}
+
+impl Moment {
+    /// Returns the text of ISO 8601.
+    fn text(self, nanoseconds: i128) -> String {
+        match self {
+            Self::Instant { is_utc } => {
+                let (day, time) = (nanoseconds.div_euclid(DAY), nanoseconds.rem_euclid(DAY));
+                format!("{}T{}{}", date(day), clock(time), if is_utc { "Z" } else { "" })
+            }
+            Self::Date if nanoseconds % DAY == 0 => date(nanoseconds / DAY),
+            Self::Date => Self::Instant { is_utc: false }.text(nanoseconds),
+            Self::Time => clock(nanoseconds),
+            Self::Duration => {
+                let sign = if nanoseconds < 0 { "-" } else { "" };
+                format!("{sign}PT{}{}S", nanoseconds.abs() / SECOND, fraction(nanoseconds.abs()))
+            }
+        }
+    }
+}
+
+/// Returns the date of a day, counted from 1970.
+fn date(day: i128) -> String {
+    // Years that begin in March end in the leap day; 400 of them have 146,097 days.
+    let day = day + 719_468;
+    let (era, day) = (day.div_euclid(146_097), day.rem_euclid(146_097));
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let (day, month) = (day - (153 * month + 2) / 5 + 1, if month < 10 { month + 3 } else { month - 9 });
+    let year = era * 400 + year + i128::from(month <= 2);
+    match year {
+        0..=9999 => format!("{year:04}-{month:02}-{day:02}"),
+        year => format!("{year:+05}-{month:02}-{day:02}"),
+    }
+}
+
+/// Returns the time of a day.
+fn clock(nanoseconds: i128) -> String {
+    let (sign, seconds) = (if nanoseconds < 0 { "-" } else { "" }, nanoseconds.abs() / SECOND);
+    let (hours, minutes) = (seconds / 3_600, seconds / 60 % 60);
+    format!("{sign}{hours:02}:{minutes:02}:{:02}{}", seconds % 60, fraction(nanoseconds.abs()))
+}
+
+/// Returns the digits behind the point of seconds, without zeros at the end.
+fn fraction(nanoseconds: i128) -> String {
+    match nanoseconds % SECOND {
+        0 => String::new(),
+        rest => format!(".{rest:09}").trim_end_matches('0').to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_texts_of_iso_8601() {
+        let text = |moment: Moment, nanoseconds| Value::Moment(moment, nanoseconds).into_text().unwrap();
+        for (day, expected) in [
+            (0, "1970-01-01"),
+            (-1, "1969-12-31"),
+            (11_016, "2000-02-29"),
+            (20_784, "2026-11-27"),
+            (-719_529, "-0001-12-31"),
+            (2_932_897, "+10000-01-01"),
+        ] {
+            assert_eq!(text(Moment::Date, day * DAY), expected);
+        }
+        assert_eq!(text(Moment::Instant { is_utc: true }, -SECOND / 2), "1969-12-31T23:59:59.5Z");
+        assert_eq!(text(Moment::Time, 3_723 * SECOND + 1_000), "01:02:03.000001");
+        assert_eq!(text(Moment::Duration, -3 * SECOND / 2), "-PT1.5S");
+    }
+
+    #[test]
+    fn decimals_keep_all_digits() {
+        let text = |digits: i128, scale| decimal(i256::from_i128(digits), scale);
+        assert_eq!([text(1050, 2), text(-7, 2), text(5, 0)], ["10.50", "-0.07", "5"]);
+        assert_eq!([text(-12, -3), text(0, -3), text(0, 3)], ["-12000", "0", "0.000"]);
+    }
+}

@@ -32,7 +32,8 @@ pub(crate) fn common(one: &DataType, other: &DataType, is_mixed: &mut bool) -> D
             let is_large = [one, other].iter().any(|kind| matches!(kind, LargeBinary | LargeUtf8));
             if is_large { LargeBinary } else { DataType::Binary }
         }
-        (Date32 | Date64, Date32 | Date64) => Date64,
+        // Both count days, and Parquet has no type for milliseconds of days.
+        (Date32 | Date64, Date32 | Date64) => Date32,
         (Time32(one) | Time64(one), Time32(other) | Time64(other)) => match finer(*one, *other) {
             unit @ (TimeUnit::Microsecond | TimeUnit::Nanosecond) => Time64(unit),
             unit => Time32(unit),
@@ -276,7 +277,7 @@ mod tests {
             (Utf8, Binary, Some(Binary)),
             (FixedSizeBinary(2), FixedSizeBinary(3), Some(Binary)),
             (FixedSizeBinary(2), LargeBinary, Some(LargeBinary)),
-            (Date32, Date64, Some(Date64)),
+            (Date32, Date64, Some(Date32)),
             (Time32(Second), Time64(Nanosecond), Some(Time64(Nanosecond))),
             (Time32(Second), Time32(Millisecond), Some(Time32(Millisecond))),
             (Timestamp(Second, None), Timestamp(Microsecond, None), Some(Timestamp(Microsecond, None))),

@@ -9,6 +9,9 @@ use crate::read::searcher::{Searcher, keep_nearest};
 use crate::read::snapshot::Snapshot;
 use crate::segment::LiveSegment;
 
+/// Returns whether a match counts.
+type Counts<'a, F> = &'a mut dyn FnMut(&Match<F>) -> Result<bool, ReadError>;
+
 /// Queries of a memtable between two cancellation checks.
 const QUERIES_AT_ONCE: usize = 64;
 
@@ -85,8 +88,7 @@ impl<'s, F: Fingerprint> SnapshotParts<'s, F> {
         found: &mut Gathered<'_, Match<F>>,
     ) -> Result<ControlFlow<()>, Error> {
         let mut is_left = |one: &Match<F>| live.is_left(one.fingerprint);
-        let counts: Option<&mut dyn FnMut(&Match<F>) -> Result<bool, ReadError>> =
-            if live.removed.is_empty() { None } else { Some(&mut is_left) };
+        let counts: Option<Counts<'_, F>> = if live.removed.is_empty() { None } else { Some(&mut is_left) };
         Ok(found.add_batch(live.index(), queries, self.distance, options, counts, |one| one)?)
     }
 

@@ -3,7 +3,7 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
 
-/// Options that hamdex does not have, and those that can be meant, of which a command has some.
+/// Options of other programs, each with the options of hamdex that may be meant.
 const OPTIONS: &[(&[&str], &[&str])] = &[
     (
         &["threshold", "thresh", "cutoff"],

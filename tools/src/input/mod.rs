@@ -145,7 +145,7 @@ impl Found {
 /// Receives the fingerprints, each with the value next to it.
 pub(crate) type Sink<'a, F> = dyn FnMut(F, Found) -> Result<(), Failure> + 'a;
 
-/// Receives all rows, also those that have no fingerprint.
+/// Receives all rows, those without a fingerprint too.
 type Rows<'a, F> = dyn FnMut(Option<F>, Found) -> Result<(), Failure> + 'a;
 
 /// An input as messages name it.

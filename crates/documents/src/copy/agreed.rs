@@ -148,7 +148,7 @@ impl Agreed {
         self.columns.end()
     }
 
-    /// Returns what is to be said of inputs.
+    /// Takes the problems found in inputs.
     pub(crate) fn take_problems(&mut self) -> Vec<(String, Problem)> {
         self.columns.take_problems()
     }

@@ -70,7 +70,7 @@ impl Plan {
         }
     }
 
-    /// Returns what the first pass found that is to be said of inputs.
+    /// Returns the problems that the first pass found in inputs.
     pub(crate) fn take_problems(&mut self) -> Vec<(String, Problem)> {
         match &mut self.target {
             Target::File(agreed) => agreed.take_problems(),

@@ -34,7 +34,7 @@ pub(crate) struct Columns {
     inputs: u64,
     /// The current input, if it has objects, and the values of its columns.
     objects: Option<Objects>,
-    /// What is to be said of inputs.
+    /// Problems found in inputs.
     problems: Vec<(String, Problem)>,
 }
 
@@ -160,7 +160,7 @@ impl Columns {
         Ok(())
     }
 
-    /// Returns what is to be said of inputs.
+    /// Takes the problems found in inputs.
     pub(crate) fn take_problems(&mut self) -> Vec<(String, Problem)> {
         std::mem::take(&mut self.problems)
     }
@@ -215,7 +215,7 @@ impl Columns {
             self.problems.push((input.to_owned(), problem));
         }
         let is_nullable = kinds::is_nullable(&typed.field) || kinds::is_nullable(&field);
-        // What else is stored about a column is that of all inputs, or left out.
+        // Metadata of a column stays if all inputs have the same.
         let is_same = typed.field.metadata() == field.metadata() && kind == *typed.field.data_type();
         let metadata = if is_same { field.metadata().clone() } else { Metadata::default() };
         typed.field = Field::new(name.clone(), kind, is_nullable).with_metadata(metadata);

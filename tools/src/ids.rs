@@ -1,6 +1,6 @@
 //! Prints the ids of a fingerprint.
 
-use std::fmt::Display;
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use hamdex::set::MatchIds;
@@ -9,7 +9,6 @@ use hamdex_documents::tables::Cell;
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
-use crate::documents::report;
 use crate::failure::Failure;
 use crate::names;
 
@@ -84,8 +83,10 @@ impl<'a> Ids<'a> {
     pub(crate) fn print(self, output: &mut impl Write) -> io::Result<()> {
         let (shown, all) = (self.len(), self.all);
         match self.list {
-            List::Numbers(ids) => print(output, ids.map(|stored| stored.id))?,
-            List::Names(ids) => print(output, ids.iter().map(|id| report::plain_in_list(id)))?,
+            List::Numbers(ids) => {
+                print(output, ids.map(|stored| Cow::Owned(stored.id.to_string().into_bytes())))?;
+            }
+            List::Names(ids) => print(output, ids.iter().map(|name| names::written_in_list(name)))?,
         }
         match all - shown as u64 {
             0 => Ok(()),
@@ -102,9 +103,10 @@ impl<'a> Ids<'a> {
     }
 }
 
-fn print(output: &mut impl Write, ids: impl Iterator<Item = impl Display>) -> io::Result<()> {
+fn print<'i>(output: &mut impl Write, ids: impl Iterator<Item = Cow<'i, [u8]>>) -> io::Result<()> {
     for (number, id) in ids.enumerate() {
-        write!(output, "{}{id}", if number == 0 { "\t" } else { "," })?;
+        output.write_all(if number == 0 { b"\t" } else { b"," })?;
+        output.write_all(&id)?;
     }
     Ok(())
 }

@@ -1,19 +1,33 @@
-//! Names at the end of lines of text: written so that they are read back unchanged.
+//! Names in lines of text: written so that they are read back unchanged.
 //!
-//! A name is the rest of its line, byte by byte. One that has control characters, such as line ends and tabs, or begins
-//! with a double quote, stands in double quotes: `\n`, `\r`, `\t`, `\"` and `\\` are these characters there, and `\xff` is
-//! any byte.
+//! A name is the rest of its line, or of its column, byte by byte. One that is empty, has control characters, such as line
+//! ends and tabs, or begins with a double quote, stands in double quotes: `\n`, `\r`, `\t`, `\"` and `\\` are these
+//! characters there, and `\xff` is any byte. In a list, so does one that has a comma, which separates names, or begins with
+//! `+`, which precedes the number of those left out.
 
 use std::borrow::Cow;
 
-/// Returns a name as the rest of a line.
+/// Returns a name as the rest of a line or as a column of one.
 pub(crate) fn written(name: &[u8]) -> Cow<'_, [u8]> {
-    let is_plain = |byte: &u8| !byte.is_ascii_control();
-    // Control characters beyond ASCII end lines for some programs.
-    let has_control = name.utf8_chunks().any(|chunk| chunk.valid().contains(char::is_control));
-    if name.first() != Some(&b'"') && name.iter().all(is_plain) && !has_control {
-        return Cow::Borrowed(name);
+    if needs_quotes(name) { Cow::Owned(quoted(name)) } else { Cow::Borrowed(name) }
+}
+
+/// Returns a name as one of a list, separated by commas.
+pub(crate) fn written_in_list(name: &[u8]) -> Cow<'_, [u8]> {
+    if needs_quotes(name) || name.contains(&b',') || name.starts_with(b"+") {
+        Cow::Owned(quoted(name))
+    } else {
+        Cow::Borrowed(name)
     }
+}
+
+fn needs_quotes(name: &[u8]) -> bool {
+    // Control characters beyond ASCII end lines for some programs.
+    let has_control = || name.utf8_chunks().any(|chunk| chunk.valid().contains(char::is_control));
+    name.is_empty() || name.starts_with(b"\"") || has_control()
+}
+
+fn quoted(name: &[u8]) -> Vec<u8> {
     let mut quoted = vec![b'"'];
     for chunk in name.utf8_chunks() {
         for character in chunk.valid().chars() {
@@ -37,13 +51,13 @@ pub(crate) fn written(name: &[u8]) -> Cow<'_, [u8]> {
         quoted.extend(chunk.invalid());
     }
     quoted.push(b'"');
-    Cow::Owned(quoted)
+    quoted
 }
 
 /// Returns the name that is the rest of a line.
 ///
 /// # Errors
-/// When it stands in quotes, and is not what [`written`] returns.
+/// When it stands in quotes, and is not what [`written`] or [`written_in_list`] returns.
 pub(crate) fn read(rest: &[u8]) -> Result<Cow<'_, [u8]>, String> {
     let Some(inside) = rest.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")) else {
         return Ok(Cow::Borrowed(rest));
@@ -76,6 +90,15 @@ pub(crate) fn read(rest: &[u8]) -> Result<Cow<'_, [u8]>, String> {
     Ok(Cow::Owned(name))
 }
 
+/// Returns the name that a line is, of a list of names; `None` for an empty line.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn of_line(line: &[u8]) -> Result<Option<Cow<'_, [u8]>>, String> {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    if line.is_empty() { Ok(None) } else { read(line).map(Some) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,6 +120,7 @@ mod tests {
             let written = written(&name);
             assert!(!written.iter().any(u8::is_ascii_control), "{name:?}");
             assert_eq!(read(&written).as_deref(), Ok(&name[..]));
+            assert_eq!(read(&written_in_list(&name)).as_deref(), Ok(&name[..]));
         }
     }
 
@@ -106,6 +130,8 @@ mod tests {
             assert_eq!(written(name), name);
             assert_eq!(read(name).as_deref(), Ok(name));
         }
+        assert_eq!((&*written(b"a,b"), &*written_in_list(b"a,b")), (&b"a,b"[..], &b"\"a,b\""[..]));
+        assert_eq!((&*written(b"+3"), &*written_in_list(b"+3")), (&b"+3"[..], &b"\"+3\""[..]));
         assert_eq!(read(b"\"one quote").as_deref(), Ok(&b"\"one quote"[..]));
         for wrong in [&b"\"a\\qb\""[..], b"\"a\"b\"", b"\"\\x0\"", b"\"\\xzz\"", b"\"a\\\""] {
             assert!(read(wrong).unwrap_err().contains("backslash"), "{wrong:?}");

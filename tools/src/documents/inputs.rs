@@ -1,8 +1,8 @@
 //! Options for reading documents.
 
+use std::borrow::Cow;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::str::Utf8Error;
 use std::sync::{Arc, OnceLock};
 
 use bytesize::ByteSize;
@@ -15,6 +15,7 @@ use indicatif::ProgressBar;
 use crate::documents::notices::Notices;
 use crate::failure::Failure;
 use crate::input::announce_terminal_input;
+use crate::names;
 use crate::option_values;
 use crate::progress;
 
@@ -168,8 +169,9 @@ pub(crate) struct Inputs {
     named: Vec<PathBuf>,
     /// Also read the files and directories that this file lists, or - for standard input
     ///
-    /// It has one per line or, as
-    /// `find -print0` writes them, each before a zero byte
+    /// It has one per line, as
+    /// `hamdex dedup --print` writes names: one that begins with a double quote is in double quotes, with escapes. Or, if
+    /// there is a zero byte, each before one and as it is, as `find -print0` writes them
     #[arg(long, value_name = "FILE", help_heading = "Documents")]
     files_from: Option<PathBuf>,
     /// The inputs of both.
@@ -222,23 +224,30 @@ fn listed(list: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut bytes = Vec::new();
     let mut input = Input::open(list)?;
     input.read_to_end(&mut bytes).map_err(|error| Failure::Wrong(format!("{}: {error}", list.display())))?;
-    let end = if bytes.contains(&0) { 0 } else { b'\n' };
-    let paths = bytes.split(|&byte| byte == end).filter(|path| !path.is_empty());
-    paths
-        .map(|path| path_of(path).map_err(|error| Failure::Wrong(format!("{}: {error}", list.display()))))
-        .collect()
+    let with_zeros = bytes.contains(&0);
+    let listed = bytes.split(|&byte| byte == if with_zeros { 0 } else { b'\n' });
+    let paths = listed.zip(1u64..).filter_map(|(path, number)| {
+        let path = if with_zeros {
+            Ok((!path.is_empty()).then_some(Cow::Borrowed(path)))
+        } else {
+            names::of_line(path)
+        };
+        let path = path.and_then(|path| path.map(|path| path_of(&path)).transpose()).transpose()?;
+        Some(path.map_err(|what| Failure::Wrong(format!("{}:{number}: {what}", list.display()))))
+    });
+    paths.collect()
 }
 
 #[cfg(unix)]
 #[expect(clippy::unnecessary_wraps, reason = "elsewhere, names are text")]
-fn path_of(name: &[u8]) -> Result<PathBuf, Utf8Error> {
+fn path_of(name: &[u8]) -> Result<PathBuf, String> {
     use std::os::unix::ffi::OsStrExt;
     Ok(PathBuf::from(std::ffi::OsStr::from_bytes(name)))
 }
 
 #[cfg(not(unix))]
-fn path_of(name: &[u8]) -> Result<PathBuf, Utf8Error> {
-    str::from_utf8(name).map(|name| PathBuf::from(name.trim_end_matches('\r')))
+fn path_of(name: &[u8]) -> Result<PathBuf, String> {
+    str::from_utf8(name).map(PathBuf::from).map_err(|error| error.to_string())
 }
 
 /// Documents to read, and the progress bar of reading.

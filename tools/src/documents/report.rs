@@ -1,9 +1,7 @@
 //! Summaries of documents on standard error, since standard output is for results.
 
-use std::borrow::Cow;
 use std::time::Instant;
 
-use hamdex::Names;
 use hamdex_documents::{Counts, TooShort};
 use indicatif::{DecimalBytes, HumanCount};
 
@@ -84,42 +82,6 @@ pub(crate) fn require_some(counts: &Counts) -> Result<(), Failure> {
     Err(Failure::Wrong(why))
 }
 
-/// Returns an id for a line of plain text, with backslashes escaped, and control characters, which could end
-/// the line or the column.
-pub(crate) fn plain(id: &[u8]) -> Cow<'_, str> {
-    as_text(id, |c| c.is_control() || c == '\\')
-}
-
-/// Returns a name for a list with commas between names.
-pub(crate) fn plain_in_list(name: &[u8]) -> Cow<'_, str> {
-    as_text(name, |c| c.is_control() || c == '\\' || c == ',')
-}
-
-/// Returns a name as text, with some characters escaped, and bytes that are not UTF-8 as `\xff`.
-fn as_text(name: &[u8], is_special: impl Fn(char) -> bool) -> Cow<'_, str> {
-    if let Ok(text) = std::str::from_utf8(name) {
-        return escaped(text, is_special);
-    }
-    let mut text = String::new();
-    for chunk in name.utf8_chunks() {
-        text.push_str(&escaped(chunk.valid(), &is_special));
-        text.push_str(&Names::text_of(chunk.invalid()));
-    }
-    Cow::Owned(text)
-}
-
-fn escaped(id: &str, is_special: impl Fn(char) -> bool) -> Cow<'_, str> {
-    if !id.contains(&is_special) {
-        return Cow::Borrowed(id);
-    }
-    let escape = |c: char| match c {
-        ',' if is_special(c) => "\\,".to_owned(),
-        c if is_special(c) => c.escape_default().to_string(),
-        c => c.to_string(),
-    };
-    Cow::Owned(id.chars().map(escape).collect())
-}
-
 /// Returns `1,000 documents (2.5 MB) in 0.1 s: 10,000 per second`.
 pub(crate) fn rate(counts: &Counts, started: Instant) -> String {
     let seconds = started.elapsed().as_secs_f64().max(1e-9);
@@ -144,15 +106,6 @@ pub(crate) fn summary(counts: &Counts, short: &TooShort, started: Instant) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_id_stays_on_its_line() {
-        assert_eq!(plain("notes/été 1.txt".as_bytes()), "notes/été 1.txt");
-        assert_eq!(plain(b"a\tb\nc"), "a\\tb\\nc");
-        assert_eq!(plain(b"a\\tb, c"), "a\\\\tb, c");
-        assert_eq!(plain(b"a\xff\t\\"), "a\\xff\\t\\\\");
-        assert_eq!(plain_in_list(b"a,b"), "a\\,b");
-    }
 
     #[test]
     fn only_what_there_is_is_counted() {

@@ -7,7 +7,7 @@ use indicatif::ProgressBar;
 
 use crate::failure::{Failure, shown};
 use crate::input::open::{Opened, open};
-use crate::input::{Source, next_line};
+use crate::input::{Source, next_until};
 use crate::names;
 
 /// The longest line of an id, blanks included.
@@ -18,7 +18,7 @@ const MAX_NAME_BYTES: u64 = 1 << 20;
 
 /// Reads decimal ids from all inputs, in order; from standard input for `-`, or if there are none.
 pub(crate) fn read_ids(paths: &[PathBuf], sink: &mut dyn FnMut(u64)) -> Result<(), Failure> {
-    for_each_line(paths, MAX_LINE_BYTES, |line, number, source| {
+    for_each(paths, b'\n', MAX_LINE_BYTES, |line, number, source| {
         if let Some(id) = parse(line, number, source)? {
             sink(id);
         }
@@ -26,25 +26,35 @@ pub(crate) fn read_ids(paths: &[PathBuf], sink: &mut dyn FnMut(u64)) -> Result<(
     })
 }
 
-/// Reads names up to the ends of their lines, or in double quotes ([`names::read`]), and skips empty lines.
-pub(crate) fn read_names(paths: &[PathBuf], sink: &mut dyn FnMut(&[u8])) -> Result<(), Failure> {
-    for_each_line(paths, MAX_NAME_BYTES, |line, number, source| {
+/// Reads names: as they are before each zero byte, or one per line, to its end or in double quotes ([`names::read`]), if
+/// that is not empty.
+pub(crate) fn read_names(
+    paths: &[PathBuf],
+    with_zeros: bool,
+    sink: &mut dyn FnMut(&[u8]),
+) -> Result<(), Failure> {
+    let end = if with_zeros { 0 } else { b'\n' };
+    for_each(paths, end, MAX_NAME_BYTES, |line, number, source| {
         if line.len() as u64 == MAX_NAME_BYTES {
-            let what = format_args!("the line is longer than {MAX_NAME_BYTES} bytes");
+            let what = format_args!("the name is longer than {MAX_NAME_BYTES} bytes");
             return Err(source.complaint_at(format!(":{number}"), what));
         }
-        let line = line.strip_suffix(b"\n").unwrap_or(line);
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        if !line.is_empty() {
-            sink(&names::read(line).map_err(|what| source.complaint_at(format!(":{number}"), what))?);
+        let name = line.strip_suffix(&[end]).unwrap_or(line);
+        if with_zeros {
+            sink(name);
+        } else if let Some(name) =
+            names::of_line(name).map_err(|what| source.complaint_at(format!(":{number}"), what))?
+        {
+            sink(&name);
         }
         Ok(())
     })
 }
 
-/// Calls `each` with every line and its number.
-fn for_each_line(
+/// Calls `each` with every line, or what else ends with this byte, and its number.
+fn for_each(
     paths: &[PathBuf],
+    end: u8,
     max_bytes: u64,
     mut each: impl FnMut(&[u8], u64, &Source) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
@@ -54,7 +64,7 @@ fn for_each_line(
         let Opened { source, mut input, .. } = open(path, &ProgressBar::hidden())?;
         let (mut line, mut number) = (Vec::new(), 0u64);
         while let Some(line) =
-            next_line(&mut input, &mut line, max_bytes).map_err(|error| source.unreadable(&error))?
+            next_until(end, &mut input, &mut line, max_bytes).map_err(|error| source.unreadable(&error))?
         {
             number += 1;
             each(line, number, &source)?;

@@ -343,15 +343,25 @@ fn agree(format: Format, source: &Source, seen: &mut Option<(Format, String)>) -
     }
 }
 
-/// Reads up to and without the next line end; returns `None` at the end of the input. A line beyond the limit
-/// is refused, not buffered.
+/// Reads a line with its end; returns `None` at the end of the input. Of a line beyond the limit, it reads that many
+/// bytes.
 pub(crate) fn next_line<'a>(
     reader: &mut impl BufRead,
     line: &'a mut Vec<u8>,
     max_bytes: u64,
 ) -> io::Result<Option<&'a [u8]>> {
+    next_until(b'\n', reader, line, max_bytes)
+}
+
+/// The same with another end.
+fn next_until<'a>(
+    end: u8,
+    reader: &mut impl BufRead,
+    line: &'a mut Vec<u8>,
+    max_bytes: u64,
+) -> io::Result<Option<&'a [u8]>> {
     line.clear();
-    if reader.take(max_bytes).read_until(b'\n', line)? == 0 {
+    if reader.take(max_bytes).read_until(end, line)? == 0 {
         return Ok(None);
     }
     Ok(Some(line))

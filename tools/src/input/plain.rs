@@ -63,6 +63,6 @@ pub fn ids(path: &Path) -> Result<Vec<u64>, String> {
 /// As [`fingerprints`].
 pub fn names(path: &Path) -> Result<Vec<Vec<u8>>, String> {
     let mut names = Vec::new();
-    let outcome = input::read_names(&[path.to_owned()], &mut |name| names.push(name.to_vec()));
+    let outcome = input::read_names(&[path.to_owned()], false, &mut |name| names.push(name.to_vec()));
     outcome.map(|()| names).map_err(|failure| failure.to_string())
 }

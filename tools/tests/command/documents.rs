@@ -587,7 +587,7 @@ fn inputs_are_listed_in_a_file() {
     scratch.write("c.txt", story(2));
     scratch.write("d.txt", story(1));
     let found = "1\tkept\t0\t1.000\ta b.txt\n1\tduplicate\t0\t1.000\td.txt\n";
-    for list in ["a b.txt\nc.txt\nd.txt\n", "a b.txt\0c.txt\0d.txt\0", "a b.txt\n\nd.txt"] {
+    for list in ["a b.txt\nc.txt\nd.txt\n", "a b.txt\0c.txt\0d.txt\0", "\"a\\x20b.txt\"\r\n\nd.txt"] {
         scratch.write("list", list);
         assert_eq!(scratch.output(&["dedup", "--files-from", "list"]), found);
         let mut piped = scratch.hamdex(&["dedup", "--files-from", "-"]);
@@ -596,6 +596,9 @@ fn inputs_are_listed_in_a_file() {
     scratch.write("list", "d.txt\n");
     assert_eq!(scratch.output(&["dedup", "a b.txt", "--files-from", "list"]), found);
     assert_eq!(scratch.output(&["fingerprint", "--files-from", "list"]).lines().count(), 1);
+    scratch.write("wrong", "d.txt\n\"\\q\"\n");
+    let (code, text) = scratch.failure(&["dedup", "--files-from", "wrong"]);
+    assert!(code == 1 && text.starts_with("hamdex: wrong:2: in a name in double quotes"), "{text}");
     // A list of nothing is no standard input, and inputs that it lists are not written over.
     scratch.write("none", "\n");
     assert_eq!(scratch.failure(&["dedup", "--files-from", "none"]).1, "hamdex: none: lists no files\n");

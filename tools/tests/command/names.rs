@@ -77,15 +77,14 @@ fn fingerprints_made_elsewhere_keep_their_names() {
     let near = scratch.output(&["query", "a.hamdex", "00000000000000fe"]);
     assert_eq!(
         near,
-        "00000000000000fe\t00000000000000ff\t1\timg 1.png,\n00000000000000fe\t00000000000001ff\t2\ta\\,b.png\n"
+        "00000000000000fe\t00000000000000ff\t1\timg 1.png,\"\"\n00000000000000fe\t00000000000001ff\t2\t\"a,b.png\"\n"
     );
     let near = json_lines(&scratch.output(&["query", "a.hamdex", "00000000000000fe", "--json"]));
     assert_eq!((&near[0]["ids"], &near[1]["ids"]), (&json!(["img 1.png", ""]), &json!(["a,b.png"])));
 
     // Printed names are read back.
     let listed = scratch.output(&["dump", "a.hamdex", "--fingerprints", "--names"]);
-    let sorted =
-        "00000000000000ff\timg 1.png\n00000000000000ff\t\n00000000000001ff\ta,b.png\nffffffffffffffff\tx\n";
+    let sorted = "00000000000000ff\timg 1.png\n00000000000000ff\t\"\"\n00000000000001ff\ta,b.png\nffffffffffffffff\tx\n";
     assert_eq!(listed, sorted);
     scratch.write("c.txt", &listed);
     scratch.output(&["build", "-o", "c.hamdex", "--ids", "names", "c.txt"]);
@@ -95,13 +94,14 @@ fn fingerprints_made_elsewhere_keep_their_names() {
 }
 
 #[test]
-fn names_of_any_bytes_are_kept_and_shown_as_far_as_they_are_text() {
+fn names_of_any_bytes_are_kept_and_printed() {
     let scratch = Scratch::new();
     scratch.write("in.txt", b"00000000000000ff\tcaf\xe9\x1b.png\n");
     scratch.output(&["build", "-o", "a.hamdex", "--ids", "names", "in.txt"]);
     let file = std::fs::read(scratch.path("a.hamdex")).unwrap();
     assert_eq!(section(&file, 10), b"caf\xe9\x1b.png");
-    assert!(scratch.output(&["query", "a.hamdex", "00000000000000ff"]).ends_with("\tcaf\\xe9\\u{1b}.png\n"));
+    let found = scratch.hamdex(&["query", "a.hamdex", "00000000000000ff"]).assert().success();
+    assert!(found.get_output().stdout.ends_with(b"\t\"caf\xe9\\x1b.png\"\n"));
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn names_that_are_not_utf_8_stay_different_and_are_read_back() {
         scratch.hamdex(&args).assert().success().get_output().stdout.clone()
     };
     assert_eq!(dedup(&["--print", "duplicates", "-0"]), b"caf\xe9.jpg\0");
-    assert_eq!(dedup(&["--print", "duplicates"]), b"caf\\xe9.jpg\n");
+    assert_eq!(dedup(&["--print", "duplicates"]), b"caf\xe9.jpg\n");
     assert_eq!(dedup(&["--unique"]), b"0123456789abcdee\tcaf\xe8.jpg\n");
     let json = json_lines(&scratch.output(&["query", "a.hamdex", "0123456789abcdef", "--json"]));
     assert_eq!((&json[0]["ids"], &json[1]["ids"]), (&json!(["caf\\xe9.jpg"]), &json!(["caf\\xe8.jpg"])));
@@ -173,6 +173,110 @@ fn names_with_line_ends_tabs_and_quotes_come_back_from_a_dump() {
     scratch.write("wrong.txt", "00000000000000ff\t\"a\\qb\"\n");
     let (_, text) = scratch.failure(&["build", "-o", "x.hamdex", "--ids", "names", "wrong.txt"]);
     assert!(text.contains("wrong.txt:1") && text.contains("backslash"), "{text}");
+}
+
+/// Returns the columns of lines, which have no tab and no line end within a name.
+fn column(output: &[u8], number: usize) -> Vec<Vec<u8>> {
+    let lines = output.strip_suffix(b"\n").unwrap().split(|&byte| byte == b'\n');
+    lines.map(|line| line.split(|&byte| byte == b'\t').nth(number).unwrap().to_vec()).collect()
+}
+
+#[test]
+fn printed_names_of_any_bytes_are_read_by_other_commands() {
+    let names: [&[u8]; 21] = [
+        b"tab\there",
+        b"line\nfeed",
+        b"end\r",
+        b"C:\\new\\x41",
+        b"\"quoted\"",
+        b"a \"quote\"",
+        b"\"",
+        b"a,b",
+        b"\",\"",
+        b"+3",
+        b" blank ",
+        b"\x1b[31m",
+        b"\x7f",
+        "\u{85}\u{2028}".as_bytes(),
+        "caf\u{e9}".as_bytes(),
+        b"caf\xe9",
+        b"caf\\xe9",
+        b"caf\xe9,\n\\\"",
+        b"-",
+        b"\\",
+        b"",
+    ];
+    let scratch = Scratch::new();
+    let hamdex = |args: &[&str]| scratch.hamdex(args).assert().success().get_output().stdout.clone();
+    let fingerprint = |number: usize| format!("{:016x}", (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    // Each byte as an escape: none of the code that is tried has written it.
+    let escaped = |name: &[u8]| name.iter().map(|byte| format!("\\x{byte:02x}")).collect::<String>();
+    let line = |(number, name): (usize, &&[u8])| format!("{}\t\"{}\"\n", fingerprint(number), escaped(name));
+    let lines: String = names.iter().enumerate().map(line).collect();
+    let mut kept: String =
+        (0..names.len()).map(|number| format!("{}\tkept {number}\n", fingerprint(number))).collect();
+    scratch.write("names.txt", &lines);
+    kept += &lines;
+    scratch.write("pairs.txt", kept);
+    hamdex(&["build", "-o", "a.hamdex", "--ids", "names", "names.txt"]);
+    let dumped = hamdex(&["dump", "a.hamdex", "--fingerprints", "--names"]);
+
+    scratch.write("dumped.txt", &dumped);
+    hamdex(&["build", "-o", "b.hamdex", "--ids", "names", "dumped.txt"]);
+    assert!(hamdex(&["dump", "b.hamdex", "--fingerprints", "--names"]) == dumped);
+    let duplicates = ["dedup", "--fingerprints", "-k", "0", "pairs.txt"];
+    let with = |options: &[&str]| hamdex(&[&duplicates[..], options].concat());
+    let found = hamdex(&["query", "a.hamdex", "--file", "dumped.txt", "-k", "0"]);
+    // An empty name next to a query is none: its line begins with the fingerprint.
+    let unnamed = fingerprint(names.len() - 1).into_bytes();
+    let new = column(&found, 0).into_iter().map(|name| if name == unnamed { b"\"\"".to_vec() } else { name });
+    let all = hamdex(&["query", "a.hamdex", &fingerprint(0), "-k", "64", "--ids-limit", "100", "--each"]);
+    let sources = [
+        ("the ends of dumped lines", column(&dumped, 1)),
+        ("names of queries", new.collect()),
+        ("stored names", column(&found, 3)),
+        ("printed duplicates", column(&with(&["--print", "duplicates"]), 0)),
+        (
+            "members of clusters",
+            column(&with(&[]), 3).into_iter().filter(|id| !id.starts_with(b"kept ")).collect(),
+        ),
+        (
+            "one line with all",
+            (0..names.len()).map(|number| column(&all, 4 + 3 * number).remove(0)).collect(),
+        ),
+    ];
+    let removes = |what: &str, input: &[u8], options: &[&str]| {
+        let _ = std::fs::remove_dir_all(scratch.path("a.store"));
+        hamdex(&["store", "create", "a.store", "--ids", "names"]);
+        hamdex(&["store", "insert", "a.store", "pairs.txt"]);
+        let mut command = scratch.hamdex(&[&["store", "remove", "a.store", "--json"], options].concat());
+        let removed = command.write_stdin(input).assert().success().get_output().stdout.clone();
+        let removed: serde_json::Value = serde_json::from_slice(&removed).unwrap();
+        assert_eq!(removed, json!({ "read": names.len(), "removed": names.len() }), "{what}");
+        let left = hamdex(&["dump", "a.store", "--fingerprints", "--names"]);
+        assert!(column(&left, 1).iter().all(|name| name.starts_with(b"kept ")), "{what}");
+    };
+    for (what, names) in sources {
+        removes(what, &[names.join(&b"\n"[..]), b"\n".to_vec()].concat(), &[]);
+    }
+    removes("names before zero bytes", &with(&["--print", "duplicates", "-0"]), &["-0"]);
+
+    let (code, text) = scratch.failure(&["store", "remove", "a.store", "--ids", "pairs", "-0", "names.txt"]);
+    assert!(code == 2 && text.contains("-0 is for names"), "{text}");
+}
+
+#[test]
+fn names_in_a_list_are_told_apart() {
+    let scratch = Scratch::new();
+    let names = ["a,b", "a", "b", "+1", "\"", "c d"];
+    let lines: String = names.iter().map(|id| json_line(id, &story(1))).collect();
+    scratch.write("in.jsonl", lines);
+    scratch.output(&["build", "-o", "a.hamdex", "--documents", "in.jsonl"]);
+    let written = "\"a,b\",a,b,\"+1\",\"\\\"\",c d";
+    let all = scratch.output(&["query", "a.hamdex", "--text", &story(1), "-k", "0"]);
+    assert!(all.ends_with(&format!("\t{written}\n")), "{all}");
+    let some = scratch.output(&["query", "a.hamdex", "--text", &story(1), "-k", "0", "--ids-limit", "1"]);
+    assert!(some.ends_with("\t\"a,b\",+5\n"), "{some}");
 }
 
 #[test]

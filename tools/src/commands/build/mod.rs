@@ -52,7 +52,7 @@ pub(crate) use design::choose;
 /// With --ids names each line is a fingerprint, a tab and a name (in tables, --id-field is the column of the
 /// names): for fingerprints that another program has made, such as those of images. The index keeps the
 /// names, and queries show them. The name is the rest of the line, as it is; in double quotes, \n, \r, \t, \", \\ and
-/// \xff (a byte) are escapes, as `hamdex dump --names` writes names with control characters.
+/// \xff (a byte) are escapes: all commands print a name with control characters like that.
 ///
 /// With --documents the inputs are texts. The index keeps the recipe of their fingerprints (metadata
 /// hamdex.recipe), so that queries by text use the same one, and the names of the documents. Their ids are

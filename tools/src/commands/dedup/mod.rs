@@ -59,7 +59,7 @@ const MIN_MEMORY: u64 = 64 << 20;
 ///
 /// Prints a line for each document in a cluster of two or more: the number of the cluster, kept or duplicate,
 /// the distance of its fingerprint and the similarity of its text to the kept document, and the document's
-/// id. Clusters are numbered from 1 in the order of their first documents. Documents are taken in the order
+/// id, as `hamdex build --ids names` reads names. Clusters are numbered from 1 in the order of their first documents. Documents are taken in the order
 /// of --keep: a near-duplicate of kept documents joins the first of them, any other document is kept. With
 /// --clusters linked, a cluster is all documents that chains of near-duplicates connect. Blank texts are in
 /// no cluster.
@@ -130,10 +130,10 @@ pub(crate) struct Args {
     html: Option<PathBuf>,
     #[command(flatten)]
     force: Force,
-    /// Print only the ids of these documents
+    /// Print only the ids of these documents, one per line, as `hamdex store remove` and --files-from read them
     #[arg(long, value_enum, value_name = "WHICH", conflicts_with_all = ["json", "out", "unique"])]
     print: Option<Which>,
-    /// With --print: end each id with a zero byte instead of a line end, for xargs -0
+    /// With --print: end each id with a zero byte instead of a line end, for xargs -0 and `hamdex store remove -0`
     #[arg(short = '0', long, requires = "print", hide_short_help = true)]
     null: bool,
     /// Print a JSON object for each document in a cluster; with --out or --output-dir, one with the numbers of documents,

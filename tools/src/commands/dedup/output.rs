@@ -10,8 +10,8 @@ use hamdex_documents::tables::{Rows, TableFormat, write_json};
 use hamdex_documents::{Clusters, Copied};
 
 use crate::commands::dedup::known::{self, Against};
-use crate::documents::report::plain;
 use crate::failure::Failure;
+use crate::names;
 use crate::standard_output;
 
 /// The documents whose ids are printed.
@@ -55,7 +55,8 @@ pub(super) fn clusters(
         if let Some(similarity) = member.similarity {
             write!(output, "{similarity:.3}\t")?;
         }
-        writeln!(output, "{}", plain(&clusters.id_bytes(member.document)?))?;
+        output.write_all(&names::written(&clusters.id_bytes(member.document)?))?;
+        writeln!(output)?;
     }
     Ok(output.flush()?)
 }
@@ -105,7 +106,7 @@ pub(super) fn known<F: Fingerprint>(
                 None if clusters.has_similarities() => write!(output, "-\t")?,
                 None => {}
             }
-            write!(output, "{}", plain(row.id.as_bytes()))?;
+            output.write_all(&names::written(row.id.as_bytes()))?;
             row.known.print(&mut output)?;
             writeln!(output)?;
         }
@@ -118,11 +119,10 @@ pub(super) fn known<F: Fingerprint>(
 pub(super) fn ids(clusters: &Clusters, which: Which, with_zeros: bool) -> Result<(), Failure> {
     let mut output = standard_output::buffered();
     let mut print = |document: u32| -> Result<(), Failure> {
-        if with_zeros {
-            output.write_all(&clusters.id_bytes(document)?)?;
-            return Ok(output.write_all(b"\0")?);
-        }
-        Ok(writeln!(output, "{}", plain(&clusters.id_bytes(document)?))?)
+        let id = clusters.id_bytes(document)?;
+        let (id, end) = if with_zeros { (id.into(), b"\0") } else { (names::written(&id), b"\n") };
+        output.write_all(&id)?;
+        Ok(output.write_all(end)?)
     };
     match which {
         Which::Kept => clusters.unique().try_for_each(&mut print)?,

@@ -52,7 +52,8 @@ impl From<Strategy> for hamdex::Strategy {
 /// Prints one line per match: query, fingerprint, distance and, if the index has them, ids; in the order of
 /// the queries, then of distance, then of fingerprint. The exit code is 0 also if nothing is near. Of ids, the first
 /// 10 are printed, then +M if there are M more (with --json, the number of all as ids_count): --ids-limit says how
-/// many.
+/// many. Commas separate ids; a name with a comma, a control character, or + or " in front is in double quotes, with the
+/// escapes of `hamdex build --ids names`.
 ///
 /// Batches of queries take a fraction of the time. Those of a file are answered together, those of a pipe as
 /// they come: a program that sends a query and waits gets its answer before it sends the next. --strategy

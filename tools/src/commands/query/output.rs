@@ -7,9 +7,9 @@ use hamdex::{Fingerprint, Match, Names};
 use hamdex_documents::tables::{Cell, Kind};
 use serde::Serialize;
 
-use crate::documents::report::plain;
 use crate::failure::Failure;
 use crate::ids::Ids;
+use crate::names;
 use crate::table_output::{TableOutput, id_kind};
 
 /// A line of `--json`.
@@ -94,7 +94,8 @@ pub(super) fn print_too_short(
         let (document, too_short_features) = (Some(document.into()), Some(features));
         return line_of_json(output, &Answer { document, query: None, too_short_features, matches: vec![] });
     }
-    Ok(writeln!(output, "{}\t-", plain(document.as_bytes()))?)
+    output.write_all(&names::written(document.as_bytes()))?;
+    Ok(writeln!(output, "\t-")?)
 }
 
 fn line_of_json(output: &mut impl Write, line: &impl Serialize) -> Result<(), Failure> {
@@ -104,7 +105,7 @@ fn line_of_json(output: &mut impl Write, line: &impl Serialize) -> Result<(), Fa
 
 fn print_query<F: Fingerprint>(output: &mut impl Write, query: F, document: Option<&[u8]>) -> io::Result<()> {
     match document {
-        Some(document) => write!(output, "{}", plain(document)),
+        Some(document) => output.write_all(&names::written(document)),
         None => write!(output, "{}", query.hex()),
     }
 }

@@ -31,7 +31,8 @@ Example:
   hamdex store remove news.store pairs.txt
   echo 0123456789abcdef | hamdex store remove news.store --ids none
   hamdex store remove news.store --ids only deleted-users.txt
-  hamdex store remove articles.store withdrawn.txt"
+  hamdex store remove articles.store withdrawn.txt
+  hamdex dedup pages/ --print duplicates -0 | hamdex store remove pages.store -0"
 )]
 pub(super) struct Args {
     /// The directory of the store
@@ -46,6 +47,9 @@ pub(super) struct Args {
     /// ids]
     #[arg(long, value_enum)]
     ids: Option<Ids>,
+    /// A zero byte ends each name, which is taken as it is, as `hamdex dedup --print -0` and `find -print0` write it
+    #[arg(short = '0', long)]
+    null: bool,
     /// Print a summary as a JSON object
     #[arg(long)]
     json: bool,
@@ -60,8 +64,8 @@ enum Ids {
     None,
     /// A decimal id per line: removes all pairs with it. Reads the whole store, once, unless it has look-ups
     Only,
-    /// A name per line, in a store with names, as `hamdex build` reads them: removes everything with that name. Reads
-    /// the whole store, unless it has look-ups
+    /// A name per line, in a store with names, as `hamdex dedup --print` writes it, with -0 before each zero byte:
+    /// removes everything with that name. Reads the whole store, unless it has look-ups
     Names,
 }
 
@@ -88,6 +92,9 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     });
     if ids == Ids::Names && !has_names {
         return Err(Failure::Usage(format!("{}: the store has no names", args.store.display())));
+    }
+    if args.null && ids != Ids::Names {
+        return Err(Failure::Usage("-0 is for names; leave it out for fingerprints and ids".to_owned()));
     }
     if !has_ids && ids != Ids::None {
         return Err(Failure::Usage(format!(
@@ -152,7 +159,7 @@ fn of_ids<F: Fingerprint>(store: &Store<F>, args: &Args, removed: &mut Removed) 
 fn of_names<F: Fingerprint>(store: &Store<F>, args: &Args, removed: &mut Removed) -> Result<(), Failure> {
     announce_terminal_input(&args.records.inputs);
     let mut names = HashSet::new();
-    read_names(&args.records.inputs, &mut |name| {
+    read_names(&args.records.inputs, args.null, &mut |name| {
         names.insert(name.to_vec());
     })?;
     removed.removed = store.remove_names(&names)?;

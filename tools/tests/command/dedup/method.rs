@@ -100,7 +100,7 @@ fn ids_alone_are_printed_for_other_programs() {
     let scratch = Scratch::new();
     scratch.write("in.jsonl", [corpus(), json_line("a\nb", &story(1))].concat());
     let print = |args: &[&str]| scratch.output(&[&["dedup", "in.jsonl", "--print"][..], args].concat());
-    assert_eq!(print(&["duplicates"]), "one again\na\\nb\ntwo and more\n");
+    assert_eq!(print(&["duplicates"]), "one again\n\"a\\nb\"\ntwo and more\n");
     assert_eq!(print(&["kept"]), "one\ntwo\nalone\n");
     assert_eq!(print(&["duplicates", "-0"]), "one again\0a\nb\0two and more\0");
 }
@@ -121,10 +121,10 @@ fn files_whose_names_are_not_utf_8_are_not_taken_for_others() {
         let output = scratch.hamdex(&[&["dedup", "z", "--print"], options].concat()).assert().success();
         output.get_output().stdout.clone()
     };
-    // Other programs find the files by their bytes; a line shows text.
+    // Other programs find the files by their bytes.
     assert_eq!(print(&["kept", "-0"]), "z/a\u{fffd}.txt\0".as_bytes());
     assert_eq!(print(&["duplicates", "-0"]), b"z/a\xfe.txt\0z/a\xff.txt\0");
-    assert_eq!(print(&["duplicates"]), b"z/a\\xfe.txt\nz/a\\xff.txt\n");
+    assert_eq!(print(&["duplicates"]), b"z/a\xfe.txt\nz/a\xff.txt\n");
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use hamdex::{Fingerprint, Index, Names};
 use indicatif::HumanCount;
 
-use crate::documents::report::plain;
 use crate::failure::Failure;
+use crate::names;
 
 /// The number of leading bits by which fingerprints are counted.
 pub(super) const LEADING_BITS: u32 = 8;
@@ -117,7 +117,7 @@ fn shown<F: Fingerprint>(
     let shown_id = |id: u64| match names {
         Some(names) => {
             let name = names.name_of(id).map_err(Failure::Index)?;
-            Ok::<_, Failure>(plain(name).into_owned())
+            Ok::<_, Failure>(Names::text_of(&names::written(name)).into_owned())
         }
         None => Ok(id.to_string()),
     };

@@ -81,9 +81,15 @@ pub(crate) struct Fields {
     /// The field or column with a document's text
     ///
     /// If given more than once, the texts are joined by line ends. In JSON and nested columns, body.text is the field text of body; in JSON, pages[].body makes a
-    /// document of each item of the list pages. A list of strings is a text, too
+    /// document of each item of the list pages, unless --join makes one of all. A list of strings is a text, too
     #[arg(long = "text-field", value_name = "NAME", default_value = "text", help_heading = "Documents")]
     pub(crate) text_fields: Vec<String>,
+    /// Make one document of the items of a list, as in --join --text-field 'messages[].content'
+    ///
+    /// The strings of all items of a list marked by [] are joined by this separator, by default a line feed: messages[].content
+    /// is the text of a conversation, turns[] that of a list of strings. In JSON, Parquet and Arrow
+    #[arg(long, value_name = "SEPARATOR", num_args = 0..=1, require_equals = true, default_missing_value = "\n", help_heading = "Documents")]
+    join: Option<String>,
     /// The field or column with a document's id, a string or a number
     ///
     /// [default: id; without it, the number of
@@ -137,6 +143,7 @@ impl Fields {
     /// Refuses options that say how documents are read, where fingerprints are.
     pub(crate) fn refuse_for_fingerprints(&self) -> Result<(), Failure> {
         let given = [
+            ("--join", self.join.is_some()),
             ("--no-header", self.no_header),
             ("--delimiter", self.delimiter.is_some()),
             ("--quoting", self.quoting.is_some()),
@@ -276,6 +283,13 @@ impl Reading {
             .strict(fields.strict)
             .skip_unreadable(fields.skip_unreadable)
             .max_document_bytes(fields.max_document.as_u64());
+        if let Some(separator) = &fields.join {
+            if !fields.text_fields.iter().any(|name| name.contains("[]")) {
+                let advice = "--join is for a list, as in --text-field 'messages[].content'";
+                return Err(Failure::Usage(advice.to_owned()));
+            }
+            documents = documents.join_lists(separator);
+        }
         if let Some(name) = &fields.id_field {
             documents = documents.id_field(name);
         }

@@ -56,7 +56,8 @@ fn has_delimiter(name: &str) -> bool {
 }
 
 fn missing(field: Field, column: &str, columns: &[String]) -> String {
-    format!("no column is named {column:?} ({}); there are: {}", option_of(field), columns.join(", "))
+    let hint = if column.contains("[]") { "; lists: --join, in JSON, Parquet and Arrow" } else { "" };
+    format!("no column is named {column:?} ({}{hint}); there are: {}", option_of(field), columns.join(", "))
 }
 
 /// Describes an error and its causes, in one line.

@@ -565,6 +565,41 @@ fn archives_and_lists_are_read_by_the_command() {
 }
 
 #[test]
+fn conversations_are_compared_as_a_whole_and_kept_as_they_are() {
+    let scratch = Scratch::new();
+    let talk = |id: u64, numbers: [u64; 2]| {
+        let turns =
+            numbers.map(|number| format!("{{ \"role\":\"user\", \"content\":\"{}\"}}", story(number)));
+        format!("{{\"id\": {id},  \"messages\": [{}]}}\n", turns.join(" ,"))
+    };
+    let rows = [talk(1, [1, 2]), talk(2, [1, 3]), talk(3, [1, 2])];
+    scratch.write("talks.jsonl", rows.concat());
+    let shared = ["dedup", "talks.jsonl", "--text-field", "messages[].content"];
+    for join in ["--join", "--join= | "] {
+        let args = [&shared[..], &[join, "--unique", "--out", "kept.jsonl", "--force"]].concat();
+        scratch.output(&args);
+        assert_eq!(fs::read_to_string(scratch.path("kept.jsonl")).unwrap(), rows[..2].concat(), "{join}");
+    }
+    let fingerprint = |args: &[&str]| scratch.output(&[&["fingerprint"], args].concat());
+    scratch.write("text.txt", format!("{}\n{}", story(1), story(2)));
+    let whole = fingerprint(&["text.txt"]);
+    let joined = fingerprint(&["talks.jsonl", "--join", "--text-field", "messages[].content"]);
+    let digits = |lines: &str| lines.split('\t').next().map(str::to_owned);
+    assert_eq!(digits(&joined), digits(&whole), "the text of all turns, in order");
+    let (code, text) = scratch.failure(&["dedup", "talks.jsonl", "--join"]);
+    assert_eq!(
+        (code, text.as_str()),
+        (2, "hamdex: --join is for a list, as in --text-field 'messages[].content'\n")
+    );
+    scratch.write("talks.csv", "id,messages\n1,a\n");
+    let (_, text) = scratch.failure(&["fingerprint", "talks.csv", "--text-field", "messages[].content"]);
+    assert!(
+        text.contains("(--text-field; lists: --join, in JSON, Parquet and Arrow); there are: id, messages"),
+        "{text}"
+    );
+}
+
+#[test]
 fn problems_of_one_kind_are_one_line() {
     let scratch = Scratch::new();
     let mut lines = json_line("a", &story(1));

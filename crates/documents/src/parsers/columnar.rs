@@ -40,7 +40,7 @@ pub(crate) fn read(input: Input, format: Format, collector: &mut Collector<'_>) 
     if let Some(schema) = seen.into_inner() {
         let container = batches.container();
         if id_kind.borrow().is_none()
-            && let Some((_, kind)) = columnar::find(&schema, documents.id_name())
+            && let Some((_, kind)) = columnar::find(&schema, documents.id_name(), None)
         {
             let (column, found) = (documents.id_name().to_owned(), kind.to_string());
             collector.notify(Place::whole(&name), Problem::OtherIds { column, found });
@@ -187,7 +187,7 @@ fn select<'s>(documents: &Documents, schema: &'s Schema, input: &str) -> Result<
         found: kind.to_string(),
     };
     let (id_name, is_named) = (documents.id_name(), documents.id_field.is_some());
-    let id = match columnar::find(schema, id_name) {
+    let id = match columnar::find(schema, id_name, None) {
         Some((id, kind)) if is_id(kind) => Some((id, kind)),
         Some((_, kind)) if is_named => {
             return Err(wrong(id_name, "text, bytes, numbers or truth values", kind));
@@ -197,14 +197,14 @@ fn select<'s>(documents: &Documents, schema: &'s Schema, input: &str) -> Result<
     };
     let mut wanted = Vec::new();
     for name in &documents.text_fields {
-        match columnar::find(schema, name) {
+        match columnar::find(schema, name, documents.join.as_deref()) {
             Some((text, kind)) if is_text(kind) => wanted.push(text),
             Some((_, kind)) => return Err(wrong(name, "text, bytes or lists of texts", kind)),
             None => return Err(missing(Field::Text, name)),
         }
     }
     if let Some(name) = &documents.extra_field
-        && let Some((extra, kind)) = columnar::find(schema, name)
+        && let Some((extra, kind)) = columnar::find(schema, name, None)
     {
         if !is_id(kind) && !ordered::is_ordered(kind) {
             return Err(wrong(name, "text, bytes, a number, a date or a time", kind));

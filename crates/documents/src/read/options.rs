@@ -58,6 +58,8 @@ pub struct Documents {
     /// The field of the id, if the caller named one; then every document must have it.
     pub(crate) id_field: Option<String>,
     pub(crate) text_fields: Vec<String>,
+    /// The separator of the items of a list in the name of a text field. `None`: each item is a document.
+    pub(crate) join: Option<String>,
     pub(crate) extra_field: Option<String>,
     pub(crate) has_header: bool,
     pub(crate) delimiter: Option<u8>,
@@ -98,6 +100,7 @@ impl Documents {
             format: None,
             id_field: None,
             text_fields: vec![DEFAULT_TEXT_FIELD.to_owned()],
+            join: None,
             extra_field: None,
             has_header: true,
             delimiter: None,
@@ -148,6 +151,16 @@ impl Documents {
     pub fn text_fields(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.text_fields = names.into_iter().map(Into::into).collect();
         assert!((1..=MAX_TEXT_FIELDS).contains(&self.text_fields.len()), "from 1 to 60 text fields");
+        self
+    }
+
+    /// Makes one text of the lists that are marked in the names of text fields: `messages[].content` is then the text of
+    /// a whole conversation, `turns[]` that of a list of strings. The strings of all items, in lists within lists too,
+    /// are joined by `separator`; items without the field add nothing. In JSON and in nested columns of Parquet and
+    /// Arrow. By default each item of such a list is a document, in JSON alone.
+    #[must_use]
+    pub fn join_lists(mut self, separator: impl Into<String>) -> Self {
+        self.join = Some(separator.into());
         self
     }
 

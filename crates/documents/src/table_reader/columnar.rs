@@ -1,5 +1,6 @@
 //! Parquet and Arrow files, read in batches of rows.
 
+use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -7,7 +8,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, LargeStringArray, RecordBatch};
+use arrow_array::{Array, ArrayRef, LargeBinaryArray, LargeStringArray, RecordBatch};
+use arrow_buffer::ArrowNativeType;
 use arrow_ipc::CompressionType;
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, DataType, Fields, Schema, SchemaRef};
@@ -33,7 +35,16 @@ const BATCH_ROWS: usize = 1024;
 #[derive(Debug, Clone)]
 pub(crate) struct Wanted {
     pub(crate) column: usize,
-    pub(crate) inner: Vec<usize>,
+    pub(crate) inner: Vec<Step>,
+}
+
+/// A step into a nested column.
+#[derive(Debug, Clone)]
+pub(crate) enum Step {
+    /// To the field of this number.
+    Field(usize),
+    /// To all items of a list, whose texts are joined by this separator.
+    Items(String),
 }
 
 /// Selects columns of a file.
@@ -193,8 +204,11 @@ impl Batches {
             let next = guarded(|| self.batches.next().transpose());
             let damaged = |source| Error::Damaged { place: Place::row(&self.input, number), source };
             let Some(batch) = next.map_err(damaged)? else { return Ok(()) };
-            let columns: Vec<Column> =
-                self.columns.iter().map(|wanted| Column::find(&batch, wanted)).collect();
+            let columns: Vec<Column> = self
+                .columns
+                .iter()
+                .map(|wanted| Column::find(batch.column(wanted.column), &wanted.inner))
+                .collect();
             let mut cells = Vec::with_capacity(columns.len());
             for row in 0..batch.num_rows() {
                 cells.clear();
@@ -211,28 +225,55 @@ impl Batches {
 }
 
 /// Finds a column and the type of its values by name. `body.text` is the field `text` of the column `body`, unless
-/// there is a column with that whole name.
-pub(crate) fn find<'s>(schema: &'s Schema, name: &str) -> Option<(Wanted, &'s DataType)> {
-    let path = find_in(schema.fields(), name)?;
-    let mut kind = schema.field(path[0]).data_type();
-    for &inner in &path[1..] {
-        let DataType::Struct(fields) = kind else { return None };
-        kind = fields[inner].data_type();
-    }
-    Some((Wanted { column: path[0], inner: path[1..].to_vec() }, kind))
+/// there is a column with that whole name. With a separator, `body[].text` is the texts of all items of the list `body`.
+pub(crate) fn find<'s>(
+    schema: &'s Schema,
+    name: &str,
+    separator: Option<&str>,
+) -> Option<(Wanted, &'s DataType)> {
+    let (column, mut inner, kind) = find_in(schema.fields(), name, separator)?;
+    inner.reverse();
+    Some((Wanted { column, inner }, kind))
 }
 
-fn find_in(fields: &Fields, name: &str) -> Option<Vec<usize>> {
+/// Returns the number of a field, the steps from it to a nested one, the last one first, and the type of that.
+fn find_in<'s>(
+    fields: &'s Fields,
+    name: &str,
+    separator: Option<&str>,
+) -> Option<(usize, Vec<Step>, &'s DataType)> {
     if let Some(at) = fields.iter().position(|field| field.name() == name) {
-        return Some(vec![at]);
+        return Some((at, Vec::new(), fields[at].data_type()));
     }
     fields.iter().enumerate().find_map(|(at, field)| {
-        let rest = name.strip_prefix(field.name().as_str())?.strip_prefix('.')?;
-        let DataType::Struct(inner) = field.data_type() else { return None };
-        let mut path = vec![at];
-        path.extend(find_in(inner, rest)?);
-        Some(path)
+        let rest = name.strip_prefix(field.name().as_str())?;
+        let (steps, kind) = steps(field.data_type(), rest, separator)?;
+        Some((at, steps, kind))
     })
+}
+
+/// Returns the steps from a column to the value that the rest of a name denotes, the last one first, and its type.
+fn steps<'s>(kind: &'s DataType, rest: &str, separator: Option<&str>) -> Option<(Vec<Step>, &'s DataType)> {
+    if rest.is_empty() {
+        return Some((Vec::new(), kind));
+    }
+    match (kind, rest.strip_prefix('.'), separator) {
+        (DataType::Struct(fields), Some(name), _) => {
+            let (at, mut steps, kind) = find_in(fields, name, separator)?;
+            steps.push(Step::Field(at));
+            Some((steps, kind))
+        }
+        (
+            DataType::List(items) | DataType::LargeList(items) | DataType::FixedSizeList(items, _),
+            None,
+            Some(between),
+        ) => {
+            let (mut steps, kind) = steps(items.data_type(), rest.strip_prefix("[]")?, separator)?;
+            steps.push(Step::Items(between.to_owned()));
+            Some((steps, kind))
+        }
+        _ => None,
+    }
 }
 
 /// Returns the compression of the first batch at the start of an Arrow file or stream.
@@ -335,12 +376,19 @@ struct Column {
 }
 
 impl Column {
-    fn find(batch: &RecordBatch, wanted: &Wanted) -> Self {
+    fn find(mut array: &ArrayRef, steps: &[Step]) -> Self {
         let mut outer = Vec::new();
-        let mut array = batch.column(wanted.column);
-        for &inner in &wanted.inner {
-            outer.push(Arc::clone(array));
-            array = array.as_struct().column(inner);
+        for (at, step) in steps.iter().enumerate() {
+            match step {
+                Step::Field(inner) => {
+                    outer.push(Arc::clone(array));
+                    array = array.as_struct().column(*inner);
+                }
+                Step::Items(separator) => {
+                    let items = Self::find(items(array), &steps[at + 1..]);
+                    return Self { outer, ..Self::new(&joined_lists(array, &items, Some(separator))) };
+                }
+            }
         }
         Self { outer, ..Self::new(array) }
     }
@@ -353,7 +401,7 @@ impl Column {
             (Box::new(Self::new(values)), keys)
         });
         let array = match array.data_type() {
-            kind if is_list_of_texts(kind) => joined_lists(array),
+            kind if is_list_of_texts(kind) => joined_lists(array, &Self::new(items(array)), None),
             kind if ordered::is_ordered(kind) => ordered::numbers(array),
             _ => Arc::clone(array),
         };
@@ -398,20 +446,51 @@ impl Column {
     }
 }
 
-/// Joins the texts of each list with line ends.
-fn joined_lists(lists: &ArrayRef) -> ArrayRef {
+/// Returns the items of all lists of a column.
+fn items(lists: &ArrayRef) -> &ArrayRef {
+    match lists.data_type() {
+        DataType::List(_) => lists.as_list::<i32>().values(),
+        DataType::LargeList(_) => lists.as_list::<i64>().values(),
+        _ => lists.as_fixed_size_list().values(),
+    }
+}
+
+/// Joins the texts of each list, or its bytes; by line ends without a separator. With a separator, a list without a
+/// text has none, and without one an empty text.
+fn joined_lists(lists: &ArrayRef, items: &Column, separator: Option<&str>) -> ArrayRef {
+    let range = |row: usize| match lists.data_type() {
+        DataType::List(_) => {
+            let ends = lists.as_list::<i32>().value_offsets();
+            ends[row].as_usize()..ends[row + 1].as_usize()
+        }
+        DataType::LargeList(_) => {
+            let ends = lists.as_list::<i64>().value_offsets();
+            ends[row].as_usize()..ends[row + 1].as_usize()
+        }
+        _ => {
+            let lists = lists.as_fixed_size_list();
+            let start = lists.value_offset_at(row);
+            start..start + lists.value_length().as_usize()
+        }
+    };
     let joined = (0..lists.len()).map(|row| {
         if lists.is_null(row) {
             return None;
         }
-        let items = match lists.data_type() {
-            DataType::List(_) => lists.as_list::<i32>().value(row),
-            DataType::LargeList(_) => lists.as_list::<i64>().value(row),
-            _ => lists.as_fixed_size_list().value(row),
-        };
-        let items = Column::new(&items);
-        let texts: Vec<_> = (0..items.array.len()).filter_map(|item| items.value(item).to_text()).collect();
-        Some(texts.join("\n"))
+        let texts = range(row).filter_map(|item| match items.value(item) {
+            Value::Bytes(bytes) => Some(Cow::Borrowed(bytes)),
+            value => value.to_text().map(|text| match text {
+                Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+                Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+            }),
+        });
+        let texts: Vec<_> = texts.collect();
+        (separator.is_none() || !texts.is_empty()).then(|| texts.join(separator.unwrap_or("\n").as_bytes()))
     });
-    Arc::new(LargeStringArray::from_iter(joined))
+    // Bytes stay bytes, so that invalid UTF-8 is reported as in a column of bytes.
+    if is_bytes(items.array.data_type()) {
+        return Arc::new(LargeBinaryArray::from_iter(joined));
+    }
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("texts are UTF-8");
+    Arc::new(LargeStringArray::from_iter(joined.map(|joined| joined.map(text))))
 }

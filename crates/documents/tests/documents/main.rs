@@ -8,6 +8,8 @@ mod dedup;
 mod folders;
 mod inputs;
 #[cfg(feature = "parquet")]
+mod joined;
+#[cfg(feature = "parquet")]
 mod rows;
 mod tolerance;
 #[cfg(feature = "parquet")]

@@ -55,7 +55,7 @@ pub(crate) struct Args {
 #[derive(Subcommand)]
 enum Command {
     Create(create::Args),
-    Insert(insert::Args),
+    Insert(Box<insert::Args>),
     Remove(remove::Args),
     Flush(maintain::FlushArgs),
     Compact(maintain::CompactArgs),

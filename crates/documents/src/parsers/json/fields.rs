@@ -7,20 +7,28 @@ use serde_json::value::RawValue;
 
 use crate::format::lenient_json;
 
+/// The mark of a list in the name of a field: `pages[].body` is the field `body` of each item of the list `pages`.
+pub(crate) const LIST_MARK: &str = "[]";
+
+/// The value of a field, and the rest of its name: from the first [`LIST_MARK`] on, if the value is that list.
+pub(crate) type Named<'t, 'n> = (&'t RawValue, &'n str);
+
 /// Returns the values of the named fields, in the order of the names. `body.text` is the field `text` of the object
 /// `body`, unless there is a field with that whole name. Of fields with the same name the last one counts.
-pub(crate) fn of<'t>(
+pub(crate) fn of<'t, 'n>(
     object: &'t str,
-    names: &[&str],
-) -> Result<impl Iterator<Item = Result<Option<&'t RawValue>, serde_json::Error>>, serde_json::Error> {
+    names: &[&'n str],
+) -> Result<impl Iterator<Item = Result<Option<Named<'t, 'n>>, serde_json::Error>>, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(object);
     let found = Object { names }.deserialize(&mut deserializer)?;
     deserializer.end()?;
-    let value = |(name, found): (&&str, Found<'t>)| match found {
+    let value = |(name, found): (&&'n str, Found<'t>)| match found {
         Found::Nothing => Ok(None),
-        Found::Field(value) => Ok(Some(value)),
-        Found::Outer(value, length) if value.get().starts_with('{') => inner(value, &name[length..]),
-        Found::Outer(..) => Ok(None),
+        Found::Field(value) => Ok(Some((value, ""))),
+        Found::Outer(value, length) => match name[length..].strip_prefix('.') {
+            Some(name) => inner(value, name),
+            None => Ok(Some((value, &name[length..]))),
+        },
     };
     Ok(names.iter().zip(found).map(value))
 }
@@ -33,9 +41,15 @@ pub(crate) fn names(object: &str) -> Vec<String> {
     found.map_or_else(|_| Vec::new(), |fields| fields.into_iter().map(|(name, _)| name).collect())
 }
 
-/// Returns the value of a field of a nested object.
-fn inner<'t>(object: &'t RawValue, name: &str) -> Result<Option<&'t RawValue>, serde_json::Error> {
-    of(object.get(), &[name])?.next().transpose().map(Option::flatten)
+/// Returns the value of a field of a nested value, if that is an object.
+pub(crate) fn inner<'t, 'n>(
+    value: &'t RawValue,
+    name: &'n str,
+) -> Result<Option<Named<'t, 'n>>, serde_json::Error> {
+    if !value.get().starts_with('{') {
+        return Ok(None);
+    }
+    of(value.get(), &[name])?.next().transpose().map(Option::flatten)
 }
 
 #[derive(Clone, Copy)]
@@ -43,7 +57,7 @@ enum Found<'t> {
     Nothing,
     /// The field itself.
     Field(&'t RawValue),
-    /// An object that may have a field with the rest of the name, from this byte on.
+    /// A list, or an object that may have a field with the rest of the name, from this byte on.
     Outer(&'t RawValue, usize),
 }
 
@@ -78,7 +92,7 @@ impl<'de> Visitor<'de> for Object<'_> {
                 if matches.whole >> at & 1 == 1 {
                     *found = Found::Field(value);
                 } else if matches.outer >> at & 1 == 1 && !matches!(found, Found::Field(_)) {
-                    *found = Found::Outer(value, matches.length + 1);
+                    *found = Found::Outer(value, matches.length);
                 }
             }
         }
@@ -86,7 +100,7 @@ impl<'de> Visitor<'de> for Object<'_> {
     }
 }
 
-/// Bit masks of the names that equal a key, and of the names that start with the key and a dot.
+/// Bit masks of the names that equal a key, and of the names that start with the key and lead into its value.
 struct Matches {
     whole: u64,
     outer: u64,
@@ -97,6 +111,11 @@ impl Matches {
     fn is_none(&self) -> bool {
         self.whole | self.outer == 0
     }
+}
+
+/// Returns whether the rest of a name behind a key leads into the value of the key.
+pub(crate) fn leads_into(rest: &str) -> bool {
+    rest.starts_with('.') || rest.starts_with(LIST_MARK)
 }
 
 /// Compares a key with the names without storing it.
@@ -124,7 +143,7 @@ impl Visitor<'_> for Key<'_> {
         for (at, name) in self.names.iter().enumerate() {
             match name.strip_prefix(key) {
                 Some("") => matches.whole |= 1 << at,
-                Some(rest) if rest.starts_with('.') => matches.outer |= 1 << at,
+                Some(rest) if leads_into(rest) => matches.outer |= 1 << at,
                 _ => {}
             }
         }
@@ -138,7 +157,7 @@ mod tests {
 
     fn found(object: &str, names: &[&str]) -> Vec<Option<String>> {
         let values = of(object, names).unwrap();
-        values.map(|value| value.unwrap().map(|value| value.get().to_owned())).collect()
+        values.map(|value| value.unwrap().map(|(value, rest)| value.get().to_owned() + rest)).collect()
     }
 
     #[test]
@@ -156,6 +175,15 @@ mod tests {
         assert_eq!(found(object, &names), expected.map(|value| value.map(str::to_owned)));
         let late = r#"{"a": {"b": 2}, "a.b": 1}"#;
         assert_eq!(found(late, &["a.b"]), [Some("1".to_owned())]);
+    }
+
+    #[test]
+    fn a_list_is_found_with_the_rest_of_the_name() {
+        let object = r#"{"a": [1], "b": {"c": [2]}, "d[].e": 3, "d": [4]}"#;
+        let names = ["a[]", "a[].x.y", "b.c[][]", "d[].e", "a[", "b[]"];
+        let expected =
+            [Some("[1][]"), Some("[1][].x.y"), Some("[2][][]"), Some("3"), None, Some("{\"c\": [2]}[]")];
+        assert_eq!(found(object, &names), expected.map(|value| value.map(str::to_owned)));
     }
 
     #[test]

@@ -19,6 +19,7 @@ use crate::document::Document;
 use crate::error::{Error, InvalidOption};
 use crate::format::lenient_json;
 use crate::input::Input;
+use crate::parsers::json::fields::{LIST_MARK, Named};
 use crate::parsers::json::list::ListItems;
 use crate::parsers::json::values::{Next, Scan, Values};
 use crate::parsers::lines::{self, At};
@@ -234,7 +235,7 @@ pub(crate) fn is_object_without_text(input: &Input, documents: &Documents) -> bo
     let (start, true) = input.start() else { return false };
     let Ok(object) = str::from_utf8(start) else { return false };
     let names: Vec<&str> = documents.text_fields.iter().map(String::as_str).collect();
-    let is_list = names[0].contains(LIST_MARK);
+    let is_list = documents.join.is_none() && names[0].contains(LIST_MARK);
     let found = fields::of(object.trim(), &names);
     !is_list && found.is_ok_and(|mut values| values.all(|value| matches!(value, Ok(None))))
 }
@@ -245,9 +246,6 @@ fn starts_with_object_line(start: &[u8]) -> bool {
     let Some(end) = text.iter().position(|&byte| byte == b'\n') else { return false };
     text.starts_with(b"{") && serde_json::from_slice::<IgnoredAny>(&text[..end]).is_ok()
 }
-
-/// The mark of a list in the name of a field: `pages[].body` is the field `body` of each item of the list `pages`.
-const LIST_MARK: &str = "[]";
 
 /// The fields of a document.
 struct Fields<'d> {
@@ -262,7 +260,8 @@ impl<'d> Fields<'d> {
         let texts = documents.text_fields.iter().map(String::as_str);
         let names: Vec<&str> =
             iter::once(documents.id_name()).chain(texts).chain(documents.extra_field.as_deref()).collect();
-        let Some((list, _)) = names[1].split_once(LIST_MARK) else { return Ok(Self { names, list: None }) };
+        let list = names[1].split_once(LIST_MARK).filter(|_| documents.join.is_none());
+        let Some((list, _)) = list else { return Ok(Self { names, list: None }) };
         let invalid = |name: &str| Error::Option {
             option: "text field",
             reason: InvalidOption::ListField { name: name.to_owned(), list: list.to_owned() },
@@ -340,7 +339,7 @@ fn take(
 /// Returns whether an object has none of the text fields, not even as null.
 fn lacks_text(object: &str, documents: &Documents) -> bool {
     let is_named = |key: &String, name: &String| {
-        name.strip_prefix(key.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        name.strip_prefix(key.as_str()).is_some_and(|rest| rest.is_empty() || fields::leads_into(rest))
     };
     let keys = fields::names(object);
     !keys.is_empty() && !documents.text_fields.iter().any(|name| keys.iter().any(|key| is_named(key, name)))
@@ -356,17 +355,25 @@ struct Parsed {
 fn parse(object: &str, names: &[&str], documents: &Documents) -> Result<Parsed, Problem> {
     let malformed = |error: serde_json::Error| Problem::Malformed { what: describe(&error) };
     let mut found = fields::of(object, names).map_err(malformed)?;
-    let id = id(found.next().transpose().map_err(malformed)?.flatten(), documents).map_err(malformed)?;
+    let value = found.next().transpose().map_err(malformed)?.flatten().and_then(plain);
+    let id = id(value, documents).map_err(malformed)?;
     if id.is_none() && documents.id_field.is_some() {
         return Err(Problem::MissingField { field: Field::Id, name: documents.id_name().to_owned() });
     }
-    let text = joined(found.by_ref().take(documents.text_fields.len())).map_err(malformed)?;
+    let texts = found.by_ref().take(documents.text_fields.len());
+    let text = joined(texts, documents.join.as_deref()).map_err(malformed)?;
     let Some(text) = text else {
         return Err(Problem::MissingField { field: Field::Text, name: documents.text_fields.join(", ") });
     };
-    let extra = found.next().transpose().map_err(malformed)?.flatten().filter(|value| value.get() != "null");
+    let extra = found.next().transpose().map_err(malformed)?.flatten().and_then(plain);
+    let extra = extra.filter(|value| value.get() != "null");
     let extra = extra.map(|value| text_of(value).map(|text| text.unwrap_or_else(|| value.get().to_owned())));
     Ok(Parsed { id, text, extra: extra.transpose().map_err(malformed)? })
+}
+
+/// Returns the value of a field that is not within a list.
+fn plain<'t>((value, path): Named<'t, '_>) -> Option<&'t RawValue> {
+    path.is_empty().then_some(value)
 }
 
 /// Returns the id: a string, or a number or truth value as it is written.
@@ -381,14 +388,28 @@ fn id(value: Option<&RawValue>, documents: &Documents) -> Result<Option<String>,
     Ok(text.filter(|text| !text.is_empty() || documents.id_field.is_some()))
 }
 
-/// Joins the texts with line ends. `None` if there is no text, or one has another type.
+/// Joins the texts with line ends, and the items of lists within their names with `separator`. `None` if there is no
+/// text, or one has another type.
 fn joined<'t>(
-    texts: impl Iterator<Item = Result<Option<&'t RawValue>, serde_json::Error>>,
+    texts: impl Iterator<Item = Result<Option<Named<'t, 't>>, serde_json::Error>>,
+    separator: Option<&str>,
 ) -> Result<Option<String>, serde_json::Error> {
     let mut joined: Option<String> = None;
-    for value in texts {
-        let Some(value) = value?.filter(|value| value.get() != "null") else { continue };
-        let Some(text) = text_of(value)? else { return Ok(None) };
+    for found in texts {
+        let text = match (found?, separator) {
+            (Some((value, "")), _) if value.get() != "null" => text_of(value)?,
+            (Some((list, path)), Some(separator)) if !path.is_empty() => {
+                let mut items = Vec::new();
+                let are_texts = add_items(list, path, &mut items)?;
+                // A list without a text is like a field that is null.
+                if are_texts && items.is_empty() {
+                    continue;
+                }
+                are_texts.then(|| items.join(separator))
+            }
+            _ => continue,
+        };
+        let Some(text) = text else { return Ok(None) };
         match &mut joined {
             Some(joined) if !joined.is_empty() && !text.is_empty() => {
                 joined.push('\n');
@@ -399,6 +420,34 @@ fn joined<'t>(
         }
     }
     Ok(joined)
+}
+
+/// Adds the texts of a value, or those at `path` in the items of a list. Returns whether no value has another type.
+fn add_items(value: &RawValue, path: &str, texts: &mut Vec<String>) -> Result<bool, serde_json::Error> {
+    if value.get() == "null" {
+        return Ok(true);
+    }
+    let Some(path) = path.strip_prefix(LIST_MARK) else {
+        let text = text_of(value)?;
+        let is_text = text.is_some();
+        texts.extend(text);
+        return Ok(is_text);
+    };
+    if !value.get().starts_with('[') {
+        return Ok(false);
+    }
+    for item in serde_json::from_str::<Vec<&RawValue>>(value.get())? {
+        let found = match path.strip_prefix('.') {
+            Some(name) => fields::inner(item, name)?,
+            None => Some((item, path)),
+        };
+        if let Some((value, path)) = found
+            && !add_items(value, path, texts)?
+        {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Returns the contents of a string, or of a list of strings, joined by line ends; `None` for other values.

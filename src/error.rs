@@ -9,6 +9,7 @@ use hamdex_atomic_file::Error as OutputError;
 use crate::category::Category;
 use crate::design::DesignError;
 use crate::progress::Stopped;
+use hamdex_fingerprint::Fingerprint;
 
 /// An error of opening, querying or verifying an index, with the path of the file.
 ///
@@ -84,11 +85,11 @@ pub enum ReadErrorKind {
     /// The system refuses to start a single thread.
     #[error("cannot start a thread")]
     Threads(#[source] io::Error),
-    /// A query has more bits than the fingerprints of the index.
-    #[error("the query {query:#x} has more than the {width} bits of the stored fingerprints")]
-    QueryTooWide {
-        /// The query.
-        query: u128,
+    /// A distance exceeds the width of the fingerprints.
+    #[error("no two fingerprints of {width} bits are {distance} bits apart: at most {width}")]
+    DistanceTooLarge {
+        /// The distance.
+        distance: u32,
         /// The width of the fingerprints, in bits.
         width: u32,
     },
@@ -127,7 +128,8 @@ impl ReadError {
             ReadErrorKind::Io(error) if error.kind() == io::ErrorKind::OutOfMemory => Category::Memory,
             ReadErrorKind::Io(_) | ReadErrorKind::Threads(_) => Category::System,
             ReadErrorKind::OutOfMemory { .. } => Category::Memory,
-            ReadErrorKind::Width { .. } | ReadErrorKind::QueryTooWide { .. } => Category::Input,
+            ReadErrorKind::Width { .. } => Category::Input,
+            ReadErrorKind::DistanceTooLarge { .. } => Category::Usage,
             ReadErrorKind::NotHamdex
             | ReadErrorKind::TooNew { .. }
             | ReadErrorKind::TooOld { .. }
@@ -165,9 +167,11 @@ impl From<ReadErrorKind> for ReadError {
 
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.path {
-            Some(path) => write!(f, "{}: {}", path.display(), self.kind),
-            None => write!(f, "index in memory: {}", self.kind),
+        match (&self.path, &self.kind) {
+            // It is about the question, not about a file.
+            (_, kind @ ReadErrorKind::DistanceTooLarge { .. }) => kind.fmt(f),
+            (Some(path), kind) => write!(f, "{}: {kind}", path.display()),
+            (None, kind) => write!(f, "index in memory: {kind}"),
         }
     }
 }
@@ -177,6 +181,18 @@ impl std::error::Error for ReadError {
         // Its text is in ours.
         self.kind.source()
     }
+}
+
+/// Checks that a distance does not exceed the width of the fingerprints, as every query does: for programs that refuse
+/// it before other work.
+///
+/// # Errors
+/// [`ReadErrorKind::DistanceTooLarge`].
+pub fn check_distance<F: Fingerprint>(distance: u32) -> Result<(), ReadError> {
+    if distance <= F::BITS {
+        return Ok(());
+    }
+    Err(ReadErrorKind::DistanceTooLarge { distance, width: F::BITS }.into())
 }
 
 /// A place in a file.

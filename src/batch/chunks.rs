@@ -10,7 +10,7 @@ use crate::batch::groups::Groups;
 use crate::batch::options::{BatchOptions, MAX_QUERIES, Strategy};
 use crate::batch::sample::{self, Sample};
 use crate::batch::{alone, probe, scan};
-use crate::error::{ReadError, ReadErrorKind};
+use crate::error::{ReadError, ReadErrorKind, check_distance};
 use crate::index::handle::Index;
 use crate::index::matches::{Match, MatchVisitor};
 use crate::memory::{QUERY_HEADROOM_BYTES, affordable};
@@ -57,8 +57,13 @@ struct Resources {
 }
 
 impl<'a, F: Fingerprint> Chunks<'a, F> {
-    pub(super) fn new(index: &'a Index<F>, distance: u32, options: &'a BatchOptions) -> Self {
-        Self { index, distance, options, resources: OnceCell::new(), size: MAX_QUERIES }
+    pub(super) fn new(
+        index: &'a Index<F>,
+        distance: u32,
+        options: &'a BatchOptions,
+    ) -> Result<Self, ReadError> {
+        check_distance::<F>(distance)?;
+        Ok(Self { index, distance, options, resources: OnceCell::new(), size: MAX_QUERIES })
     }
 
     /// Calls `visit` with the place and the matches of each query, in order, until it breaks.

@@ -52,7 +52,7 @@ impl<F: Fingerprint> Index<F> {
     /// [`Searcher::within`]: crate::Searcher::within
     ///
     /// # Errors
-    /// When a block that is read is damaged.
+    /// When a block that is read is damaged, or the distance exceeds the width.
     pub fn batch(&self, queries: &[F], distance: u32) -> Result<Batch<F>, ReadError> {
         let mut batch = Batch::with_capacity(queries.len());
         let _ = self.batch_with(queries, distance, &BatchOptions::new(), |_, matches| {
@@ -94,7 +94,8 @@ impl<F: Fingerprint> Index<F> {
     /// ```
     ///
     /// # Errors
-    /// When a block that is read is damaged. Queries before it may have been visited.
+    /// When a block that is read is damaged, and queries before it may have been visited; or the distance exceeds the
+    /// width.
     pub fn batch_with(
         &self,
         queries: &[F],
@@ -102,7 +103,7 @@ impl<F: Fingerprint> Index<F> {
         options: &BatchOptions,
         mut visit: impl FnMut(usize, &[Match<F>]) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
-        compiled_answer()(&mut Chunks::new(self, distance, options), queries, &mut visit)
+        compiled_answer()(&mut Chunks::new(self, distance, options)?, queries, &mut visit)
     }
 
     /// As [`Index::batch_with`], for a stream of queries, from a file for example:
@@ -134,8 +135,8 @@ impl<F: Fingerprint> Index<F> {
     /// ```
     ///
     /// # Errors
-    /// The first error of the queries, after the earlier ones have been answered; an error of `visit`; or
-    /// when a block that is read is damaged.
+    /// The first error of the queries, after the earlier ones have been answered; an error of `visit`; when a
+    /// block that is read is damaged, or the distance exceeds the width.
     pub fn batch_stream<E: From<ReadError>>(
         &self,
         queries: impl IntoIterator<Item = Result<F, E>>,
@@ -143,7 +144,7 @@ impl<F: Fingerprint> Index<F> {
         options: &BatchOptions,
         mut visit: impl FnMut(u64, F, &[Match<F>]) -> Result<ControlFlow<()>, E>,
     ) -> Result<ControlFlow<()>, E> {
-        let mut run = Chunks::new(self, distance, options);
+        let mut run = Chunks::new(self, distance, options)?;
         let mut queries = queries.into_iter();
         let mut chunk = Vec::new();
         let mut before = 0;

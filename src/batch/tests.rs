@@ -137,7 +137,7 @@ fn a_small_batch_is_answered_at_once_as_single_queries_are() {
         [(Strategy::Auto, 33..5000), (Strategy::Probe, 32..33), (Strategy::Scan, 32..33)]
     {
         let options = BatchOptions::new().strategy(strategy);
-        let chunks = Chunks::new(&index, 3, &options);
+        let chunks = Chunks::new(&index, 3, &options).unwrap();
         let is_worth =
             |count: &usize| chunks.sample_if_worth(&queries[..*count], &counter()).unwrap().is_some();
         let first = (0..queries.len()).find(is_worth);

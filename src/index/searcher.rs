@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::ControlFlow;
 
-use crate::error::ReadError;
+use crate::error::{ReadError, check_distance};
 use crate::ids::Ids;
 use crate::index::handle::Index;
 use crate::index::index_ref::IndexRef;
@@ -111,11 +111,11 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
 
     /// Returns all stored fingerprints within `distance` of `query`, nearest first, then by fingerprint.
     ///
-    /// Any distance is exact; one beyond the design's takes longer. [`Searcher::nearest_within`] limits the
+    /// Any distance up to the width is exact; one beyond the design's takes longer. [`Searcher::nearest_within`] limits the
     /// number of matches, if there may be more than fit into memory.
     ///
     /// # Errors
-    /// When a block that is read is damaged.
+    /// When a block that is read is damaged, or the distance exceeds the width.
     pub fn within(&mut self, query: F, distance: u32) -> Result<&[Match<F>], ReadError> {
         compiled_within()(&mut self.core, &self.index, query, distance, usize::MAX)?;
         Ok(&self.core.matches)
@@ -137,7 +137,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
     /// same file, not always the nearest.
     ///
     /// # Errors
-    /// When a block that is read is damaged.
+    /// When a block that is read is damaged, or the distance exceeds the width.
     pub fn first(&mut self, query: F, distance: u32) -> Result<Option<Match<F>>, ReadError> {
         compiled_first()(&mut self.core, &self.index, query, distance)
     }
@@ -174,7 +174,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
     /// ```
     ///
     /// # Errors
-    /// When a block that is read is damaged.
+    /// When a block that is read is damaged, or the distance exceeds the width.
     pub fn nearest_within(
         &mut self,
         query: F,
@@ -206,7 +206,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
     /// particular order, until it breaks. Returns whether it did.
     ///
     /// # Errors
-    /// When a block that is read is damaged.
+    /// When a block that is read is damaged, or the distance exceeds the width.
     pub fn for_each(
         &mut self,
         query: F,
@@ -299,7 +299,8 @@ fn nearest_within<F: Fingerprint>(
     distance: u32,
     count: usize,
 ) -> Result<(), ReadError> {
-    let most = distance.min(F::BITS);
+    check_distance::<F>(distance)?;
+    let most = distance;
     let mut distance = nearest::first_distance(count, most, index.design.distance());
     loop {
         limited_within(core, index, query, distance, count)?;
@@ -347,6 +348,7 @@ fn for_each_of<F: Fingerprint>(
     check_wave: WaveCheck<'_>,
     visit: impl FnMut(usize, Match<F>) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, ReadError> {
+    check_distance::<F>(distance)?;
     let plan = index.plan(distance);
     search.locate(index, queries, plan)?;
     search.read_ahead(index);

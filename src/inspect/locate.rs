@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::codec::Target;
 use crate::design::{Probe, is_first};
-use crate::error::ReadError;
+use crate::error::{ReadError, check_distance};
 use crate::filter::{patterns, prefix_of};
 use crate::index::handle::Index;
 use crate::index::search::Search;
@@ -78,8 +78,9 @@ impl<F: Fingerprint> Index<F> {
     /// as [`Searcher::within`](crate::Searcher::within) finds them.
     ///
     /// # Errors
-    /// When a block that the query reads, or a filter, is damaged.
+    /// When a block that the query reads, or a filter, is damaged, or the distance exceeds the width.
     pub fn explain(&self, query: F, distance: u32) -> Result<Vec<ProbeTrace<F>>, ReadError> {
+        check_distance::<F>(distance)?;
         let plan = self.plan(distance);
         let mut search = Search::default();
         search.locate(self, &[query], plan)?;

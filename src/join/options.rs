@@ -4,7 +4,7 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
-use crate::error::{ReadError, ReadErrorKind};
+use crate::error::{ReadError, ReadErrorKind, check_distance};
 use crate::index::handle::Index;
 use crate::join::collect::{Found, Outlet};
 use crate::join::ordered::Outcome;
@@ -132,8 +132,8 @@ fn pairs_of_values<F: Fingerprint>(fingerprints: &[F], distance: u32) -> Pairs<'
 }
 
 impl<F: Fingerprint> Index<F> {
-    /// Returns the self-join: all pairs of stored fingerprints within `distance`, which may be any; one beyond
-    /// the design's takes longer. Nothing happens until one of the methods of [`Pairs`] is called for them.
+    /// Returns the self-join: all pairs of stored fingerprints within `distance`; one beyond the design's takes
+    /// longer. Nothing happens until one of the methods of [`Pairs`] is called for them.
     pub fn pairs(&self, distance: u32) -> Pairs<'_, F> {
         compiled_of_index()(self, distance)
     }
@@ -159,12 +159,7 @@ pub fn pairs<F: Fingerprint>(fingerprints: &[F], distance: u32) -> Pairs<'_, F> 
 
 impl<'a, F: Fingerprint> Pairs<'a, F> {
     pub(crate) fn of(population: Box<dyn Population<F> + 'a>, distance: u32) -> Self {
-        Self {
-            population,
-            distance: distance.min(F::BITS),
-            options: PairsOptions::default(),
-            tuning: Tuning::default(),
-        }
+        Self { population, distance, options: PairsOptions::default(), tuning: Tuning::default() }
     }
 
     /// Sets the memory limit, in bytes; by default a quarter of the machine's memory, at least 16 MiB. Values
@@ -225,7 +220,8 @@ impl<'a, F: Fingerprint> Pairs<'a, F> {
     /// ```
     ///
     /// # Errors
-    /// When a block is damaged; the pairs that come before it in the order have been visited then.
+    /// When a block is damaged, and the pairs that come before it in the order have been visited then; or the distance
+    /// exceeds the width.
     pub fn for_each(
         &self,
         mut visit: impl FnMut(Pair<F>) -> ControlFlow<()>,
@@ -241,6 +237,7 @@ impl<'a, F: Fingerprint> Pairs<'a, F> {
         &self,
         mut visit: impl FnMut(&[Pair<F>]) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
+        check_distance::<F>(self.distance)?;
         compiled_run()(self, false, &mut |found| match found {
             Found::Pairs(pairs) => visit(&pairs),
             Found::Counts(_) => unreachable!("pairs are not counted here"),
@@ -250,7 +247,7 @@ impl<'a, F: Fingerprint> Pairs<'a, F> {
     /// Returns all pairs. They are all in memory then, of which [`Pairs::memory`] knows nothing.
     ///
     /// # Errors
-    /// When a block is damaged.
+    /// When a block is damaged, or the distance exceeds the width.
     pub fn collect(&self) -> Result<Vec<Pair<F>>, ReadError> {
         let mut all = Vec::new();
         let _ = self.for_each_batch(|batch| {
@@ -263,8 +260,9 @@ impl<'a, F: Fingerprint> Pairs<'a, F> {
     /// Counts the pairs at each distance, from 0 on, which has none.
     ///
     /// # Errors
-    /// When a block is damaged.
+    /// When a block is damaged, or the distance exceeds the width.
     pub fn count_by_distance(&self) -> Result<Vec<u64>, ReadError> {
+        check_distance::<F>(self.distance)?;
         let mut sums = vec![0; self.distance as usize + 1];
         let _ = compiled_run()(self, true, &mut |found| {
             if let Found::Counts(counts) = found {

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::batch::{Batch, BatchOptions, Gathered, Parts, deliver};
-use crate::error::ReadError;
+use crate::error::{ReadError, check_distance};
 use crate::index::matches::Match;
 use crate::index::nearest::Counts;
 use crate::multi::searcher::MultiSearcher;
@@ -27,7 +27,7 @@ impl<F: Fingerprint> MultiIndex<F> {
     /// each.
     ///
     /// # Errors
-    /// When a block that is read is damaged, or the filter fails.
+    /// When a block that is read is damaged, the filter fails, or the distance exceeds the width.
     pub fn batch(&self, queries: &[F], distance: u32) -> Result<Batch<F>, ReadError> {
         let mut batch = Batch::with_capacity(queries.len());
         let mut matches = Vec::new();
@@ -66,7 +66,8 @@ impl<F: Fingerprint> MultiIndex<F> {
     /// ```
     ///
     /// # Errors
-    /// When a block that is read is damaged, or the filter fails. Queries before it may have been visited.
+    /// When a block that is read is damaged, or the filter fails, and queries before it may have been visited; or the
+    /// distance exceeds the width.
     pub fn batch_with(
         &self,
         queries: &[F],
@@ -132,6 +133,7 @@ fn answer<F: Fingerprint>(
     options: &BatchOptions,
     visit: &mut Visitor<'_, F>,
 ) -> Result<ControlFlow<()>, ReadError> {
+    check_distance::<F>(distance)?;
     let mut grouped = Grouped::default();
     let mut parts = Indexes { indexes, distance, searcher: None };
     deliver(&mut parts, queries, options, &mut |place, found| {

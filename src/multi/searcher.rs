@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::error::ReadError;
+use crate::error::{ReadError, check_distance};
 use crate::index::handle::Index;
 use crate::index::matches::Match;
 use crate::index::nearest::{self, Limited, is_walk_cheaper};
@@ -100,7 +100,7 @@ impl<F: Fingerprint> MultiSearcher<F> {
     /// each once, with the indexes that it is in.
     ///
     /// # Errors
-    /// When a block that is read is damaged, or the filter fails.
+    /// When a block that is read is damaged, the filter fails, or the distance exceeds the width.
     pub fn within(&mut self, query: F, distance: u32) -> Result<MultiMatches<'_, F>, ReadError> {
         compiled_within()(self, query, distance, usize::MAX)?;
         Ok(self.united.matches())
@@ -121,7 +121,7 @@ impl<F: Fingerprint> MultiSearcher<F> {
     /// indexes that it is in.
     ///
     /// # Errors
-    /// When a block that is read is damaged, or the filter fails.
+    /// When a block that is read is damaged, the filter fails, or the distance exceeds the width.
     pub fn first(&mut self, query: F, distance: u32) -> Result<Option<FoundIn<F>>, ReadError> {
         let mut first = None;
         let _ = self.for_each(query, distance, |found| {
@@ -144,7 +144,7 @@ impl<F: Fingerprint> MultiSearcher<F> {
     /// then by fingerprint; all of these if there are no more.
     ///
     /// # Errors
-    /// When a block that is read is damaged, or the filter fails.
+    /// When a block that is read is damaged, the filter fails, or the distance exceeds the width.
     pub fn nearest_within(
         &mut self,
         query: F,
@@ -212,7 +212,7 @@ impl<F: Fingerprint> MultiSearcher<F> {
     /// fingerprint comes once for each index that it is in. Returns whether it did.
     ///
     /// # Errors
-    /// When a block that is read is damaged, or the filter fails.
+    /// When a block that is read is damaged, the filter fails, or the distance exceeds the width.
     pub fn for_each(
         &mut self,
         query: F,
@@ -252,7 +252,8 @@ fn nearest_within<F: Fingerprint>(
     distance: u32,
     count: usize,
 ) -> Result<(), ReadError> {
-    let most = distance.min(F::BITS);
+    check_distance::<F>(distance)?;
+    let most = distance;
     let mut distance = nearest::first_distance(count, most, searcher.indexes.distance());
     loop {
         let found = searcher.limited_within(query, distance, count)?.len();
@@ -285,6 +286,7 @@ fn for_each<F: Fingerprint>(
     distance: u32,
     mut visit: impl FnMut(FoundIn<F>) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, ReadError> {
+    check_distance::<F>(distance)?;
     let MultiSearcher { indexes, searches, report, .. } = searcher;
     let each = || indexes.as_slice().iter().map(|index| -> &Index<F> { index });
     // All look-ups, then one wave of reads, then all scans: neither memory nor storage is waited for index by index.

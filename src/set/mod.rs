@@ -73,7 +73,8 @@ pub trait FingerprintSet<F: Fingerprint>: Send + Sync {
     /// Returns whether it did.
     ///
     /// # Errors
-    /// When a block that is read is damaged, the progress callback stops the work, or the system refuses something.
+    /// When a block that is read is damaged, the distance exceeds the width, the progress callback stops the work, or the
+    /// system refuses something.
     fn visit_batch(
         &self,
         queries: &[F],
@@ -151,7 +152,7 @@ pub trait SetSearcher<F: Fingerprint> {
     /// fingerprint; all of these if there are no more.
     ///
     /// # Errors
-    /// When a block that is read is damaged, or the progress callback stops the query.
+    /// When a block that is read is damaged, the distance exceeds the width, or the progress callback stops the query.
     fn nearest_within(&mut self, query: F, count: usize, distance: u32) -> Result<&[Match<F>], SetError>;
 
     /// Returns any stored fingerprint within `distance` of `query`; not always the nearest.

@@ -4,10 +4,7 @@ use std::num::NonZeroUsize;
 
 use bytesize::ByteSize;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use hamdex::Fingerprint;
 use hamdex_documents::tables::Quoting;
-
-use crate::failure::Failure;
 
 /// Parses a number of bytes.
 pub(crate) fn size(text: &str) -> Result<ByteSize, String> {
@@ -20,17 +17,6 @@ pub(crate) fn ids_limit(text: &str) -> Result<usize, String> {
         "all" => Ok(usize::MAX),
         number => number.parse().map_err(|_| "expected a number, or all".to_owned()),
     }
-}
-
-/// Returns a distance that fingerprints of this width can have.
-pub(crate) fn distance<F: Fingerprint>(asked: u32) -> Result<u32, Failure> {
-    if asked <= F::BITS {
-        return Ok(asked);
-    }
-    Err(Failure::Usage(format!(
-        "no two fingerprints of {0} bits are {asked} bits apart: at most {0}",
-        F::BITS
-    )))
 }
 
 /// Returns a parser of the width of fingerprints, in bits.

@@ -1,11 +1,10 @@
 //! An open set, with fingerprints of its width.
 
 use hamdex::set::Description;
-use hamdex::{Fingerprint, FingerprintSet};
+use hamdex::{Fingerprint, FingerprintSet, check_distance};
 use hamdex_any::AnySet;
 
 use crate::failure::Failure;
-use crate::option_values;
 
 /// An open set, for work on fingerprints of one width.
 pub(crate) struct Set<'s, F> {
@@ -22,7 +21,9 @@ impl<'s, F: Fingerprint> Set<'s, F> {
 
     /// Returns the distance asked for, or that of the set.
     pub(crate) fn distance(self, asked: Option<u32>) -> Result<u32, Failure> {
-        asked.map_or(Ok(self.description.distance), option_values::distance::<F>)
+        let distance = asked.unwrap_or(self.description.distance);
+        check_distance::<F>(distance)?;
+        Ok(distance)
     }
 
     /// Returns the set as a source of names, if its ids have names.

@@ -9,7 +9,7 @@ use hamdex_any::{AnySet, for_width};
 
 use crate::edge::{Caller, hamdex_error};
 use crate::failure::Failure;
-use crate::fingerprint::{check_distance, check_length};
+use crate::fingerprint::check_length;
 use crate::matches::{Columns, Wanted, give, hamdex_matches, widen};
 use crate::options::{Work, hamdex_work};
 use crate::records::{fingerprints, numbers};
@@ -95,7 +95,6 @@ pub unsafe extern "C" fn hamdex_set_batch(
         let set = get(caller, set)?;
         let width = set.description().width;
         check_length(query_bytes, width as usize / 8)?;
-        check_distance(distance, width)?;
         let queries = fingerprints(caller, queries, count, query_bytes)?;
         let (wanted, work) = (Wanted::of_flags(flags)?, Work::of(caller, work)?);
         let columns = for_width!(width, F => answer::<F>(&set, queries, distance, limit, wanted, &work))?;

@@ -35,16 +35,6 @@ pub(crate) fn to_bytes(fingerprint: AnyFingerprint) -> [u8; MAX_BYTES] {
     bytes
 }
 
-/// Refuses a distance that fingerprints of `width` bits cannot have.
-pub(crate) fn check_distance(distance: u32, width: u32) -> Result<(), Failure> {
-    if distance <= width {
-        return Ok(());
-    }
-    Err(Failure::usage(format!(
-        "no two fingerprints of {width} bits are {distance} bits apart: at most {width}"
-    )))
-}
-
 /// Refuses fingerprints of another width.
 pub(crate) fn check_length(given: usize, expected: usize) -> Result<(), Failure> {
     if given == expected {

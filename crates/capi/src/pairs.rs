@@ -9,7 +9,7 @@ use hamdex_any::{AnyFingerprint, AnySet, for_width};
 
 use crate::edge::{Caller, PairsReceiver, hamdex_error, hamdex_on_pairs};
 use crate::failure::Failure;
-use crate::fingerprint::{MAX_BYTES, check_distance, to_bytes};
+use crate::fingerprint::{MAX_BYTES, to_bytes};
 use crate::options::{Work, hamdex_work};
 use crate::set::{get, hamdex_set};
 use crate::status::hamdex_status;
@@ -77,7 +77,6 @@ pub unsafe extern "C" fn hamdex_set_pairs(
     let caller = unsafe { Caller::new(error) };
     caller.run(|caller| {
         let set = get(caller, set)?;
-        check_distance(distance, set.description().width)?;
         let receiver = caller.pairs_receiver(on_pairs, context)?;
         let work = Work::of(caller, work)?;
         for_width!(set.description().width, F => find::<F>(&set, distance, &work, &receiver))

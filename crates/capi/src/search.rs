@@ -10,7 +10,7 @@ use self_cell::self_cell;
 
 use crate::edge::{Caller, Kind, Pool, Shell, hamdex_error, hamdex_progress};
 use crate::failure::Failure;
-use crate::fingerprint::{any_from_bytes, check_distance};
+use crate::fingerprint::any_from_bytes;
 use crate::matches::{Columns, Held, Wanted, hamdex_matches};
 use crate::options::{ids_limit as id_limit, limit as match_limit};
 use crate::set::{get, hamdex_set};
@@ -76,11 +76,9 @@ impl Searching {
             match *question {
                 Question::Nearest { count, distance } => {
                     let distance = distance.unwrap_or(width);
-                    check_distance(distance, width)?;
                     columns.extend(searcher.nearest_within(query, count, distance)?.iter().copied())?;
                 }
                 Question::First { distance } => {
-                    check_distance(distance, width)?;
                     let found = searcher.first(query, distance)?;
                     columns.extend(found.as_slice().iter().copied())?;
                 }

@@ -12,7 +12,6 @@ use hamdex_any::{AnyFingerprint, AnyMatch};
 
 use crate::edge::{Caller, hamdex_error};
 use crate::failure::Failure;
-use crate::fingerprint::check_distance;
 use crate::matches::{Columns, Wanted, give, hamdex_matches};
 use crate::records::{Labels, Records, hamdex_records, names as names_of};
 use crate::status::hamdex_status;
@@ -59,7 +58,6 @@ fn insert_unless_near<F: Fingerprint>(
     records: &Records<'_>,
     distance: u32,
 ) -> Result<(u64, Columns), Failure> {
-    check_distance(distance, F::BITS)?;
     let outcomes = if description.has_names {
         store.insert_named_unless_near(&named::<F>(records)?, distance)?
     } else {
@@ -116,7 +114,6 @@ fn replace_unless_near<F: Fingerprint>(
     distance: u32,
 ) -> Result<(u64, Columns), Failure> {
     check_lookups(description)?;
-    check_distance(distance, F::BITS)?;
     let (outcomes, written) = if description.has_names {
         store.upsert_named_unless_near(&named::<F>(records)?, distance)?
     } else {

@@ -207,9 +207,9 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// The greatest distance of a query to a set: for its own, it is made.
+    /// The greatest distance of a query to a set: for its own, it is made, and its fingerprints bound all.
     pub(crate) fn distance_of(&self, set: &Description) -> u32 {
-        self.distance.max(set.distance)
+        self.distance.max(set.distance).min(set.width)
     }
 }
 

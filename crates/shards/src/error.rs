@@ -66,14 +66,6 @@ pub enum Error {
         /// The expected width.
         expected: u32,
     },
-    /// A query has more bits than the fingerprints of the set.
-    #[error("the query {query:#x} has more than the {width} bits of the stored fingerprints")]
-    QueryTooWide {
-        /// The query.
-        query: u128,
-        /// The width of the fingerprints, in bits.
-        width: u32,
-    },
     /// A file cannot be added to a set of families.
     #[error("{}: is split into families, and takes no files as they are: build it again from all fingerprints, or keep the files in a set of layout hash", path.display())]
     Families {
@@ -196,7 +188,6 @@ impl Error {
             Self::NotShards { .. } | Self::Newer { .. } => Category::Format,
             Self::Damaged { .. } | Self::Missing { .. } => Category::Damaged,
             Self::Width { .. }
-            | Self::QueryTooWide { .. }
             | Self::Families { .. }
             | Self::Unlike { .. }
             | Self::Twice { .. }

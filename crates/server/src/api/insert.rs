@@ -18,7 +18,7 @@ use crate::api::answer::Answer;
 use crate::api::id::Id;
 use crate::api::list::List;
 use crate::api::payload::{Binary, Media, Named, Parameters, Payload};
-use crate::api::query::distance_too_great;
+use crate::api::query::check_distance;
 use crate::api::records::{Checked, Need, Record, Refusals};
 use crate::api::similar::{self, Comparison, SimilarDocument};
 use crate::api::write_records::write_records;
@@ -244,10 +244,7 @@ fn run(
         let detail = "the set keeps no shingles of texts, which unless_similar compares; make one with \"shingles\": true";
         return Err(Problem::unprocessable("no_shingles", detail));
     }
-    let most = app.limits.distance_of(&description);
-    if let Some(distance) = unless_near.filter(|&distance| distance > most) {
-        return Err(distance_too_great(distance, most));
-    }
+    unless_near.map_or(Ok(()), |distance| check_distance(app, &description, distance))?;
     for_any_store!(&written.store, store => {
         let mut refusals = on_refused.refusals();
         let (count, records) = match payload.media {
@@ -260,7 +257,6 @@ fn run(
                 (records.fingerprints.len(), records)
             }
         };
-        let unless_near = unless_near.map(|distance| distance.min(description.width));
         let (outcomes, written) = write_records(store, &records, unless_near, replace, deadline)?;
         let Written { inserted, removed, .. } = written;
         app.metrics.write(&set.name, inserted, removed, started.elapsed());

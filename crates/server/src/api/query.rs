@@ -123,15 +123,12 @@ impl Asked {
 
 impl Queries {
     fn new(app: &App, description: &Description, body: Asked, wanted: Wanted) -> Result<Self, Problem> {
-        let most = app.limits.distance_of(description);
         let distance = match (wanted.distance, wanted.nearest) {
             (Some(distance), _) => distance,
-            (None, Some(_)) => most,
+            (None, Some(_)) => app.limits.distance_of(description),
             (None, None) => description.distance,
         };
-        if distance > most {
-            return Err(distance_too_great(distance, most));
-        }
+        check_distance(app, description, distance)?;
         let queries = body.len(description.width);
         if queries > app.limits.batch {
             return Err(too_many_records(queries, app.limits.batch));
@@ -155,10 +152,18 @@ impl Queries {
     }
 }
 
-/// The problem of a distance beyond `--max-distance`.
-pub(crate) fn distance_too_great(distance: u32, most: u32) -> Problem {
-    let detail = format!("distance {distance}: this service answers up to {most} (--max-distance)");
-    Problem::unprocessable("distance_too_great", detail)
+/// Refuses a distance beyond `--max-distance`, or beyond the width of the set.
+pub(crate) fn check_distance(app: &App, set: &Description, distance: u32) -> Result<(), Problem> {
+    let most = app.limits.distance_of(set);
+    if distance <= most {
+        return Ok(());
+    }
+    let detail = if most == set.width {
+        format!("distance {distance}: fingerprints of {most} bits are at most {most} apart")
+    } else {
+        format!("distance {distance}: this service answers up to {most} (--max-distance)")
+    };
+    Err(Problem::unprocessable("distance_too_great", detail))
 }
 
 /// Parses a fingerprint of a request.

@@ -24,7 +24,7 @@ use utoipa::IntoParams;
 
 use crate::api::answer::{write_fingerprint, write_number, write_text};
 use crate::api::payload::{Named, Parameters, ROWS};
-use crate::api::query::distance_too_great;
+use crate::api::query::check_distance;
 use crate::app::App;
 use crate::lane::{Stop, panicked};
 use crate::problem::Problem;
@@ -313,10 +313,7 @@ pub(crate) async fn pairs(
     let produce = move |app: &App, rows: &mut Rows| {
         let any = rows.read(set)?;
         let distance = distance.unwrap_or(any.description().distance);
-        let most = app.limits.distance_of(any.description());
-        if distance > most {
-            return Err(distance_too_great(distance, most));
-        }
+        check_distance(app, any.description(), distance)?;
         let threads = app.threads.div_ceil(2);
         for_width!(any.description().width, F => write_pairs::<F>(&any, distance, threads, rows))
     };

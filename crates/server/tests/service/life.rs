@@ -405,3 +405,31 @@ fn a_set_answers_at_the_distance_that_it_is_made_for() {
     let beyond = ask(json!({ "fingerprints": [hex(0_u64)], "distance": 13 }));
     assert_eq!(beyond.problem(), (422, "distance_too_great".to_owned()));
 }
+
+#[test]
+fn the_width_bounds_distances_that_the_service_allows() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = Some(directory.path().to_owned());
+    let running = Running::start(Options { data, max_distance: Some(128), ..options() });
+    let client = running.client();
+    client.put("/v1/sets/s", &json!({})).ok();
+    insert(&client, "s", 0).ok();
+    let farthest = json!([hex(u64::MAX)]);
+    let ask = |asked: Value| client.post("/v1/sets/s/query", &asked);
+    for asked in [
+        json!({ "nearest": 1, "fingerprints": farthest }),
+        json!({ "distance": 64, "fingerprints": farthest }),
+    ] {
+        assert_eq!(ask(asked).ok()["results"][0][0]["distance"], 64);
+    }
+    let record = json!([{ "fingerprint": hex(1_u64), "id": 2 }]);
+    let insert_unless = |near: u32| json!({ "records": record, "unless_near": near });
+    for beyond in [
+        ask(json!({ "distance": 65, "fingerprints": [] })),
+        client.post("/v1/sets/s/insert", &insert_unless(65)),
+        client.get("/v1/sets/s/pairs?distance=65"),
+    ] {
+        assert_eq!(beyond.problem(), (422, "distance_too_great".to_owned()));
+    }
+    assert_eq!(client.post("/v1/sets/s/insert", &insert_unless(64)).ok()["inserted"], 0);
+}

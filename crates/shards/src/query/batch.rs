@@ -18,7 +18,8 @@ impl<F: Fingerprint> Shards<F> {
     /// limits the memory whatever the number of shards; progress is reported per batch of a shard.
     ///
     /// # Errors
-    /// When a shard cannot be opened, or a block that is read is damaged. Earlier queries may have been visited.
+    /// When a shard cannot be opened, or a block that is read is damaged, and earlier queries may have been visited; or
+    /// the distance exceeds the width.
     pub fn batch_with(
         &self,
         queries: &[F],

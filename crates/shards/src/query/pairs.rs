@@ -19,7 +19,6 @@ impl<F: Fingerprint> Shards<F> {
         options: &PairsOptions,
         visit: &mut dyn FnMut(&[Pair<F>]) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, Error> {
-        let distance = distance.min(F::BITS);
         let Some(partition) = self.partition_for(distance) else {
             return Ok(self.whole()?.pairs(distance).options(options).for_each_batch(visit)?);
         };
@@ -45,7 +44,6 @@ impl<F: Fingerprint> Shards<F> {
         distance: u32,
         options: &PairsOptions,
     ) -> Result<Vec<u64>, Error> {
-        let distance = distance.min(F::BITS);
         if self.partition_for(distance).is_none() {
             return Ok(self.whole()?.pairs(distance).options(options).count_by_distance()?);
         }

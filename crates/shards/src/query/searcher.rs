@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use hamdex::multi::{MultiMatches, MultiSearcher};
-use hamdex::{Fingerprint, Match, MultiIndex, ProgressCallback};
+use hamdex::{Fingerprint, Match, MultiIndex, ProgressCallback, check_distance};
 
 use crate::error::Error;
 use crate::set::Shards;
@@ -43,12 +43,13 @@ impl<F: Fingerprint> Shards<F> {
 impl<F: Fingerprint> ShardsSearcher<'_, F> {
     /// Returns all stored fingerprints within `distance` of `query`, each once, nearest first, then by fingerprint.
     ///
-    /// Any distance is exact. Beyond the set's distance, a query takes longer; a set of families answers it from all
+    /// Any distance up to the width is exact. Beyond the set's distance, a query takes longer; a set of families answers it from all
     /// shards of one family.
     ///
     /// # Errors
-    /// When a shard cannot be opened, or a block that is read is damaged.
+    /// When a shard cannot be opened, a block that is read is damaged, or the distance exceeds the width.
     pub fn within(&mut self, query: F, distance: u32) -> Result<&[Match<F>], Error> {
+        check_distance::<F>(distance)?;
         self.with(query, distance, |searcher| Ok(searcher.within(query, distance)?))
     }
 
@@ -57,6 +58,7 @@ impl<F: Fingerprint> ShardsSearcher<'_, F> {
     /// # Errors
     /// As for [`ShardsSearcher::within`].
     pub fn first(&mut self, query: F, distance: u32) -> Result<Option<Match<F>>, Error> {
+        check_distance::<F>(distance)?;
         let reach = self.reach(distance);
         let mut found = self.route(query, reach)?.first(query, reach)?;
         if found.is_none() && reach < distance {
@@ -80,6 +82,7 @@ impl<F: Fingerprint> ShardsSearcher<'_, F> {
     /// # Errors
     /// As for [`ShardsSearcher::within`].
     pub fn nearest_within(&mut self, query: F, count: usize, distance: u32) -> Result<&[Match<F>], Error> {
+        check_distance::<F>(distance)?;
         // All matches take one search at the full distance. A limited number may lie within the set's own distance, which
         // is cheaper.
         let reach = if count == usize::MAX { distance } else { self.reach(distance) };

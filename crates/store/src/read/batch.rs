@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use hamdex::{BatchOptions, Fingerprint, Gathered, Match, Parts, ReadError, deliver};
+use hamdex::{BatchOptions, Fingerprint, Gathered, Match, Parts, ReadError, check_distance, deliver};
 
 use crate::error::Error;
 use crate::read::searcher::{Searcher, keep_nearest};
@@ -21,7 +21,8 @@ impl<F: Fingerprint> Snapshot<F> {
     /// whether it did. Memory stays within that of the options, except for the matches of a single query.
     ///
     /// # Errors
-    /// When a block that has to be read is damaged. Earlier queries may have been visited.
+    /// When a block that has to be read is damaged, and earlier queries may have been visited; or the distance exceeds the
+    /// width.
     pub fn batch_with(
         &self,
         queries: &[F],
@@ -29,6 +30,7 @@ impl<F: Fingerprint> Snapshot<F> {
         options: &BatchOptions,
         mut visit: impl FnMut(usize, &[Match<F>]) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, Error> {
+        check_distance::<F>(distance)?;
         let limit = options.match_limit();
         let mut parts = SnapshotParts::new(self, distance);
         // Memtables and segments are limited separately before.

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use hamdex::multi::MultiSearcher;
-use hamdex::{Fingerprint, Match, ProgressCallback};
+use hamdex::{Fingerprint, Match, ProgressCallback, check_distance};
 
 use crate::error::Error;
 use crate::read::snapshot::Snapshot;
@@ -54,10 +54,10 @@ impl<F: Fingerprint> Searcher<F> {
     }
 
     /// Returns all fingerprints within `distance` of `query`, each once, nearest first, then by fingerprint. Any
-    /// distance is exact; one above the distance of the store is slower.
+    /// distance up to the width is exact; one above the distance of the store is slower.
     ///
     /// # Errors
-    /// When a block that has to be read is damaged.
+    /// When a block that has to be read is damaged, or the distance exceeds the width.
     pub fn within(&mut self, query: F, distance: u32) -> Result<&[Match<F>], Error> {
         self.nearest_within(query, usize::MAX, distance)
     }
@@ -65,8 +65,9 @@ impl<F: Fingerprint> Searcher<F> {
     /// Returns some fingerprint within `distance` of `query`, if there is one; not always the nearest.
     ///
     /// # Errors
-    /// When a block that has to be read is damaged.
+    /// When a block that has to be read is damaged, or the distance exceeds the width.
     pub fn first(&mut self, query: F, distance: u32) -> Result<Option<Match<F>>, Error> {
+        check_distance::<F>(distance)?;
         for memtable in self.snapshot.view().memtables() {
             let mut first = None;
             let _ = memtable.for_each(query, distance, |value| {
@@ -84,8 +85,9 @@ impl<F: Fingerprint> Searcher<F> {
     /// of them if there are fewer.
     ///
     /// # Errors
-    /// When a block that has to be read is damaged.
+    /// When a block that has to be read is damaged, or the distance exceeds the width.
     pub fn nearest_within(&mut self, query: F, count: usize, distance: u32) -> Result<&[Match<F>], Error> {
+        check_distance::<F>(distance)?;
         let Self { snapshot, segments, matches } = self;
         matches.clear();
         for memtable in snapshot.view().memtables() {

@@ -52,7 +52,7 @@ impl<F: Fingerprint> Store<F> {
     /// them.
     ///
     /// # Errors
-    /// As for [`Store::insert_named`]; when a block that has to be read is damaged.
+    /// As for [`Store::insert_named`]; when a block that has to be read is damaged, or the distance exceeds the width.
     pub fn insert_named_unless_near(
         &self,
         named: &[(F, impl AsRef<[u8]>)],
@@ -64,7 +64,7 @@ impl<F: Fingerprint> Store<F> {
     /// Inserts as [`Store::insert_named_unless_near`] in a store with shingles.
     ///
     /// # Errors
-    /// As for [`Store::insert_documents`]; when a block that has to be read is damaged.
+    /// As for [`Store::insert_documents`]; when a block that has to be read is damaged, or the distance exceeds the width.
     pub fn insert_documents_unless_near(
         &self,
         documents: &[(F, impl AsRef<[u8]>, &[u64])],

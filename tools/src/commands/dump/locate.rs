@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use crate::failure::{Failure, shown};
 use crate::input::Notation;
 use crate::messages::counted;
-use crate::option_values;
 
 /// The steps of a query.
 pub(super) struct Steps<F> {
@@ -24,10 +23,7 @@ impl<F: Fingerprint> Steps<F> {
         let parsed = Notation::Either.parse(query);
         let query =
             parsed.map_err(|error| Failure::Usage(format!("fingerprint {}: {error}", shown(query))))?;
-        let distance = match distance {
-            Some(distance) => option_values::distance::<F>(distance)?,
-            None => index.design().distance(),
-        };
+        let distance = distance.unwrap_or(index.design().distance());
         let probes = index.explain(query, distance).map_err(Failure::Index)?;
         Ok(Self { query, distance, probes })
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::ValueEnum;
-use hamdex::Fingerprint;
+use hamdex::{Fingerprint, check_distance};
 use hamdex_documents::Similarity;
 use hamdex_store::inspect::{Identity, Manifest};
 use hamdex_store::{Durability, Store, StoreOptions};
@@ -181,7 +181,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 fn insert<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failure> {
     let started = Instant::now();
     args.threads.start()?;
-    let unless_near = args.unless_near.map(option_values::distance::<F>).transpose()?;
+    args.unless_near.map_or(Ok(()), check_distance::<F>)?;
     let texts = match args.documents {
         Some(format) => {
             let reading = Reading::new(&args.records.inputs, format, &args.fields)?;
@@ -201,7 +201,7 @@ fn insert<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failur
     };
     let store = Store::<F>::open(&args.store, StoreOptions::new().durability(args.durability))?;
     let mode = InsertMode {
-        unless_near,
+        unless_near: args.unless_near,
         replace: args.replace,
         each: args.each,
         acknowledge: args.acknowledge,

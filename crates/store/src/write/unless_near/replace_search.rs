@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use hamdex::Fingerprint;
+use hamdex::{Fingerprint, check_distance};
 
 use crate::error::Error;
 use crate::log::MAX_OPERATIONS;
@@ -46,7 +46,7 @@ impl<F: Fingerprint> Store<F> {
     /// ```
     ///
     /// # Errors
-    /// As for [`Store::upsert`]; the store is unchanged then.
+    /// As for [`Store::upsert`]; when the distance exceeds the width. The store is unchanged then.
     pub fn upsert_unless_near(
         &self,
         pairs: &[(F, u64)],
@@ -60,7 +60,7 @@ impl<F: Fingerprint> Store<F> {
     /// Replaces as [`Store::upsert_unless_near`] in a store with names, by name.
     ///
     /// # Errors
-    /// As for [`Store::upsert_named`]; the store is unchanged then.
+    /// As for [`Store::upsert_named`]; when the distance exceeds the width. The store is unchanged then.
     pub fn upsert_named_unless_near(
         &self,
         named: &[(F, impl AsRef<[u8]>)],
@@ -72,7 +72,7 @@ impl<F: Fingerprint> Store<F> {
     /// Replaces as [`Store::upsert_named_unless_near`] in a store with shingles.
     ///
     /// # Errors
-    /// As for [`Store::upsert_documents`]; the store is unchanged then.
+    /// As for [`Store::upsert_documents`]; when the distance exceeds the width. The store is unchanged then.
     pub fn upsert_documents_unless_near(
         &self,
         documents: &[(F, impl AsRef<[u8]>, &[u64])],
@@ -97,6 +97,7 @@ impl<F: Fingerprint> Store<F> {
         distance: u32,
     ) -> Result<(Vec<Inserted<F>>, Written), Error> {
         self.check_lookups()?;
+        check_distance::<F>(distance)?;
         self.search_until_committed(|commit| self.try_replace(&pairs, names.as_deref(), distance, commit))
             .map_err(|error| self.timed_out_if_stopped(error))
     }

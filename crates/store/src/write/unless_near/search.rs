@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow::{Break, Continue};
 
-use hamdex::{BatchOptions, Fingerprint, Match, ReadError, ReadErrorKind};
+use hamdex::{BatchOptions, Fingerprint, Match, ReadError, ReadErrorKind, check_distance};
 
 use crate::error::Error;
 use crate::store::Store;
@@ -40,7 +40,7 @@ impl<F: Fingerprint> Store<F> {
     /// ```
     ///
     /// # Errors
-    /// As for [`Store::remove`].
+    /// As for [`Store::remove`]; when the distance exceeds the width.
     pub fn insert_unless_near(&self, fingerprint: F, id: u64, distance: u32) -> Result<Inserted<F>, Error> {
         let outcome = self.insert_all_unless_near(&[(fingerprint, id)], distance)?.pop();
         Ok(outcome.expect("one outcome for one pair"))
@@ -50,7 +50,7 @@ impl<F: Fingerprint> Store<F> {
     /// Returns the outcome of each.
     ///
     /// # Errors
-    /// As for [`Store::remove`]; the store is unchanged then.
+    /// As for [`Store::insert_unless_near`]; the store is unchanged then.
     pub fn insert_all_unless_near(
         &self,
         pairs: &[(F, u64)],
@@ -68,6 +68,7 @@ impl<F: Fingerprint> Store<F> {
         names: Option<&[Document]>,
         distance: u32,
     ) -> Result<Vec<Inserted<F>>, Error> {
+        check_distance::<F>(distance)?;
         self.search_until_committed(|commit| self.try_unless_near(pairs, names, distance, commit))
     }
 

@@ -140,9 +140,12 @@ impl Problem {
         Self::damaged(detail).file(path)
     }
 
-    /// A set was moved away or removed; whether PUT can make a store of its name.
+    /// A set was moved away, removed, or replaced by what is none; whether PUT can make a store of its name.
     pub(crate) fn gone(path: &Path, may_be_made: bool) -> Self {
-        let detail = format!("{}: is gone: it was moved away or removed while it was served", path.display());
+        let detail = format!(
+            "{}: is gone: it was moved away, removed or replaced while it was served",
+            path.display()
+        );
         let problem = Self::new(StatusCode::GONE, "gone", detail);
         if may_be_made { problem.with_remedy("PUT makes a new store of this name") } else { problem }
     }

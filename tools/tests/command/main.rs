@@ -10,6 +10,7 @@ mod conventions;
 mod dedup;
 mod distance;
 mod documents;
+mod faults;
 mod filters;
 mod folders;
 mod inputs;

@@ -153,23 +153,25 @@ impl Agreed {
         self.columns.take_problems()
     }
 
-    /// Returns the columns of the output after all inputs are seen, and whether it lacks some of theirs; `None` without
-    /// any input.
-    pub(crate) fn layout(&self) -> Option<(Layout, bool)> {
-        let (layout, format) = (self.layout.as_ref()?, self.format?);
-        if self.are_alike || matches!(layout, Layout::Objects) {
-            return Some((layout.clone(), self.is_partial));
+    /// Returns the columns of the output after all inputs are seen, and whether it lacks some of theirs.
+    pub(crate) fn layout(&self) -> (Layout, bool) {
+        let (Some(own), Some(format)) = (&self.layout, self.format) else {
+            // No input has any columns: they are empty files.
+            return (layout(self.format.unwrap_or(TableFormat::Jsonl), &Shape::Whole), false);
+        };
+        if self.are_alike || matches!(own, Layout::Objects) {
+            return (own.clone(), self.is_partial);
         }
-        let delimiter = match (format, layout) {
+        let delimiter = match (format, own) {
             (TableFormat::Tsv, _) => b'\t',
             (_, Layout::Records { delimiter, .. }) => *delimiter,
             _ => b',',
         };
-        Some((
+        (
             match format {
                 #[cfg(feature = "parquet")]
                 TableFormat::Parquet | TableFormat::Arrow => {
-                    let compression = match layout {
+                    let compression = match own {
                         Layout::Columns { compression, .. } => *compression,
                         _ => parquet::basic::Compression::SNAPPY,
                     };
@@ -179,7 +181,7 @@ impl Agreed {
                 _ => Layout::Table { names: self.columns.names(), delimiter },
             },
             false,
-        ))
+        )
     }
 
     fn lost(&self, input: &str, lost: Vec<String>) -> Error {
@@ -230,12 +232,12 @@ mod tests {
         let mut agreed = agreed(None, false);
         agreed.enter("a.csv", records(&["id", "text"], b',')).unwrap();
         agreed.enter("b.tsv", records(&["id", "text"], b'\t')).unwrap();
-        assert!(matches!(agreed.layout(), Some((Layout::Records { delimiter: b',', .. }, false))));
+        assert!(matches!(agreed.layout(), (Layout::Records { delimiter: b',', .. }, false)));
         agreed.enter("c.csv", records(&["text", "more", "text"], b';')).unwrap();
         agreed.enter("d.jsonl", OBJECTS).unwrap();
         agreed.enter_object(r#"{"id": 1, "rank": NaN, "text": "x"}"#).unwrap();
         agreed.end().unwrap();
-        let Some((Layout::Table { names, delimiter: b',' }, false)) = agreed.layout() else { panic!() };
+        let (Layout::Table { names, delimiter: b',' }, false) = agreed.layout() else { panic!() };
         assert_eq!(names, ["id", "text", "more", "text_2", "rank"]);
     }
 
@@ -245,7 +247,7 @@ mod tests {
         for shape in [records(&["a"], b','), OBJECTS, records(&["b"], b','), Shape::Whole] {
             agreed.enter("x", shape).unwrap();
         }
-        assert!(matches!(agreed.layout(), Some((Layout::Objects, false))));
+        assert!(matches!(agreed.layout(), (Layout::Objects, false)));
     }
 
     #[test]
@@ -257,7 +259,7 @@ mod tests {
             [(r#"{"id": 1, "text": "x"}"#, false), (r#"{"id": 1, "more": {"x": 2}, "text": "x"}"#, true)]
         {
             agreed.enter_object(object).unwrap();
-            let Some((Layout::IdsAndTexts(_), found)) = agreed.layout() else { panic!() };
+            let (Layout::IdsAndTexts(_), found) = agreed.layout() else { panic!() };
             assert_eq!(found, is_partial);
         }
     }

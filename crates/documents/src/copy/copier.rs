@@ -110,13 +110,11 @@ impl Documents {
     pub fn copy(&self, wanted: impl Iterator<Item = u32>, file: AtomicFile) -> Result<Copied, Error> {
         let plan = self.plan.as_ref().expect("the documents are copyable");
         let fields = [self.id_name(), &self.text_fields[0]];
-        let layout = {
+        let (layout, is_partial) = {
             let plan = plan.lock().expect("no thread panics with it");
             let Target::File(agreed) = &plan.target else { panic!("the documents are copyable to one file") };
             agreed.layout()
         };
-        // Without any input there is nothing to copy.
-        let Some((layout, is_partial)) = layout else { return Ok(Copied::default()) };
         let output = Output::new(file, &layout, fields)?;
         let mut copier = Copier::new(output, Box::new(ascending(wanted)), fields.map(str::to_owned));
         copier.copied.is_partial = is_partial;

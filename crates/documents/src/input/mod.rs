@@ -67,7 +67,7 @@ pub struct Input {
     /// The path of the file, if it is not UTF-8.
     undecodable: Option<PathBuf>,
     compression: Option<Compression>,
-    /// Whether its name is that of a compressed file, which is never empty, and it is empty.
+    /// Whether its name is that of a compressed file or of a table with types, which are never empty, and it is empty.
     is_hollow: bool,
     encoded: Encoded,
     /// Whether the buffered bytes at the start are the whole input.
@@ -130,7 +130,9 @@ impl Input {
             Ok((reader, compression)) => {
                 let inner_name = compression::inner_name(path);
                 let format = Format::detect(&inner_name, reader.buffer());
-                let is_hollow = compression.is_none() && reader.buffer().is_empty() && inner_name != path;
+                let is_packed = compression.is_none() && inner_name != path;
+                let has_columns = Format::of_name(&inner_name).is_some_and(Format::is_columnar);
+                let is_hollow = reader.buffer().is_empty() && (is_packed || has_columns);
                 let (plain, temp_dir) = (None, None);
                 Ok(Self {
                     name,
@@ -170,8 +172,8 @@ impl Input {
         encoding: Option<&'static Encoding>,
     ) -> Result<Self, Error> {
         if self.is_hollow {
-            let source =
-                io::Error::new(io::ErrorKind::UnexpectedEof, "it is empty, and no compressed file is");
+            let what = "it is empty, as no file of its format is";
+            let source = io::Error::new(io::ErrorKind::UnexpectedEof, what);
             return Err(Error::Read { input: self.name, source });
         }
         let waits = format.is_none();

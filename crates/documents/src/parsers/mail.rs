@@ -128,7 +128,15 @@ impl Messages {
                     break;
                 }
             }
-            has_lines = true;
+            if !has_lines {
+                if piece.trim_ascii().is_empty() {
+                    continue;
+                }
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    "a mailbox begins with a line From …",
+                ));
+            }
             let quotes = piece.iter().take_while(|&&byte| byte == b'>').count();
             let is_quoted = is_line_start && quotes > 0 && piece[quotes..].starts_with(SEPARATOR);
             let line = &piece[usize::from(is_quoted)..];
@@ -203,7 +211,11 @@ mod tests {
         assert_eq!(messages(b"From a\n\nFrom b\n\nFrom c\n", 10), [text("\n"), text("\n"), text("")]);
         let dated = b"From a Thu Jan  1 12:30:00 1970\n\none\n\nFrom here on, at 12:30\n\nFrom b Fri Jan 2 1:02 1970\n\ntwo\n";
         assert_eq!(messages(dated, 1000), [text("\none\n\nFrom here on, at 12:30\n\n"), text("\ntwo\n")]);
-        assert_eq!(messages(b"no separator", 100), [text("no separator")]);
+        assert_eq!(messages(b"\r\n\nFrom a\n\none", 100), [text("\none")]);
+        for foreign in [&b"no separator"[..], &[0; 100], b"\nfrom a\n", b">From a\n"] {
+            let failed = Messages::new(100).next(&mut &foreign[..]).unwrap_err();
+            assert_eq!(failed.kind(), io::ErrorKind::InvalidData);
+        }
         // Lines longer than a piece are not taken apart.
         let long = format!("From a\n\n{}From x\n\nFrom b\nend", "y".repeat(MAX_PIECE_BYTES as usize));
         assert_eq!(messages(long.as_bytes(), 1 << 20).len(), 2);

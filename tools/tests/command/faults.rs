@@ -1,0 +1,204 @@
+//! Every format of documents with every fault, in a folder beside a file that is whole, by every command that reads
+//! documents: what cannot be read is named, and nothing is put in place as if it had been.
+
+use std::fs;
+use std::io::Write;
+
+use crate::common::{Scratch, json_line, story};
+
+const FAULTS: [(&str, fn(&[u8]) -> Vec<u8>); 6] = [
+    ("empty", |_| Vec::new()),
+    ("cut", |whole| whole[..whole.len() * 2 / 3].to_vec()),
+    ("zero byte", |whole| {
+        let (start, end) = whole.split_at(whole.len() / 2);
+        [start, b"\0", end].concat()
+    }),
+    ("zeros", |whole| vec![0; whole.len()]),
+    ("UTF-16", |whole| whole.iter().flat_map(|&byte| [byte, 0]).collect()),
+    ("end", |whole| [whole, b"\x01more\xff\n"].concat()),
+];
+
+/// The outcome of a format with each fault, in the order of [`FAULTS`]: `r`, all that is there is read; `s`, a row is
+/// skipped; `u`, the file cannot be read whole; `-`, no reader can tell.
+const OUTCOMES: [(&str, &str); 10] = [
+    ("jsonl", "rssuus"),
+    ("json", "ruuuuu"),
+    ("csv", "rrruur"),
+    ("tsv", "rrruur"),
+    ("jsonl.gz", "uuuuuu"),
+    ("csv.zst", "uuuuuu"),
+    ("parquet", "uuuuuu"),
+    ("arrow", "uu-uuu"),
+    ("warc", "ruuuuu"),
+    ("mbox", "rrruur"),
+];
+
+/// A command, the output it would put in place, and whether each file of the folder becomes one of it.
+const COMMANDS: [(&[&str], Option<&str>); 8] = [
+    (&["dedup", "set"], None),
+    (&["dedup", "set", "--unique", "-o", "out.jsonl"], Some("out.jsonl")),
+    (&["dedup", "set", "--unique", "--output-dir", "out"], Some("out")),
+    (&["dedup", "new.jsonl", "--against", "set", "-o", "out.csv"], Some("out.csv")),
+    (&["fingerprint", "set"], None),
+    (&["fingerprint", "set", "--parquet", "out.parquet"], Some("out.parquet")),
+    (&["build", "--documents", "set", "-o", "out.hamdex"], Some("out.hamdex")),
+    (&["store", "insert", "--documents", "in.store", "set"], None),
+];
+
+fn texts() -> Vec<String> {
+    (1..5).map(story).collect()
+}
+
+fn rows(by: char) -> String {
+    let rows = texts().iter().enumerate().map(|(id, text)| format!("{id}{by}{text}\n")).collect::<String>();
+    format!("id{by}text\n{rows}")
+}
+
+fn archive() -> String {
+    let record = |(id, text): (usize, String)| {
+        let body = format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n{text}");
+        let head = "WARC/1.0\r\nWARC-Type: response\r\nContent-Type: application/http; msgtype=response";
+        let length = body.len();
+        format!("{head}\r\nWARC-Target-URI: http://a/{id}\r\nContent-Length: {length}\r\n\r\n{body}\r\n\r\n")
+    };
+    texts().into_iter().enumerate().map(record).collect()
+}
+
+/// The bytes of a file of this format that is whole.
+fn whole(scratch: &Scratch, format: &str) -> Vec<u8> {
+    let lines: String =
+        texts().iter().enumerate().map(|(id, text)| json_line(&id.to_string(), text)).collect();
+    match format {
+        "jsonl" => lines.into_bytes(),
+        "json" => format!("[{}]\n", lines.trim_end().replace('\n', ",\n")).into_bytes(),
+        "csv" => rows(',').into_bytes(),
+        "tsv" => rows('\t').into_bytes(),
+        "jsonl.gz" => {
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+            encoder.write_all(lines.as_bytes()).unwrap();
+            encoder.finish().unwrap()
+        }
+        "csv.zst" => zstd::encode_all(rows(',').as_bytes(), 3).unwrap(),
+        "warc" => archive().into_bytes(),
+        "mbox" => {
+            let message = |(id, text): (usize, &String)| {
+                format!(
+                    "From a@b Mon Jan  1 00:00:0{id} 2024\nMessage-ID: <{id}@a>\nSubject: s\n\n{text}\n\n"
+                )
+            };
+            texts().iter().enumerate().map(message).collect::<String>().into_bytes()
+        }
+        table => {
+            let (input, output) = ("table.jsonl", format!("table.{table}"));
+            scratch.write(input, lines);
+            scratch.output(&["dedup", input, "--unique", "-o", &output]);
+            let bytes = fs::read(scratch.path(&output)).unwrap();
+            [input, &output].map(|name| fs::remove_file(scratch.path(name)).unwrap());
+            bytes
+        }
+    }
+}
+
+fn run(scratch: &Scratch, args: &[&str]) -> (i32, String) {
+    let output = scratch.hamdex(args).output().unwrap();
+    (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+}
+
+/// Runs a command, asserts its exit code, and returns its messages. Its output is in place or not.
+fn check(
+    scratch: &Scratch,
+    args: &[&str],
+    output: Option<&str>,
+    code: i32,
+    is_written: bool,
+    case: &str,
+) -> String {
+    if args[0] == "store" {
+        scratch.output(&["store", "create", "in.store", "--documents"]);
+    }
+    let before = scratch.names();
+    let (found, messages) = run(scratch, args);
+    assert_eq!(found, code, "{case}: {args:?}: {messages}");
+    let Some(output) = output else {
+        assert_eq!(scratch.names(), before, "{case}: {args:?}");
+        let _ = fs::remove_dir_all(scratch.path("in.store"));
+        return messages;
+    };
+    let path = scratch.path(output);
+    assert_eq!(path.exists(), is_written, "{case}: {args:?}: {messages}");
+    if path.is_dir() {
+        fs::remove_dir_all(path).unwrap();
+    } else if is_written {
+        fs::remove_file(path).unwrap();
+    }
+    messages
+}
+
+#[test]
+fn each_format_with_each_fault_is_read_or_named_by_each_command() {
+    let scratch = Scratch::new();
+    fs::create_dir(scratch.path("set")).unwrap();
+    scratch.write("set/a.jsonl", json_line("a", &story(9)));
+    scratch.write("new.jsonl", json_line("new", &story(8)));
+    for (format, outcomes) in OUTCOMES {
+        if cfg!(not(feature = "parquet")) && ["parquet", "arrow"].contains(&format) {
+            continue;
+        }
+        let name = format!("b.{format}");
+        let file = format!("set/{name}");
+        let bytes = whole(&scratch, format);
+        let faults = FAULTS
+            .iter()
+            .zip(outcomes.chars())
+            .map(|((what, fault), outcome)| (*what, fault(&bytes), outcome));
+        for (what, bytes, outcome) in [("nothing", bytes.clone(), 'r')].into_iter().chain(faults) {
+            let case = format!("{format}, {what}");
+            scratch.write(&file, bytes);
+            for (args, output) in COMMANDS {
+                let is_folder = output == Some("out");
+                if outcome == '-' || is_folder && ["warc", "mbox"].contains(&format) {
+                    continue;
+                }
+                // A copy that lacks a row says so; a result that lacks one does.
+                let is_copy = args.contains(&"--unique");
+                let is_unread = outcome == 'u';
+                let code = i32::from(is_unread || outcome == 's' && is_copy);
+                let messages = check(&scratch, args, output, code, !is_unread, &case);
+                assert!(outcome == 'r' || messages.contains(&name), "{case}: {args:?}: {messages}");
+                let accepted = [args, &["--skip-unreadable"]].concat();
+                check(&scratch, &accepted, output, 0, true, &case);
+            }
+        }
+        fs::remove_file(scratch.path(&file)).unwrap();
+    }
+}
+
+#[test]
+fn one_file_that_is_empty_or_no_file_of_its_format_leaves_no_output() {
+    let scratch = Scratch::new();
+    for name in ["a.csv", "a.tsv", "a.jsonl", "a.json"] {
+        scratch.write(name, "");
+        for output in ["out.csv", "out.tsv", "out.jsonl", "out.parquet", "out.arrow"] {
+            if cfg!(not(feature = "parquet")) && output.contains("ar") {
+                continue;
+            }
+            scratch.output(&["dedup", name, "--unique", "-o", output]);
+            // What is written is whole: it is read again.
+            assert_eq!(scratch.output(&["fingerprint", output]), "", "{name}: {output}");
+            fs::remove_file(scratch.path(output)).unwrap();
+        }
+    }
+    for name in ["b.parquet", "b.arrow", "b.parquet.gz", "b.feather"] {
+        scratch.write(name, "");
+        for args in
+            [&["dedup", name][..], &["dedup", name, "--unique", "-o", "out.jsonl"], &["fingerprint", name]]
+        {
+            let (code, text) = scratch.failure(args);
+            assert!(
+                code == 1 && text.contains(&format!("{name}: ")) && text.contains("it is empty"),
+                "{text}"
+            );
+            assert!(!scratch.path("out.jsonl").exists());
+        }
+    }
+}

@@ -19,7 +19,7 @@ fn nearest_is_brute_force<F: Fingerprint>(codec: Codec, design: &str, shape: Sha
     let mut searcher = index.searcher();
     for query in queries(&stored, 8, 9) {
         for count in [0, 1, 3, 50, stored.len() + 1] {
-            for distance in [0, 2, 3, 5, 9, 30, F::BITS, u32::MAX] {
+            for distance in [0, 2, 3, 5, 9, 30, F::BITS] {
                 let mut expected = brute_force(&stored, query, distance);
                 expected.truncate(count);
                 let found = pairs(searcher.nearest_within(query, count, distance).unwrap());

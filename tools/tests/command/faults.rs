@@ -93,7 +93,9 @@ fn whole(scratch: &Scratch, format: &str) -> Vec<u8> {
             scratch.write(input, lines);
             scratch.output(&["dedup", input, "--unique", "-o", &output]);
             let bytes = fs::read(scratch.path(&output)).unwrap();
-            [input, &output].map(|name| fs::remove_file(scratch.path(name)).unwrap());
+            for name in [input, &output] {
+                fs::remove_file(scratch.path(name)).unwrap();
+            }
             bytes
         }
     }

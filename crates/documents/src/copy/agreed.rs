@@ -155,9 +155,10 @@ impl Agreed {
 
     /// Returns the columns of the output after all inputs are seen, and whether it lacks some of theirs.
     pub(crate) fn layout(&self) -> (Layout, bool) {
+        // For inputs that are empty files, without any columns.
+        let bare = |format| (layout(format, &Shape::Whole), false);
         let (Some(own), Some(format)) = (&self.layout, self.format) else {
-            // No input has any columns: they are empty files.
-            return (layout(self.format.unwrap_or(TableFormat::Jsonl), &Shape::Whole), false);
+            return bare(self.format.unwrap_or(TableFormat::Jsonl));
         };
         if self.are_alike || matches!(own, Layout::Objects) {
             return (own.clone(), self.is_partial);
@@ -176,9 +177,15 @@ impl Agreed {
                         _ => parquet::basic::Compression::SNAPPY,
                     };
                     let schema = self.columns.schema(format == TableFormat::Parquet);
+                    if schema.fields().is_empty() {
+                        return bare(format);
+                    }
                     Layout::Union { schema, compression, format }
                 }
-                _ => Layout::Table { names: self.columns.names(), delimiter },
+                _ => match self.columns.names() {
+                    names if names.is_empty() => return bare(format),
+                    names => Layout::Table { names, delimiter },
+                },
             },
             false,
         )

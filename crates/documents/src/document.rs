@@ -27,6 +27,16 @@ impl Document {
     pub fn new(id: impl Into<String>, text: impl Into<String>) -> Self {
         Self { id: id.into(), text: text.into(), path: None, extra: None }
     }
+
+    /// Returns the id as bytes, by which other programs find a file also if its path is not UTF-8: as
+    /// [`Clusters::id_bytes`](crate::Clusters::id_bytes).
+    #[must_use]
+    pub fn id_bytes(&self) -> &[u8] {
+        match &self.path {
+            Some(path) => path.as_os_str().as_encoded_bytes(),
+            None => self.id.as_bytes(),
+        }
+    }
 }
 
 /// Numbers of documents read, and of those with problems.

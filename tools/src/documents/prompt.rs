@@ -7,23 +7,23 @@ use crate::failure::Failure;
 use crate::input::Arrivals;
 
 enum Arrival<T> {
-    Document(String, T),
+    Document(Document, T),
     End(Counts),
 }
 
-/// Calls `take` with the documents that have come, by id and with what `make` makes of their texts, at most `max` at a
+/// Calls `take` with the documents that have come, without their texts but with what `make` makes of their texts, at most `max` at a
 /// time: a program that sends documents may wait for an answer before it sends more. One thread reads and makes.
 pub(crate) fn each<T: Send + 'static>(
     reading: Reading,
     mut make: impl FnMut(&str) -> T + Send + 'static,
     max: usize,
-    mut take: impl FnMut(Vec<(String, T)>) -> Result<(), Failure>,
+    mut take: impl FnMut(Vec<(Document, T)>) -> Result<(), Failure>,
 ) -> Result<Counts, Failure> {
     let mut arrivals = Arrivals::start(true, move |send| {
         let counts = reading.read(|documents| {
-            documents.read(|document: Document| {
-                let made = make(&document.text);
-                send(Arrival::Document(document.id, made));
+            documents.read(|mut document: Document| {
+                let made = make(&std::mem::take(&mut document.text));
+                send(Arrival::Document(document, made));
                 Ok::<(), Failure>(())
             })
         })?;
@@ -35,7 +35,7 @@ pub(crate) fn each<T: Send + 'static>(
         let mut documents = Vec::with_capacity(arrived.len());
         for arrival in arrived.drain(..) {
             match arrival {
-                Arrival::Document(id, made) => documents.push((id, made)),
+                Arrival::Document(document, made) => documents.push((document, made)),
                 Arrival::End(all) => counts = Some(all),
             }
         }

@@ -183,7 +183,7 @@ fn column(output: &[u8], number: usize) -> Vec<Vec<u8>> {
 
 #[test]
 fn printed_names_of_any_bytes_are_read_by_other_commands() {
-    let names: [&[u8]; 21] = [
+    let names: [&[u8]; 22] = [
         b"tab\there",
         b"line\nfeed",
         b"end\r",
@@ -202,6 +202,7 @@ fn printed_names_of_any_bytes_are_read_by_other_commands() {
         b"caf\xe9",
         b"caf\\xe9",
         b"caf\xe9,\n\\\"",
+        b"\x9b\xfe\xff",
         b"-",
         b"\\",
         b"",

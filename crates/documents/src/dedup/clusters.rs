@@ -1,8 +1,6 @@
 //! The clusters of a corpus.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::path::PathBuf;
 
 use crate::dedup::corpus::State;
 use crate::dedup::known::Known;
@@ -22,7 +20,6 @@ use crate::table_writer::rows::Rows;
 pub struct Clusters {
     pub(crate) members: Vec<Member>,
     pub(crate) ids: Strings,
-    pub(crate) paths: HashMap<u32, PathBuf>,
     pub(crate) states: Vec<State>,
     pub(crate) counts: Counts,
     pub(crate) too_short: TooShort,
@@ -107,10 +104,7 @@ impl Clusters {
     /// # Panics
     /// When there is no document of this number.
     pub fn id_bytes(&self, document: u32) -> Result<Vec<u8>, Error> {
-        match self.paths.get(&document) {
-            Some(path) => Ok(path.as_os_str().as_encoded_bytes().to_vec()),
-            None => Ok(self.ids.bytes(document)?.into_owned()),
-        }
+        Ok(self.ids.bytes(document)?.into_owned())
     }
 
     /// Returns the numbers of the documents that are neither duplicates nor known already.

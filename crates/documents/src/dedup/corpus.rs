@@ -1,8 +1,5 @@
 //! The features of every document: fingerprint, id, length, digest and shingles.
 
-use std::collections::HashMap;
-use std::path::PathBuf;
-
 use hamdex::Fingerprint;
 use hamdex_simhash::recipe::Hash;
 use hamdex_simhash::{Fingerprinter, Outcome, Scratch, Shingler, Shingles};
@@ -48,7 +45,6 @@ pub(crate) struct Corpus<F> {
     pub(crate) fingerprints: Vec<F>,
     pub(crate) ids: Strings,
     /// Paths of files that are not UTF-8; few have any.
-    pub(crate) paths: HashMap<u32, PathBuf>,
     /// The weight of each document, unless the first one is kept: of a cluster, the greatest is.
     pub(crate) weights: Option<Vec<u64>>,
     /// Digests of the shingles, if texts are compared; otherwise of texts too short for a fingerprint. Blank texts
@@ -106,7 +102,6 @@ pub(crate) struct CorpusBuilder<F> {
     states: Vec<State>,
     fingerprints: Vec<F>,
     ids: StringsWriter,
-    paths: HashMap<u32, PathBuf>,
     weights: WeightsWriter,
     digests: Vec<(Digest, u32)>,
     sets: Option<SpillWriter<u64>>,
@@ -126,7 +121,6 @@ impl<F: Fingerprint> CorpusBuilder<F> {
             states: Vec::new(),
             fingerprints: Vec::new(),
             ids: StringsWriter::new(&resources.directory, resources.id_bytes()),
-            paths: HashMap::new(),
             weights: WeightsWriter::new(prefer, &resources.directory, resources.id_bytes()),
             digests: Vec::new(),
             sets: with_sets.then(|| SpillWriter::new(&resources.directory, resources.set_bytes())),
@@ -136,7 +130,7 @@ impl<F: Fingerprint> CorpusBuilder<F> {
     }
 
     pub(crate) fn push(&mut self, document: &Document, features: Features<F>) -> Result<(), Error> {
-        let number = self.push_fingerprint(document.id.as_bytes(), features.outcome)?;
+        let number = self.push_fingerprint(document.id_bytes(), features.outcome)?;
         if self.counts_short {
             self.too_short.note(&document.id, &features.outcome);
         }
@@ -144,7 +138,6 @@ impl<F: Fingerprint> CorpusBuilder<F> {
         if let (Some(sets), Some(shingles)) = (&mut self.sets, &features.shingles) {
             sets.push(shingles.hashes())?;
         }
-        self.paths.extend(document.path.clone().map(|path| (number, path)));
         self.weights.push(document.text.len(), document.extra.as_deref())
     }
 
@@ -164,7 +157,6 @@ impl<F: Fingerprint> CorpusBuilder<F> {
             states: self.states,
             fingerprints: self.fingerprints,
             ids: self.ids.finish()?,
-            paths: self.paths,
             weights: self.weights.finish()?,
             digests: self.digests,
             sets: self.sets.map(SpillWriter::finish).transpose()?,

@@ -74,11 +74,11 @@ impl<F: Fingerprint> Dedup<'_, F> {
             let (_, shingles) =
                 fingerprinter.fingerprint_and_shingles(&document.text, &mut scratch, &mut shingler);
             let shingles = shingles.hashes();
-            *decision = match live.similar(document.id.as_bytes(), shingles) {
+            *decision = match live.similar(document.id_bytes(), shingles) {
                 Some((name, similarity)) => Replacement::Similar { name, similarity },
                 None if shingles.is_empty() => Replacement::Blank,
                 None => {
-                    live.replace(document.id.as_bytes(), shingles.to_vec());
+                    live.replace(document.id_bytes(), shingles.to_vec());
                     Replacement::New
                 }
             };

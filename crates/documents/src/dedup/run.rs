@@ -137,7 +137,6 @@ impl<F: Fingerprint> Dedup<'_, F> {
             members: members::find(&corpus, &groups, resources)?,
             has_similarities: method.similarity.is_some(),
             ids: corpus.ids,
-            paths: corpus.paths,
             states: corpus.states,
             counts: corpus.counts,
             too_short: corpus.too_short,

@@ -59,7 +59,7 @@ pub(super) fn build<F: Fingerprint>(
         let (id, name) = match ids {
             IdSource::None => return built.push(fingerprint),
             IdSource::Numbers => (numeric(&document.id)?, None),
-            IdSource::Names => (number, Some(document.id.as_bytes())),
+            IdSource::Names => (number, Some(document.id_bytes())),
             _ => (number, None),
         };
         built.push_record(fingerprint, Record { id, name, shingles: shingles.map(Shingles::hashes) })

@@ -140,6 +140,8 @@ fn of_failure(failure: Failure) -> Error {
 #[derive(Serialize)]
 pub(super) struct Row<'a> {
     pub(super) id: &'a str,
+    #[serde(skip)]
+    pub(super) id_bytes: Vec<u8>,
     /// The known document; of a set the ids of the nearest stored fingerprint, as names if there are names, or its
     /// digits if it has no ids.
     pub(super) known: Ids<'a>,
@@ -172,7 +174,7 @@ pub(super) fn for_each<F: Fingerprint>(
             (KnownAs::Name(name), _) => Ids::names(vec![name.clone().into_bytes()], 1),
             (other, _) => unreachable!("{other:?} is of a set of fingerprints"),
         };
-        print(Row { id: &id, known, distance, similarity })?;
+        print(Row { id: &id, id_bytes: clusters.id_bytes(row.document)?, known, distance, similarity })?;
     }
     Ok(())
 }

@@ -106,7 +106,7 @@ pub(super) fn known<F: Fingerprint>(
                 None if clusters.has_similarities() => write!(output, "-\t")?,
                 None => {}
             }
-            output.write_all(&names::written(row.id.as_bytes()))?;
+            output.write_all(&names::written(&row.id_bytes))?;
             row.known.print(&mut output)?;
             writeln!(output)?;
         }

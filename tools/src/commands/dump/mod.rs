@@ -140,7 +140,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 fn fingerprints(args: &Args) -> Result<(), Failure> {
     let set = hamdex_any::open(&args.index)?;
     let form = fingerprints::Form { ids: args.ids, names: args.names, json: args.json };
-    let mut output = std::io::BufWriter::new(standard_output::in_colour()?);
+    // One without colours: that of colours leaves out bytes that are not UTF-8.
+    let mut output = standard_output::buffered();
     for_width!(set.description().width, F => fingerprints::print(&args.index, Set::<F>::of(&set), form, &mut output))?;
     output.flush()?;
     Ok(())

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use hamdex::Fingerprint;
+use hamdex_documents::Document;
 use hamdex_documents::Input;
 use hamdex_simhash::{FeatureFingerprinter, Outcome, Recipe};
 
@@ -46,7 +47,7 @@ pub(super) fn print<F: Fingerprint>(
         while let Some(outcome) = features.next_document(&fingerprinter, recipe)? {
             documents += 1;
             too_short += u64::from(outcome.is_too_short());
-            print_fingerprint(&mut output, json, &documents.to_string(), &outcome)?;
+            print_fingerprint(&mut output, json, &Document::new(documents.to_string(), ""), &outcome)?;
             if is_prompt {
                 output.flush()?;
             }

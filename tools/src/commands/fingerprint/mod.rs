@@ -114,7 +114,7 @@ fn fingerprint<F: Fingerprint>(args: &Args, recipe: &Recipe, lists: Lists) -> Re
             Some(rows) => {
                 outcome.reliable().map_or(Ok(()), |fingerprint| push(rows, &document.id, fingerprint))
             }
-            None => print(&mut output, args.json, &document.id, &outcome),
+            None => print(&mut output, args.json, &document, &outcome),
         }
     };
     let reading = args.inputs.reading()?.temp_dir(&temp_dir(None, args.parquet.as_deref()));
@@ -138,7 +138,7 @@ fn push<F: Fingerprint>(rows: &mut Rows, id: &str, fingerprint: F) -> Result<(),
 fn print<F: Fingerprint>(
     output: &mut impl Write,
     json: bool,
-    id: &str,
+    document: &Document,
     outcome: &Outcome<F>,
 ) -> Result<(), Failure> {
     let fingerprint = outcome.reliable();
@@ -147,13 +147,13 @@ fn print<F: Fingerprint>(
             Outcome::TooShort { features, .. } => Some(*features),
             Outcome::Fingerprint(_) => None,
         };
-        let line =
-            Line { id, fingerprint: fingerprint.map(|f| f.hex().to_string()), too_short_features: features };
+        let fingerprint = fingerprint.map(|fingerprint| fingerprint.hex().to_string());
+        let line = Line { id: &document.id, fingerprint, too_short_features: features };
         serde_json::to_writer(&mut *output, &line).map_err(io::Error::from)?;
         writeln!(output)?;
     } else if let Some(fingerprint) = fingerprint {
         write!(output, "{}\t", fingerprint.hex())?;
-        output.write_all(&names::written(id.as_bytes()))?;
+        output.write_all(&names::written(document.id_bytes()))?;
         writeln!(output)?;
     }
     Ok(())

@@ -32,7 +32,7 @@ const IDS_AT_ONCE: usize = 1 << 14;
 pub(super) enum Asked<'q> {
     Fingerprints,
     /// Fingerprints of documents with these names.
-    Documents(&'q [String]),
+    Documents(&'q [Vec<u8>]),
     /// Fingerprints with these values next to them: names, or nothing.
     Records(&'q [Found]),
 }
@@ -42,7 +42,7 @@ impl<'q> Asked<'q> {
     fn document(self, number: usize) -> Option<&'q [u8]> {
         match self {
             Self::Fingerprints => None,
-            Self::Documents(ids) => Some(ids[number].as_bytes()),
+            Self::Documents(ids) => Some(&ids[number]),
             Self::Records(records) => match &records[number] {
                 Found::Name(name) if !name.is_empty() => Some(name),
                 _ => None,
@@ -113,7 +113,7 @@ impl<'a, F: Fingerprint> Answerer<'a, F> {
     }
 
     /// Prints the line of a document that is too short for a query, if every query has one.
-    pub(super) fn pass_over(&mut self, document: &str, features: usize) -> Result<(), Failure> {
+    pub(super) fn pass_over(&mut self, document: &[u8], features: usize) -> Result<(), Failure> {
         if !self.args.each {
             return Ok(());
         }

@@ -87,14 +87,14 @@ pub(super) fn print_each<F: Fingerprint>(
 pub(super) fn print_too_short(
     output: &mut impl Write,
     json: bool,
-    document: &str,
+    document: &[u8],
     features: usize,
 ) -> Result<(), Failure> {
     if json {
-        let (document, too_short_features) = (Some(document.into()), Some(features));
+        let (document, too_short_features) = (Some(Names::text_of(document)), Some(features));
         return line_of_json(output, &Answer { document, query: None, too_short_features, matches: vec![] });
     }
-    output.write_all(&names::written(document.as_bytes()))?;
+    output.write_all(&names::written(document))?;
     Ok(writeln!(output, "\t-")?)
 }
 

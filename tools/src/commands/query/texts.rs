@@ -64,16 +64,16 @@ pub(super) fn answer_documents<F: Fingerprint>(
         let mut scratch = Scratch::default();
         let make = move |text: &str| fingerprinter.fingerprint(text, &mut scratch);
         let counts = prompt::each(reading, make, MAX_DOCUMENTS, |documents| {
-            for (id, outcome) in documents {
-                too_short.note(&id, &outcome);
+            for (document, outcome) in documents {
+                too_short.note(&document.id, &outcome);
                 match outcome {
                     Outcome::Fingerprint(fingerprint) => {
-                        ids.push(id);
+                        ids.push(document.id_bytes().to_vec());
                         queries.push(fingerprint);
                     }
                     Outcome::TooShort { features, .. } => {
                         answer_gathered(answerer, &mut ids, &mut queries)?;
-                        answerer.pass_over(&id, features)?;
+                        answerer.pass_over(document.id_bytes(), features)?;
                     }
                 }
             }
@@ -90,10 +90,10 @@ pub(super) fn answer_documents<F: Fingerprint>(
             if answerer.prints_each() {
                 answer_gathered(answerer, &mut ids, &mut queries)?;
             }
-            return answerer.pass_over(&document.id, features);
+            return answerer.pass_over(document.id_bytes(), features);
         }
         let Some(fingerprint) = outcome.reliable() else { return Ok(()) };
-        ids.push(document.id);
+        ids.push(document.id_bytes().to_vec());
         queries.push(fingerprint);
         if queries.len() == MAX_DOCUMENTS {
             answer_gathered(answerer, &mut ids, &mut queries)?;
@@ -110,7 +110,7 @@ pub(super) fn answer_documents<F: Fingerprint>(
 /// Answers the queries gathered, and forgets them.
 fn answer_gathered<F: Fingerprint>(
     answerer: &mut Answerer<'_, F>,
-    ids: &mut Vec<String>,
+    ids: &mut Vec<Vec<u8>>,
     queries: &mut Vec<F>,
 ) -> Result<(), Failure> {
     answerer.answer_all(queries, Asked::Documents(ids))?;

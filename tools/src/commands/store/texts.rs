@@ -71,8 +71,8 @@ impl<F: Fingerprint> Texts<F> {
         };
         let mut batch = Batch::default();
         let counts = prompt::each(reading, make, inserter.batch(), |documents| {
-            for (id, (outcome, shingles)) in documents {
-                batch.take(inserter, id, outcome, shingles.as_ref())?;
+            for (document, (outcome, shingles)) in documents {
+                batch.take(inserter, &document, outcome, shingles.as_ref())?;
             }
             batch.insert(inserter)
         })?;
@@ -86,7 +86,7 @@ impl<F: Fingerprint> Texts<F> {
         let started = Instant::now();
         let mut batch = Batch::default();
         let mut sink = |document: Document, outcome: Outcome<F>, shingles: Option<&Shingles>| {
-            batch.take(inserter, document.id, outcome, shingles)
+            batch.take(inserter, &document, outcome, shingles)
         };
         let outcome = self.reading.read(|documents| match self.words {
             Some(words) => documents.fingerprint_and_shingles(
@@ -146,8 +146,11 @@ impl<F: Fingerprint> Texts<F> {
         let Self { reading, fingerprinter, .. } = self;
         let max = inserter.batch();
         let counts = prompt::each(reading, str::to_owned, max, |documents| {
-            let batch: Vec<Document> =
-                documents.into_iter().map(|(id, text)| Document::new(id, text)).collect();
+            let whole = |(mut document, text): (Document, String)| {
+                document.text = text;
+                document
+            };
+            let batch: Vec<Document> = documents.into_iter().map(whole).collect();
             insert_new(&fingerprinter, &batch, inserter, similarity)
         })?;
         report::require_some(&counts)?;
@@ -167,7 +170,7 @@ fn insert_new<F: Fingerprint>(
     let snapshot = inserter.snapshot();
     let dedup = Dedup::new(fingerprinter.clone()).similarity(similarity);
     let (new, similar) = if inserter.replaces() {
-        let names = batch.iter().map(|document| document.id.clone().into_bytes()).collect();
+        let names = batch.iter().map(|document| document.id_bytes().to_vec()).collect();
         let earlier = snapshot.ids_of_names(&names)?;
         let (mut new, mut similar) = (Vec::new(), vec![None; batch.len()]);
         let decisions = dedup.decide_replacements(&snapshot, &earlier, batch)?;
@@ -194,7 +197,7 @@ fn insert_new<F: Fingerprint>(
                 fingerprinter.fingerprint_and_shingles(&document.text, scratch, shingler);
             let fingerprint = outcome.value_of_text(&shingles)?;
             let shingles = Some(shingles.hashes().to_vec());
-            Some((number, NamedDocument { fingerprint, name: document.id.clone().into_bytes(), shingles }))
+            Some((number, NamedDocument { fingerprint, name: document.id_bytes().to_vec(), shingles }))
         },
     );
     // Without blank ones.
@@ -240,14 +243,14 @@ impl<F: Fingerprint> Batch<F> {
     fn take(
         &mut self,
         inserter: &mut Inserter<'_, F>,
-        id: String,
+        document: &Document,
         outcome: Outcome<F>,
         shingles: Option<&Shingles>,
     ) -> Result<(), Failure> {
         let fingerprint = match shingles {
             Some(shingles) => outcome.value_of_text(shingles),
             None => {
-                self.too_short.note(&id, &outcome);
+                self.too_short.note(&document.id, &outcome);
                 outcome.reliable()
             }
         };
@@ -260,11 +263,11 @@ impl<F: Fingerprint> Batch<F> {
                 Outcome::TooShort { features, .. } => features,
                 Outcome::Fingerprint(_) => 0,
             };
-            return inserter.pass_over(&id, features);
+            return inserter.pass_over(&document.id, features);
         };
         let shingles = shingles.map(|shingles| shingles.hashes().to_vec());
         self.shingles += shingles.as_ref().map_or(0, Vec::len);
-        self.documents.push(NamedDocument { fingerprint, name: id.into_bytes(), shingles });
+        self.documents.push(NamedDocument { fingerprint, name: document.id_bytes().to_vec(), shingles });
         let is_full = self.documents.len() >= inserter.batch() || self.shingles >= MAX_BATCH_SHINGLES;
         if is_full { self.insert(inserter) } else { Ok(()) }
     }

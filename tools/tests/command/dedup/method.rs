@@ -125,6 +125,31 @@ fn files_whose_names_are_not_utf_8_are_not_taken_for_others() {
     assert_eq!(print(&["kept", "-0"]), "z/a\u{fffd}.txt\0".as_bytes());
     assert_eq!(print(&["duplicates", "-0"]), b"z/a\xfe.txt\0z/a\xff.txt\0");
     assert_eq!(print(&["duplicates"]), b"z/a\xfe.txt\nz/a\xff.txt\n");
+    // They are names of records, too.
+    let text = |args: &[&str]| scratch.hamdex(args).assert().success().get_output().stdout.clone();
+    let has_both = |output: &[u8]| {
+        [&b"z/a\xfe.txt"[..], b"z/a\xff.txt"]
+            .iter()
+            .all(|name| output.windows(name.len()).any(|part| part == *name))
+    };
+    text(&["build", "-o", "a.hamdex", "--documents", "z"]);
+    assert!(has_both(&text(&["dump", "a.hamdex", "--fingerprints", "--names"])));
+    assert!(has_both(&text(&["fingerprint", "z"])));
+    assert!(has_both(&text(&["query", "a.hamdex", "--documents", "--file", "z", "--no-ids"])));
+    assert!(has_both(&text(&["dedup", "z", "--against", "z"])));
+    for shingles in [&[][..], &["--shingles"]] {
+        let name = format!("{}.store", shingles.len());
+        text(&[&["store", "create", &name, "--documents", "--lookups"], shingles].concat());
+        // The second time, each replaces what has its name.
+        for _ in 0..2 {
+            text(&["store", "insert", &name, "--documents", "--replace", "z"]);
+        }
+        let mut remove = scratch.hamdex(&["store", "remove", &name, "-0", "--json"]);
+        let removed = remove.write_stdin(print(&["duplicates", "-0"])).assert().success();
+        assert_eq!(removed.get_output().stdout, b"{\"read\":2,\"removed\":2}\n");
+        let left = text(&["dump", &name, "--fingerprints", "--names"]);
+        assert!(left.ends_with("\tz/a\u{fffd}.txt\n".as_bytes()) && !has_both(&left));
+    }
 }
 
 #[test]

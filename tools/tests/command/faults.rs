@@ -6,7 +6,10 @@ use std::io::Write;
 
 use crate::common::{Scratch, json_line, story};
 
-const FAULTS: [(&str, fn(&[u8]) -> Vec<u8>); 6] = [
+/// A fault: the bytes of a file with it, of those of a whole one.
+type Fault = fn(&[u8]) -> Vec<u8>;
+
+const FAULTS: [(&str, Fault); 6] = [
     ("empty", |_| Vec::new()),
     ("cut", |whole| whole[..whole.len() * 2 / 3].to_vec()),
     ("zero byte", |whole| {
@@ -33,7 +36,7 @@ const OUTCOMES: [(&str, &str); 10] = [
     ("mbox", "rrruur"),
 ];
 
-/// A command, the output it would put in place, and whether each file of the folder becomes one of it.
+/// A command, and the output that it puts in place.
 const COMMANDS: [(&[&str], Option<&str>); 8] = [
     (&["dedup", "set"], None),
     (&["dedup", "set", "--unique", "-o", "out.jsonl"], Some("out.jsonl")),

@@ -47,7 +47,7 @@ pub(crate) enum KnownDocuments {
     /// Texts, and their ids if they have a column of them.
     Table(Texts, Option<Vec<ArrayRef>>),
     /// Files of documents.
-    Files(Documents, Arc<Mutex<Notices>>),
+    Files(Box<Documents>, Arc<Mutex<Notices>>),
 }
 
 /// Problems with documents of files, of which the first are shown.
@@ -111,7 +111,7 @@ impl KnownDocuments {
             let documents = Documents::from_paths([path])
                 .skip_unreadable(skip_unreadable)
                 .on_notice(move |notice| own.lock().unwrap_or_else(PoisonError::into_inner).add(notice));
-            return Ok(Self::Files(documents, notices));
+            return Ok(Self::Files(Box::new(documents), notices));
         }
         let is_table = speaks_arrow(object)?;
         if !is_table && !object.is_instance_of::<PyList>() && !Texts::are(object)? {

@@ -107,7 +107,7 @@ impl OpenSet {
     ) -> PyResult<Bound<'py, PyList>> {
         let Opened { set, searchers } = self.opened()?;
         let Description { width, distance, .. } = *set.description();
-        let distance = numbers::distance(k, width, default.unwrap_or(distance))?;
+        let distance = numbers::distance(k, width, default.map_or(distance, |most| most.min(width)))?;
         let number = Self::fingerprint(&set, query)?;
         let found =
             searchers.find(query.py(), &set, number, wanted, (distance, IdsLimit::most(ids_limit)))?;

@@ -2,9 +2,9 @@
 //! documents: what cannot be read is named, and nothing is put in place as if it had been.
 
 use std::fs;
-use std::io::Write;
 
 use crate::common::{Scratch, json_line, story};
+use crate::documents::{gzip, jsonl};
 
 /// A fault: the bytes of a file with it, of those of a whole one.
 type Fault = fn(&[u8]) -> Vec<u8>;
@@ -76,11 +76,7 @@ fn whole(scratch: &Scratch, format: &str) -> Vec<u8> {
         "json" => format!("[{}]\n", lines.trim_end().replace('\n', ",\n")).into_bytes(),
         "csv" => rows(',').into_bytes(),
         "tsv" => rows('\t').into_bytes(),
-        "jsonl.gz" => {
-            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-            encoder.write_all(lines.as_bytes()).unwrap();
-            encoder.finish().unwrap()
-        }
+        "jsonl.gz" => gzip(&lines),
         "csv.zst" => zstd::encode_all(rows(',').as_bytes(), 3).unwrap(),
         "warc" => archive().into_bytes(),
         "mbox" => {
@@ -206,4 +202,148 @@ fn one_file_that_is_empty_or_no_file_of_its_format_leaves_no_output() {
             assert!(!scratch.path("out.jsonl").exists());
         }
     }
+}
+
+#[test]
+fn inputs_that_are_not_there_or_break_off_are_failures() {
+    let scratch = Scratch::new();
+    let packed = gzip(&jsonl().repeat(100));
+    scratch.write("cut.jsonl.gz", &packed[..packed.len() / 2]);
+    scratch.write("names.csv", "key,body\n1,2\n");
+    let cases: [(&[&str], &str); 5] = [
+        (&["missing.jsonl"], "missing.jsonl: cannot read it"),
+        (&["cut.jsonl.gz"], "cut.jsonl.gz: cannot read it"),
+        (&["names.csv"], "names.csv:1: no column is named \"text\" (--text-field); there are: key, body (if"),
+        (&["names.csv", "--idf", "no.idf"], "no.idf: cannot read it"),
+        (&["names.csv", "--id-field", "id"], "no column is named \"id\" (--id-field)"),
+    ];
+    for (args, expected) in cases {
+        let (code, text) = scratch.failure(&[&["fingerprint"], args].concat());
+        assert!(text.contains(expected), "{args:?}: {text}");
+        assert_eq!(code, 1, "{args:?}");
+    }
+    let (code, text) = scratch.failure(&["fingerprint", "--recipe", "defualt", "names.csv"]);
+    assert!(text.contains("no recipe is named \"defualt\""), "{text}");
+    assert_eq!(code, 2);
+}
+
+#[test]
+fn a_command_that_could_use_no_document_fails_and_leaves_nothing() {
+    let scratch = Scratch::new();
+    scratch.write("bad.jsonl", "not json\n{\"id\": 1}\n");
+    scratch.write("empty.jsonl", "");
+    let commands: [&[&str]; 8] = [
+        &["dedup"],
+        &["dedup", "--unique", "--out", "out.jsonl"],
+        &["dedup", "--out", "out.csv"],
+        &["fingerprint"],
+        &["fingerprint", "--parquet", "out.parquet"],
+        &["idf", "-o", "out.idf"],
+        &["evaluate", "--group-field", "group"],
+        &["build", "-o", "out.hamdex", "--documents"],
+    ];
+    for command in commands {
+        let (code, text) = scratch.failure(&[command, &["--quiet", "bad.jsonl"]].concat());
+        let expected = "hamdex: no document could be used: 2 skipped (1 malformed, 1 without a field)\n";
+        assert_eq!((code, text.as_str()), (1, expected), "{command:?}");
+        assert_eq!(scratch.names(), ["bad.jsonl", "empty.jsonl"], "{command:?}");
+    }
+    fs::create_dir(scratch.path("none")).unwrap();
+    for command in commands {
+        let (code, text) = scratch.failure(&[command, &["none"]].concat());
+        let expected = "hamdex: no document was found: the inputs hold no file to read\n";
+        assert_eq!((code, text.as_str()), (1, expected), "{command:?}");
+    }
+    assert_eq!(scratch.names(), ["bad.jsonl", "empty.jsonl", "none"]);
+}
+
+#[test]
+fn a_shard_that_cannot_be_read_leaves_no_output() {
+    let scratch = Scratch::new();
+    fs::create_dir(scratch.path("set")).unwrap();
+    scratch.write("set/a.jsonl", jsonl());
+    scratch.write("set/b.jsonl.gz", &gzip(&jsonl())[..60]);
+    scratch.write("new.jsonl", jsonl());
+    let commands: [&[&str]; 7] = [
+        &["dedup", "set"],
+        &["dedup", "set", "--unique", "--out", "out.jsonl"],
+        &["dedup", "set", "--out", "out.csv"],
+        &["dedup", "new.jsonl", "--against", "set", "--unique", "--out", "out.jsonl"],
+        &["fingerprint", "set", "--parquet", "out.parquet"],
+        &["idf", "set", "-o", "out.idf"],
+        &["build", "-o", "out.hamdex", "--documents", "set"],
+    ];
+    for command in commands {
+        let (code, text) = scratch.failure(&[command, &["--quiet"]].concat());
+        let expected = "hamdex: set/b.jsonl.gz cannot be read whole (--skip-unreadable leaves them out)\n";
+        assert_eq!((code, text.as_str()), (1, expected), "{command:?}");
+        assert_eq!(scratch.names(), ["new.jsonl", "set"], "{command:?}");
+    }
+    for command in commands {
+        scratch.output(&[command, &["--skip-unreadable"]].concat());
+        for name in scratch.names() {
+            if name.starts_with("out.") {
+                fs::remove_file(scratch.path(&name)).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn an_empty_result_is_a_result() {
+    let scratch = Scratch::new();
+    scratch.write("none.csv", "id,text\n");
+    scratch.write("none.json", "[]");
+    for name in ["none.csv", "none.json"] {
+        assert_eq!(scratch.output(&["dedup", name]), "");
+        assert_eq!(scratch.output(&["fingerprint", name]), "");
+        scratch.output(&["build", "-o", "none.hamdex", "--force", "--documents", name]);
+        assert_eq!(scratch.output(&["query", "none.hamdex", "0x0"]), "");
+    }
+    scratch.output(&["dedup", "none.csv", "--unique", "--out", "unique.csv"]);
+    assert_eq!(fs::read_to_string(scratch.path("unique.csv")).unwrap(), "id,text\n");
+}
+
+#[test]
+fn binary_files_are_no_documents_unless_a_format_is_given() {
+    let scratch = Scratch::new();
+    scratch.write("program", b"\x7fELF\x02\x01\x01\0\0\0\0\0 some words\n");
+    scratch.write("bytes", format!("some\0 {}\n", story(1)));
+    let latin: Vec<u8> = format!("\u{e4}\u{f6}\u{fc}\u{df} {}", "Gr\u{fc}\u{df}e ".repeat(20))
+        .chars()
+        .map(|c| c as u8)
+        .collect();
+    scratch.write("latin.txt", latin);
+    for command in [&["dedup"][..], &["fingerprint"], &["build", "--documents", "-o", "x.hamdex"]] {
+        let (code, text) = scratch.failure(&[command, &["program"]].concat());
+        assert_eq!(code, 1, "{text}");
+        assert!(text.contains("program: is an ELF executable; it holds no documents"), "{text}");
+        let (code, text) = scratch.failure(&[command, &["bytes"]].concat());
+        assert!(code == 1 && text.contains("bytes: not text"), "{text}");
+        let (code, text) = scratch.failure(&[command, &["latin.txt"]].concat());
+        assert!(
+            code == 1 && text.contains("latin.txt: not UTF-8; name its encoding with --encoding"),
+            "{text}"
+        );
+    }
+    assert_eq!(scratch.names(), ["bytes", "latin.txt", "program"]);
+    scratch.output(&["fingerprint", "latin.txt", "--encoding", "latin1"]);
+    scratch.output(&["fingerprint", "bytes", "--format", "text"]);
+    assert_eq!(scratch.failure(&["fingerprint", "latin.txt", "--encoding", "klingon"]).0, 2);
+}
+
+#[test]
+fn problems_of_one_kind_are_one_line() {
+    let scratch = Scratch::new();
+    let mut lines = json_line("a", &story(1));
+    for row in 0..40 {
+        lines += if row % 2 == 0 { "{\"text\": 1\n" } else { "{\"id\": 3, \"text\": 7}\n" };
+    }
+    scratch.write("in.jsonl", lines);
+    let output = scratch.hamdex(&["fingerprint", "in.jsonl"]).assert().success();
+    let text = String::from_utf8(output.get_output().stderr.clone()).unwrap();
+    let more = "; skipped; the same at 19 others, such as in.jsonl:4, in.jsonl:6";
+    assert!(text.lines().next().unwrap().starts_with("hamdex: in.jsonl:2: not a JSON object"), "{text}");
+    assert!(text.contains(more), "{text}");
+    assert_eq!(text.lines().count(), 3, "{text}");
 }

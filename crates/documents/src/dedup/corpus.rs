@@ -44,7 +44,6 @@ pub(crate) struct Corpus<F> {
     /// Reliable or not; zero for documents without a fingerprint.
     pub(crate) fingerprints: Vec<F>,
     pub(crate) ids: Strings,
-    /// Paths of files that are not UTF-8; few have any.
     /// The weight of each document, unless the first one is kept: of a cluster, the greatest is.
     pub(crate) weights: Option<Vec<u64>>,
     /// Digests of the shingles, if texts are compared; otherwise of texts too short for a fingerprint. Blank texts

@@ -100,7 +100,7 @@ pub(crate) fn decompress(
     let reader = Cursor::new(taken).chain(reader);
     let Verdict::Is(compression) = verdict else { return Ok((Box::new(reader), None)) };
     let decoder: Box<dyn Read + Send> = match compression {
-        Compression::Gzip => Box::new(GzipMembers { member: Some(GzDecoder::new(reader)), trailing }),
+        Compression::Gzip => Box::new(GzipMembers::of(reader, trailing)),
         Compression::Zstd => Box::new(ZstdFrames(zstd::Decoder::with_buffer(reader)?)),
         Compression::Xz => {
             let stream = Stream::new_stream_decoder(MAX_XZ_BYTES, CONCATENATED)?;
@@ -113,50 +113,196 @@ pub(crate) fn decompress(
     Ok((decoder, Some(compression)))
 }
 
-/// Reads all members of a gzip file.
+/// Bytes of a damaged member of gzip in which the next one is looked for: the decoder may have run into it.
+const RECENT_BYTES: usize = 1 << 16;
+
+/// Damaged members of a file in whose bytes the next one is looked for; behind the others it is looked for.
+const MAX_REWINDS: u32 = 1000;
+
+/// Reads all members of a gzip file. Returns an error for a damaged one; a caller that reads on gets the members behind
+/// it.
 struct GzipMembers<R: BufRead> {
     /// `None` behind the last one.
-    member: Option<GzDecoder<io::Chain<Cursor<Vec<u8>>, R>>>,
+    member: Option<GzDecoder<Rewindable<R>>>,
     trailing: Trailing,
+    damage: Damage,
+    rewinds: u32,
+}
+
+/// The state of a reader of gzip behind a damaged member.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Damage {
+    None,
+    /// The error was returned.
+    Reported,
+    /// The error was returned, and what was found behind it is no member until it has a byte.
+    Searched,
+}
+
+impl<R: BufRead> GzipMembers<R> {
+    fn of(reader: R, trailing: Trailing) -> Self {
+        let reader = Rewindable { reader, recent: Vec::new(), at: 0, is_whole: true };
+        Self { member: Some(GzDecoder::new(reader)), trailing, damage: Damage::None, rewinds: 0 }
+    }
+
+    /// Looks for the next member in the bytes of a damaged one, and behind it.
+    fn find_member(&mut self) -> io::Result<()> {
+        let Some(mut reader) = self.member.take().map(GzDecoder::into_inner) else { return Ok(()) };
+        if self.rewinds < MAX_REWINDS {
+            self.rewinds += 1;
+            reader.rewind();
+        }
+        loop {
+            let bytes = reader.fill_buf()?;
+            if bytes.is_empty() {
+                return Ok(());
+            }
+            let start = bytes.iter().position(|&byte| byte == GZIP_MAGIC[0]);
+            let count = start.unwrap_or(bytes.len());
+            reader.consume(count);
+            if start.is_some() {
+                let (verdict, taken) = inspect(&mut reader)?;
+                reader.give_back(taken.len());
+                if verdict == Verdict::Is(Compression::Gzip) {
+                    self.begin_member(reader);
+                    return Ok(());
+                }
+                reader.consume(1);
+            }
+        }
+    }
+
+    fn begin_member(&mut self, mut reader: Rewindable<R>) {
+        reader.forget();
+        self.member = Some(GzDecoder::new(reader));
+    }
+
+    /// Begins the member behind the one that has ended, if there is one.
+    fn next_member(&mut self) -> io::Result<()> {
+        let Some(mut reader) = self.member.take().map(GzDecoder::into_inner) else { return Ok(()) };
+        let (verdict, taken) = inspect(&mut reader)?;
+        match verdict {
+            Verdict::Is(Compression::Gzip) => {
+                reader.give_back(taken.len());
+                self.begin_member(reader);
+            }
+            Verdict::Undecided if !taken.is_empty() && GZIP_MAGIC.starts_with(&taken) => {
+                return Err(io::Error::new(
+                    io::ErrorKind::UnexpectedEof,
+                    "it ends within the header of a member",
+                ));
+            }
+            _ => {
+                let is_zero = |bytes: &[u8]| bytes.iter().all(|&byte| byte == 0);
+                let mut is_padding = is_zero(&taken);
+                loop {
+                    let bytes = reader.fill_buf()?;
+                    if bytes.is_empty() {
+                        break;
+                    }
+                    is_padding &= is_zero(bytes);
+                    let count = bytes.len();
+                    reader.consume(count);
+                }
+                self.trailing.fetch_or(!is_padding, Ordering::Relaxed);
+            }
+        }
+        Ok(())
+    }
 }
 
 impl<R: BufRead> Read for GzipMembers<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while let Some(member) = &mut self.member {
-            let count = member.read(buffer)?;
-            if count > 0 || buffer.is_empty() {
-                return Ok(count);
+        loop {
+            if self.damage == Damage::Reported {
+                self.find_member()?;
+                self.damage = Damage::Searched;
             }
-            // What was taken before the first member was part of it.
-            let (_, mut reader) = self.member.take().expect("it is being read").into_inner().into_inner();
-            let (verdict, taken) = inspect(&mut reader)?;
-            match verdict {
-                Verdict::Is(Compression::Gzip) => {
-                    self.member = Some(GzDecoder::new(Cursor::new(taken).chain(reader)));
+            let Some(member) = &mut self.member else { return Ok(0) };
+            match member.read(buffer) {
+                Ok(count) if count > 0 || buffer.is_empty() => {
+                    self.damage = Damage::None;
+                    return Ok(count);
                 }
-                Verdict::Undecided if !taken.is_empty() && GZIP_MAGIC.starts_with(&taken) => {
-                    return Err(io::Error::new(
-                        io::ErrorKind::UnexpectedEof,
-                        "it ends within the header of a member",
-                    ));
-                }
-                _ => {
-                    let is_zero = |bytes: &[u8]| bytes.iter().all(|&byte| byte == 0);
-                    let mut is_padding = is_zero(&taken);
-                    loop {
-                        let bytes = reader.fill_buf()?;
-                        if bytes.is_empty() {
-                            break;
-                        }
-                        is_padding &= is_zero(bytes);
-                        let count = bytes.len();
-                        reader.consume(count);
+                Ok(_) => self.next_member()?,
+                // The decoder's own errors, behind which there may be members; others are those of the file.
+                Err(error) if is_of_damage(&error) => {
+                    let is_new = self.damage == Damage::None;
+                    self.damage = Damage::Reported;
+                    if is_new {
+                        return Err(error);
                     }
-                    self.trailing.fetch_or(!is_padding, Ordering::Relaxed);
                 }
+                Err(error) => return Err(error),
             }
         }
-        Ok(0)
+    }
+}
+
+/// Returns whether a decoder says that its data is damaged; data that ends early may be damaged before its end.
+fn is_of_damage(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
+    matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof)
+}
+
+/// A reader that keeps the last bytes that were read.
+struct Rewindable<R> {
+    reader: R,
+    /// Bytes before the place of the reader, of which those from `at` are to be read again.
+    recent: Vec<u8>,
+    at: usize,
+    /// Whether these are all bytes since [`Self::forget`].
+    is_whole: bool,
+}
+
+impl<R> Rewindable<R> {
+    /// Forgets the bytes that were read.
+    fn forget(&mut self) {
+        self.recent.drain(..self.at);
+        (self.at, self.is_whole) = (0, true);
+    }
+
+    /// Reads again all bytes that are kept, except the first since [`Self::forget`].
+    fn rewind(&mut self) {
+        self.at = self.at.min(usize::from(self.is_whole));
+    }
+
+    /// Reads again the last few bytes.
+    fn give_back(&mut self, count: usize) {
+        self.at -= count;
+    }
+}
+
+impl<R: BufRead> BufRead for Rewindable<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        match &self.recent[self.at..] {
+            [] => self.reader.fill_buf(),
+            again => Ok(again),
+        }
+    }
+
+    fn consume(&mut self, count: usize) {
+        if self.at == self.recent.len() {
+            // The reader has buffered what is consumed: it was returned by `fill_buf`.
+            let bytes = self.reader.fill_buf().unwrap_or_default();
+            self.recent.extend(&bytes[..count.min(bytes.len())]);
+            self.reader.consume(count);
+            self.at = self.recent.len();
+            if self.at > 2 * RECENT_BYTES {
+                self.recent.drain(..self.at - RECENT_BYTES);
+                (self.at, self.is_whole) = (RECENT_BYTES, false);
+            }
+        } else {
+            self.at += count;
+        }
+    }
+}
+
+impl<R: BufRead> Read for Rewindable<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.fill_buf()?.read(buffer)?;
+        self.consume(count);
+        Ok(count)
     }
 }
 
@@ -302,6 +448,43 @@ mod tests {
             assert_eq!(read(cut).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
         }
         assert!(read(&gzip[..12]).is_err());
+    }
+
+    /// A byte of each member in turn is changed, and all other members are read.
+    #[test]
+    fn members_behind_a_damaged_one_are_found() {
+        let texts: Vec<String> =
+            (0..5u32).map(|i| format!("text {i} {:x}\n", i.wrapping_mul(2_654_435_761))).collect();
+        let members: Vec<Vec<u8>> = texts.iter().map(|text| packed(text.as_bytes()).remove(0).1).collect();
+        let mut damages = 0;
+        for damaged in 0..texts.len() {
+            // The date and the system in the header mean nothing.
+            for at in (0..members[damaged].len()).filter(|at| !(4..10).contains(at)) {
+                let mut bytes = members.clone();
+                bytes[damaged][at] ^= 0x55;
+                let reader = BufReader::new(Slow(bytes.concat().into()));
+                let Ok((mut reader, Some(_))) = decompress(reader, Path::new("a.gz"), Trailing::default())
+                else {
+                    assert!(damaged == 0 && at < 3, "{damaged} {at}");
+                    continue;
+                };
+                let (mut text, mut errors) = (Vec::new(), 0);
+                while reader.read_to_end(&mut text).is_err() {
+                    errors += 1;
+                    assert!(errors < 3, "{damaged} {at}");
+                }
+                damages += errors;
+                let text = String::from_utf8_lossy(&text);
+                let rest = texts
+                    .iter()
+                    .enumerate()
+                    .filter(|&(number, _)| number < damaged || errors > 0 && number > damaged);
+                for (_, line) in rest {
+                    assert!(text.contains(line), "{damaged} {at}: {text:?}");
+                }
+            }
+        }
+        assert!(damages > 60, "{damages}");
     }
 
     #[test]

@@ -123,7 +123,12 @@ impl Input {
             let reader = BufReader::with_capacity(BUFFER_BYTES, reader);
             let (reader, compression) = compression::decompress(reader, path, Arc::clone(&trailing))?;
             let mut reader = BufReader::with_capacity(BUFFER_BYTES, reader);
-            reader.fill_buf()?;
+            match reader.fill_buf() {
+                Err(error) if Format::of_name(&compression::inner_name(path)) == Some(Format::Warc) => {
+                    reader = BufReader::with_capacity(BUFFER_BYTES, Late::boxed(error, reader));
+                }
+                outcome => _ = outcome?,
+            }
             Ok((reader, compression))
         };
         match start() {
@@ -212,14 +217,19 @@ impl Input {
         let Self { name, mut reader, .. } = self;
         let mut start = Vec::new();
         let outcome = (&mut reader).take(bytes).read_to_end(&mut start);
-        if let Err(source) = outcome {
-            return Err(Error::Read { input: name, source });
-        }
-        let is_short = (start.len() as u64) < bytes;
+        let is_short = outcome.is_ok() && (start.len() as u64) < bytes;
+        let rest: Box<dyn Read + Send> = match outcome {
+            Err(error) if Format::detect(&self.inner_name, &start) == Format::Warc => {
+                Late::boxed(error, reader)
+            }
+            Err(source) => return Err(Error::Read { input: name, source }),
+            Ok(_) => Box::new(reader),
+        };
+        let is_empty = start.is_empty();
         let capacity = BUFFER_BYTES.max(start.len());
         let mut reader: BufReader<Box<dyn Read + Send>> =
-            BufReader::with_capacity(capacity, Box::new(Cursor::new(start).chain(reader)));
-        if let Err(source) = reader.fill_buf() {
+            BufReader::with_capacity(capacity, Box::new(Cursor::new(start).chain(rest)));
+        if !is_empty && let Err(source) = reader.fill_buf() {
             return Err(Error::Read { input: name, source });
         }
         Ok(Self { name, reader, is_short, ..self })
@@ -386,6 +396,24 @@ impl std::fmt::Debug for Input {
             .field("name", &self.name)
             .field("format", &self.format)
             .finish_non_exhaustive()
+    }
+}
+
+/// A web archive whose start was met with an error, which its parser is to meet: there may be records behind it.
+struct Late {
+    error: Option<io::Error>,
+    rest: BufReader<Box<dyn Read + Send>>,
+}
+
+impl Late {
+    fn boxed(error: io::Error, rest: BufReader<Box<dyn Read + Send>>) -> Box<dyn Read + Send> {
+        Box::new(Self { error: Some(error), rest })
+    }
+}
+
+impl Read for Late {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.error.take().map_or_else(|| self.rest.read(buffer), Err)
     }
 }
 

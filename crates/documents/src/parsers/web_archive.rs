@@ -21,42 +21,39 @@ const MAX_IDLE_BYTES: usize = 1 << 20;
 
 const VERSION: &[u8] = b"WARC/";
 
-/// Reads the records with pages.
-pub(crate) fn read(mut input: Input, collector: &mut Collector<'_>) -> Result<(), Error> {
+/// Reads the records with pages. A damaged record is reported as an unread part of the file, and reading goes on with
+/// the next one that is found.
+pub(crate) fn read(input: Input, collector: &mut Collector<'_>) -> Result<(), Error> {
     let name = input.name().to_owned();
     collector.enter(&name, || Shape::Parts)?;
     let max_bytes = collector.max_bytes();
+    let mut records = Records { input, has_version: false };
     let mut body = Vec::new();
-    let (mut has_pages, mut has_metadata) = (false, false);
+    let (mut has_pages, mut has_metadata, mut is_damaged) = (false, false, false);
     for number in 1u64.. {
         let place = || Place::record(&name, number);
-        let header = match Header::read(&mut input).map_err(input.unreadable())? {
+        let header = match records.next(&mut body, max_bytes) {
             Ok(Some(header)) => header,
             Ok(None) => break,
-            Err(what) => {
-                return Err(Error::Document { place: place(), problem: Problem::BrokenRecord { what } });
+            Err(problem) => {
+                if is_damaged {
+                    collector.notify(place(), problem);
+                } else {
+                    collector.skip_file(place(), problem)?;
+                }
+                is_damaged = true;
+                if !records.find() {
+                    break;
+                }
+                continue;
             }
         };
-        if body.capacity() > MAX_IDLE_BYTES {
-            body = Vec::new();
-        }
-        body.clear();
-        let limit = if header.has_page() { max_bytes.saturating_add(MAX_HEADER_BYTES) } else { 0 };
-        let mut rest = (&mut input).take(header.bytes);
-        let outcome = (&mut rest).take(limit.saturating_add(1)).read_to_end(&mut body);
-        let outcome = outcome.and_then(|_| io::copy(&mut rest, &mut io::sink()));
-        let missing = rest.limit();
-        outcome.map_err(input.unreadable())?;
-        if missing > 0 {
-            let what = "the file ends within a record";
-            return Err(Error::Document { place: place(), problem: Problem::BrokenRecord { what } });
-        }
         if !header.has_page() {
             has_metadata |= header.kind == "metadata";
             continue;
         }
         has_pages = true;
-        if body.len() as u64 > limit {
+        if body.len() as u64 > header.limit(max_bytes) {
             collector.too_long(place(), "page")?;
             continue;
         }
@@ -87,6 +84,56 @@ pub(crate) fn read(mut input: Input, collector: &mut Collector<'_>) -> Result<()
     Ok(())
 }
 
+/// The records of an archive.
+struct Records<R> {
+    input: R,
+    /// Whether the version of the next record was read.
+    has_version: bool,
+}
+
+impl<R: BufRead> Records<R> {
+    /// Reads a record, and no more of its body than one byte beyond its limit; `None` at the end of the file.
+    fn next(&mut self, body: &mut Vec<u8>, max_bytes: u64) -> Result<Option<Header>, Problem> {
+        let unreadable = |what| Problem::Unreadable { what };
+        let has_version = std::mem::take(&mut self.has_version);
+        let header = match Header::read(&mut self.input, has_version).map_err(unreadable)? {
+            Ok(Some(header)) => header,
+            Ok(None) => return Ok(None),
+            Err(what) => return Err(Problem::BrokenRecord { what }),
+        };
+        if body.capacity() > MAX_IDLE_BYTES {
+            *body = Vec::new();
+        }
+        body.clear();
+        let mut rest = (&mut self.input).take(header.bytes);
+        let outcome = (&mut rest).take(header.limit(max_bytes).saturating_add(1)).read_to_end(body);
+        outcome.and_then(|_| io::copy(&mut rest, &mut io::sink())).map_err(unreadable)?;
+        match rest.limit() {
+            0 => Ok(Some(header)),
+            _ => Err(Problem::BrokenRecord { what: "the file ends within a record" }),
+        }
+    }
+
+    /// Reads on behind a defect up to the version of a record. Returns false if there is none.
+    fn find(&mut self) -> bool {
+        let (mut line, mut is_start, mut has_failed) = (Vec::new(), true, false);
+        loop {
+            line.clear();
+            match (&mut self.input).take(MAX_HEADER_BYTES).read_until(b'\n', &mut line) {
+                Ok(0) => return false,
+                Ok(_) if is_start && line.starts_with(VERSION) => break,
+                Ok(_) => (is_start, has_failed) = (line.ends_with(b"\n"), false),
+                // A damaged member of gzip is an error, and the next one begins a line. Another error at the same place
+                // is one of the file.
+                Err(_) if has_failed && line.is_empty() => return false,
+                Err(_) => (is_start, has_failed) = (true, true),
+            }
+        }
+        self.has_version = true;
+        true
+    }
+}
+
 /// The header of a record.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Header {
@@ -99,11 +146,14 @@ struct Header {
 }
 
 impl Header {
-    /// Reads a header; `None` at the end of the file, or the defect.
-    fn read(reader: &mut impl BufRead) -> io::Result<Result<Option<Self>, &'static str>> {
+    /// Reads a header, whose version may have been read; `None` at the end of the file, or the defect.
+    fn read(
+        reader: &mut impl BufRead,
+        mut has_version: bool,
+    ) -> io::Result<Result<Option<Self>, &'static str>> {
         let mut header = Self::default();
         let mut left = MAX_HEADER_BYTES;
-        let (mut line, mut has_version, mut bytes) = (Vec::new(), false, None);
+        let (mut line, mut bytes) = (Vec::new(), None);
         loop {
             line.clear();
             let count = reader.take(left).read_until(b'\n', &mut line)?;
@@ -151,6 +201,11 @@ impl Header {
         None
     }
 
+    /// Returns the number of bytes of the body that are of use.
+    fn limit(&self, max_bytes: u64) -> u64 {
+        if self.has_page() { max_bytes.saturating_add(MAX_HEADER_BYTES) } else { 0 }
+    }
+
     /// Returns whether the record has a page.
     fn has_page(&self) -> bool {
         matches!(self.kind.as_str(), "response" | "resource" | "conversion")
@@ -167,7 +222,7 @@ mod tests {
     use super::*;
 
     fn header(text: &str) -> Result<Option<Header>, &'static str> {
-        Header::read(&mut text.as_bytes()).unwrap()
+        Header::read(&mut text.as_bytes(), false).unwrap()
     }
 
     #[test]

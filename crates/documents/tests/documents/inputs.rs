@@ -1,7 +1,7 @@
 //! Single inputs: ids, fields, formats, encodings, and rejected inputs.
 
 use crate::common::{Scratch, gzip, xz};
-use hamdex_documents::{Documents, Format};
+use hamdex_documents::{Counts, Documents, Format};
 
 const JSONL: &str = "{\"text\": \"one\"}\n\n{\"text\": \"two\", \"id\": 7}\n";
 
@@ -490,4 +490,42 @@ fn web_archives_have_a_document_for_each_page() {
     }
     let short = scratch.read(scratch.documents(&["a.warc"]).max_document_bytes(2));
     assert_eq!(short.counts.too_long, 2);
+}
+
+/// Damages a record of an archive, in its head, its body or its packing, and reads all others.
+#[test]
+fn records_behind_a_damaged_one_are_read() {
+    let scratch = Scratch::new();
+    let page = |number: usize| format!("page {number} {}", "of some words ".repeat(number * 40));
+    let records: Vec<Vec<u8>> =
+        (0..6).map(|i| record("conversion", &format!("http://{i}/"), page(i).as_bytes())).collect();
+    let read = |name: &str, bytes: &[u8]| {
+        scratch.write(name, bytes);
+        let counts = scratch.read(scratch.documents(&[name]).skip_unreadable(true));
+        let strict = scratch.try_read(scratch.documents(&[name]));
+        assert!(strict.is_err(), "{name}");
+        let Counts { malformed, unreadable, .. } = counts.counts;
+        assert_eq!(malformed + unreadable, 1, "{name}: {:?}", counts.notices);
+        counts.ids().into_iter().map(str::to_owned).collect::<Vec<String>>()
+    };
+    for damaged in [vec![0], vec![2], vec![5], vec![1, 2], vec![0, 3]] {
+        let whole: Vec<String> =
+            (0..6).filter(|i| !damaged.contains(i)).map(|i| format!("http://{i}/")).collect();
+        // The middle of the packed record is in its body.
+        let mut packed: Vec<Vec<u8>> = records.iter().map(|record| gzip(record)).collect();
+        damaged.iter().for_each(|&i| {
+            let middle = packed[i].len() / 2;
+            packed[i][middle..middle + 8].fill(0xff);
+        });
+        assert_eq!(read("a.warc.gz", &packed.concat()), whole, "{damaged:?}");
+        let mut plain = records.clone();
+        damaged.iter().for_each(|&i| plain[i][3] = b'?');
+        assert_eq!(read("a.warc", &plain.concat()), whole, "{damaged:?}");
+    }
+    // A record that is too short for what its head says is followed by others all the same.
+    let mut short = records.clone();
+    let length = short[2].len();
+    short[2].truncate(length - 30);
+    let ids = read("short.warc", &short.concat());
+    assert!(ids.ends_with(&["http://4/".into(), "http://5/".into()]), "{ids:?}");
 }

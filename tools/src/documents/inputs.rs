@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use bytesize::ByteSize;
-use clap::ValueEnum;
 use hamdex_atomic_file::{AtomicDirectory, AtomicFile};
 use hamdex_documents::tables::{Quoting, TableFormat};
 use hamdex_documents::{Copied, Documents, Input, MAX_TEXT_FIELDS};
@@ -14,66 +13,10 @@ use indicatif::ProgressBar;
 
 use crate::documents::notices::Notices;
 use crate::failure::Failure;
-use crate::input::announce_terminal_input;
+use crate::input::{Format, announce_terminal_input};
 use crate::names;
 use crate::option_values;
 use crate::progress;
-
-/// The format of documents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// By the name and the first bytes of each input
-    Auto,
-    /// One per line: an id, a blank or tab, the text
-    Lines,
-    /// One per line: the text alone
-    TextLines,
-    /// A JSON object on each line
-    Jsonl,
-    /// JSON objects in an array, or one after the other
-    Json,
-    /// Comma-separated values, the first record naming the fields
-    Csv,
-    /// The same, separated by tabs
-    Tsv,
-    /// A Parquet file
-    Parquet,
-    /// An Arrow IPC file or stream
-    Arrow,
-    /// Each input is one document, its path the id
-    Text,
-    /// Each input is one HTML page, its path the id; the text is that without the tags
-    Html,
-    /// Each input is one message of mail, its path the id; the text is its subject and its texts
-    Eml,
-    /// The messages of a mailbox, by their own ids
-    Mbox,
-    /// The responses of a web archive, by their addresses; of HTML, the text is that without the tags
-    Warc,
-}
-
-impl Format {
-    /// `None`: detected for each input.
-    fn given(self) -> Option<hamdex_documents::Format> {
-        use hamdex_documents::Format as Given;
-        match self {
-            Self::Auto => None,
-            Self::Lines => Some(Given::Lines),
-            Self::TextLines => Some(Given::TextLines),
-            Self::Json => Some(Given::Json),
-            Self::Jsonl => Some(Given::Jsonl),
-            Self::Csv => Some(Given::Csv),
-            Self::Tsv => Some(Given::Tsv),
-            Self::Parquet => Some(Given::Parquet),
-            Self::Arrow => Some(Given::Arrow),
-            Self::Text => Some(Given::Text),
-            Self::Html => Some(Given::Html),
-            Self::Eml => Some(Given::Eml),
-            Self::Mbox => Some(Given::Mbox),
-            Self::Warc => Some(Given::Warc),
-        }
-    }
-}
 
 /// Fields and limits of documents.
 #[derive(Debug, Clone, clap::Args)]
@@ -184,13 +127,13 @@ pub(crate) struct Inputs {
     /// The inputs of both.
     #[arg(skip)]
     paths: OnceLock<Vec<PathBuf>>,
-    /// The format of the documents, which may be compressed (gzip, zstd, xz, bzip2, lz4)
+    /// The format of the inputs, which may be compressed (gzip, zstd, xz, bzip2, lz4)
     ///
     /// With auto, a file is one
     /// document, whatever its ending, unless its ending or its start is that of JSON, CSV, TSV, Parquet, Arrow, mbox
     /// or WARC. Standard input is recognised by its start; without any structure it is lines
     #[arg(long, value_enum, default_value = "auto", help_heading = "Documents")]
-    format: Format,
+    pub(crate) format: Format,
     #[command(flatten)]
     pub(crate) fields: Fields,
 }
@@ -302,7 +245,7 @@ impl Reading {
         if let Some(name) = &fields.encoding {
             documents = documents.encoding(name)?;
         }
-        if let Some(format) = format.given() {
+        if let Some(format) = format.of_documents()? {
             documents = documents.format(format);
         }
         let bar = progress::of_bytes("Reading", documents.total_bytes());

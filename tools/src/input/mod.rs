@@ -1,6 +1,7 @@
 //! Reads fingerprints from files or standard input, in many formats.
 //!
 //! - [`open`]: files and standard input
+//! - [`format`]: the formats that options name
 //! - [`detect`], [`magic`]: the detection of formats, and of files that are not read
 //! - [`numbers`]: hexadecimal and decimal numbers
 //! - [`text`]: lines of numbers
@@ -14,6 +15,7 @@
 mod arrivals;
 mod binary;
 mod detect;
+mod format;
 mod ids;
 mod magic;
 mod npy;
@@ -39,63 +41,11 @@ use open::Opened;
 use text::Lines;
 
 pub(crate) use arrivals::{Arrivals, Order, has_pipe};
+pub(crate) use format::Format;
 pub(crate) use ids::{read_ids, read_names};
 pub(crate) use numbers::Notation;
 pub(crate) use open::{announce_terminal_input, total_bytes};
 pub(crate) use table::Columns;
-
-/// The notation or format of fingerprints.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// By the name and the first bytes of each input
-    Auto,
-    /// One per line: 16 (32) hexadecimal digits, or 0x and digits
-    Hex,
-    /// One per line: a decimal number; a negative one is the bit pattern of a signed integer
-    Decimal,
-    /// Raw little-endian numbers of 8 bytes
-    U64le,
-    /// Raw little-endian numbers of 16 bytes (with --width 128)
-    U128le,
-    /// A NumPy array of uint64 or int64 (128 bits: two columns, high word first)
-    Npy,
-    /// Comma-separated values, the first record naming the columns
-    Csv,
-    /// The same, separated by tabs
-    Tsv,
-    /// A Parquet file: a column of numbers, texts, or binary of 8 (16) bytes, little-endian as raw numbers are
-    Parquet,
-    /// An Arrow IPC file or stream: the same
-    Arrow,
-}
-
-impl Format {
-    /// The format of lines in a notation.
-    fn of(notation: Notation) -> Self {
-        if notation == Notation::Decimal { Self::Decimal } else { Self::Hex }
-    }
-
-    /// The format of a table with named columns.
-    fn table(self) -> Option<hamdex_documents::Format> {
-        match self {
-            Self::Csv => Some(hamdex_documents::Format::Csv),
-            Self::Tsv => Some(hamdex_documents::Format::Tsv),
-            Self::Parquet => Some(hamdex_documents::Format::Parquet),
-            Self::Arrow => Some(hamdex_documents::Format::Arrow),
-            _ => None,
-        }
-    }
-
-    /// Returns the notation of numbers in text of this format; either, unless the format is `hex` or
-    /// `decimal`.
-    pub(crate) fn notation(self) -> Notation {
-        match self {
-            Self::Hex => Notation::Hex,
-            Self::Decimal => Notation::Decimal,
-            _ => Notation::Either,
-        }
-    }
-}
 
 /// The source of ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -224,6 +174,7 @@ pub(crate) fn read_with<F: Fingerprint>(
     bar: &ProgressBar,
     sink: &mut Sink<'_, F>,
 ) -> Result<(), Failure> {
+    reading.format.check_fingerprints()?;
     let standard_input = [PathBuf::from("-")];
     let paths = if reading.paths.is_empty() { &standard_input } else { reading.paths };
     let (mut seen, mut rows, mut fingerprints) = (None, 0u64, 0u64);
@@ -321,7 +272,7 @@ fn read_one<F: Fingerprint>(
             let sink = &mut |fingerprint, found| rows(Some(fingerprint), found);
             npy::read(&source, &mut reader, beside == Beside::Id, sink)
         }
-        _ => unreachable!("detection gives a format, and tables are read above"),
+        _ => unreachable!("it is detected or was checked, and tables are read above"),
     }
 }
 

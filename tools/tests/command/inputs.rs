@@ -389,3 +389,57 @@ fn a_line_that_contradicts_those_before_it_is_an_error_with_its_number() {
     let (_, text) = scratch.failure(&["build", "-o", "x.hamdex", "--format", "hex", "hex.txt"]);
     assert!(text.contains("hex.txt:2: expected 16 hexadecimal digits"), "{text}");
 }
+
+/// One option names the format in every command; `--documents` and `--fingerprints` say how the inputs are read.
+#[test]
+fn a_format_is_named_by_one_option_everywhere() {
+    let scratch = Scratch::new();
+    // By its ending, it is one document.
+    let lines: String = (0..20)
+        .map(|number| crate::common::json_line(&number.to_string(), &crate::common::story(number)))
+        .collect();
+    scratch.write("in.txt", lines);
+    scratch.write("hashes.txt", LINES);
+    let reading = [
+        &["build", "--quiet", "-o", "x.hamdex"][..],
+        &["store", "insert", "x.store"],
+        &["query", "known.hamdex", "--json", "--file"],
+    ];
+    scratch.output(&["build", "-o", "known.hamdex", "--documents", "--format", "jsonl", "in.txt"]);
+    for command in reading {
+        let of = |options: &[&str]| {
+            std::fs::remove_file(scratch.path("x.hamdex")).ok();
+            std::fs::remove_dir_all(scratch.path("x.store")).ok();
+            scratch.output(&["store", "create", "--quiet", "x.store", "--documents"]);
+            [command, &["in.txt"], options].concat().into_iter().map(str::to_owned).collect::<Vec<_>>()
+        };
+        let shape = |options: &[&str]| {
+            let args = of(options);
+            let printed = scratch.output(&args.iter().map(String::as_str).collect::<Vec<_>>());
+            let index = std::fs::read(scratch.path("x.hamdex")).ok();
+            let store = scratch.output(&["dump", "x.store", "--fingerprints"]);
+            (if command[0] == "query" { printed } else { String::new() }, index, store)
+        };
+        let expected = shape(&["--documents=jsonl"]);
+        assert_eq!(shape(&["--documents", "--format", "jsonl"]), expected, "{command:?}");
+        assert_eq!(shape(&["--documents=jsonl", "--format", "jsonl"]), expected, "{command:?}");
+        assert_ne!(shape(&["--documents"]), expected, "{command:?}");
+        for (options, message) in [
+            (&["--documents=jsonl", "--format", "csv"][..], "two formats are given, csv and jsonl"),
+            (&["--documents", "--format", "hex"], "--format hex is for fingerprints"),
+        ] {
+            let args = of(options);
+            let (code, text) = scratch.failure(&args.iter().map(String::as_str).collect::<Vec<_>>());
+            assert!(code == 2 && text.contains(message), "{command:?} {options:?}: {code} {text}");
+        }
+    }
+    let (code, text) = scratch.failure(&["build", "-o", "y.hamdex", "--format", "jsonl", "in.txt"]);
+    assert!(
+        code == 2 && text.contains("--format jsonl is for documents") && !scratch.path("y.hamdex").exists(),
+        "{text}"
+    );
+    let dedup = |options: &[&str]| scratch.output(&[&["dedup", "hashes.txt"][..], options].concat());
+    assert_eq!(dedup(&["--fingerprints", "--format", "hex"]), dedup(&["--fingerprints=hex"]));
+    let (code, text) = scratch.failure(&["dedup", "--fingerprints", "--format", "jsonl", "hashes.txt"]);
+    assert!(code == 2 && text.contains("--format jsonl is for documents"), "{text}");
+}

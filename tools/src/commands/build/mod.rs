@@ -23,7 +23,7 @@ use hamdex::{BuildOptions, Codec, FilterChoice, Fingerprint, Summary};
 use hamdex_any::for_width;
 
 use crate::build_report::{BuildReport, Finished};
-use crate::documents::inputs::{self as texts, Fields, Reading};
+use crate::documents::inputs::{Fields, Reading};
 use crate::documents::{recipe, report as documents_report};
 use crate::failure::Failure;
 use crate::input::{self, Beside, Columns, Format, Found, IdSource};
@@ -106,7 +106,7 @@ pub(crate) struct Args {
     /// Bytes per block: a power of two from 512 to 8192 [default: 1024]
     #[arg(long, value_name = "BYTES", value_parser = option_values::block_bytes)]
     block_size: Option<u32>,
-    /// The notation of the fingerprints
+    /// The format of the inputs
     #[arg(long, value_enum, default_value = "auto")]
     format: Format,
     /// The column of fingerprints in Parquet, Arrow, CSV and TSV files
@@ -115,17 +115,16 @@ pub(crate) struct Args {
     /// The source of ids [default: none; of documents, names]
     #[arg(long, value_enum)]
     ids: Option<IdSource>,
-    /// The inputs are documents: texts, not fingerprints; FORMAT is as for `hamdex dedup`
+    /// The inputs are documents: texts, not fingerprints; FORMAT is as for --format
     #[arg(
         long,
         value_enum,
         value_name = "FORMAT",
         num_args = 0..=1,
         require_equals = true,
-        default_missing_value = "auto",
-        conflicts_with = "format"
+        default_missing_value = "auto"
     )]
-    documents: Option<texts::Format>,
+    documents: Option<Format>,
     /// With --documents: keep the shingles of every document as well, runs of N words (5), by which `hamdex dedup
     /// --against` compares texts. They take about 5 bytes per word of text; of a set of shards, one family keeps them.
     /// With --ids numbers, ids must ascend from document to document
@@ -173,7 +172,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     if let Some(format) = args.documents {
         let (recipe, lists) = args.recipe.load(args.width)?;
-        let source = Texts { format, recipe: &recipe, lists };
+        let source = Texts { format: args.format.either(format)?, recipe: &recipe, lists };
         return for_width!(recipe.width.bits(), F => build::<F>(args, Some(source)));
     }
     if args.recipe.recipe.is_some() || args.recipe.idf.is_some() || args.recipe.stop_words.is_some() {
@@ -185,7 +184,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
 /// Texts to index.
 struct Texts<'a> {
-    format: texts::Format,
+    format: Format,
     recipe: &'a hamdex_simhash::Recipe,
     lists: hamdex_simhash::Lists,
 }

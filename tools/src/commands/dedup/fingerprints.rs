@@ -17,7 +17,7 @@ use crate::names;
 #[derive(Debug, clap::Args)]
 pub(super) struct Options {
     /// The inputs are fingerprints, not texts: near-duplicates are within -k bits (default 3); FORMAT is as
-    /// for --format of `hamdex build`
+    /// for --format
     #[arg(
         long,
         value_enum,
@@ -25,7 +25,7 @@ pub(super) struct Options {
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "auto",
-        conflicts_with_all = ["format", "recipe", "idf", "stop_words"]
+        conflicts_with_all = ["recipe", "idf", "stop_words"]
     )]
     fingerprints: Option<Format>,
     /// With --fingerprints: their column in Parquet, Arrow, CSV and TSV files
@@ -85,7 +85,7 @@ fn reading(args: &Args) -> Result<input::Reading<'_>, Failure> {
     let options = &args.fingerprints;
     Ok(input::Reading {
         paths: args.inputs.paths()?,
-        format: options.fingerprints.unwrap_or(Format::Auto),
+        format: args.inputs.format.either(options.fingerprints.unwrap_or(Format::Auto))?,
         columns: Columns {
             fingerprint: &options.fingerprint_field,
             id: args.inputs.fields.id_name(),

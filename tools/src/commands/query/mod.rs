@@ -108,7 +108,7 @@ pub(crate) struct Args {
     /// A file of fingerprints to look for, or with --documents of documents; - for standard input
     #[arg(long, value_name = "F")]
     file: Option<PathBuf>,
-    /// The file has documents to look for: texts, not fingerprints; FORMAT is as for `hamdex dedup`
+    /// The file has documents to look for: texts, not fingerprints; FORMAT is as for --format
     #[arg(
         long,
         value_enum,
@@ -118,7 +118,7 @@ pub(crate) struct Args {
         default_missing_value = "auto",
         conflicts_with_all = ["fingerprints", "text", "document"]
     )]
-    documents: Option<documents::Format>,
+    documents: Option<Format>,
     #[command(flatten)]
     fields: documents::Fields,
     /// A text to look for
@@ -129,7 +129,7 @@ pub(crate) struct Args {
     document: Option<PathBuf>,
     #[command(flatten)]
     recipe: recipe::Options,
-    /// The notation of the fingerprints; hex and decimal also apply to those on the command line
+    /// The format of the file; hex and decimal also apply to fingerprints on the command line
     #[arg(long, value_enum, default_value = "auto")]
     format: Format,
     /// The column of fingerprints in Parquet, Arrow, CSV and TSV files
@@ -189,7 +189,7 @@ fn query<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<(), Failure> {
         args.fields.refuse_for_fingerprints()?;
     }
     if let Some(format) = args.documents {
-        texts::answer_documents(args, set, format, &mut answerer)?;
+        texts::answer_documents(args, set, args.format.either(format)?, &mut answerer)?;
         return answerer.finish();
     }
     let mut queries: Vec<F> = texts::fingerprint(args, set)?.into_iter().collect();

@@ -8,10 +8,10 @@ use hamdex_simhash::{Fingerprinter, Outcome, Scratch};
 
 use crate::commands::query::Args;
 use crate::commands::query::answer::{Answerer, Asked};
-use crate::documents::inputs::{Format, Reading};
+use crate::documents::inputs::Reading;
 use crate::documents::{prompt, recipe, report};
 use crate::failure::Failure;
-use crate::input::{Source, announce_terminal_input, has_pipe};
+use crate::input::{Format, Source, announce_terminal_input, has_pipe};
 use crate::messages;
 use crate::set::Set;
 

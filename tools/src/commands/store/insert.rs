@@ -17,7 +17,7 @@ use crate::commands::store::{manifest_of, of_width, print_json};
 use crate::documents::inputs::{self, Reading};
 use crate::documents::recipe;
 use crate::failure::Failure;
-use crate::input::{Beside, has_pipe};
+use crate::input::{Beside, Format, has_pipe};
 use crate::messages::{self, counted};
 use crate::option_values;
 use crate::threads::Threads;
@@ -82,17 +82,16 @@ pub(super) struct Args {
     /// The source of ids, in a store with ids [default: pairs]
     #[arg(long, value_enum, conflicts_with = "documents")]
     ids: Option<IdSource>,
-    /// The inputs are documents: texts, not fingerprints; FORMAT is as for `hamdex dedup`
+    /// The inputs are documents: texts, not fingerprints; FORMAT is as for --format
     #[arg(
         long,
         value_enum,
         value_name = "FORMAT",
         num_args = 0..=1,
         require_equals = true,
-        default_missing_value = "auto",
-        conflicts_with = "format"
+        default_missing_value = "auto"
     )]
-    documents: Option<inputs::Format>,
+    documents: Option<Format>,
     #[command(flatten)]
     recipe: recipe::Options,
     #[command(flatten)]
@@ -184,7 +183,8 @@ fn insert<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failur
     args.unless_near.map_or(Ok(()), check_distance::<F>)?;
     let texts = match args.documents {
         Some(format) => {
-            let reading = Reading::new(&args.records.inputs, format, &args.fields)?;
+            let reading =
+                Reading::new(&args.records.inputs, args.records.format.either(format)?, &args.fields)?;
             Some(Texts::<F>::new(reading, &args.store, &args.recipe, manifest)?)
         }
         None => None,

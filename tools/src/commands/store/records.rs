@@ -10,7 +10,7 @@ use crate::input::{Arrivals, Beside, Format, Found, Order, has_pipe};
 /// The source of records.
 #[derive(Debug, clap::Args)]
 pub(super) struct Records {
-    /// The notation of the fingerprints
+    /// The format of the inputs
     #[arg(long, value_enum, default_value = "auto")]
     pub(super) format: Format,
     /// The column of fingerprints in Parquet, Arrow, CSV and TSV files

@@ -185,7 +185,7 @@ impl<F: Fingerprint> Corpus<F> {
                 *state = State::Known;
                 let known_as = KnownAs::Fingerprint(nearest.fingerprint.to_u128());
                 let distance = Some(nearest.distance);
-                known.push(Known { document, known: known_as, distance, similarity: None });
+                known.push(Known { document, source: 0, known: known_as, distance, similarity: None });
             }
             first += states.len() as u32;
         }
@@ -223,9 +223,10 @@ impl<F: Fingerprint> Corpus<F> {
         }
         let mut known = Vec::new();
         for (number, equal) in (0u32..).zip(by_set.chunk_by(|one, other| one.0 == other.0)) {
-            let Some((similarity, known_as)) = nearest.get(number) else { continue };
+            let Some((similarity, source, known_as)) = nearest.get(number) else { continue };
             known.extend(equal.iter().map(|&(_, document)| Known {
                 document,
+                source,
                 known: known_as.clone(),
                 distance: None,
                 similarity: Some(similarity),

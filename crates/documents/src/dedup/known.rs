@@ -6,6 +6,9 @@
 pub struct Known {
     /// The document.
     pub document: u32,
+    /// The source of the known document, if texts were compared with several
+    /// ([`NearestTexts::set_source`](crate::known::NearestTexts::set_source)); otherwise 0.
+    pub source: u32,
     /// The known document: the most similar one, or the nearest fingerprint; of several the first.
     pub known: KnownAs,
     /// The distance of the two fingerprints, in bits; `None` if texts were compared.

@@ -3,7 +3,7 @@
 //! - [`method`]: the definition of near-duplicates
 //! - [`fingerprints`]: inputs that are fingerprints
 //! - [`progress`]: progress bars
-//! - [`known`]: an index or a store of known documents
+//! - [`known`]: known documents, in indexes and stores or as they are
 //! - [`output`]: clusters, or ids alone
 //! - [`page`]: clusters as a page of HTML
 //! - [`summary`]: the summary on standard error
@@ -23,8 +23,8 @@ use bytesize::ByteSize;
 use hamdex::Fingerprint;
 use hamdex_any::for_width;
 use hamdex_atomic_file::{AtomicDirectory, AtomicFile, Inputs};
+use hamdex_documents::Dedup;
 use hamdex_documents::tables::TableFormat;
-use hamdex_documents::{Dedup, RECIPE_KEY};
 use hamdex_simhash::{Fingerprinter, Lists, Recipe};
 use indicatif::ProgressBar;
 
@@ -95,9 +95,11 @@ pub(crate) struct Args {
     /// Leave out documents that are known already
     ///
     /// They are near-duplicates, by the same rule, of these documents (files,
-    /// archives or folders, read as INPUT is; may be repeated), or of those of an index, a store or a set of shards
+    /// archives or folders, read as INPUT is), or of those of an index, a store or a set of shards
     /// made with --shingles. They are printed after the clusters, each with the most similar known document. With -k K,
-    /// those within K bits of a fingerprint of an index, a store or a set of shards; its recipe is used
+    /// those within K bits of a fingerprint of an index, a store or a set of shards; its recipe is used. It may be given
+    /// several times, sets and documents together; the known ids of a set are then PATH:ID. Sets must have the same width,
+    /// recipe and shingles
     #[arg(long, value_name = "PATH")]
     against: Vec<PathBuf>,
     /// Write the documents that remain instead of the clusters, with all columns
@@ -177,7 +179,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         return Err(Failure::Usage(format!("--memory: the program needs at least {} MiB", MIN_MEMORY >> 20)));
     }
     let against = Source::open(&args.against)?;
-    let against_width = against.as_ref().and_then(Source::set).map(|set| set.description().width);
+    let against_width = against.as_ref().and_then(Source::width);
     let (recipe, lists) = args.recipe.load(args.width.or(against_width))?;
     let width = against_width.unwrap_or(recipe.width.bits());
     for_width!(width, F => dedup::<F>(args, against.as_ref(), recipe, lists))
@@ -190,7 +192,11 @@ fn dedup<F: Fingerprint>(
     lists: Lists,
 ) -> Result<(), Failure> {
     let started = Instant::now();
-    let (recipe, lists) = recipe_of(args, source, recipe, lists)?;
+    let (recipe, lists) = match source {
+        // Fingerprints from elsewhere are compared as they are.
+        Some(source) if !args.fingerprints.are_given() => source.recipe(&args.recipe, (recipe, lists))?,
+        Some(_) | None => (recipe, lists),
+    };
     let fingerprinter = Fingerprinter::<F>::with_lists(&recipe, lists).map_err(usage)?;
     let format = output::format_of(args.out.as_deref())?;
     if let (Some(out), Some(html)) = (&args.out, &args.html) {
@@ -264,27 +270,6 @@ fn dedup<F: Fingerprint>(
             Err(summary::incomplete(&copied))
         }
         _ => Ok(()),
-    }
-}
-
-/// Returns the recipe of the known documents if they have one, otherwise that of the options.
-fn recipe_of(
-    args: &Args,
-    source: Option<&Source<'_>>,
-    recipe: Recipe,
-    lists: Lists,
-) -> Result<(Recipe, Lists), Failure> {
-    match source {
-        // Fingerprints from elsewhere are compared as they are.
-        Some(Source::Set(path, set)) if !args.fingerprints.are_given() => {
-            let metadata = &set.description().metadata;
-            // An index of bare fingerprints has no recipe: the user names it.
-            if args.recipe.recipe.is_some() && !metadata.contains_key(RECIPE_KEY) {
-                return Ok((recipe, lists));
-            }
-            args.recipe.of_index(path, metadata)
-        }
-        Some(_) | None => Ok((recipe, lists)),
     }
 }
 

@@ -1,9 +1,11 @@
 //! `hamdex dedup`: clusters, and what is left without the duplicates.
 //!
+//! - [`known`]: several sets and documents that are known
 //! - [`method`]: what makes near-duplicates
 //! - [`written`]: files of clusters and of what is left
 //! - [`truth`]: texts with known near-duplicates
 
+mod known;
 mod method;
 mod page;
 mod truth;

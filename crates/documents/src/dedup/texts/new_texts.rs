@@ -60,23 +60,32 @@ pub struct Similar {
 
 /// The most similar known document of each new one.
 #[derive(Default)]
-pub struct NearestTexts(HashMap<u32, Nearest>);
+pub struct NearestTexts {
+    by_text: HashMap<u32, Nearest>,
+    source: u32,
+}
 
 struct Nearest {
     similarity: f64,
-    /// The place of the known document among all.
-    place: u64,
+    /// The source of the known document, and its place there.
+    place: (u32, u64),
     known: KnownAs,
 }
 
 impl NearestTexts {
-    /// Returns the most similar known document of a new text, by its number, and their similarity.
-    pub(crate) fn get(&self, text: u32) -> Option<(f64, &KnownAs)> {
-        self.0.get(&text).map(|nearest| (nearest.similarity, &nearest.known))
+    /// Returns the most similar known document of a new text, by its number: their similarity, and its source.
+    pub(crate) fn get(&self, text: u32) -> Option<(f64, u32, &KnownAs)> {
+        self.by_text.get(&text).map(|nearest| (nearest.similarity, nearest.place.0, &nearest.known))
     }
 
-    /// Takes a similar pair; of equally similar known documents the one with the least `place` counts, its number or
-    /// id. `known` is called if the pair is the best so far.
+    /// Sets the source of the known documents that follow, in a reference that has several; by default 0. It is returned
+    /// as [`Known::source`](crate::known::Known::source).
+    pub fn set_source(&mut self, source: u32) {
+        self.source = source;
+    }
+
+    /// Takes a similar pair; of equally similar known documents the one of the least source counts, and there the one
+    /// with the least `place`, its number or id. `known` is called if the pair is the best so far.
     ///
     /// # Errors
     /// The error that `known` returns.
@@ -87,11 +96,12 @@ impl NearestTexts {
         known: impl FnOnce() -> Result<KnownAs, Error>,
     ) -> Result<(), Error> {
         let Similar { text, similarity } = similar;
+        let place = (self.source, place);
         let is_better = |best: &Nearest| {
             similarity > best.similarity || (similarity == best.similarity && place < best.place)
         };
-        if self.0.get(&text).is_none_or(is_better) {
-            self.0.insert(text, Nearest { similarity, place, known: known()? });
+        if self.by_text.get(&text).is_none_or(is_better) {
+            self.by_text.insert(text, Nearest { similarity, place, known: known()? });
         }
         Ok(())
     }

@@ -49,7 +49,7 @@ impl Texts {
         let arrays = arrow::import(object)?;
         let are_texts = |kind: &arrow_schema::DataType| match kind {
             Utf8 | LargeUtf8 | Utf8View | Null => true,
-            Dictionary(_, values) => matches!(**values, Utf8 | LargeUtf8 | Utf8View),
+            Dictionary(_, values) => matches!(**values, Utf8 | LargeUtf8 | Utf8View | Null),
             _ => false,
         };
         Ok(arrays.first().is_some_and(|array| are_texts(array.data_type())))

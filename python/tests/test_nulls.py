@@ -72,8 +72,20 @@ def test_tables_may_have_nulls(form: Callable[[dict[str, Any]], Any]) -> None:
     assert hamdex.dedup(table, id="id")["id"] == ["b", "e"]
 
 
+NULLS: list[Any] = [
+    [None, None],
+    pa.nulls(2, pa.string()),
+    pl.Series([None, None], dtype=pl.String),
+    # Arrow's own type of nothing, which a column without any text gets.
+    pa.nulls(2),
+    pa.chunked_array([pa.nulls(1), pa.nulls(0), pa.nulls(1)]),
+    pa.array([None, None]).dictionary_encode(),
+    pd.Series(pa.nulls(2), dtype=pd.ArrowDtype(pa.null())),
+]
+
+
 def test_nothing_but_nulls(tmp_path: Path) -> None:
-    for nulls in ([None, None], pa.nulls(2, pa.string()), pl.Series([None, None], dtype=pl.String)):
+    for nulls in NULLS:
         assert len(hamdex.dedup(nulls)) == 0
         assert hamdex.fingerprint(nulls).tolist() == [0, 0]
         with hamdex.Store(tmp_path / "s", recipe="default") as store:
@@ -82,3 +94,26 @@ def test_nothing_but_nulls(tmp_path: Path) -> None:
             assert store.insert_unless_near(nulls, [3, 4]) == [None, None]
     with pytest.raises(TypeError, match="the id at 0 is not a str but NoneType"):
         hamdex.build(tmp_path / "x", [1, 2], [None, "a"])  # type: ignore[arg-type]
+
+
+def test_a_column_of_nothing_has_texts_and_no_ids(tmp_path: Path) -> None:
+    new = pa.table({"text": [None, None], "id": ["a", "b"]})
+    clusters, known = hamdex.dedup(new, id="id", against=pa.table({"text": [None], "id": ["c"]}))
+    assert len(clusters) == 0 and len(known) == 0
+    with pytest.raises(ValueError, match="the id of row 0 is null: leave such rows out"):
+        hamdex.dedup(pa.table({"text": WITHOUT, "id": [None] * 3}), id="id")
+    for nulls in (pa.nulls(3), pa.chunked_array([pa.nulls(1), pa.nulls(2)])):
+        summary = hamdex.build(tmp_path / "a", nulls, NAMES[:3], recipe="default", shingles=True, overwrite=True)
+        assert summary.ids == 0
+        with pytest.raises(ValueError, match="the id of row 0 is null"):
+            hamdex.build(tmp_path / "b", [1, 2, 3], nulls)
+        with pytest.raises(ValueError, match="the fingerprint of row 0 is null"):
+            hamdex.build(tmp_path / "b", nulls)
+        with hamdex.Store(tmp_path / "c", recipe="default") as store:
+            with pytest.raises(ValueError, match="the id of row 0 is null"):
+                store.insert(WITHOUT, nulls)
+            with pytest.raises(ValueError, match="the text at 0 has no fingerprint"):
+                store.snapshot().batch(nulls)
+            store.insert(pa.array([]), pa.array([]))
+            assert len(store.snapshot()) == 0
+    assert hamdex.build(tmp_path / "b", pa.array([]), pa.array([])).ids == 0

@@ -38,8 +38,9 @@ pub(crate) fn refuse_nulls(arrays: &[ArrayRef], what: &str) -> PyResult<()> {
     for array in arrays {
         if let Some(nulls) = array.logical_nulls().filter(|nulls| nulls.null_count() > 0) {
             let row = before + (0..array.len()).find(|&row| nulls.is_null(row)).unwrap_or_default();
+            let one = what.trim_end_matches('s');
             return Err(PyValueError::new_err(format!(
-                "the {what} of row {row} is null: leave such rows out"
+                "the {one} of row {row} is null: leave such rows out"
             )));
         }
         before += array.len();
@@ -71,6 +72,8 @@ pub(crate) fn words(arrays: &[ArrayRef], what: &str) -> PyResult<ScalarBuffer<u6
 fn words_of(array: &ArrayRef, what: &str) -> PyResult<ScalarBuffer<u64>> {
     let array = &without_categories(vec![array.clone()])?[0];
     match array.data_type() {
+        // Nulls were refused, so it is empty: Arrow gives nothing this type.
+        DataType::Null => Ok(ScalarBuffer::from(Vec::new())),
         DataType::UInt64 => Ok(array.as_primitive::<UInt64Type>().values().clone()),
         DataType::Struct(fields) => {
             let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();

@@ -39,7 +39,6 @@ SCENARIOS = [
     Scenario("dedup-against-distance", "dedup documents.jsonl --against documents.hamdex -k 3"),
     Scenario("fingerprint", "fingerprint documents.jsonl"),
     Scenario("idf", "idf -o out.idf documents.jsonl", "out.idf"),
-    Scenario("evaluate", "evaluate documents.jsonl --truth truth.txt --svg out.svg", "out.svg", varies=True),
     Scenario("demo", "demo --count 200 --temp-dir .", varies=True),
     Scenario("designs", "designs -k 3"),
     Scenario("completions", "completions bash"),
@@ -111,7 +110,6 @@ def make_template(command, directory):
     texts = [text() for _ in range(60)]
     texts += [text + " more" for text in texts[:10]]
     write("documents.jsonl", [f'{{"id": "d{number}", "text": "{text}"}}' for number, text in enumerate(texts)])
-    write("truth.txt", [f"d{number}\td{60 + number}" for number in range(10)])
     command.done("build -o a.hamdex fingerprints.txt", directory)
     command.done("build -o b.hamdex other.txt", directory)
     command.done("build -o pairs.hamdex --ids pairs pairs.txt", directory)

@@ -10,8 +10,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 #[cfg(feature = "serve")]
 use crate::commands::serve;
 use crate::commands::{
-    build, completions, dedup, demo, designs, distance, dump, evaluate, fingerprint, idf, man, merge, pairs,
-    query, shards, store, verify,
+    build, completions, dedup, demo, designs, distance, dump, fingerprint, idf, man, merge, pairs, query,
+    shards, store, verify,
 };
 use crate::failure::Failure;
 use crate::messages;
@@ -67,7 +67,6 @@ enum Command {
     Dedup(dedup::Args),
     Fingerprint(fingerprint::Args),
     Idf(idf::Args),
-    Evaluate(evaluate::Args),
     Build(build::Args),
     Merge(merge::Args),
     Query(query::Args),
@@ -91,7 +90,6 @@ impl Command {
             Self::Dedup(args) => dedup::run(args),
             Self::Fingerprint(args) => fingerprint::run(args),
             Self::Idf(args) => idf::run(args),
-            Self::Evaluate(args) => evaluate::run(args),
             Self::Build(args) => build::run(args),
             Self::Merge(args) => merge::run(args),
             Self::Query(args) => query::run(args),

@@ -8,7 +8,6 @@
 use std::env;
 
 use hamdex_fingerprint::Fingerprint;
-use hamdex_simhash::evaluate::by_distance;
 use hamdex_simhash::recipe::Hash;
 use hamdex_simhash::{Fingerprinter, Recipe, RecipeError, Scratch};
 
@@ -98,12 +97,12 @@ fn score(recipe: &Recipe, corpus: &Corpus) -> Result<String, RecipeError> {
     for fingerprinter in seeded(recipe) {
         let fingerprinter = fingerprinter?;
         let of = |text: &String| fingerprinter.fingerprint(text, &mut scratch).reliable();
-        let scores = by_distance(&corpus.texts.iter().map(of).collect::<Vec<_>>(), &corpus.truth, 8);
-        let right = scores[3].score.precision().unwrap_or(1.0);
-        precision += right / SEEDS as f64;
-        worst = worst.min(right);
-        recall += scores[3].score.recall().unwrap_or(1.0) / SEEDS as f64;
-        wrong_at_8 += scores[8].score.reported - scores[8].score.right;
+        let fingerprints: Vec<Option<u64>> = corpus.texts.iter().map(of).collect();
+        let at_3 = corpus.found(&fingerprints, 3);
+        precision += at_3.precision / SEEDS as f64;
+        worst = worst.min(at_3.precision);
+        recall += at_3.recall / SEEDS as f64;
+        wrong_at_8 += corpus.found(&fingerprints, 8).wrong;
     }
     let wrong_at_8 = wrong_at_8 as f64 / SEEDS as f64;
     Ok(format!("{precision:.3} ({worst:.2}) / {recall:.3}, wrong at k = 8: {wrong_at_8:.1}"))

@@ -3,7 +3,6 @@
 //! - [`dedup`]: the near-duplicates of a corpus, as clusters
 //! - [`fingerprint`]: a fingerprint for each document
 //! - [`idf`]: inverse document frequencies of the words of a corpus
-//! - [`evaluate`]: how well near-duplicates are found
 //! - [`build`]: fingerprints or documents in, one index file out
 //! - [`merge`]: several index files into one
 //! - [`query`]: the stored fingerprints near given ones
@@ -25,7 +24,6 @@ pub(crate) mod demo;
 pub(crate) mod designs;
 pub(crate) mod distance;
 pub(crate) mod dump;
-pub(crate) mod evaluate;
 pub(crate) mod fingerprint;
 pub(crate) mod idf;
 pub(crate) mod man;

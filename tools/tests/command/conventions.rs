@@ -6,11 +6,10 @@ use predicates::prelude::*;
 
 use crate::common::{LINES, Scratch, with_index};
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 16] = [
     "dedup",
     "fingerprint",
     "idf",
-    "evaluate",
     "build",
     "merge",
     "query",

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::common::{Scratch, altered, json_lines, shared_data, story, with_index};
+use crate::common::{Scratch, altered, json_lines, story, with_index};
 
 fn report(scratch: &Scratch, args: &[&str]) -> Value {
     serde_json::from_str(&scratch.output(&[&["distance", "--json"], args].concat())).unwrap()
@@ -150,27 +150,4 @@ fn files_of_the_first_recipe_say_so_and_answer() {
     assert!(dump.contains("(default-1, which has a later version)"), "{dump}");
     let quiet = scratch.hamdex(&["query", "a.hamdex", "--document", "a.txt", "-q"]).assert().success();
     assert!(quiet.get_output().stderr.is_empty());
-}
-
-#[test]
-fn pages_that_differ_in_adverts_counters_and_dates_are_evaluated() {
-    let Some(articles) = shared_data("articles_1000.train") else { return };
-    let lines: String = std::fs::read_to_string(articles).unwrap().split_inclusive('\n').take(100).collect();
-    let scratch = Scratch::new();
-    scratch.write("a.train", lines);
-    let text = scratch.output(&["evaluate", "a.train", "--format", "lines", "--pages", "--json"]);
-    let report: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!((&report["documents"], &report["true_pairs"]), (&200.into(), &100.into()));
-    let found = |rule: usize| {
-        let bands = report["dedup"][rule]["by_words_changed"].as_array().unwrap();
-        bands.iter().map(|band| band["found"].as_u64().unwrap()).sum::<u64>()
-    };
-    assert_eq!(found(0), 100);
-    assert!(found(1) < 50, "{}", found(1));
-    let right = |method: usize, key: &str, level: u64| {
-        let scores = report["methods"][method]["scores"].as_array().unwrap();
-        scores.iter().find(|score| score[key] == level).unwrap()["right"].as_u64().unwrap()
-    };
-    assert_eq!(right(3, "percent", 90), 100);
-    assert!(right(2, "equal", 2) < right(2, "equal", 1));
 }

@@ -232,14 +232,13 @@ fn a_command_that_could_use_no_document_fails_and_leaves_nothing() {
     let scratch = Scratch::new();
     scratch.write("bad.jsonl", "not json\n{\"id\": 1}\n");
     scratch.write("empty.jsonl", "");
-    let commands: [&[&str]; 8] = [
+    let commands: [&[&str]; 7] = [
         &["dedup"],
         &["dedup", "--unique", "--out", "out.jsonl"],
         &["dedup", "--out", "out.csv"],
         &["fingerprint"],
         &["fingerprint", "--parquet", "out.parquet"],
         &["idf", "-o", "out.idf"],
-        &["evaluate", "--group-field", "group"],
         &["build", "-o", "out.hamdex", "--documents"],
     ];
     for command in commands {

@@ -6,13 +6,12 @@ use predicates::prelude::*;
 
 use crate::common::{LINES, Scratch, altered, json_line, story};
 
-/// Documents, fingerprints, an index of each, and the truth about the documents.
+/// Documents, fingerprints, and an index of each.
 fn scene() -> Scratch {
     let scratch = Scratch::new();
     let documents =
         [json_line("a", &story(1)), json_line("b", &altered(&story(1))), json_line("c", &story(2))];
     scratch.write("documents.jsonl", documents.concat());
-    scratch.write("truth.txt", "a b\n");
     scratch.write("stop.txt", "the\n");
     scratch.write("hex.txt", LINES);
     scratch.output(&["build", "-o", "index.hamdex", "hex.txt"]);
@@ -21,7 +20,7 @@ fn scene() -> Scratch {
 }
 
 /// Every command that writes a file, to be followed by its name.
-const WRITERS: [&[&str]; 11] = [
+const WRITERS: [&[&str]; 10] = [
     &["build", "hex.txt", "-o"],
     &["build", "--documents", "documents.jsonl", "--ids", "row", "-o"],
     &["merge", "index.hamdex", "-o"],
@@ -30,7 +29,6 @@ const WRITERS: [&[&str]; 11] = [
     &["dedup", "documents.jsonl", "--out"],
     &["dedup", "documents.jsonl", "--unique", "--out"],
     &["idf", "documents.jsonl", "-o"],
-    &["evaluate", "documents.jsonl", "--truth", "truth.txt", "--svg"],
     &["fingerprint", "documents.jsonl", "--parquet"],
     &["dump", "index.hamdex", "--stats", "--html"],
 ];
@@ -49,7 +47,7 @@ fn refused(scratch: &Scratch, args: &[&str], expected: &str) {
 #[test]
 fn an_input_is_never_written_over() {
     let scratch = scene();
-    let cases: [&[&str]; 12] = [
+    let cases: [&[&str]; 9] = [
         &["build", "hex.txt", "-o", "hex.txt"],
         &["build", "--documents", "documents.jsonl", "-o", "documents.jsonl"],
         &["build", "--documents", "documents.jsonl", "--stop-words", "stop.txt", "-o", "stop.txt"],
@@ -58,18 +56,6 @@ fn an_input_is_never_written_over() {
         &["dedup", "documents.jsonl", "--out", "documents.jsonl"],
         &["dedup", "documents.jsonl", "--unique", "--out", "documents.jsonl"],
         &["idf", "documents.jsonl", "-o", "documents.jsonl"],
-        &["evaluate", "documents.jsonl", "--truth", "truth.txt", "--svg", "documents.jsonl"],
-        &["evaluate", "documents.jsonl", "--truth", "truth.txt", "--svg", "truth.txt"],
-        &[
-            "evaluate",
-            "documents.jsonl",
-            "--truth",
-            "truth.txt",
-            "--stop-words",
-            "stop.txt",
-            "--svg",
-            "stop.txt",
-        ],
         &["dump", "index.hamdex", "--stats", "--html", "index.hamdex"],
     ];
     for args in cases {

@@ -216,7 +216,6 @@ fn features_are_answered_document_by_document() {
 fn a_closed_output_is_an_error_for_a_command_that_has_something_to_print() {
     let scratch = with_index(&[]);
     scratch.write("a.jsonl", [json_line("a", &story(1)), json_line("b", &story(1))].concat());
-    scratch.write("truth.txt", "a b\n");
     scratch.output(&["store", "create", "a.store"]);
     let closed = |args: &str| {
         let script = format!("$HAMDEX {args} >&-");
@@ -246,7 +245,6 @@ fn a_closed_output_is_an_error_for_a_command_that_has_something_to_print() {
         "dedup a.jsonl --print kept",
         "fingerprint a.jsonl",
         "idf a.jsonl -o -",
-        "evaluate a.jsonl --truth truth.txt",
         "build -o - in.txt",
         "build -o b.hamdex --json in.txt",
     ] {

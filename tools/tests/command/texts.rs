@@ -1,4 +1,4 @@
-//! Indexes of documents: `hamdex build`, `query` and `evaluate` with texts.
+//! Indexes of documents: `hamdex build` and `query` with texts.
 
 use crate::common::{Scratch, altered, json_line, story};
 use serde_json::Value;
@@ -177,62 +177,6 @@ fn skewed_fingerprints_are_warned_about() {
             && warning.lines().count() == 2,
         "{warning}"
     );
-}
-
-#[test]
-fn methods_are_scored_against_pairs_or_groups() {
-    let scratch = with_index(&[]);
-    scratch.write("truth.txt", "7 8\n\n");
-    let args = ["evaluate", "in.jsonl", "--truth", "truth.txt"];
-    let report: Value = serde_json::from_str(&scratch.output(&[&args[..], &["--json"]].concat())).unwrap();
-    assert_eq!(
-        (&report["documents"], &report["too_short"], &report["true_pairs"]),
-        (&4.into(), &1.into(), &1.into())
-    );
-    let methods = report["methods"].as_array().unwrap();
-    assert_eq!(methods.len(), 5);
-    let scores = methods[0]["scores"].as_array().unwrap();
-    assert_eq!(scores.len(), 11);
-    assert_eq!(scores[10]["recall"], 1.0);
-    assert_eq!(scores[10]["precision"], 1.0);
-
-    scratch.output(&[&args[..], &["--svg", "curve.svg"]].concat());
-    assert!(std::fs::read_to_string(scratch.path("curve.svg")).unwrap().starts_with("<svg"));
-    let text = scratch.output(&args);
-    assert!(
-        text.contains("precision") && text.contains("longest sentences") && text.contains("cosine"),
-        "{text}"
-    );
-    assert!(text.contains("words changed, up to 5 %") && text.contains("less than 0.7 similar"), "{text}");
-
-    let groups = [("a", "x", 1), ("b", "x", 1), ("c", "y", 2)];
-    let lines = groups.map(|(id, group, number)| {
-        format!("{}\n", serde_json::json!({ "id": id, "group": group, "text": story(number) }))
-    });
-    scratch.write("groups.jsonl", lines.concat());
-    let grouped = scratch.output(&["evaluate", "groups.jsonl", "--group-field", "group", "--json"]);
-    let grouped: Value = serde_json::from_str(&grouped).unwrap();
-    let dedup = grouped["dedup"].as_array().unwrap();
-    assert_eq!((&dedup[0]["rule"], &dedup[1]["rule"]), (&"--similarity 0.7".into(), &"-k 3".into()));
-    let same = serde_json::json!({ "changed_percent": 0, "pairs": 1, "found": 1 });
-    assert!(dedup.iter().all(|rule| rule["by_words_changed"][0] == same && rule["removed_wrongly"] == 0));
-    assert_eq!(grouped["true_pairs"], 1);
-    assert_eq!(grouped["methods"][0]["scores"][0]["recall"], 1.0);
-}
-
-#[test]
-fn a_truth_that_does_not_fit_is_refused() {
-    let scratch = with_index(&[]);
-    for (truth, expected) in [
-        ("7 8\n7 nobody\n", "truth.txt:2: no document has the id \"nobody\""),
-        ("7 8 10\n", "truth.txt:1: expected two ids; found 3"),
-    ] {
-        scratch.write("truth.txt", truth);
-        let output = scratch.hamdex(&["evaluate", "in.jsonl", "--truth", "truth.txt"]).assert().code(1);
-        let text = String::from_utf8(output.get_output().stderr.clone()).unwrap();
-        assert!(text.contains(expected), "{text}");
-    }
-    scratch.hamdex(&["evaluate", "in.jsonl"]).assert().code(2);
 }
 
 #[test]

@@ -3,13 +3,38 @@
 use std::fs;
 use std::path::PathBuf;
 
-use hamdex_simhash::evaluate::Truth;
+use hamdex_fingerprint::Fingerprint;
 
 /// Documents and which of them are near-duplicates.
 pub(crate) struct Corpus {
     pub(crate) name: &'static str,
     pub(crate) texts: Vec<String>,
-    pub(crate) truth: Truth,
+    /// The pairs of near-duplicates.
+    pub(crate) pairs: Vec<(usize, usize)>,
+}
+
+/// The pairs within a distance, against the near-duplicates.
+#[derive(Debug)]
+pub(crate) struct Found {
+    /// The number of pairs that are no near-duplicates.
+    pub(crate) wrong: usize,
+    pub(crate) precision: f64,
+    pub(crate) recall: f64,
+}
+
+impl Corpus {
+    /// Counts the pairs of fingerprints within a distance. A text without a fingerprint is in none.
+    pub(crate) fn found<F: Fingerprint>(&self, fingerprints: &[Option<F>], distance: u32) -> Found {
+        let is_near = |&(one, other): &(usize, usize)| {
+            let both = fingerprints[one].zip(fingerprints[other]);
+            both.is_some_and(|(one, other)| one.distance(other) <= distance)
+        };
+        let right = self.pairs.iter().copied().filter(is_near).count();
+        let all = (0..fingerprints.len()).flat_map(|other| (0..other).map(move |one| (one, other)));
+        let all = all.filter(is_near).count();
+        let share = |whole: usize| if whole == 0 { 1.0 } else { right as f64 / whole as f64 };
+        Found { wrong: all - right, precision: share(all), recall: share(self.pairs.len()) }
+    }
 }
 
 /// Returns a file of the shared data; prints a message and returns `None` if it does not exist.
@@ -27,10 +52,9 @@ pub(crate) fn articles() -> Option<Corpus> {
     let (lines, pairs) = (read("articles_1000.train")?, read("articles_1000.truth")?);
     let (ids, texts): (Vec<&str>, Vec<String>) =
         lines.lines().filter_map(|line| line.split_once(' ')).map(|(id, text)| (id, text.to_owned())).unzip();
-    let place =
-        |id: &str| ids.iter().position(|&other| other == id).expect("the truth names articles") as u32;
-    let truth = pairs.lines().filter_map(|pair| pair.split_once(' ')).map(|(a, b)| (place(a), place(b)));
-    Some(Corpus { name: "articles", truth: Truth::of_pairs(truth), texts })
+    let place = |id: &str| ids.iter().position(|&other| other == id).expect("the truth names articles");
+    let pairs = pairs.lines().filter_map(|pair| pair.split_once(' ')).map(|(a, b)| (place(a), place(b)));
+    Some(Corpus { name: "articles", texts, pairs: pairs.collect() })
 }
 
 /// Pages of a manual for two machines, in English and in Chinese; a group is one page of one language.
@@ -42,5 +66,7 @@ pub(crate) fn manual(language: &'static str) -> Option<Corpus> {
     let pages = pages.filter(|page| field(page, "group").starts_with(language));
     let (groups, texts): (Vec<_>, Vec<_>) =
         pages.map(|page| (field(&page, "group"), field(&page, "text"))).unzip();
-    Some(Corpus { name: language, truth: Truth::of_groups(groups), texts })
+    let all = (0..texts.len()).flat_map(|other| (0..other).map(move |one| (one, other)));
+    let pairs = all.filter(|&(one, other)| groups[one] == groups[other]).collect();
+    Some(Corpus { name: language, texts, pairs })
 }

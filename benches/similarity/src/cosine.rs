@@ -3,15 +3,16 @@
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 
-use crate::evaluate::truth::{LevelScore, Levels, STEP_PERCENT, Truth, percents};
-use crate::resemblance::Shingler;
+use hamdex_simhash::Shingler;
+
+use crate::truth::{LevelScore, Levels, STEP_PERCENT, Truth, percents};
 
 /// Returns the scores of the cosine of the angle between texts as vectors, whose components are the numbers of
 /// occurrences of each word (as [`Shingler`] cuts them), for thresholds of 100 hundredths down to 5 in steps of 5.
 /// The level is the least cosine, in hundredths.
 ///
 /// Every pair that shares a word is compared: a word that m documents share costs m²/2 steps.
-pub fn by_cosine<T: AsRef<str>>(texts: &[T], truth: &Truth) -> Vec<LevelScore> {
+pub(crate) fn by_cosine<T: AsRef<str>>(texts: &[T], truth: &Truth) -> Vec<LevelScore> {
     let mut shingler = Shingler::new(NonZeroUsize::MIN);
     let mut numbers: HashMap<Box<str>, usize> = HashMap::new();
     // The documents that have a word, and how often.
@@ -56,7 +57,7 @@ pub fn by_cosine<T: AsRef<str>>(texts: &[T], truth: &Truth) -> Vec<LevelScore> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evaluate::truth::Score;
+    use crate::truth::Score;
 
     #[test]
     fn the_cosine_is_that_of_the_counts() {

@@ -1,7 +1,7 @@
 //! Web pages that differ in what surrounds their text: the near-duplicates that the paper begins with (Manku, Jain and
 //! Das Sarma, section 1: advertisements, counters and timestamps).
 
-use crate::evaluate::Truth;
+use crate::truth::Truth;
 
 /// Sentences of advertisements, a few of which stand on each page.
 const ADVERTS: [&str; 12] = [
@@ -36,7 +36,7 @@ const MONTHS: [&str; 12] = [
 
 /// Puts the text of each document on two pages that differ in an advertisement, a counter of visitors and a date, and
 /// nothing else. Returns the pages, two by two, and the truth that the two of a document are near-duplicates.
-pub fn pages_that_differ<T: AsRef<str>>(texts: &[T]) -> (Vec<String>, Truth) {
+pub(crate) fn pages_that_differ<T: AsRef<str>>(texts: &[T]) -> (Vec<String>, Truth) {
     let pages = texts
         .iter()
         .enumerate()

@@ -2,11 +2,15 @@
 
 use std::num::NonZeroUsize;
 
-use hamdex::Fingerprint;
+use hamdex_fingerprint::Fingerprint;
 use hamdex_simhash::Recipe;
-use hamdex_simhash::evaluate::{
-    LevelScore, Truth, by_cosine, by_distance, by_longest_sentences, by_resemblance, by_super_shingles,
-};
+
+use crate::cosine::by_cosine;
+use crate::distance::by_distance;
+use crate::sentences::by_longest_sentences;
+use crate::shingling::by_resemblance;
+use crate::sketch::by_super_shingles;
+use crate::truth::{LevelScore, Truth};
 
 /// The greatest distance scored, as in section 4 of the paper.
 const MAX_DISTANCE: u32 = 10;
@@ -18,14 +22,14 @@ const SHINGLE_WORDS: NonZeroUsize = NonZeroUsize::new(4).expect("4 is not 0");
 const MAX_SENTENCES: usize = 5;
 
 /// A method and its scores at each of its levels.
-pub(super) struct Method {
-    pub(super) name: String,
-    pub(super) level: &'static str,
-    pub(super) scores: Vec<LevelScore>,
+pub(crate) struct Method {
+    pub(crate) name: String,
+    pub(crate) level: &'static str,
+    pub(crate) scores: Vec<LevelScore>,
 }
 
 /// Scores all methods, that of fingerprints first.
-pub(super) fn all<F: Fingerprint>(
+pub(crate) fn all<F: Fingerprint>(
     recipe: &Recipe,
     fingerprints: &[Option<F>],
     texts: &[String],

@@ -4,8 +4,9 @@
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 
-use crate::evaluate::truth::{LevelScore, Levels, STEP_PERCENT, Truth, percents};
-use crate::resemblance::Shingler;
+use hamdex_simhash::Shingler;
+
+use crate::truth::{LevelScore, Levels, STEP_PERCENT, Truth, percents};
 
 /// Returns the scores of exact resemblance of sets of shingles of `width` words (as [`Shingler`] cuts them;
 /// Broder's examples have 4, his experiment 10), for thresholds of 100 hundredths down to 5 in steps of 5.
@@ -14,7 +15,11 @@ use crate::resemblance::Shingler;
 /// The resemblance is that of the whole sets, not of a sketch: the upper bound of the method. Pairs
 /// that share no shingle cost nothing; a shingle that m documents share costs m²/2 steps. Memory is
 /// 12 bytes per shingle and document, and a list for each distinct one.
-pub fn by_resemblance<T: AsRef<str>>(texts: &[T], truth: &Truth, width: NonZeroUsize) -> Vec<LevelScore> {
+pub(crate) fn by_resemblance<T: AsRef<str>>(
+    texts: &[T],
+    truth: &Truth,
+    width: NonZeroUsize,
+) -> Vec<LevelScore> {
     let mut shingler = Shingler::new(width);
     let mut holders: HashMap<u64, Vec<u32>> = HashMap::new();
     let mut sizes: Vec<u32> = Vec::with_capacity(texts.len());
@@ -51,7 +56,7 @@ pub fn by_resemblance<T: AsRef<str>>(texts: &[T], truth: &Truth, width: NonZeroU
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evaluate::truth::Score;
+    use crate::truth::Score;
 
     fn at(scores: &[LevelScore], percent: u32) -> Score {
         scores.iter().find(|each| each.level == percent).unwrap().score

@@ -2,36 +2,22 @@
 
 use hamdex_fingerprint::Fingerprint;
 
-use crate::evaluate::truth::{LevelScore, Levels, Truth};
+use crate::truth::{LevelScore, Levels, Truth};
 
 /// Returns the scores for every distance from 0 to `max_distance`. The level is the distance. A document without a
 /// fingerprint (`None`) is in no reported pair.
 ///
 /// Every pair is compared, without an index: n documents cost n²/2 comparisons, 5 billion for 100,000.
-///
-/// ```
-/// use hamdex_simhash::evaluate::{Truth, by_distance};
-///
-/// let fingerprints = [Some(0b0000u64), Some(0b0011), Some(0b1111), None];
-/// let scores = by_distance(&fingerprints, &Truth::of_pairs([(0, 1), (2, 3)]), 2);
-/// assert_eq!(scores[1].score.reported, 0);
-/// assert_eq!(scores[2].score.precision(), Some(0.5));
-/// assert_eq!(scores[2].score.recall(), Some(0.5));
-/// ```
-///
-/// # Panics
-/// When there are 2^32 documents or more.
-pub fn by_distance<F: Fingerprint>(
+pub(crate) fn by_distance<F: Fingerprint>(
     fingerprints: &[Option<F>],
     truth: &Truth,
     max_distance: u32,
 ) -> Vec<LevelScore> {
     let mut levels = Levels::new(truth, max_distance as usize + 1);
-    let present: Vec<(u32, F)> = (0..u32::MAX)
+    let present: Vec<(u32, F)> = (0..)
         .zip(fingerprints)
         .filter_map(|(document, fingerprint)| Some((document, (*fingerprint)?)))
         .collect();
-    assert!(fingerprints.len() <= u32::MAX as usize, "documents are numbered in 32 bits");
     for (index, &(document, fingerprint)) in present.iter().enumerate() {
         for &(other, its) in &present[..index] {
             let distance = fingerprint.distance(its);
@@ -41,4 +27,17 @@ pub fn by_distance<F: Fingerprint>(
         }
     }
     (0..).zip(levels.scores()).map(|(level, score)| LevelScore { level, score }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pair_is_reported_from_its_distance_on() {
+        let fingerprints = [Some(0b0000u64), Some(0b0011), Some(0b1111), None];
+        let scores = by_distance(&fingerprints, &Truth::of_pairs([(0, 1), (2, 3)]), 2);
+        assert_eq!(scores[1].score.reported, 0);
+        assert_eq!((scores[2].score.precision(), scores[2].score.recall()), (Some(0.5), Some(0.5)));
+    }
 }

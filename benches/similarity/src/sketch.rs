@@ -5,9 +5,10 @@
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 
-use crate::evaluate::truth::{LevelScore, Levels, Truth};
-use crate::hash::Hash;
-use crate::resemblance::Shingler;
+use hamdex_simhash::Shingler;
+use hamdex_simhash::recipe::Hash;
+
+use crate::truth::{LevelScore, Levels, Truth};
 
 /// The super-shingles of a text, and the least shingles that each is made of.
 const SUPER_SHINGLES: usize = 6;
@@ -18,7 +19,11 @@ const OF_EACH: usize = 14;
 /// The level is n; Broder's rule is n = 2.
 ///
 /// A super-shingle that m documents share makes m²/2 pairs.
-pub fn by_super_shingles<T: AsRef<str>>(texts: &[T], truth: &Truth, width: NonZeroUsize) -> Vec<LevelScore> {
+pub(crate) fn by_super_shingles<T: AsRef<str>>(
+    texts: &[T],
+    truth: &Truth,
+    width: NonZeroUsize,
+) -> Vec<LevelScore> {
     let mut shingler = Shingler::new(width);
     let mut holders: [HashMap<u64, Vec<u32>>; SUPER_SHINGLES] = Default::default();
     let mut equal: HashMap<u32, u32> = HashMap::new();
@@ -62,7 +67,7 @@ fn permuted(shingle: u64, permutation: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evaluate::truth::Score;
+    use crate::truth::Score;
 
     #[test]
     fn equal_texts_share_all_and_different_ones_nothing() {

@@ -3,15 +3,12 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
-use std::time::Instant;
 
-use hamdex::Fingerprint;
-use hamdex_documents::{Clusters, Dedup, Document, Similarity};
-use hamdex_simhash::evaluate::Truth;
+use hamdex_documents::{Clusters, Dedup, Document, Error, Similarity};
+use hamdex_fingerprint::Fingerprint;
 use hamdex_simhash::{Fingerprinter, Shingler, Shingles};
 
-use crate::commands::evaluate::memory;
-use crate::failure::Failure;
+use crate::truth::Truth;
 
 /// The bands of near-duplicates, by the share of words in which they differ: upper bounds in hundredths.
 const CHANGED_PERCENT: [u32; 8] = [0, 1, 2, 5, 10, 20, 30, 100];
@@ -20,38 +17,35 @@ const CHANGED_PERCENT: [u32; 8] = [0, 1, 2, 5, 10, 20, 30, 100];
 const DISTANCE: u32 = 3;
 
 /// Pairs of near-duplicates that differ in about the same share of their words.
-pub(super) struct Band {
-    pub(super) up_to_percent: u32,
-    pub(super) pairs: u64,
+pub(crate) struct Band {
+    pub(crate) up_to_percent: u32,
+    pub(crate) pairs: u64,
     /// The pairs that share a cluster.
-    pub(super) found: u64,
+    pub(crate) found: u64,
 }
 
 impl Band {
     /// Returns the share of pairs that are found, if there are any.
-    pub(super) fn share(&self) -> Option<f64> {
+    pub(crate) fn share(&self) -> Option<f64> {
         (self.pairs > 0).then(|| self.found as f64 / self.pairs as f64)
     }
 }
 
 /// The outcome of one rule.
-pub(super) struct Outcome {
-    pub(super) rule: String,
-    pub(super) bands: Vec<Band>,
-    pub(super) removed: u64,
+pub(crate) struct Outcome {
+    pub(crate) rule: String,
+    pub(crate) bands: Vec<Band>,
+    pub(crate) removed: u64,
     /// The number of removed documents that are less similar than 0.7 to the kept one.
-    pub(super) removed_wrongly: u64,
-    pub(super) seconds: f64,
-    /// By how much the process has grown, if that is known.
-    pub(super) bytes: Option<u64>,
+    pub(crate) removed_wrongly: u64,
 }
 
 /// Finds clusters by similarity, as `hamdex dedup` does, and by distance, as with `-k 3`.
-pub(super) fn outcomes<F: Fingerprint>(
+pub(crate) fn outcomes<F: Fingerprint>(
     fingerprinter: &Fingerprinter<F>,
     texts: &[String],
     truth: &Truth,
-) -> Result<Vec<Outcome>, Failure> {
+) -> Result<Vec<Outcome>, Error> {
     let similarity = Similarity::default();
     let changes = changes(texts, truth);
     let mut shingler = Shingler::new(similarity.words());
@@ -64,10 +58,7 @@ pub(super) fn outcomes<F: Fingerprint>(
     ];
     let mut outcomes = Vec::new();
     for (rule, dedup) in rules {
-        let started = Instant::now();
-        let (clusters, bytes) =
-            memory::growth(|| dedup.run_on(texts.iter().map(|text| Document::new("", text))));
-        let (clusters, seconds) = (clusters?, started.elapsed().as_secs_f64());
+        let clusters = dedup.run_on(texts.iter().map(|text| Document::new("", text)))?;
         let kept = kept(&clusters);
         let is_wrong = |document: u32| {
             let resemblance = shingles[document as usize].resemblance(&shingles[kept[&document] as usize]);
@@ -79,8 +70,6 @@ pub(super) fn outcomes<F: Fingerprint>(
             bands: bands(&changes, &kept),
             removed: clusters.duplicates(),
             removed_wrongly: removed.filter(|member| is_wrong(member.document)).count() as u64,
-            seconds,
-            bytes,
         });
     }
     Ok(outcomes)

@@ -31,6 +31,7 @@
 //!   Problems with single documents are reported ([`Notice`](problems::Notice)) and counted ([`Counts`]).
 //! - [`Documents::copyable`], [`Documents::copy`]: rows of the inputs, copied with all their columns and types.
 //! - [`Documents::copyable_as_files`], [`Documents::copy_files`]: the same, each file in its own format.
+//! - [`Documents::read_inputs`], [`Documents::copy_inputs`]: the same for rows that the caller reads.
 //! - [`Input`]: a file or standard input, decompressed and with its format detected; [`Input::for_each_row`]
 //!   reads named columns of CSV, TSV, Parquet and Arrow.
 //! - [`Dedup`] and [`Clusters`]: near-duplicates, by the similarity of texts ([`Similarity`]) or the distance of
@@ -72,6 +73,7 @@ pub use format::Format;
 pub use hamdex::RECIPE_KEY;
 pub use input::Input;
 pub use read::fingerprint::stored_recipe;
+pub use read::inputs::InputRows;
 pub use read::options::{Documents, MAX_TEXT_FIELDS};
 pub use read::read_text;
 
@@ -94,6 +96,7 @@ pub mod problems {
 pub mod tables {
     pub use crate::table_reader::Value;
     pub use crate::table_reader::quoting::Quoting;
+    pub use crate::table_reader::rows::ColumnNames;
     pub use crate::table_writer::cell::{Cell, Kind, write_json};
     pub use crate::table_writer::format::TableFormat;
     pub use crate::table_writer::rows::Rows;

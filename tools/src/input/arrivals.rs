@@ -54,6 +54,7 @@ impl<T: Send + 'static> Arrivals<T> {
                 fingerprint: &order.fingerprint_field,
                 id: &order.id_field,
                 is_id_optional: order.is_id_optional,
+                preferred: None,
             };
             let Order { paths, format, beside, needs_each, .. } = &order;
             let (format, beside, needs_each) = (*format, *beside, *needs_each);

@@ -8,12 +8,14 @@
 //! - [`binary`]: raw little-endian numbers
 //! - [`npy`]: NumPy arrays
 //! - [`table`]: columns of Parquet, Arrow, CSV and TSV
+//! - [`copied`]: inputs whose rows are copied
 //! - [`ids`]: ids or names alone
 //! - [`arrivals`]: records as they come
 //! - `plain`: all records at once, for fuzz targets
 
 mod arrivals;
 mod binary;
+mod copied;
 mod detect;
 mod format;
 mod ids;
@@ -31,6 +33,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use hamdex::Fingerprint;
+use hamdex_documents::{Document, InputRows};
 use indicatif::ProgressBar;
 
 use crate::failure::Failure;
@@ -41,11 +44,12 @@ use open::Opened;
 use text::Lines;
 
 pub(crate) use arrivals::{Arrivals, Order, has_pipe};
+pub(crate) use copied::{InputKinds, copy, read_to_copy};
 pub(crate) use format::Format;
 pub(crate) use ids::{read_ids, read_names};
 pub(crate) use numbers::Notation;
 pub(crate) use open::{announce_terminal_input, total_bytes};
-pub(crate) use table::Columns;
+pub(crate) use table::{Columns, Form};
 
 /// The source of ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -95,8 +99,9 @@ impl Found {
 /// Receives the fingerprints, each with the value next to it.
 pub(crate) type Sink<'a, F> = dyn FnMut(F, Found) -> Result<(), Failure> + 'a;
 
-/// Receives all rows, those without a fingerprint too.
-type Rows<'a, F> = dyn FnMut(Option<F>, Found) -> Result<(), Failure> + 'a;
+/// Receives all rows, those without a fingerprint too, each with the value that says whether it is preferred
+/// ([`Columns::preferred`]).
+pub(crate) type Rows<'a, F> = dyn FnMut(Option<F>, Found, Option<String>) -> Result<(), Failure> + 'a;
 
 /// An input as messages name it.
 #[derive(Debug)]
@@ -144,67 +149,84 @@ pub(crate) fn read<F: Fingerprint>(reading: &Reading<'_>, sink: &mut Sink<'_, F>
     outcome
 }
 
-/// Returns the first input that is a table with columns that [`read`] does not read.
-pub(crate) fn with_other_columns<F: Fingerprint>(reading: &Reading<'_>) -> Result<Option<String>, Failure> {
-    for path in reading.paths {
-        let Opened { source, mut input, path, .. } = open::open(path, &ProgressBar::hidden())?;
-        let found = input.format();
-        let format = match reading.format {
-            Format::Auto => {
-                detect::table::<F>(path.as_deref(), found, input.peek()?, reading.columns.fingerprint)
-            }
-            given => Some(given),
-        };
-        let Some(table) = format.and_then(Format::table) else { continue };
-        if let Some(directory) = reading.temp_dir {
-            input = input.temp_dir(directory);
-        }
-        let (columns, has_id) = (reading.columns, reading.beside != Beside::Nothing);
-        let is_read = |column: &str| column == columns.fingerprint || has_id && column == columns.id;
-        if input.columns(table)?.iter().any(|column| !is_read(column)) {
-            return Ok(Some(source.name));
-        }
-    }
-    Ok(None)
-}
-
 /// Reads all inputs, in order, and counts their bytes. Says how many rows of an input have no fingerprint.
 pub(crate) fn read_with<F: Fingerprint>(
     reading: &Reading<'_>,
     bar: &ProgressBar,
     sink: &mut Sink<'_, F>,
 ) -> Result<(), Failure> {
-    reading.format.check_fingerprints()?;
+    read_rows(reading, bar, &mut |fingerprint, found, _| match fingerprint {
+        Some(fingerprint) => sink(fingerprint, found),
+        None => Ok(()),
+    })
+}
+
+/// Does the same with all rows, those without a fingerprint too.
+pub(crate) fn read_rows<F: Fingerprint>(
+    reading: &Reading<'_>,
+    bar: &ProgressBar,
+    rows: &mut Rows<'_, F>,
+) -> Result<(), Failure> {
     let standard_input = [PathBuf::from("-")];
     let paths = if reading.paths.is_empty() { &standard_input } else { reading.paths };
-    let (mut seen, mut rows, mut fingerprints) = (None, 0u64, 0u64);
+    let mut reader = Reader::new(reading)?;
     for path in paths {
         let opened = open::open(path, bar)?;
         let name = opened.source.name.clone();
-        let (first, mut missing) = (rows, 0u64);
-        read_one(opened, reading, &mut seen, &mut |fingerprint, found| {
-            let row = rows;
-            rows += 1;
-            let Some(fingerprint) = fingerprint else {
-                missing += 1;
-                return if reading.needs_each {
-                    Err(without_fingerprint(&name, row - first))
-                } else {
-                    Ok(())
-                };
-            };
-            fingerprints += 1;
-            sink(fingerprint, if found == Found::Nothing { Found::Row(row) } else { found })
-        })?;
+        let (missing, _) = reader.read(opened, None, rows)?;
         if missing > 0 {
             let rows = counted(missing, "row has", "rows have");
             bar.suspend(|| messages::warning(format_args!("{name}: {rows} no fingerprint: left out")));
         }
     }
-    if fingerprints == 0 && rows > 0 {
-        return Err(Failure::Wrong("no row has a fingerprint".to_owned()));
+    reader.finish()
+}
+
+/// Reads inputs one after the other.
+struct Reader<'a> {
+    reading: &'a Reading<'a>,
+    /// The format and the name of the first input of text.
+    seen: Option<(Format, String)>,
+    rows: u64,
+    fingerprints: u64,
+}
+
+impl<'a> Reader<'a> {
+    fn new(reading: &'a Reading<'a>) -> Result<Self, Failure> {
+        reading.format.check_fingerprints()?;
+        Ok(Self { reading, seen: None, rows: 0, fingerprints: 0 })
     }
-    Ok(())
+
+    /// Reads an input; `copied` takes the rows of a table, too. Returns the number of rows without a fingerprint, and
+    /// what the input is.
+    fn read<F: Fingerprint>(
+        &mut self,
+        opened: Opened,
+        copied: Option<&mut InputRows<'_, '_>>,
+        rows: &mut Rows<'_, F>,
+    ) -> Result<(u64, Kind), Failure> {
+        let name = opened.source.name.clone();
+        let Self { reading, seen, rows: count, fingerprints } = self;
+        let (first, mut missing) = (*count, 0u64);
+        let kind = read_one(opened, reading, copied, seen, &mut |fingerprint, found, value| {
+            let row = *count;
+            *count += 1;
+            match fingerprint {
+                Some(_) => *fingerprints += 1,
+                None if reading.needs_each => return Err(without_fingerprint(&name, row - first)),
+                None => missing += 1,
+            }
+            rows(fingerprint, if found == Found::Nothing { Found::Row(row) } else { found }, value)
+        })?;
+        Ok((missing, kind))
+    }
+
+    fn finish(self) -> Result<(), Failure> {
+        if self.fingerprints == 0 && self.rows > 0 {
+            return Err(Failure::Wrong("no row has a fingerprint".to_owned()));
+        }
+        Ok(())
+    }
 }
 
 fn without_fingerprint(input: &str, row: u64) -> Failure {
@@ -212,12 +234,16 @@ fn without_fingerprint(input: &str, row: u64) -> Failure {
     Failure::Input { input: input.to_owned(), place: format!(" (row {row})"), what: what.to_owned() }
 }
 
+/// The format of an input, and the form of the fingerprints of a table.
+type Kind = (Format, Option<Form>);
+
 fn read_one<F: Fingerprint>(
     opened: Opened,
     reading: &Reading<'_>,
+    copied: Option<&mut InputRows<'_, '_>>,
     seen: &mut Option<(Format, String)>,
     rows: &mut Rows<'_, F>,
-) -> Result<(), Failure> {
+) -> Result<Kind, Failure> {
     let Opened { source, mut input, path, bytes } = opened;
     let (columns, beside) = (reading.columns, reading.beside);
     let mut start = Start::default();
@@ -241,10 +267,21 @@ fn read_one<F: Fingerprint>(
         if let Some(directory) = reading.temp_dir {
             input = input.temp_dir(directory);
         }
-        return table::read(input, table, (columns, beside), reading.is_prompt, rows);
+        let form = table::read(input, table, (columns, beside), reading.is_prompt, copied, rows)?;
+        return Ok((format, form));
     }
+    let mut copied = copied;
+    if let Some(copied) = &mut copied {
+        copied.enter(&source.name, "a list of fingerprints")?;
+    }
+    let rows: &mut Rows<'_, F> = &mut |fingerprint, found, value| {
+        if let Some(copied) = &mut copied {
+            copied.take(fingerprint.map(|_| Document::default()).as_ref())?;
+        }
+        rows(fingerprint, found, value)
+    };
     let mut reader = start.bytes.as_slice().chain(input);
-    match format {
+    let outcome = match format {
         Format::Hex | Format::Decimal => {
             let (notation, is_detected) = (format.notation(), reading.format == Format::Auto);
             text::read(&source, &mut reader, Lines { notation, is_detected, beside }, rows)
@@ -265,15 +302,16 @@ fn read_one<F: Fingerprint>(
                     F::BITS
                 )));
             }
-            let sink = &mut |fingerprint, found| rows(Some(fingerprint), found);
+            let sink = &mut |fingerprint, found| rows(Some(fingerprint), found, None);
             binary::read(&source, &mut reader, bytes, beside == Beside::Id, sink)
         }
         Format::Npy => {
-            let sink = &mut |fingerprint, found| rows(Some(fingerprint), found);
+            let sink = &mut |fingerprint, found| rows(Some(fingerprint), found, None);
             npy::read(&source, &mut reader, beside == Beside::Id, sink)
         }
         _ => unreachable!("it is detected or was checked, and tables are read above"),
-    }
+    };
+    outcome.map(|()| (format, None))
 }
 
 /// Refuses two text inputs of one run that look different: lines that fit both notations would be read

@@ -23,21 +23,33 @@ pub(super) struct Opened {
 /// Opens a file, or standard input for `-`.
 pub(super) fn open(path: &Path, bar: &ProgressBar) -> Result<Opened, Failure> {
     announce_terminal_input([path]);
+    refuse_directory(path)?;
     let bar = bar.clone();
-    let metadata = if is_standard_input(path) { None } else { path.metadata().ok() };
-    if metadata.as_ref().is_some_and(std::fs::Metadata::is_dir) {
-        let source = Source { name: path.display().to_string() };
-        return Err(source.complaint("is a directory; name the files in it"));
+    Ok(Opened::new(path, Input::open_reporting(path, move |bytes| bar.inc(bytes))?))
+}
+
+/// Fails if the path names a directory.
+pub(super) fn refuse_directory(path: &Path) -> Result<(), Failure> {
+    if is_standard_input(path) || !path.is_dir() {
+        return Ok(());
     }
-    let input = Input::open_reporting(path, move |bytes| bar.inc(bytes))?;
-    let source = Source { name: input.name().to_owned() };
-    let bytes = metadata.filter(|metadata| metadata.is_file() && !input.is_compressed());
-    let path = match path {
-        path if is_standard_input(path) => None,
-        path if input.is_compressed() => Some(path.with_extension("")),
-        path => Some(path.to_owned()),
-    };
-    Ok(Opened { source, input, path, bytes: bytes.map(|metadata| metadata.len()) })
+    let source = Source { name: path.display().to_string() };
+    Err(source.complaint("is a directory; name the files in it"))
+}
+
+impl Opened {
+    /// An input at this path.
+    pub(super) fn new(path: &Path, input: Input) -> Self {
+        let source = Source { name: input.name().to_owned() };
+        let metadata = if is_standard_input(path) { None } else { path.metadata().ok() };
+        let bytes = metadata.filter(|metadata| metadata.is_file() && !input.is_compressed());
+        let path = match path {
+            path if is_standard_input(path) => None,
+            path if input.is_compressed() => Some(path.with_extension("")),
+            path => Some(path.to_owned()),
+        };
+        Self { source, input, path, bytes: bytes.map(|metadata| metadata.len()) }
+    }
 }
 
 fn is_standard_input(path: &Path) -> bool {

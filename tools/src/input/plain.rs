@@ -29,7 +29,7 @@ pub fn fingerprints<F: Fingerprint>(
     let reading = Reading {
         paths: &[path.to_owned()],
         format: Format::from_str(format, false)?,
-        columns: Columns { fingerprint: "fingerprint", id: "id", is_id_optional: false },
+        columns: Columns { fingerprint: "fingerprint", id: "id", is_id_optional: false, preferred: None },
         beside,
         temp_dir: None,
         is_prompt: false,

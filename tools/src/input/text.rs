@@ -52,14 +52,14 @@ pub(super) fn read<F: Fingerprint>(
         number += 1;
         let line = if number == 1 { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line) } else { line };
         if lacks_number(line, lines.beside) {
-            rows(None, Found::Nothing)?;
+            rows(None, lone_value(line, lines), None)?;
             continue;
         }
         let parsed = parse_line(line, lines);
         if let Some((fingerprint, found)) =
             parsed.map_err(|what| source.complaint_at(format!(":{number}"), what))?
         {
-            rows(Some(fingerprint), found)?;
+            rows(Some(fingerprint), found, None)?;
         }
     }
     Ok(())
@@ -73,6 +73,19 @@ pub(super) fn lacks_number(line: &[u8], beside: Beside) -> bool {
         Beside::Id => tokens(rest).count() == 1,
         Beside::Name | Beside::NameIfAny => !rest.trim_ascii().is_empty(),
     }
+}
+
+/// Returns the name on a line that lacks its fingerprint.
+fn lone_value(line: &[u8], lines: Lines) -> Found {
+    if !lines.is_named() {
+        return Found::Nothing;
+    }
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let name = match line.strip_suffix(b"\r").unwrap_or(line) {
+        [b',', name @ ..] => name.trim_ascii_start(),
+        line => line.get(1..).unwrap_or_default(),
+    };
+    Found::Name(names::read(name).unwrap_or(name.into()).into_owned())
 }
 
 fn tokens(line: &[u8]) -> impl Iterator<Item = &[u8]> {

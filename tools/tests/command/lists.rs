@@ -239,11 +239,13 @@ fn pairs_and_clusters_go_to_a_file_in_the_format_of_its_ending() {
         assert_eq!(std::fs::read_to_string(scratch.path("x.tsv")).unwrap(), expected, "{options:?}");
     }
     let dedup = ["dedup", "--fingerprints", "in.tsv", "--json", "--out"];
-    let numbers = json!({ "documents": 3, "clusters": 1, "duplicates": 2 });
-    for output in [&["clusters.csv"][..], &["unique.csv", "--unique"]] {
+    let numbers = [("documents", 3), ("clusters", 1), ("duplicates", 2), ("rows", 1)];
+    for (output, count) in [(&["clusters.csv"][..], 3), (&["unique.csv", "--unique"], 4)] {
         let summary: serde_json::Value =
             serde_json::from_str(&scratch.output(&[&dedup[..], output].concat())).unwrap();
-        assert_eq!(summary, numbers, "{output:?}");
+        for (name, number) in &numbers[..count] {
+            assert_eq!(summary[name], *number, "{output:?}: {name}");
+        }
         assert!(scratch.path(output[0]).exists());
     }
     let (code, text) = scratch.failure(&[&dedup[..], &["-"]].concat());

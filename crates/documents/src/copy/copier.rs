@@ -11,7 +11,7 @@ use crate::copy::output::Output;
 use crate::copy::plan::Target;
 use crate::copy::row_sink::{Row, RowSink};
 use crate::copy::union::cells::distinct;
-use crate::document::Document;
+use crate::document::{Counts, Document};
 use crate::error::Error;
 #[cfg(feature = "parquet")]
 use crate::input::Input;
@@ -108,6 +108,16 @@ impl Documents {
     /// # Panics
     /// When the documents are not copyable to one file, or `wanted` is not in ascending order.
     pub fn copy(&self, wanted: impl Iterator<Item = u32>, file: AtomicFile) -> Result<Copied, Error> {
+        self.copy_by(wanted, file, |documents, rows| documents.read_all(Destination::Rows(rows)))
+    }
+
+    /// Copies the rows that `read` gives.
+    pub(crate) fn copy_by<E: From<Error>>(
+        &self,
+        wanted: impl Iterator<Item = u32>,
+        file: AtomicFile,
+        read: impl FnOnce(&Self, &mut dyn RowSink) -> Result<Counts, E>,
+    ) -> Result<Copied, E> {
         let plan = self.plan.as_ref().expect("the documents are copyable");
         let fields = [self.id_name(), &self.text_fields[0]];
         let (layout, is_partial) = {
@@ -119,8 +129,8 @@ impl Documents {
         let mut copier = Copier::new(output, Box::new(ascending(wanted)), fields.map(str::to_owned));
         copier.copied.is_partial = is_partial;
         // Problems were reported in the first pass.
-        self.quiet().read_all(Destination::Rows(&mut copier))?;
-        copier.finish()
+        read(&self.quiet(), &mut copier)?;
+        Ok(copier.finish()?)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::copy::folder::Entry;
 use crate::copy::layout::Shape;
 use crate::copy::rewritten::Rewritten;
 use crate::copy::row_sink::{Row, RowSink};
-use crate::document::Document;
+use crate::document::{Counts, Document};
 use crate::error::Error;
 use crate::input::compression::Compression;
 use crate::input::encoding::Encoded;
@@ -65,6 +65,16 @@ impl Documents {
         wanted: impl Iterator<Item = u32>,
         directory: AtomicDirectory,
     ) -> Result<Copied, Error> {
+        self.copy_files_by(wanted, directory, |documents, rows| documents.read_all(Destination::Rows(rows)))
+    }
+
+    /// Copies the inputs whose rows `read` gives.
+    pub(crate) fn copy_files_by<E: From<Error>>(
+        &self,
+        wanted: impl Iterator<Item = u32>,
+        directory: AtomicDirectory,
+        read: impl FnOnce(&Self, &mut dyn RowSink) -> Result<Counts, E>,
+    ) -> Result<Copied, E> {
         let plan = self.plan.as_ref().expect("the documents are copyable");
         let entries = {
             let mut plan = plan.lock().expect("no thread panics with it");
@@ -86,9 +96,9 @@ impl Documents {
             copied: Copied::default(),
         };
         // Problems were reported in the first pass.
-        self.quiet().read_all(Destination::Rows(&mut copier))?;
+        read(&self.quiet(), &mut copier)?;
         copier.end()?;
-        copier.directory.publish_over_empty()?;
+        copier.directory.publish_over_empty().map_err(Error::from)?;
         Ok(copier.copied)
     }
 }

@@ -140,8 +140,14 @@ impl<F: Fingerprint> CorpusBuilder<F> {
         self.weights.push(document.text.len(), document.extra.as_deref())
     }
 
-    /// Adds a document of which only the fingerprint is known; returns its number.
-    pub(crate) fn push_fingerprint(&mut self, id: &[u8], outcome: Outcome<F>) -> Result<u32, Error> {
+    /// Adds a document of which only the fingerprint is known, and the value that says whether it is kept.
+    pub(crate) fn push_value(&mut self, id: &[u8], fingerprint: F, value: Option<&str>) -> Result<(), Error> {
+        self.push_fingerprint(id, Outcome::Fingerprint(fingerprint))?;
+        self.weights.push(0, value)
+    }
+
+    /// Adds a document without its shingles and its weight; returns its number.
+    fn push_fingerprint(&mut self, id: &[u8], outcome: Outcome<F>) -> Result<u32, Error> {
         // The last number is reserved.
         let number = u32::try_from(self.states.len()).ok().filter(|number| *number < u32::MAX);
         let number = number.ok_or(Error::TooManyDocuments)?;

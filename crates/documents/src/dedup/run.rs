@@ -3,7 +3,6 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hamdex::{Design, Fingerprint};
-use hamdex_simhash::Outcome;
 
 use crate::dedup::clusters::Clusters;
 use crate::dedup::corpus::{Corpus, CorpusBuilder, Extractor};
@@ -55,13 +54,14 @@ impl<F: Fingerprint> Dedup<'_, F> {
     }
 
     /// Finds the clusters of existing fingerprints. `read` calls its argument with the id and the fingerprint of each
-    /// document, in order. There are no texts, so near-duplicates are defined by a distance only, by default 3.
+    /// document, in order, and the value that decides which document of a cluster is kept ([`Preference`]). There are no
+    /// texts, so near-duplicates are defined by a distance only, by default 3.
     ///
     /// # Errors
-    /// When a similarity is set, the error that `read` returns, or as [`Dedup::run`].
+    /// When a similarity is set or the longest text preferred, the error that `read` returns, or as [`Dedup::run`].
     pub fn run_on_fingerprints<E: From<Error>>(
         &self,
-        read: impl FnOnce(&mut dyn FnMut(&[u8], F) -> Result<(), Error>) -> Result<(), E>,
+        read: impl FnOnce(&mut dyn FnMut(&[u8], F, Option<&str>) -> Result<(), Error>) -> Result<(), E>,
     ) -> Result<Clusters, E> {
         if self.similarity.is_some() {
             return Err(Error::Option { option: "similarity", reason: InvalidOption::NoTexts }.into());
@@ -69,13 +69,16 @@ impl<F: Fingerprint> Dedup<'_, F> {
         if matches!(self.against, Some(Against::Texts(_))) {
             return Err(Error::Option { option: "against_texts", reason: InvalidOption::NoTexts }.into());
         }
+        if self.prefer == Preference::Longest {
+            return Err(Error::Option { option: "prefer", reason: InvalidOption::NoTexts }.into());
+        }
         let distance = self.distance.unwrap_or(DEFAULT_DISTANCE);
         Design::<F>::named("single", distance).map_err(Error::from)?;
-        let mut builder = CorpusBuilder::new(&self.resources, false, Preference::First, false);
+        let mut builder = CorpusBuilder::new(&self.resources, false, self.prefer, false);
         let mut counts = Counts::default();
-        read(&mut |id, fingerprint| {
+        read(&mut |id, fingerprint, value| {
             counts.documents += 1;
-            builder.push_fingerprint(id, Outcome::Fingerprint(fingerprint)).map(drop)
+            builder.push_value(id, fingerprint, value)
         })?;
         let method = Method { distance: Some(distance), similarity: None };
         Ok(self.search(builder.finish(counts)?, method)?)

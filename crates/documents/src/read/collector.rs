@@ -116,11 +116,15 @@ impl<'a> Collector<'a> {
 
     /// Opens a file, or standard input for `-`.
     pub(crate) fn open(&self, path: &Path) -> Result<Input, Error> {
-        let input = match self.stream(path)? {
-            Some(file) => Input::of_stream(path, file)?,
-            None => Input::open_with(path, self.documents.on_read.clone())?,
-        };
-        self.prepared(input)
+        self.prepared(self.open_undecoded(path)?)
+    }
+
+    /// Opens it as it is, in whatever encoding.
+    pub(crate) fn open_undecoded(&self, path: &Path) -> Result<Input, Error> {
+        match self.stream(path)? {
+            Some(file) => Input::of_stream(path, file),
+            None => Input::open_with(path, self.documents.on_read.clone()),
+        }
     }
 
     /// Decodes an input and detects its format.
@@ -219,9 +223,9 @@ impl<'a> Collector<'a> {
         plan.new_folder().map_or(Ok(()), change)
     }
 
-    /// Fails if each input is to be copied to its own file: an archive holds several.
-    pub(crate) fn refuse_archive(&self, input: &str) -> Result<(), Error> {
-        self.with_folder(|_| Err(Error::NoFileForm { input: input.to_owned(), what: "an archive" }))
+    /// Fails if each input is to be copied to its own file, and this is an archive, which holds several, or the like.
+    pub(crate) fn refuse_file_form(&self, input: &str, what: &'static str) -> Result<(), Error> {
+        self.with_folder(|_| Err(Error::NoFileForm { input: input.to_owned(), what }))
     }
 
     /// Returns whether only the starts of inputs are read.
@@ -322,6 +326,25 @@ impl<'a> Collector<'a> {
             Destination::Rows(rows) => rows.take(row, Some(&document)),
             Destination::Probe => Ok(()),
         }
+    }
+
+    /// Takes a row that the caller of the library read.
+    pub(crate) fn pass(&mut self, row: Row<'_>, document: Option<&Document>) -> Result<(), Error> {
+        self.counts.documents += u64::from(document.is_some());
+        match &mut self.destination {
+            Destination::Rows(rows) => rows.take(row, document),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reports the fields of a record in which invalid UTF-8 is replaced, since they become text of another format.
+    pub(crate) fn note_replaced(&mut self, records: &Records) -> Result<(), Error> {
+        self.check(&records.fields().collect::<Vec<_>>());
+        if !mem::take(&mut self.is_damaged) {
+            return Ok(());
+        }
+        self.counts.replaced += 1;
+        self.report(records.place(), Problem::InvalidUtf8, Action::Replaced)
     }
 
     /// Skips a row, which is an error in strict reading. The row never counts as a duplicate, so it is copied, unless

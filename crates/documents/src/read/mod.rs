@@ -2,6 +2,7 @@
 //!
 //! - [`options`]: which documents to read, and how
 //! - [`recognition`]: the format of each input
+//! - [`inputs`]: inputs whose rows the caller reads
 //! - [`collector`]: the receiver of documents and of problems with them, which are counted
 //! - [`known_files`]: files that are reached more than once
 //! - [`repeated_ids`]: ids that occur more than once
@@ -9,6 +10,7 @@
 
 pub(crate) mod collector;
 pub(crate) mod fingerprint;
+pub(crate) mod inputs;
 mod known_files;
 pub(crate) mod options;
 pub(crate) mod recognition;
@@ -31,6 +33,9 @@ use crate::problem::Place;
 use crate::read::collector::{Collector, Destination, Sink};
 use crate::read::options::Documents;
 use crate::walk::{archive, directory};
+
+/// Reads a file or a directory.
+type ReadPath<'r> = dyn FnMut(&Path, &mut Collector<'_>) -> Result<(), Error> + 'r;
 
 impl Documents {
     /// Calls `sink` with every document, in order. Returns the numbers of documents read and skipped.
@@ -70,8 +75,20 @@ impl Documents {
 
     /// Reads all inputs into `destination`.
     pub(crate) fn read_all<'a>(&'a self, destination: Destination<'a>) -> Result<Counts, Error> {
+        self.read_paths(destination, &mut |path, collector| match path.is_dir() {
+            true => directory::read(path, collector),
+            false => read_file(path, collector),
+        })
+    }
+
+    /// Calls `read` with every path.
+    fn read_paths<'a>(
+        &'a self,
+        destination: Destination<'a>,
+        read: &mut ReadPath<'_>,
+    ) -> Result<Counts, Error> {
         if !destination.is_probe() && self.is_new_folder() {
-            self.probe()?;
+            self.probe(read)?;
         }
         let locked = |plan: &'a Mutex<Plan>| plan.lock().expect("no thread panics with it");
         if let Some(plan) = &self.plan {
@@ -80,11 +97,7 @@ impl Documents {
         let is_one_input = self.paths.len() == 1 && !self.paths[0].is_dir();
         let mut collector = Collector::new(self, is_one_input, destination);
         for path in &self.paths {
-            if path.is_dir() {
-                directory::read(path, &mut collector)?;
-            } else {
-                read_file(path, &mut collector)?;
-            }
+            read(path, &mut collector)?;
         }
         let is_probe = collector.is_probe();
         let counts = collector.finish()?;
@@ -105,8 +118,8 @@ impl Documents {
 
     /// Looks at the start of every input. Fails if one cannot be copied to a file of its own; other problems are reported
     /// when the inputs are read.
-    fn probe(&self) -> Result<(), Error> {
-        match self.quiet().read_all(Destination::Probe) {
+    fn probe(&self, read: &mut ReadPath<'_>) -> Result<(), Error> {
+        match self.quiet().read_paths(Destination::Probe, read) {
             Err(error @ (Error::NoFileForm { .. } | Error::SameName { .. })) => Err(error),
             _ => Ok(()),
         }

@@ -4,18 +4,26 @@
 use std::cell::RefCell;
 
 #[cfg(feature = "parquet")]
+use arrow_array::RecordBatch;
+#[cfg(feature = "parquet")]
 use arrow_schema::{DataType, SchemaRef};
 
 use hamdex::Names;
 
+use crate::copy::layout::Shape;
+use crate::copy::row_sink::Row;
+use crate::document::Document;
 use crate::error::Error;
 use crate::format::Format;
 use crate::input::Input;
 use crate::problem::{Place, Problem};
+use crate::read::collector::Collector;
 use crate::table_reader::Value;
 #[cfg(feature = "parquet")]
 use crate::table_reader::columnar::{self, Batches, Wanted};
 use crate::table_reader::csv::{Next, Records};
+#[cfg(feature = "parquet")]
+use crate::table_reader::ordered;
 
 /// The longest record of CSV, in bytes.
 const MAX_RECORD_BYTES: u64 = 64 << 20;
@@ -52,84 +60,82 @@ impl Input {
         columns: &[&str],
         visit: impl FnMut(Place, &[Value<'_>]) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.for_each_row_with(format, columns, &[], visit)
+        self.for_each_row_with(format, ColumnNames { named: columns, ..ColumnNames::default() }, visit)
     }
 
-    /// Does what [`for_each_row`](Self::for_each_row) does. Behind the cells of the named columns come those of the
-    /// `optional` ones, null where the table has no such column.
+    /// Does what [`for_each_row`](Self::for_each_row) does, with optional columns.
     ///
     /// # Errors
     /// As [`for_each_row`](Self::for_each_row).
     pub fn for_each_row_with<E: From<Error>>(
         self,
         format: Format,
-        columns: &[&str],
-        optional: &[&str],
+        columns: ColumnNames<'_>,
         mut visit: impl FnMut(Place, &[Value<'_>]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let columns = (columns, optional);
-        let mut stopped = None;
-        let mut visit = |place: Place, cells: &[Value<'_>]| {
-            visit(place, cells).map_err(|error| {
-                stopped = Some(error);
-                Error::Stopped
-            })
-        };
-        let outcome = match format {
-            Format::Csv => records(self, b',', columns, &mut visit),
-            Format::Tsv => records(self, b'\t', columns, &mut visit),
-            Format::Parquet | Format::Arrow => batches(self, format, columns, &mut visit),
-            _ => Err(Error::NotATable { input: self.name().to_owned(), format }),
-        };
-        match outcome {
-            Ok(()) => Ok(()),
-            Err(error) => Err(stopped.unwrap_or_else(|| error.into())),
-        }
+        read(self, format, columns, None, |place, cells| visit(place, cells).map(|()| None))
     }
 }
 
-impl Input {
-    /// Returns the names of the columns of a table (CSV, TSV, Parquet or Arrow); of an empty CSV none.
-    ///
-    /// # Errors
-    /// When the format has no columns, the file has another format or is damaged, or the first record is longer than 64
-    /// MiB or has a quote that is not closed.
-    pub fn columns(self, format: Format) -> Result<Vec<String>, Error> {
-        match format {
-            Format::Csv | Format::Tsv => {
-                let delimiter = if format == Format::Csv { b',' } else { b'\t' };
-                let mut records = Records::new(self, delimiter, None, true, MAX_RECORD_BYTES)?;
-                Ok(if has_next(&mut records)? { names(&records) } else { Vec::new() })
-            }
-            #[cfg(feature = "parquet")]
-            Format::Parquet | Format::Arrow => {
-                let names = RefCell::default();
-                let select = |schema: &SchemaRef| {
-                    names.replace(columnar::names(schema));
-                    Ok(Vec::new())
-                };
-                Batches::open(self, format, false, &select)?;
-                Ok(names.into_inner())
-            }
-            #[cfg(not(feature = "parquet"))]
-            Format::Parquet | Format::Arrow => Err(Error::WithoutParquet { input: self.name().to_owned() }),
-            _ => Err(Error::NotATable { input: self.name().to_owned(), format }),
-        }
-    }
+/// The names of the columns to read of a table. Their cells come in this order, null where the table has no such column.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ColumnNames<'a> {
+    /// Columns that the table must have.
+    pub named: &'a [&'a str],
+    /// Columns that it can lack.
+    pub optional: &'a [&'a str],
+    /// Another one, which can also have fractions, truth values, dates or times: they become decimal numbers that have
+    /// their order.
+    pub ordered: Option<&'a str>,
 }
 
-/// The columns that a table must have, and the optional ones.
-type Columns<'a> = (&'a [&'a str], &'a [&'a str]);
+/// Calls `visit` for every row, and passes the row on to the collector, with the document that `visit` returns.
+pub(crate) fn read<E: From<Error>>(
+    input: Input,
+    format: Format,
+    columns: ColumnNames<'_>,
+    collector: Option<&mut Collector<'_>>,
+    mut visit: impl FnMut(Place, &[Value<'_>]) -> Result<Option<Document>, E>,
+) -> Result<(), E> {
+    let mut stopped = None;
+    let mut visit = |place: Place, cells: &[Value<'_>]| {
+        visit(place, cells).map_err(|error| {
+            stopped = Some(error);
+            Error::Stopped
+        })
+    };
+    let outcome = match format {
+        Format::Csv => records(input, b',', columns, collector, &mut visit),
+        Format::Tsv => records(input, b'\t', columns, collector, &mut visit),
+        Format::Parquet | Format::Arrow => batches(input, format, columns, collector, &mut visit),
+        _ => Err(Error::NotATable { input: input.name().to_owned(), format }),
+    };
+    outcome.map_err(|error| stopped.unwrap_or_else(|| error.into()))
+}
 
-type Visit<'a> = dyn FnMut(Place, &[Value<'_>]) -> Result<(), Error> + 'a;
+type Visit<'a> = dyn FnMut(Place, &[Value<'_>]) -> Result<Option<Document>, Error> + 'a;
 
-fn records(input: Input, delimiter: u8, columns: Columns<'_>, visit: &mut Visit<'_>) -> Result<(), Error> {
+fn records(
+    input: Input,
+    delimiter: u8,
+    columns: ColumnNames<'_>,
+    mut collector: Option<&mut Collector<'_>>,
+    visit: &mut Visit<'_>,
+) -> Result<(), Error> {
     let mut records = Records::new(input, delimiter, None, true, MAX_RECORD_BYTES)?;
     if !has_next(&mut records)? {
         return Ok(());
     }
     let names = names(&records);
-    let numbers = select(&records.place(), &names, columns)?;
+    let mut numbers = select(&records.place(), &names, columns)?;
+    numbers.extend(columns.ordered.map(|column| names.iter().position(|name| name == column)));
+    let mut converts = false;
+    if let Some(collector) = &mut collector {
+        let (names, quoting) = (Some(names.clone()), records.quoting());
+        collector.enter(records.input(), || Shape::Records { names, delimiter, quoting })?;
+        collector.header(&records)?;
+        converts = collector.converts_records();
+    }
     while has_next(&mut records)? {
         if let Some(found) = records.excess(names.len()) {
             let problem = Problem::LongRecord { found, names: names.len() };
@@ -140,7 +146,13 @@ fn records(input: Input, delimiter: u8, columns: Columns<'_>, visit: &mut Visit<
         let texts: Vec<_> = numbers.iter().map(field).collect();
         let cells: Vec<Value<'_>> =
             texts.iter().map(|text| text.as_deref().map_or(Value::Null, Value::Text)).collect();
-        visit(records.place(), &cells)?;
+        let document = visit(records.place(), &cells)?;
+        if let Some(collector) = &mut collector {
+            if converts {
+                collector.note_replaced(&records)?;
+            }
+            collector.pass(Row::Record(&records), document.as_ref())?;
+        }
     }
     Ok(())
 }
@@ -162,51 +174,102 @@ fn names(records: &Records) -> Vec<String> {
 }
 
 #[cfg(feature = "parquet")]
-fn batches(input: Input, format: Format, columns: Columns<'_>, visit: &mut Visit<'_>) -> Result<(), Error> {
+fn batches(
+    input: Input,
+    format: Format,
+    columns: ColumnNames<'_>,
+    mut collector: Option<&mut Collector<'_>>,
+    visit: &mut Visit<'_>,
+) -> Result<(), Error> {
     let name = input.name().to_owned();
-    let are_there = RefCell::default();
+    // Known only after the file is opened.
+    let (are_there, seen) = (RefCell::default(), RefCell::new(None));
+    let wrong = |column: &str, expected, kind: &DataType| Error::ColumnType {
+        input: name.clone(),
+        column: column.to_owned(),
+        expected,
+        found: kind.to_string(),
+    };
     let select = |schema: &SchemaRef| {
         let numbers = select(&Place::whole(&name), &columnar::names(schema), columns)?;
-        are_there.replace(numbers.iter().map(Option::is_some).collect::<Vec<_>>());
-        let wanted = numbers.into_iter().flatten().map(|column| {
-            let field = schema.field(column);
-            let kind = field.data_type();
+        let mut there: Vec<bool> = numbers.iter().map(Option::is_some).collect();
+        let is_plain = |kind: &DataType| {
             let is_binary = columnar::is_bytes(kind) || matches!(kind, DataType::FixedSizeBinary(_));
-            if columnar::is_text_or_integer(kind) || is_binary {
-                return Ok(Wanted { column, inner: Vec::new() });
+            columnar::is_text_or_integer(kind) || is_binary
+        };
+        let mut wanted = Vec::new();
+        for column in numbers.into_iter().flatten() {
+            let field = schema.field(column);
+            if !is_plain(field.data_type()) {
+                return Err(wrong(field.name(), "text or integers", field.data_type()));
             }
-            let (column, found) = (field.name().clone(), kind.to_string());
-            Err(Error::ColumnType { input: name.clone(), column, expected: "text or integers", found })
-        });
-        wanted.collect()
+            wanted.push(Wanted { column, inner: Vec::new() });
+        }
+        if let Some(column) = columns.ordered {
+            let found = columnar::find(schema, column, None);
+            there.push(found.is_some());
+            if let Some((found, kind)) = found {
+                if *kind != DataType::Null && !is_plain(kind) && !ordered::is_ordered(kind) {
+                    return Err(wrong(column, "text, bytes, a number, a date or a time", kind));
+                }
+                wanted.push(found);
+            }
+        }
+        are_there.replace(there);
+        seen.replace(Some(SchemaRef::clone(schema)));
+        Ok(wanted)
     };
-    let batches = Batches::open(input, format, false, &select)?;
-    batches.for_each_row(&mut Rows { name: &name, are_there: &are_there.into_inner(), visit })
+    let is_copying = collector.as_ref().is_some_and(|collector| collector.is_copying());
+    let batches = Batches::open(input, format, is_copying, &select)?;
+    if let (Some(collector), Some(schema)) = (&mut collector, seen.into_inner()) {
+        let container = batches.container();
+        collector.enter(&name, || Shape::Columns { schema, container })?;
+    }
+    batches.for_each_row(&mut Rows { name: &name, are_there: &are_there.into_inner(), collector, visit })
 }
 
 /// Adds places to rows, and nulls for the columns that are not there.
 #[cfg(feature = "parquet")]
-struct Rows<'a, 'v> {
+struct Rows<'a, 'c, 'v> {
     name: &'a str,
     are_there: &'a [bool],
+    collector: Option<&'a mut Collector<'c>>,
     visit: &'a mut Visit<'v>,
 }
 
 #[cfg(feature = "parquet")]
-impl columnar::Visit for Rows<'_, '_> {
+impl columnar::Visit for Rows<'_, '_, '_> {
     fn row(&mut self, number: u64, cells: &[Value<'_>]) -> Result<(), Error> {
         let place = Place::row(self.name, number);
-        if cells.len() == self.are_there.len() {
-            return (self.visit)(place, cells);
+        let document = if cells.len() == self.are_there.len() {
+            (self.visit)(place, cells)?
+        } else {
+            let mut there = cells.iter().copied();
+            let cell = |&is_there: &bool| if is_there { there.next() } else { None }.unwrap_or(Value::Null);
+            (self.visit)(place, &self.are_there.iter().map(cell).collect::<Vec<_>>())?
+        };
+        match &mut self.collector {
+            Some(collector) => collector.pass(Row::OfBatch, document.as_ref()),
+            None => Ok(()),
         }
-        let mut there = cells.iter().copied();
-        let cell = |&is_there: &bool| if is_there { there.next() } else { None }.unwrap_or(Value::Null);
-        (self.visit)(place, &self.are_there.iter().map(cell).collect::<Vec<_>>())
+    }
+
+    fn end_batch(&mut self, batch: &RecordBatch) -> Result<(), Error> {
+        match &mut self.collector {
+            Some(collector) => collector.end_batch(batch),
+            None => Ok(()),
+        }
     }
 }
 
 #[cfg(not(feature = "parquet"))]
-fn batches(input: Input, _: Format, _: Columns<'_>, _: &mut Visit<'_>) -> Result<(), Error> {
+fn batches(
+    input: Input,
+    _: Format,
+    _: ColumnNames<'_>,
+    _: Option<&mut Collector<'_>>,
+    _: &mut Visit<'_>,
+) -> Result<(), Error> {
     Err(Error::WithoutParquet { input: input.name().to_owned() })
 }
 
@@ -214,7 +277,7 @@ fn batches(input: Input, _: Format, _: Columns<'_>, _: &mut Visit<'_>) -> Result
 fn select(
     place: &Place,
     names: &[String],
-    (columns, optional): Columns<'_>,
+    ColumnNames { named, optional, .. }: ColumnNames<'_>,
 ) -> Result<Vec<Option<usize>>, Error> {
     let find = |column: &&str| names.iter().position(|name| name == column);
     let number = |column: &&str| {
@@ -225,5 +288,5 @@ fn select(
             columns: names.to_vec(),
         })
     };
-    columns.iter().map(number).chain(optional.iter().map(|column| Ok(find(column)))).collect()
+    named.iter().map(number).chain(optional.iter().map(|column| Ok(find(column)))).collect()
 }

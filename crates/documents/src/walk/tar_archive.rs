@@ -28,7 +28,7 @@ const END_BYTES: u64 = 512;
 pub(super) fn read(input: Input, path: &Path, collector: &mut Collector<'_>) -> Result<(), Error> {
     collector.expect_several();
     let name = input.name().to_owned();
-    collector.refuse_archive(&name)?;
+    collector.refuse_file_form(&name, "an archive")?;
     let globs = globs(&collector.documents.selection, path)?;
     // Read once from its start, so that no file tells in advance whether it is one of tables.
     let mut file_set = FileSet::of(&name, Litter::of(path, collector.documents)?);

@@ -43,7 +43,7 @@ pub(crate) fn read(input: Input, path: &Path, collector: &mut Collector<'_>) -> 
         let kind = FileKind { name: "an Office document or e-book", sort: FileSort::Document };
         return Err(Error::Document { place: Place::whole(name), problem: Problem::NotRead { kind } });
     }
-    collector.refuse_archive(&name)?;
+    collector.refuse_file_form(&name, "an archive")?;
     if entries.windows(2).any(|pair| pair[1].start < pair[0].end) {
         let source = "its files overlap, so it may hold far more than it says".into();
         return Err(Error::NotArchive { input: name, source });

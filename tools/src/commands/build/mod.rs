@@ -224,6 +224,7 @@ fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Fa
             fingerprint: &args.fingerprint_field,
             id: args.fields.id_name(),
             is_id_optional: false,
+            preferred: None,
         },
         beside: match ids {
             IdSource::Pairs => Beside::Id,

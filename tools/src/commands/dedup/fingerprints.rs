@@ -3,15 +3,17 @@
 use std::io::{self, BufWriter, Write};
 
 use clap::ValueEnum;
-use hamdex::Fingerprint;
-use hamdex_atomic_file::AtomicFile;
+use hamdex::{Fingerprint, Names};
+use hamdex_atomic_file::{AtomicDirectory, AtomicFile};
 use hamdex_documents::tables::{Cell, Kind, Rows, TableFormat};
-use hamdex_documents::{Clusters, Dedup};
+use hamdex_documents::{Clusters, Copied, Dedup, Document, Documents};
 
-use crate::commands::dedup::Args;
+use crate::commands::dedup::{Args, output};
+use crate::documents;
 use crate::failure::Failure;
-use crate::input::{self, Beside, Columns, Format, Found};
+use crate::input::{self, Beside, Columns, Form, Format, Found, InputKinds};
 use crate::names;
+use crate::progress;
 
 /// Options for inputs that are fingerprints.
 #[derive(Debug, clap::Args)]
@@ -58,27 +60,50 @@ impl Options {
     }
 }
 
-/// Reads the inputs as fingerprints and finds their clusters.
-pub(super) fn clusters<F: Fingerprint>(args: &Args, dedup: &Dedup<'_, F>) -> Result<Clusters, Failure> {
+/// Returns the inputs as documents whose rows are to be copied; their text is the fingerprint.
+pub(super) fn reading_of(args: &Args) -> Result<documents::inputs::Reading, Failure> {
     args.inputs.fields.refuse_for_fingerprints()?;
-    if args.unique {
-        check_files(args)?;
-        check_columns::<F>(args)?;
-    }
-    dedup.run_on_fingerprints(|sink| {
-        read(args, &mut |fingerprint, found| {
-            match found {
-                Found::Name(name) => sink(&name, fingerprint)?,
-                Found::Row(row) => sink(row.to_string().as_bytes(), fingerprint)?,
-                Found::Id(_) | Found::Nothing => unreachable!("names or rows are read"),
-            }
-            Ok(())
-        })
-    })
+    let mut fields = args.inputs.fields.clone();
+    fields.text_fields = vec![args.fingerprints.fingerprint_field.clone()];
+    documents::inputs::Reading::new(args.inputs.paths()?, Format::Auto, &fields)
 }
 
-fn read<F: Fingerprint>(args: &Args, sink: &mut input::Sink<'_, F>) -> Result<(), Failure> {
-    input::read::<F>(&reading(args)?, sink)
+/// Reads the inputs as fingerprints and finds their clusters. If rows are to be copied, returns what the inputs are, too.
+pub(super) fn clusters<F: Fingerprint>(
+    args: &Args,
+    dedup: &Dedup<'_, F>,
+    copied: Option<&documents::inputs::Reading>,
+) -> Result<(Clusters, InputKinds), Failure> {
+    args.inputs.fields.refuse_for_fingerprints()?;
+    let reading = reading(args)?;
+    let mut inputs = InputKinds::default();
+    let clusters = dedup.run_on_fingerprints(|sink| {
+        let mut rows = |fingerprint: Option<F>, found: Found, value: Option<String>| {
+            let Some(fingerprint) = fingerprint else { return Ok(()) };
+            Ok::<(), Failure>(sink(&id_of(found), fingerprint, value.as_deref())?)
+        };
+        match copied {
+            Some(copied) => {
+                inputs = copied.read(|documents| input::read_to_copy(&reading, documents, &mut rows))?;
+                check_forms(args, &inputs)
+            }
+            None => {
+                let bar = progress::of_bytes("Reading", input::total_bytes(reading.paths));
+                let outcome = input::read_rows(&reading, &bar, &mut rows);
+                bar.finish_and_clear();
+                outcome
+            }
+        }
+    })?;
+    Ok((clusters, inputs))
+}
+
+fn id_of(found: Found) -> Vec<u8> {
+    match found {
+        Found::Name(name) => name,
+        Found::Row(row) => row.to_string().into_bytes(),
+        Found::Id(_) | Found::Nothing => unreachable!("names or rows are read"),
+    }
 }
 
 fn reading(args: &Args) -> Result<input::Reading<'_>, Failure> {
@@ -90,6 +115,7 @@ fn reading(args: &Args) -> Result<input::Reading<'_>, Failure> {
             fingerprint: &options.fingerprint_field,
             id: args.inputs.fields.id_name(),
             is_id_optional: false,
+            preferred: args.method.kept_field(),
         },
         beside: if options.ids == Ids::Names { Beside::NameIfAny } else { Beside::Nothing },
         temp_dir: args.temp_dir.as_deref(),
@@ -98,75 +124,129 @@ fn reading(args: &Args) -> Result<input::Reading<'_>, Failure> {
     })
 }
 
-/// Refuses to lose the other columns of tables without permission.
-fn check_columns<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
-    if args.drop_columns {
-        return Ok(());
+/// Refuses a file in which fingerprints would stand in several forms, or as bytes in a text: they would be read as
+/// others.
+fn check_forms(args: &Args, inputs: &InputKinds) -> Result<(), Failure> {
+    let mut forms = inputs.forms();
+    let Some((first, form)) = forms.next().filter(|_| args.output_dir.is_none()) else { return Ok(()) };
+    if let Some((name, other)) = forms.find(|(_, other)| *other != form) {
+        return Err(Failure::Wrong(format!(
+            "{name}: its fingerprints are {}, and those of {first} {}: one file takes fingerprints of one form \
+             (--output-dir gives each file its own)",
+            other.name(),
+            form.name()
+        )));
     }
-    input::with_other_columns::<F>(&reading(args)?)?.map_or(Ok(()), |name| {
-        Err(Failure::Wrong(format!(
-            "{name}: fingerprints and ids alone are written, and all other columns are lost (--drop-columns does that)"
-        )))
+    let has_bytes = match output::format_of(args.out.as_deref())? {
+        Some(TableFormat::Parquet | TableFormat::Arrow) => !inputs.have_list(),
+        Some(TableFormat::Csv | TableFormat::Tsv) => args.drop_columns,
+        _ => false,
+    };
+    if form == Form::Bytes && !has_bytes {
+        return Err(Failure::Wrong(format!(
+            "{first}: its fingerprints are binary, which no text has: name a .parquet or .arrow file with --out, and take \
+             no lists with it (--output-dir gives each file its own)"
+        )));
+    }
+    Ok(())
+}
+
+/// The place of the rows that remain.
+pub(super) enum Target {
+    File(AtomicFile),
+    Directory(AtomicDirectory),
+}
+
+/// Writes the rows that remain, which are read again: those of tables with all columns. Rows without a fingerprint
+/// remain.
+pub(super) fn unique<F: Fingerprint>(
+    args: &Args,
+    (clusters, inputs): (&Clusters, &InputKinds),
+    copied: &documents::inputs::Reading,
+    target: Target,
+) -> Result<Copied, Failure> {
+    let (reading, format) = (reading(args)?, output::format_of(args.out.as_deref())?);
+    let target = match target {
+        Target::File(file) if !inputs.have_table() => {
+            return copied.read(|documents| {
+                lists::<F>(&reading, documents, clusters, (format, inputs.missing > 0), file)
+            });
+        }
+        target => target,
+    };
+    let is_decimal = inputs.forms().next().is_some_and(|(_, form)| form == Form::Decimal);
+    let mut number = 0;
+    let mut document = |fingerprint: F, is_list: bool| {
+        let this = number;
+        number += 1;
+        if !is_list && !args.drop_columns {
+            return Ok(Document::default());
+        }
+        let text = if is_decimal { fingerprint.to_u128().to_string() } else { fingerprint.hex().to_string() };
+        Ok(Document::new(clusters.id(this)?, text))
+    };
+    let each = input::copy(&reading, inputs, &mut document);
+    copied.read(|documents| match target {
+        Target::File(file) => documents.copy_inputs(clusters.unique(), file, each),
+        Target::Directory(directory) => documents.copy_input_files(clusters.unique(), directory, each),
     })
 }
 
-/// Refuses inputs that cannot be read twice.
-fn check_files(args: &Args) -> Result<(), Failure> {
-    let paths = args.inputs.paths()?;
-    match paths.iter().find(|path| !path.is_file()) {
-        None if !paths.is_empty() => Ok(()),
-        path => Err(Failure::Usage(format!(
-            "{}: --fingerprints with --unique reads its inputs twice; name files",
-            path.map_or_else(|| "standard input".to_owned(), |path| path.display().to_string())
-        ))),
-    }
-}
-
-/// Writes the fingerprints that remain, which are read again.
-pub(super) fn unique<F: Fingerprint>(
-    args: &Args,
+/// Writes what remains of lists: as lines, or as a table of ids and fingerprints.
+fn lists<F: Fingerprint>(
+    reading: &input::Reading<'_>,
+    documents: &Documents,
     clusters: &Clusters,
-    format: Option<TableFormat>,
+    (format, has_missing): (Option<TableFormat>, bool),
     file: AtomicFile,
-) -> Result<(), Failure> {
+) -> Result<Copied, Failure> {
     let mut wanted = clusters.unique().peekable();
+    let mut copied = Copied::default();
     let is_binary = matches!(format, Some(TableFormat::Parquet | TableFormat::Arrow));
-    let as_number = is_binary && F::BITS == 64;
+    // Numbers have no room for a missing one.
+    let as_number = is_binary && F::BITS == 64 && !has_missing;
     let columns = [("id", Kind::Text), ("fingerprint", if as_number { Kind::Number } else { Kind::Text })];
     let mut output = match format {
         Some(format) => Written::Rows(Rows::new(file, format, &columns)?),
         None => Written::Lines(BufWriter::new(file)),
     };
     let mut row = 0u64;
-    read::<F>(args, &mut |fingerprint, _| {
-        let number = row;
-        row += 1;
-        let Some(document) = wanted.next_if(|&document| u64::from(document) == number) else { return Ok(()) };
-        let id = clusters.id(document)?;
-        let hex = fingerprint.hex().to_string();
-        match &mut output {
-            Written::Rows(rows) if as_number => {
-                rows.push(&[Cell::Text(&id), Cell::Number(fingerprint.to_u128() as u64)])?;
+    input::read_to_copy::<F>(reading, &documents.quiet(), &mut |fingerprint, found, _| {
+        let id = match fingerprint {
+            Some(_) => {
+                let number = row;
+                row += 1;
+                match wanted.next_if(|&document| u64::from(document) == number) {
+                    Some(document) => clusters.id_bytes(document)?,
+                    None => return Ok(()),
+                }
             }
-            Written::Rows(rows) => rows.push(&[Cell::Text(&id), Cell::Text(&hex)])?,
-            Written::Lines(lines) => {
+            None => id_of(found),
+        };
+        let hex = fingerprint.map(|fingerprint| fingerprint.hex().to_string()).unwrap_or_default();
+        match (&mut output, fingerprint) {
+            (Written::Rows(rows), Some(fingerprint)) if as_number => {
+                rows.push(&[Cell::Text(&Names::text_of(&id)), Cell::Number(fingerprint.to_u128() as u64)])?;
+            }
+            (Written::Rows(rows), _) => rows.push(&[Cell::Text(&Names::text_of(&id)), Cell::Text(&hex)])?,
+            (Written::Lines(lines), _) => {
                 write!(lines, "{hex}\t")?;
-                lines.write_all(&names::written(&clusters.id_bytes(document)?))?;
+                lines.write_all(&names::written(&id))?;
                 lines.write_all(b"\n")?;
             }
         }
+        copied.rows += 1;
+        copied.unread += u64::from(fingerprint.is_none());
         Ok(())
     })?;
-    if row != clusters.counts().documents {
-        return Err(hamdex_documents::Error::Changed.into());
-    }
     match output {
-        Written::Rows(rows) => Ok(rows.finish()?),
-        Written::Lines(lines) => Ok(lines.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?),
+        Written::Rows(rows) => rows.finish()?,
+        Written::Lines(lines) => lines.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?,
     }
+    Ok(copied)
 }
 
-/// The output of [`unique`].
+/// The output of [`lists`].
 enum Written {
     Rows(Rows),
     Lines(BufWriter<AtomicFile>),

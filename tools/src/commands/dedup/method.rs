@@ -39,7 +39,7 @@ pub(super) struct Options {
     /// The document of a cluster that is kept
     ///
     /// It is the first in the input; the one with the longest text; or the one with
-    /// the greatest or least value of a field, as in max:date or min:rank, as numbers if all are numbers. Of equal
+    /// the greatest or least value of a field, as in max:date or min:rank (with --fingerprints, of a column), as numbers if all are numbers. Of equal
     /// ones, the first; a document without the field comes last
     #[arg(long, value_name = "first|longest|max:FIELD|min:FIELD", default_value = "first", value_parser = kept)]
     keep: Kept,
@@ -67,11 +67,10 @@ impl Options {
     pub(super) fn check(&self, of_fingerprints: bool, has_known: bool) -> Result<(), Failure> {
         let refuse = |what: &str| Err(Failure::Usage(what.to_owned()));
         let texts = self.similarity.is_some() || self.check.is_some();
-        if of_fingerprints
-            && (texts || self.check_words.is_some() || self.keep.preference != Preference::First)
-        {
+        let is_longest = self.keep.preference == Preference::Longest;
+        if of_fingerprints && (texts || self.check_words.is_some() || is_longest) {
             return refuse(
-                "--fingerprints has no texts: --similarity, --check, --check-words and --keep need them",
+                "--fingerprints has no texts: --similarity, --check, --check-words and --keep longest need them",
             );
         }
         if self.check_words.is_some() && self.distance.is_some() && !texts && !has_known {

@@ -28,13 +28,16 @@ use hamdex_documents::tables::TableFormat;
 use hamdex_simhash::{Fingerprinter, Lists, Recipe};
 use indicatif::ProgressBar;
 
+use crate::commands::dedup::fingerprints::Target;
 use crate::commands::dedup::known::{Against, Source};
 use crate::commands::dedup::output::Which;
 use crate::commands::dedup::progress::Bars;
+use crate::commands::dedup::summary::Kind;
 use crate::documents::inputs::{self, Reading};
 use crate::documents::recipe::{self, usage};
 use crate::documents::report;
 use crate::failure::Failure;
+use crate::input::InputKinds;
 use crate::option_values;
 use crate::output::{
     Force, Output, check_distinct, check_not_mixed, check_temp_dir, inputs_or_standard_input, temp_dir,
@@ -81,6 +84,7 @@ Example:
   hamdex dedup pages.csv --similarity 0.9 --print duplicates
   hamdex dedup /usr/share/doc --html duplicates.html
   hamdex dedup --fingerprints -k 6 phashes.tsv
+  hamdex dedup --fingerprints -k 6 photos.csv --keep max:bytes --unique
   hamdex dedup news/*.jsonl.zst --unique --out unique.jsonl --keep longest
   hamdex dedup shards/ --unique --output-dir clean
   find pages -name '*.html' | hamdex dedup --files-from -
@@ -107,8 +111,8 @@ pub(crate) struct Args {
     /// They go to --out, to --output-dir, or to standard output as JSON Lines or, like the inputs, CSV or TSV. Parquet
     /// keeps its compression. Where columns differ from input to input, the file has the union by name, each column with
     /// a type that takes all values, or as text where none does. Rows without a usable text never count as duplicates;
-    /// they are kept. Inputs are read twice (standard input is spooled). Of --fingerprints, lines of fingerprint and id,
-    /// or columns
+    /// they are kept. Inputs are read twice (standard input is spooled). With --fingerprints, tables keep all columns too, and
+    /// lists remain lines of fingerprint and id, or become the columns id and fingerprint
     #[arg(long)]
     unique: bool,
     /// With --unique: write ids and texts alone to a file of another format than the inputs
@@ -118,7 +122,7 @@ pub(crate) struct Args {
     ///
     /// Each keeps its own format, columns and compression. A file that loses no row is copied byte for byte, and one that is a duplicate as a whole
     /// is left out. The directory appears when it is complete. Files that are not read are not copied
-    #[arg(long, value_name = "DIR", requires = "unique", conflicts_with_all = ["out", "fingerprints"])]
+    #[arg(long, value_name = "DIR", requires = "unique", conflicts_with = "out")]
     output_dir: Option<PathBuf>,
     /// Write to this file, by its ending .jsonl, .csv, .tsv (compressed with .zst or .gz behind it), .parquet or
     /// .arrow, instead of standard output
@@ -220,13 +224,14 @@ fn dedup<F: Fingerprint>(
     if let Some(against) = &against {
         dedup = against.apply(dedup);
     }
-    let clusters = match &reading {
-        Some(reading) => reading.read(|documents| Ok(dedup.run(documents)?)),
-        None => fingerprints::clusters(args, &dedup),
+    let of_texts = reading.as_ref().filter(|_| !args.fingerprints.are_given());
+    let found = match of_texts {
+        Some(reading) => reading.read(|documents| Ok((dedup.run(documents)?, InputKinds::default()))),
+        None => fingerprints::clusters(args, &dedup, reading.as_ref()),
     };
     bars.finish();
-    let clusters = clusters.map_err(with_program)?;
-    if reading.is_some() {
+    let (clusters, inputs) = found.map_err(with_program)?;
+    if of_texts.is_some() {
         report::require_some(clusters.counts())?;
     }
     let mut copied = None;
@@ -237,16 +242,22 @@ fn dedup<F: Fingerprint>(
     }
     match (args.print, file, reading) {
         (None, None, _) if has_page && !args.json && !args.unique => {}
-        (None, None, Some(reading)) if args.unique => {
-            let directory = args.output_dir.as_deref().expect("without a file, it is given");
-            let written = reading.copy_files(clusters.unique(), AtomicDirectory::create(directory)?)?;
-            copied = Some(written);
-        }
         (Some(which), ..) => output::ids(&clusters, which, args.null)?,
-        (None, Some(file), Some(reading)) if args.unique => {
-            copied = Some(reading.copy(clusters.unique(), file)?);
+        (None, file, Some(reading)) if args.unique => {
+            let target = match (file, &args.output_dir) {
+                (Some(file), _) => Target::File(file),
+                (None, directory) => Target::Directory(AtomicDirectory::create(
+                    directory.as_deref().expect("without a file, it is given"),
+                )?),
+            };
+            copied = Some(match target {
+                target if args.fingerprints.are_given() => {
+                    fingerprints::unique::<F>(args, (&clusters, &inputs), &reading, target)?
+                }
+                Target::File(file) => reading.copy(clusters.unique(), file)?,
+                Target::Directory(directory) => reading.copy_files(clusters.unique(), directory)?,
+            });
         }
-        (None, Some(file), None) if args.unique => fingerprints::unique::<F>(args, &clusters, format, file)?,
         (None, file, _) => {
             let is_printed = file.is_none();
             output::clusters(file, format.unwrap_or(TableFormat::Jsonl), args.json, &clusters)?;
@@ -261,25 +272,28 @@ fn dedup<F: Fingerprint>(
     if clusters.counts().documents == 1 && args.inputs.is_one_file() && !args.fingerprints.are_given() {
         summary::alone();
     }
-    summary::print(&clusters, copied.as_ref(), args.method.are_linked(), started)?;
+    let kind = if args.fingerprints.are_given() { Kind::Fingerprints } else { Kind::Texts };
+    summary::print(&clusters, copied.as_ref(), kind, args.method.are_linked(), started)?;
     match copied {
         Some(copied)
             if !args.inputs.fields.skip_unreadable
                 && (copied.left_out > 0 || copied.without_text > 0 && !args.drop_columns) =>
         {
-            Err(summary::incomplete(&copied))
+            Err(summary::incomplete(&copied, kind))
         }
         _ => Ok(()),
     }
 }
 
-/// Returns the documents to read, as often as the output needs them; `None` if the inputs are fingerprints.
+/// Returns the documents to read, as often as the output needs them; `None` if the inputs are fingerprints that are read
+/// once.
 fn reading_of(args: &Args, format: Option<TableFormat>, temp_dir: &Path) -> Result<Option<Reading>, Failure> {
-    if args.fingerprints.are_given() {
-        return Ok(None);
-    }
-    let reading =
-        args.inputs.reading()?.temp_dir(temp_dir).extra_field(args.method.kept_field()).hold_notices();
+    let reading = match args.fingerprints.are_given() {
+        true if args.unique => fingerprints::reading_of(args)?,
+        true => return Ok(None),
+        false => args.inputs.reading()?.extra_field(args.method.kept_field()),
+    };
+    let reading = reading.temp_dir(temp_dir).hold_notices();
     let reading = if args.html.is_some() { reading.repeatable() } else { reading };
     Ok(Some(match (args.unique, &args.output_dir) {
         (false, _) => reading,

@@ -19,11 +19,12 @@ const MIN_NAMED: u64 = 3;
 pub(super) fn print(
     clusters: &Clusters,
     copied: Option<&Copied>,
+    kind: Kind,
     are_linked: bool,
     started: Instant,
 ) -> Result<(), Failure> {
     if let Some(copied) = copied {
-        caution(copied);
+        caution(copied, kind);
     }
     let mut parts = vec![
         counted(clusters.count(), "cluster", "clusters"),
@@ -37,7 +38,8 @@ pub(super) fn print(
     }
     if let Some(copied) = copied.filter(|copied| copied.unread > 0) {
         let are = if copied.unread == 1 { "is" } else { "are" };
-        parts.push(format!("{} without a usable text {are} kept", counted(copied.unread, "row", "rows")));
+        let rows = counted(copied.unread, "row", "rows");
+        parts.push(format!("{rows} without {} {are} kept", kind.usable()));
     }
     if let Some(copied) = copied {
         parts.extend(files(copied));
@@ -72,20 +74,51 @@ pub(super) fn alone() {
 }
 
 /// Prints which columns and rows a copy of the unique documents lacks.
-fn caution(copied: &Copied) {
+fn caution(copied: &Copied, kind: Kind) {
+    let all = kind.plural();
     if copied.is_partial {
-        messages::caution("only ids and texts are written; without --drop-columns, all columns are");
+        messages::caution(format_args!(
+            "only ids and {all} are written; without --drop-columns, all columns are"
+        ));
     }
     if copied.without_text > 0 {
         messages::caution(format_args!(
-            "{} left out: without a text, where only ids and texts are written",
-            counted(copied.without_text, "row is", "rows are")
+            "{} left out: without {}, where only ids and {all} are written",
+            counted(copied.without_text, "row is", "rows are"),
+            kind.singular()
         ));
     }
 }
 
+/// What is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Texts,
+    Fingerprints,
+}
+
+impl Kind {
+    fn singular(self) -> &'static str {
+        if self == Self::Texts { "a text" } else { "a fingerprint" }
+    }
+
+    fn usable(self) -> &'static str {
+        if self == Self::Texts { "a usable text" } else { "a fingerprint" }
+    }
+
+    fn plural(self) -> &'static str {
+        if self == Self::Texts { "texts" } else { "fingerprints" }
+    }
+}
+
 /// Returns the error of a copy that lacks rows.
-pub(super) fn incomplete(copied: &Copied) -> Failure {
+pub(super) fn incomplete(copied: &Copied, kind: Kind) -> Failure {
+    if kind == Kind::Fingerprints {
+        let rows = counted(copied.without_text, "row of lists has", "rows of lists have");
+        return Failure::Wrong(format!(
+            "{rows} no fingerprint and are not written: next to tables, lists have no room for them"
+        ));
+    }
     let rows = counted(copied.left_out + copied.without_text, "row is", "rows are");
     let without =
         if copied.without_text > 0 { ", or without a text where only ids and texts are written" } else { "" };

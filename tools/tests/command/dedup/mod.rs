@@ -3,11 +3,13 @@
 //! - [`known`]: several sets and documents that are known
 //! - [`method`]: what makes near-duplicates
 //! - [`written`]: files of clusters and of what is left
+//! - [`tables`]: tables of fingerprints
 //! - [`truth`]: texts with known near-duplicates
 
 mod known;
 mod method;
 mod page;
+mod tables;
 mod truth;
 mod written;
 

@@ -209,7 +209,7 @@ proptest! {
     ) {
         let rule = Rule::of_distance(distance);
         let clusters = rule.dedup::<u64>().run_on_fingerprints(|sink| {
-            fingerprints.iter().try_for_each(|&fingerprint| sink(b"", fingerprint))
+            fingerprints.iter().try_for_each(|&fingerprint| sink(b"", fingerprint, None))
         });
         let clusters: Clusters = clusters.unwrap();
         let mut centres: Vec<u64> = Vec::new();

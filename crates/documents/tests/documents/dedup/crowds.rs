@@ -65,7 +65,7 @@ fn a_crowd_of_fingerprints_is_few_stars() {
     let clusters = rule.dedup::<u64>().run_on_fingerprints(|sink| {
         (0..count).try_for_each(|document| {
             let flips = [0, 1, 2].map(|flip| 1u64 << (number(document * 3 + flip) % 32));
-            sink(b"", flips.iter().fold(7 << 40, |fingerprint, bit| fingerprint ^ bit))
+            sink(b"", flips.iter().fold(7 << 40, |fingerprint, bit| fingerprint ^ bit), None)
         })
     });
     let clusters: Clusters = clusters.unwrap();

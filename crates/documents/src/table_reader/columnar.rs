@@ -12,9 +12,11 @@ use arrow_array::{Array, ArrayRef, LargeBinaryArray, LargeStringArray, RecordBat
 use arrow_buffer::ArrowNativeType;
 use arrow_ipc::CompressionType;
 use arrow_ipc::reader::{FileReader, StreamReader};
-use arrow_schema::{ArrowError, DataType, Fields, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, FieldRef, Fields, Schema, SchemaRef};
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+};
 use parquet::basic::Compression;
 use parquet::file::metadata::RowGroupMetaData;
 
@@ -28,8 +30,9 @@ use crate::table_writer::batches::Container;
 /// The start of an Arrow file, behind which it is as a stream.
 const ARROW_MAGIC: &[u8] = b"ARROW1\0\0";
 
-/// Rows decoded at a time.
+/// Rows of Parquet decoded at a time: at most, and about as many as have this many bytes.
 const BATCH_ROWS: usize = 1024;
+const BATCH_BYTES: u64 = 1 << 19;
 
 /// A selected column: its number in the file, and the path to a nested field.
 #[derive(Debug, Clone)]
@@ -165,7 +168,11 @@ impl Batches {
         let unreported = input.unreported();
         let file = input.into_file()?;
         let bytes = file.metadata().map_or(u64::MAX, |metadata| metadata.len());
-        let builder = guarded(|| ParquetRecordBatchReaderBuilder::try_new(file)).map_err(refused)?;
+        let options = ArrowReaderOptions::new();
+        let metadata = guarded(|| ArrowReaderMetadata::load(&file, options)).map_err(refused)?;
+        let mut columns = select(metadata.schema())?;
+        let metadata = if with_all { metadata } else { with_views(metadata) };
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata);
         if !builder.metadata().row_groups().iter().all(|group| is_within(group, bytes)) {
             return Err(refused("its footer is damaged: a column lies outside the file".into()));
         }
@@ -173,7 +180,6 @@ impl Batches {
         let advance = unreported.map(|bytes| Advance::of(bytes, Parts::Rows(rows)));
         let first = builder.metadata().row_groups().first().and_then(|group| group.columns().first());
         let compression = first.map_or(Compression::SNAPPY, |column| writable(column.compression()));
-        let mut columns = select(builder.schema())?;
         let mut roots: Vec<usize> = match with_all {
             true => (0..builder.schema().fields().len()).collect(),
             false => columns.iter().map(|wanted| wanted.column).collect(),
@@ -182,7 +188,8 @@ impl Batches {
         roots.dedup();
         // By number, since a name with a dot would be parsed as a path into a nested column.
         let mask = ProjectionMask::roots(builder.parquet_schema(), roots.iter().copied());
-        let build = || builder.with_projection(mask).with_batch_size(BATCH_ROWS).build();
+        let rows = batch_rows(builder.metadata().row_groups(), &mask);
+        let build = || builder.with_projection(mask).with_batch_size(rows).build();
         let batches = guarded(build).map_err(refused)?;
         // Batches have only the selected columns, in the order of the file.
         for wanted in &mut columns {
@@ -320,6 +327,34 @@ where
         Ok(outcome) => outcome.map_err(Into::into),
         Err(_) => Err("it is damaged in a way that its decoder does not expect".into()),
     }
+}
+
+/// Makes texts and bytes views of the decoded pages, which are not copied then: a page may have a thousand texts.
+fn with_views(metadata: ArrowReaderMetadata) -> ArrowReaderMetadata {
+    let as_view = |field: &FieldRef| match field.data_type() {
+        DataType::Utf8 | DataType::LargeUtf8 => field.as_ref().clone().with_data_type(DataType::Utf8View),
+        DataType::Binary | DataType::LargeBinary => {
+            field.as_ref().clone().with_data_type(DataType::BinaryView)
+        }
+        _ => field.as_ref().clone(),
+    };
+    let fields: Fields = metadata.schema().fields().iter().map(as_view).collect();
+    let schema = Schema::new_with_metadata(fields, metadata.schema().metadata().clone());
+    let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
+    guarded(|| ArrowReaderMetadata::try_new(Arc::clone(metadata.metadata()), options)).unwrap_or(metadata)
+}
+
+/// Returns how many rows are decoded at a time, by the row group with the longest rows.
+fn batch_rows(groups: &[RowGroupMetaData], mask: &ProjectionMask) -> usize {
+    let bytes_per_row = |group: &RowGroupMetaData| {
+        let columns = group.columns().iter().enumerate();
+        let selected = columns.filter(|(number, _)| mask.leaf_included(*number));
+        let bytes: u64 =
+            selected.map(|(_, column)| column.uncompressed_size().max(0) as u64).fold(0, u64::saturating_add);
+        bytes / u64::try_from(group.num_rows()).unwrap_or_default().max(1)
+    };
+    let longest = groups.iter().map(bytes_per_row).max().unwrap_or_default();
+    usize::try_from(BATCH_BYTES / longest.max(1)).unwrap_or(BATCH_ROWS).clamp(1, BATCH_ROWS)
 }
 
 /// Returns whether the columns of a row group lie within a file of `bytes` bytes.

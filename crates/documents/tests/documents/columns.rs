@@ -5,8 +5,8 @@ use std::sync::Arc;
 use arrow_array::builder::{ListBuilder, StringBuilder};
 use arrow_array::{
     ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, Date32Array, Decimal128Array, DurationSecondArray,
-    FixedSizeBinaryArray, Float64Array, Int64Array, NullArray, RecordBatch, StringArray, StructArray,
-    Time64MicrosecondArray, TimestampMillisecondArray,
+    FixedSizeBinaryArray, Float64Array, Int64Array, LargeStringArray, NullArray, RecordBatch, StringArray,
+    StructArray, Time64MicrosecondArray, TimestampMillisecondArray,
 };
 use arrow_ipc::writer::{FileWriter, StreamWriter};
 use arrow_schema::{DataType, Field};
@@ -213,5 +213,37 @@ fn a_further_column_has_numbers_dates_and_times_in_their_order() {
         });
         read.unwrap();
         assert_eq!(found, values, "{column}");
+    }
+}
+
+#[test]
+fn rows_of_any_length_are_read_from_parquet_a_few_at_a_time() {
+    let scratch = Scratch::new();
+    // Equal texts are one in the file; a group of long ones decides for all.
+    let texts: Vec<String> = (0..3000)
+        .map(|row| match row {
+            0..2000 => format!("a text of a few words, {}", row % 7),
+            2000..2100 => format!("{row} {}", "long ".repeat(20_000)),
+            _ => "the same ".repeat(10_000),
+        })
+        .collect();
+    let bytes = |text: &String| text.as_bytes().to_vec();
+    let columns: [(&str, ArrayRef); 3] = [
+        ("small", Arc::new(StringArray::from_iter_values(&texts))),
+        ("large", Arc::new(LargeStringArray::from_iter_values(&texts))),
+        ("bytes", Arc::new(BinaryArray::from_iter_values(texts.iter().map(bytes)))),
+    ];
+    for (name, column) in columns {
+        let batch = RecordBatch::try_from_iter([("text", column)]).unwrap();
+        let mut parquet = ArrowWriter::try_new(Vec::new(), batch.schema(), None).unwrap();
+        for (start, rows) in [(0, 2000), (2000, 100), (2100, 900)] {
+            parquet.write(&batch.slice(start, rows)).unwrap();
+            parquet.flush().unwrap();
+        }
+        let file = format!("{name}.parquet");
+        scratch.write(&file, parquet.into_inner().unwrap());
+        let read = scratch.read_file(&file);
+        assert!(read.texts() == texts, "{name}");
+        assert!(read.ids().iter().zip(0..).all(|(id, row)| *id == row.to_string()), "{name}");
     }
 }

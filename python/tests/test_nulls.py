@@ -80,6 +80,7 @@ NULLS: list[Any] = [
     pa.nulls(2),
     pa.chunked_array([pa.nulls(1), pa.nulls(0), pa.nulls(1)]),
     pa.array([None, None]).dictionary_encode(),
+    pl.Series([None, None]),
     pd.Series(pa.nulls(2), dtype=pd.ArrowDtype(pa.null())),
 ]
 
@@ -97,12 +98,15 @@ def test_nothing_but_nulls(tmp_path: Path) -> None:
 
 
 def test_a_column_of_nothing_has_texts_and_no_ids(tmp_path: Path) -> None:
-    new = pa.table({"text": [None, None], "id": ["a", "b"]})
-    clusters, known = hamdex.dedup(new, id="id", against=pa.table({"text": [None], "id": ["c"]}))
-    assert len(clusters) == 0 and len(known) == 0
-    with pytest.raises(ValueError, match="the id of row 0 is null: leave such rows out"):
-        hamdex.dedup(pa.table({"text": WITHOUT, "id": [None] * 3}), id="id")
-    for nulls in (pa.nulls(3), pa.chunked_array([pa.nulls(1), pa.nulls(2)])):
+    tables: list[Callable[[dict[str, Any]], Any]] = [pa.table, pl.DataFrame]
+    for table in tables:
+        new = table({"text": [None, None], "id": ["a", "b"]})
+        clusters, known = hamdex.dedup(new, id="id", against=table({"text": [None], "id": ["c"]}))
+        assert len(clusters) == 0 and len(known) == 0
+        with pytest.raises(ValueError, match="the id of row 0 is null: leave such rows out"):
+            hamdex.dedup(table({"text": WITHOUT, "id": [None] * 3}), id="id")
+    nulls: Any
+    for nulls in (pa.nulls(3), pa.chunked_array([pa.nulls(1), pa.nulls(2)]), pl.Series([None] * 3)):
         summary = hamdex.build(tmp_path / "a", nulls, NAMES[:3], recipe="default", shingles=True, overwrite=True)
         assert summary.ids == 0
         with pytest.raises(ValueError, match="the id of row 0 is null"):

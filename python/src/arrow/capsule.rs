@@ -8,9 +8,10 @@ use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi};
 use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream};
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader, StructArray, make_array};
 use arrow_schema::{ArrowError, Schema};
+use pyo3::PyTypeInfo;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyCapsuleMethods, PyTuple};
+use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict, PyString, PyTuple};
 
 const SCHEMA: &CStr = c"arrow_schema";
 const ARRAY: &CStr = c"arrow_array";
@@ -27,6 +28,7 @@ pub(crate) fn speaks_arrow(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 /// Returns the arrays of an object: one or several of the same type. Tables are arrays of structures.
 pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
+    let object = &without_null_type(object)?;
     if object.hasattr("__arrow_c_stream__")? {
         let capsule = object.call_method0("__arrow_c_stream__")?;
         return import_stream(capsule.cast::<PyCapsule>()?);
@@ -35,6 +37,29 @@ pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
     let pair = pair.cast::<PyTuple>()?;
     let (schema, array) = (pair.get_item(0)?, pair.get_item(1)?);
     import_array(schema.cast::<PyCapsule>()?, array.cast::<PyCapsule>()?).map(|array| vec![array])
+}
+
+/// Makes columns of polars' type Null columns of text: polars exports a buffer for them, where the interface has none.
+fn without_null_type<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if !object.get_type().module()?.to_string().starts_with("polars") {
+        return Ok(object.clone());
+    }
+    let text = PyString::type_object(object.py());
+    let is_null = |kind: &Bound<'_, PyAny>| Ok::<_, PyErr>(kind.str()? == "Null");
+    if let Ok(schema) = object.getattr("schema") {
+        let columns = PyDict::new(object.py());
+        for column in schema.call_method0("items")?.try_iter()? {
+            let (name, kind): (Bound<'_, PyAny>, Bound<'_, PyAny>) = column?.extract()?;
+            if is_null(&kind)? {
+                columns.set_item(name, &text)?;
+            }
+        }
+        return if columns.is_empty() { Ok(object.clone()) } else { object.call_method1("cast", (columns,)) };
+    }
+    match object.getattr("dtype") {
+        Ok(kind) if is_null(&kind)? => object.call_method1("cast", (text,)),
+        _ => Ok(object.clone()),
+    }
 }
 
 fn import_stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<Vec<ArrayRef>> {

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::batch::chunks::Chunks;
 use crate::batch::gather::Batch;
-use crate::batch::options::{BatchOptions, MAX_QUERIES};
+use crate::batch::options::BatchOptions;
 use crate::error::ReadError;
 use crate::index::handle::Index;
 use crate::index::matches::{Match, MatchVisitor};
@@ -104,86 +104,5 @@ impl<F: Fingerprint> Index<F> {
         mut visit: impl FnMut(usize, &[Match<F>]) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
         compiled_answer()(&mut Chunks::new(self, distance, options)?, queries, &mut visit)
-    }
-
-    /// As [`Index::batch_with`], for a stream of queries, from a file for example:
-    /// takes as many as fit the memory of the options, answers them, and takes the next. `visit` gets
-    /// the number of the query and the query itself.
-    ///
-    /// ```
-    /// use std::ops::ControlFlow;
-    /// use hamdex::{BatchOptions, Builder, Fingerprint, Index};
-    ///
-    /// let directory = tempfile::tempdir()?;
-    /// let path = directory.path().join("small.hamdex");
-    /// let mut builder = Builder::<u64>::new(&path)?;
-    /// builder.push(0xff)?;
-    /// builder.finish()?;
-    ///
-    /// type Failure = Box<dyn std::error::Error>;
-    /// let lines = ["00000000000000fe", "0000000000000000", "0xff"];
-    /// let queries = lines.iter().map(|line| u64::parse(line).map_err(Failure::from));
-    /// let mut found = Vec::new();
-    /// let index = Index::<u64>::open(&path)?;
-    /// let outcome = index.batch_stream(queries, 3, &BatchOptions::new(), |number, _, matches| {
-    ///     found.push((number, matches.len()));
-    ///     Ok::<_, Failure>(ControlFlow::Continue(()))
-    /// })?;
-    /// assert!(outcome.is_continue());
-    /// assert_eq!(found, [(0, 1), (1, 0), (2, 1)]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// The first error of the queries, after the earlier ones have been answered; an error of `visit`; when a
-    /// block that is read is damaged, or the distance exceeds the width.
-    pub fn batch_stream<E: From<ReadError>>(
-        &self,
-        queries: impl IntoIterator<Item = Result<F, E>>,
-        distance: u32,
-        options: &BatchOptions,
-        mut visit: impl FnMut(u64, F, &[Match<F>]) -> Result<ControlFlow<()>, E>,
-    ) -> Result<ControlFlow<()>, E> {
-        let mut run = Chunks::new(self, distance, options)?;
-        let mut queries = queries.into_iter();
-        let mut chunk = Vec::new();
-        let mut before = 0;
-        let mut failure = None;
-        while failure.is_none() {
-            chunk.clear();
-            while chunk.len() < MAX_QUERIES {
-                match queries.next() {
-                    Some(Ok(query)) => chunk.push(query),
-                    Some(Err(error)) => {
-                        failure = Some(error);
-                        break;
-                    }
-                    None => break,
-                }
-            }
-            if chunk.is_empty() {
-                break;
-            }
-            let mut refusal = None;
-            let outcome = compiled_answer()(&mut run, &chunk, &mut |place, matches| match visit(
-                before + place as u64,
-                chunk[place],
-                matches,
-            ) {
-                Ok(flow) => flow,
-                Err(error) => {
-                    refusal = Some(error);
-                    ControlFlow::Break(())
-                }
-            })?;
-            if let Some(error) = refusal {
-                return Err(error);
-            }
-            if outcome.is_break() {
-                return Ok(outcome);
-            }
-            before += chunk.len() as u64;
-        }
-        failure.map_or(Ok(ControlFlow::Continue(())), Err)
     }
 }

@@ -11,7 +11,7 @@ use crate::design::covering::Design;
 use crate::design::error::DesignError;
 use crate::design::filter_choice::FilterChoice;
 use crate::design::plan::Plan;
-use crate::design::recurrence::{self, binomial, split, tables as paper_tables};
+use crate::design::recurrence::{binomial, split, tables as paper_tables};
 use crate::design::table::{MAX_TABLES, TableDesign};
 use hamdex_fingerprint::Fingerprint;
 
@@ -35,25 +35,6 @@ impl<F: Fingerprint> Design<F> {
     #[must_use]
     pub fn names(distance: u32) -> Vec<String> {
         self::names(distance)
-    }
-
-    /// Returns the design that the paper's recurrence (§3.1.2) finds for 2^`log2_count` fingerprints: the
-    /// least number of tables such that a probe meets about 2^`log2_candidates` candidates.
-    ///
-    /// # Errors
-    /// When that would take more than [`MAX_TABLES`] tables, or more prefix bits than there are.
-    pub fn from_recurrence(
-        distance: u32,
-        log2_count: f64,
-        log2_candidates: f64,
-    ) -> Result<Self, DesignError> {
-        let splits = recurrence::least_tables(F::BITS, distance, log2_count, log2_candidates)
-            .ok_or(DesignError::NoRecurrence { distance, max: MAX_TABLES })?;
-        if splits.is_empty() {
-            return Self::named("single", distance);
-        }
-        let tables = recurrence::tables::<F>(&splits, distance);
-        Self::custom(format!("paper-{}", tables.len()), distance, tables)
     }
 
     /// Returns the default design for `count` fingerprints: the smallest file whose queries, with the filters of

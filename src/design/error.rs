@@ -67,14 +67,4 @@ pub enum DesignError {
     /// An empty, overlong or unprintable name.
     #[error("a design's name has 1 to 64 bytes and no control characters")]
     BadName,
-    /// The recurrence finds nothing within the limits.
-    #[error(
-        "the recurrence needs more than {max} tables for distance {distance}; allow more candidates per probe"
-    )]
-    NoRecurrence {
-        /// The distance wanted.
-        distance: u32,
-        /// Number of tables that are allowed.
-        max: usize,
-    },
 }

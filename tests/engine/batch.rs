@@ -8,8 +8,7 @@ use crate::common::{
     with_a_damaged_block,
 };
 use hamdex::{
-    BatchOptions, BuildOptions, Checksums, Codec, Design, Fingerprint, Index, OpenOptions, Phase, ReadError,
-    Strategy,
+    BatchOptions, BuildOptions, Checksums, Codec, Design, Fingerprint, Index, OpenOptions, Phase, Strategy,
 };
 use proptest::prelude::*;
 
@@ -231,55 +230,6 @@ fn a_visitor_that_breaks_is_not_called_again() {
             assert_eq!(visited, last + 1);
         }
     }
-}
-
-#[derive(Debug, PartialEq)]
-enum Failure {
-    Query(u64),
-    Visit(u64),
-    Read,
-}
-
-impl From<ReadError> for Failure {
-    fn from(_: ReadError) -> Self {
-        Self::Read
-    }
-}
-
-#[test]
-fn a_stream_is_answered_up_to_its_first_error() {
-    let stored = data::<u64>(Shape::Mixed, 1000, 1);
-    let queries = queries_with_repeats(&stored, 40);
-    let index = index(built(&stored, BuildOptions::new()));
-    let options = BatchOptions::new();
-    let stream = |bad: Option<u64>| {
-        (0..).zip(&queries).map(
-            move |(number, &query)| {
-                if bad == Some(number) { Err(Failure::Query(number)) } else { Ok(query) }
-            },
-        )
-    };
-    for bad in [None, Some(0), Some(77)] {
-        let mut visited = 0;
-        let outcome = index.batch_stream(stream(bad), 3, &options, |number, query, matches| {
-            assert_eq!((number, query), (visited, queries[number as usize]));
-            assert_eq!(pairs(matches), brute_force(&stored, query, 3));
-            visited += 1;
-            Ok(ControlFlow::Continue(()))
-        });
-        assert_eq!(visited, bad.unwrap_or(queries.len() as u64));
-        match bad {
-            None => assert_eq!(outcome, Ok(ControlFlow::Continue(()))),
-            Some(bad) => assert_eq!(outcome, Err(Failure::Query(bad))),
-        }
-    }
-    let refuse =
-        |number, _, _: &[_]| if number == 9 { Err(Failure::Visit(9)) } else { Ok(ControlFlow::Continue(())) };
-    assert_eq!(index.batch_stream(stream(None), 3, &options, refuse), Err(Failure::Visit(9)));
-    let stop = |number, _, _: &[_]| {
-        Ok::<_, Failure>(if number == 9 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-    };
-    assert_eq!(index.batch_stream(stream(Some(77)), 3, &options, stop), Ok(ControlFlow::Break(())));
 }
 
 /// Damage in a block that queries look into is an error, in every strategy; elsewhere a probe does not

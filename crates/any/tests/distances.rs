@@ -51,9 +51,6 @@ fn call<F: Fingerprint + Debug>(distance: u32, index: Index<F>) {
     check_read::<F, _>("within", distance, searcher.within(F::ZERO, distance));
     check_read::<F, _>("for_each", distance, searcher.for_each(F::ZERO, distance, |_| Continue(())));
     check_read::<F, _>("batch", distance, index.batch(&[], distance));
-    let none = std::iter::empty::<Result<F, ReadError>>();
-    let stream = index.batch_stream(none, distance, &BatchOptions::new(), |_, _, _| Ok(Continue(())));
-    check_read::<F, _>("batch_stream", distance, stream);
     check_read::<F, _>("explain", distance, index.explain(F::ZERO, distance));
     check_read::<F, _>("pairs", distance, hamdex::pairs(&[F::ZERO, F::ONES], distance).collect());
     check_read::<F, _>("pairs", distance, hamdex::pairs::<F>(&[], distance).count_by_distance());

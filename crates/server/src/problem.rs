@@ -247,7 +247,6 @@ impl From<StoreError> for Problem {
                 Self::damaged(detail).file(path)
             }
             StoreError::TimedOut { .. } => Self::timeout(),
-            StoreError::Busy { .. } => Self::too_many("writes"),
             StoreError::Closed { .. } => Self::unavailable(
                 "closed",
                 "the store is closed, to be opened again or because the service is shutting down; send the request again",
@@ -332,7 +331,6 @@ mod tests {
         let source = std::sync::Arc::new(StoreError::Io { doing: "write it", path: path(), source: full() });
         assert_eq!(of(StoreError::Full { path: path(), source }), (507, "disk_full"));
         assert_eq!(of(StoreError::TimedOut { path: path() }), (503, "timeout"));
-        assert_eq!(of(StoreError::Busy { path: path(), waiting: 3 }), (429, "too_many_requests"));
         assert_eq!(of(StoreError::NoIds { path: path() }), (422, "ids"));
         let damage = StoreError::Damaged { path: path(), offset: Some(3), what: "bad".to_owned() };
         let problem = Problem::from(damage);

@@ -115,14 +115,6 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
-    /// The queue of writes is full. The write was not accepted.
-    #[error("{}: {waiting} writes are waiting already; submit this one again later", path.display())]
-    Busy {
-        /// The directory.
-        path: PathBuf,
-        /// The number of waiting writes.
-        waiting: usize,
-    },
     /// The target of a backup lies inside the store.
     #[error("{}: lies inside the store that is to be copied; choose a directory outside it", path.display())]
     BackupInside {
@@ -291,7 +283,6 @@ impl Error {
             | Self::Lost { .. }
             | Self::Closed { .. }
             | Self::TimedOut { .. }
-            | Self::Busy { .. }
             | Self::Full { .. }
             | Self::NoIdsLeft { .. }
             | Self::OfGroup { .. } => Category::Unavailable,

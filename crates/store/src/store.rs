@@ -16,10 +16,7 @@ use crate::inner::StoreInner;
 use crate::log::MAX_OPERATIONS;
 use crate::options::{CreateOptions, StoreOptions};
 use crate::read::snapshot::Snapshot;
-use crate::view::Written;
-use crate::write::batch::Operation;
 use crate::write::commit::Outcome;
-use crate::write::reply::Reply;
 use crate::write::request::Request;
 
 /// A set of fingerprints, or of (fingerprint, id) pairs, that is open for writing. A clone is another handle of the
@@ -34,14 +31,7 @@ pub struct Store<F: Fingerprint> {
 /// An open store and its threads.
 struct Open<F: Fingerprint> {
     inner: Arc<StoreInner<F>>,
-    threads: Mutex<Threads>,
-}
-
-#[derive(Default)]
-struct Threads {
-    running: Vec<JoinHandle<()>>,
-    /// The thread of submitted writes, once there are any.
-    writer: Option<JoinHandle<()>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl<F: Fingerprint> Store<F> {
@@ -190,40 +180,6 @@ impl<F: Fingerprint> Store<F> {
         self.inner().commit(request, self.deadline)
     }
 
-    /// Submits a batch of operations without waiting for it. `done` is called with its outcome, from any thread, when
-    /// the batch is as durable as the options of the store require. It must return soon, and must not write to the
-    /// store. Batches take effect in the order of their submission.
-    ///
-    /// ```
-    /// use std::sync::mpsc;
-    /// use hamdex_store::{CreateOptions, Operation, Store, StoreOptions};
-    ///
-    /// let directory = tempfile::tempdir()?;
-    /// let store = Store::<u64>::create(directory.path().join("s"), &CreateOptions::new(), StoreOptions::new())?;
-    /// let (done, outcome) = mpsc::channel();
-    /// store.submit(vec![Operation::Insert(0x00ff, 1)], move |written| drop(done.send(written)))?;
-    /// assert_eq!(outcome.recv()??.inserted, 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// When the operations do not fit the store, 4,096 writes are waiting already ([`Error::Busy`]), or the store is
-    /// closed. `done` is not called then.
-    pub fn submit(
-        &self,
-        operations: Vec<Operation<F>>,
-        done: impl FnOnce(Result<Written, Error>) + Send + 'static,
-    ) -> Result<(), Error> {
-        self.check_operations(&operations)?;
-        self.open.start_writer()?;
-        self.inner().submit(Request::Batch(operations), |outcome| {
-            done(outcome.map(|reply| match reply {
-                Reply::Written(written) => written,
-                _ => unreachable!("a batch needs no search and no ids"),
-            }));
-        })
-    }
-
     pub(crate) fn inner(&self) -> &StoreInner<F> {
         &self.open.inner
     }
@@ -347,28 +303,15 @@ impl<F: Fingerprint> fmt::Debug for Store<F> {
 }
 
 impl<F: Fingerprint> Open<F> {
-    fn spawn(&self, name: &str, work: fn(&StoreInner<F>)) -> Result<JoinHandle<()>, Error> {
+    fn start(&self, name: &str, work: fn(&StoreInner<F>)) -> Result<(), Error> {
         let inner = Arc::clone(&self.inner);
         let thread = thread::Builder::new().name(name.to_owned()).spawn(move || work(&inner));
-        thread.map_err(Error::io("start a thread for it", self.inner.disk.path("")))
-    }
-
-    fn start(&self, name: &str, work: fn(&StoreInner<F>)) -> Result<(), Error> {
-        let thread = self.spawn(name, work)?;
-        self.threads().running.push(thread);
+        let thread = thread.map_err(Error::io("start a thread for it", self.inner.disk.path("")))?;
+        self.threads().push(thread);
         Ok(())
     }
 
-    /// Starts the thread of submitted writes, if it does not run yet.
-    fn start_writer(&self) -> Result<(), Error> {
-        let mut threads = self.threads();
-        if threads.writer.is_none() {
-            threads.writer = Some(self.spawn("hamdex-write", workers::write)?);
-        }
-        Ok(())
-    }
-
-    fn threads(&self) -> MutexGuard<'_, Threads> {
+    fn threads(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -376,18 +319,14 @@ impl<F: Fingerprint> Open<F> {
     fn close(&self) -> Result<(), Error> {
         if let Err(error) = self.inner.check_process() {
             // A forked process does not own the store. It has none of its threads, so joining them would never end.
-            self.threads().running.clear();
+            self.threads().clear();
             return Err(error);
         }
-        // Submitted writes are completed first.
-        self.inner.queue.close();
-        let writer = self.threads().writer.take();
-        writer.into_iter().for_each(join);
         if !self.inner.begin_close() {
             return Ok(());
         }
         self.inner.background.stop();
-        let running = std::mem::take(&mut self.threads().running);
+        let running = std::mem::take(&mut *self.threads());
         running.into_iter().for_each(join);
         self.inner.end_close()
     }

@@ -83,11 +83,6 @@ pub(crate) fn log<F: Fingerprint>(inner: &StoreInner<F>) {
     }
 }
 
-/// Serves submitted writes.
-pub(crate) fn write<F: Fingerprint>(inner: &StoreInner<F>) {
-    inner.serve_submitted();
-}
-
 /// Whether work was cancelled.
 fn is_cancelled(error: &Error) -> bool {
     matches!(error, Error::Build(hamdex::BuildError::Stopped) | Error::Closed { .. })

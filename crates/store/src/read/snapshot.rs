@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::ops::{Bound, RangeBounds};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -132,41 +131,6 @@ impl<F: Fingerprint> Snapshot<F> {
     /// Returns the pairs whose fingerprints are at least `from`: see [`Snapshot::pairs_in_order`].
     pub fn pairs_in_order_from(&self, from: F) -> impl Iterator<Item = Result<(F, u64), Error>> + '_ {
         self.view.pairs_from(from).map(|pair| pair.map_err(Error::from))
-    }
-
-    /// Returns the pairs whose fingerprints are in a range: see [`Snapshot::pairs_in_order`].
-    ///
-    /// ```
-    /// use hamdex_store::{CreateOptions, Store, StoreOptions};
-    ///
-    /// let directory = tempfile::tempdir()?;
-    /// let store = Store::<u64>::create(directory.path().join("s"), &CreateOptions::new(), StoreOptions::new())?;
-    /// for fingerprint in 0..10 {
-    ///     store.insert(fingerprint, 7)?;
-    /// }
-    /// let snapshot = store.snapshot();
-    /// let found: Vec<_> = snapshot.pairs_in_range(3..=5).collect::<Result<_, _>>()?;
-    /// assert_eq!(found, [(3, 7), (4, 7), (5, 7)]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn pairs_in_range(
-        &self,
-        range: impl RangeBounds<F>,
-    ) -> impl Iterator<Item = Result<(F, u64), Error>> + '_ {
-        let (from, skipped) = match range.start_bound() {
-            Bound::Unbounded => (F::ZERO, None),
-            Bound::Included(&least) => (least, None),
-            Bound::Excluded(&least) => (least, Some(least)),
-        };
-        let end = range.end_bound().cloned();
-        let is_within = move |fingerprint: F| match end {
-            Bound::Unbounded => true,
-            Bound::Included(greatest) => fingerprint <= greatest,
-            Bound::Excluded(end) => fingerprint < end,
-        };
-        self.pairs_in_order_from(from)
-            .skip_while(move |pair| matches!(pair, Ok((fingerprint, _)) if Some(*fingerprint) == skipped))
-            .take_while(move |pair| pair.as_ref().map_or(true, |(fingerprint, _)| is_within(*fingerprint)))
     }
 
     /// Returns the snapshot as indexes that are queried as one, for the self-join for example. Memtables are converted

@@ -16,13 +16,10 @@ use crate::memtable::Memtable;
 use crate::view::{FrozenMemtable, View};
 use crate::write::batch::Batch;
 use crate::write::durability::Durability;
-use crate::write::queue::{Callback, NotServed, Refused};
+use crate::write::queue::NotServed;
 use crate::write::reply::Reply;
 use crate::write::request::Request;
 use crate::write::writer::Writer;
-
-/// Maximum number of waiting writes with callbacks.
-pub(crate) const MAX_SUBMITTED: usize = 4096;
 
 /// Interval at which a delayed write checks whether it still has to wait.
 const RECHECK_INTERVAL: Duration = Duration::from_millis(5);
@@ -41,7 +38,7 @@ impl<F: Fingerprint> StoreInner<F> {
     /// passes before a leader has taken the request. The request has no effect then.
     pub(crate) fn commit(&self, request: Request<F>, deadline: Option<Instant>) -> Outcome<F> {
         self.check_open()?;
-        if request.only_removes() && !self.has_room() && !self.queue.has_callbacks() {
+        if request.only_removes() && !self.has_room() {
             // It needs no memory, so it does not wait for room.
             return self.commit_alone(request);
         }
@@ -71,39 +68,6 @@ impl<F: Fingerprint> StoreInner<F> {
     pub(crate) fn commit_alone(&self, request: Request<F>) -> Outcome<F> {
         self.check_open()?;
         self.serve(vec![request]).pop().expect("one answer for one request")
-    }
-
-    /// Queues a request whose outcome goes to a callback.
-    ///
-    /// # Errors
-    /// When the queue is full, or the store is closed. The request is not queued then.
-    pub(crate) fn submit(
-        &self,
-        request: Request<F>,
-        done: impl FnOnce(Outcome<F>) + Send + 'static,
-    ) -> Result<(), Error> {
-        self.check_open()?;
-        let panicked =
-            || Err(Error::OfGroup { what: "the leader of the group commit has panicked".to_owned() });
-        let callback: Callback<Outcome<F>> = Box::new(move |outcome| done(outcome.unwrap_or_else(panicked)));
-        self.queue.push(request, callback, MAX_SUBMITTED).map_err(|refused| match refused {
-            Refused::Full => Error::Busy { path: self.disk.path(""), waiting: MAX_SUBMITTED },
-            Refused::Closed => Error::Closed { path: self.disk.path("") },
-        })
-    }
-
-    /// Serves submitted requests until the store is closed.
-    pub(crate) fn serve_submitted(&self) {
-        let prepare = || {
-            // Before the group is taken, so that a write with a deadline can still be withdrawn from it.
-            self.slow_down(self.queue.sum(Request::pairs), None)?;
-            self.wait_for_room(None)
-        };
-        let serve = |requests, prepared: Result<(), Error>| match prepared {
-            Ok(()) => self.serve(requests),
-            Err(error) => self.serve_without_room(requests, &error),
-        };
-        self.queue.run(prepare, serve);
     }
 
     /// Serves the requests of a group that only remove pairs, and rejects the others.

@@ -1,14 +1,8 @@
 //! The queue of group commits: a leader serves all waiting requests together.
 
-mod recipient;
-
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
-
-pub(crate) use recipient::Callback;
-use recipient::{Call, Recipient, Waiter};
 
 /// A queue of requests with at most one leader.
 ///
@@ -16,22 +10,14 @@ use recipient::{Call, Recipient, Waiter};
 /// thread is the next leader, and serves all requests that wait by then, in the order of arrival. So all requests that
 /// arrive during a sync share the next one. Each follower waits on a condition of its own, so that none wakes up
 /// without need.
-///
-/// A request may also have a callback instead of a thread. If only such requests wait, the thread in [`Queue::run`]
-/// leads.
 pub(crate) struct Queue<R, A> {
     inner: Mutex<Inner<R, A>>,
-    /// Signals that only callbacks wait and there is no leader, or that the queue is closed.
-    called: Condvar,
 }
 
 struct Inner<R, A> {
-    waiting: VecDeque<(R, Recipient<A>)>,
+    waiting: VecDeque<(R, Arc<Waiter<A>>)>,
     /// Whether there is a leader, or one has been called. Without one, no request waits.
     has_leader: bool,
-    /// Whether the thread of callbacks has been called to lead.
-    is_called: bool,
-    is_closed: bool,
 }
 
 /// The reason why a request was not served.
@@ -45,19 +31,7 @@ pub(crate) enum NotServed<E> {
 
 impl<R, A> Queue<R, A> {
     pub(crate) fn new() -> Self {
-        let waiting = VecDeque::new();
-        let inner = Inner { waiting, has_leader: false, is_called: false, is_closed: false };
-        Self { inner: Mutex::new(inner), called: Condvar::new() }
-    }
-
-    /// Whether requests with callbacks wait.
-    pub(crate) fn has_callbacks(&self) -> bool {
-        self.lock().waiting.iter().any(|(_, recipient)| matches!(recipient, Recipient::Callback(_)))
-    }
-
-    /// Returns the sum of a quantity over all waiting requests.
-    pub(crate) fn sum(&self, of: impl Fn(&R) -> u64) -> u64 {
-        self.lock().waiting.iter().map(|(request, _)| of(request)).sum()
+        Self { inner: Mutex::new(Inner { waiting: VecDeque::new(), has_leader: false }) }
     }
 
     /// Returns the number of waiting requests.
@@ -82,7 +56,7 @@ impl<R, A> Queue<R, A> {
         let waiter = Waiter::new();
         {
             let mut inner = self.lock();
-            inner.waiting.push_back((request, Recipient::Thread(Arc::clone(&waiter))));
+            inner.waiting.push_back((request, Arc::clone(&waiter)));
             if !std::mem::replace(&mut inner.has_leader, true) {
                 drop(inner);
                 return self.lead_as(&waiter, prepare, serve);
@@ -110,95 +84,38 @@ impl<R, A> Queue<R, A> {
         }
     }
 
-    /// Adds a request whose answer goes to a callback, unless `most` requests are waiting or the queue is closed.
-    /// Requests are served in the order in which they were added; their callbacks run on any thread, in any order.
-    pub(crate) fn push(&self, request: R, callback: Callback<A>, most: usize) -> Result<(), Refused> {
-        let mut inner = self.lock();
-        if inner.is_closed {
-            return Err(Refused::Closed);
-        }
-        if inner.waiting.len() >= most {
-            return Err(Refused::Full);
-        }
-        inner.waiting.push_back((request, Recipient::Callback(callback)));
-        if !std::mem::replace(&mut inner.has_leader, true) {
-            inner.is_called = true;
-            self.called.notify_one();
-        }
-        Ok(())
-    }
-
-    /// Leads whenever only callbacks wait, until the queue is closed and empty. `serve` gets the outcome of `prepare`. If
-    /// one of them panics, the requests of that group are answered with `None`, and later ones are served.
-    pub(crate) fn run<E>(
-        &self,
-        mut prepare: impl FnMut() -> Result<(), E>,
-        mut serve: impl FnMut(Vec<R>, Result<(), E>) -> Vec<A>,
-    ) {
-        loop {
-            let idle = |inner: &mut Inner<R, A>| !inner.is_called && (!inner.is_closed || inner.has_leader);
-            let waited = self.called.wait_while(self.lock(), idle);
-            let mut inner = waited.unwrap_or_else(PoisonError::into_inner);
-            if !std::mem::replace(&mut inner.is_called, false) {
-                return;
-            }
-            drop(inner);
-            let leadership = self.leadership(None);
-            // A group whose preparation panics is taken as well: nothing else would answer it.
-            let prepared = catch_unwind(AssertUnwindSafe(&mut prepare));
-            let lead = || {
-                self.lead(leadership, |requests| {
-                    serve(requests, prepared.unwrap_or_else(|panic| resume_unwind(panic)))
-                })
-            };
-            // The thread stays, since no other serves callbacks.
-            drop(catch_unwind(AssertUnwindSafe(lead)));
-        }
-    }
-
-    /// Rejects further callbacks, and ends [`Queue::run`].
-    pub(crate) fn close(&self) {
-        self.lock().is_closed = true;
-        self.called.notify_all();
-    }
-
     fn lead_as<E>(
         &self,
         own: &Arc<Waiter<A>>,
         prepare: impl FnOnce() -> Result<(), E>,
         serve: impl FnOnce(Vec<R>) -> Vec<A>,
     ) -> Result<A, NotServed<E>> {
-        let leadership = self.leadership(Some(own));
+        let leadership = Leadership { queue: self, own, served: Vec::new(), is_over: false };
         prepare().map_err(NotServed::Refused)?;
-        Ok(self.lead(leadership, serve).expect("the own request waits"))
-    }
-
-    fn leadership<'a>(&'a self, own: Option<&'a Arc<Waiter<A>>>) -> Leadership<'a, R, A> {
-        Leadership { queue: self, own, recipients: Vec::new(), is_over: false }
+        Ok(self.lead(leadership, serve))
     }
 
     /// Serves all waiting requests. Returns the answer to the own request.
-    fn lead(&self, mut leadership: Leadership<'_, R, A>, serve: impl FnOnce(Vec<R>) -> Vec<A>) -> Option<A> {
+    fn lead(&self, mut leadership: Leadership<'_, R, A>, serve: impl FnOnce(Vec<R>) -> Vec<A>) -> A {
         let group = std::mem::take(&mut self.lock().waiting);
         let mut requests = Vec::with_capacity(group.len());
-        for (request, recipient) in group {
+        for (request, waiter) in group {
             requests.push(request);
-            leadership.recipients.push(recipient);
+            leadership.served.push(waiter);
         }
         let answers = serve(requests);
-        assert_eq!(answers.len(), leadership.recipients.len(), "every request has an answer");
+        assert_eq!(answers.len(), leadership.served.len(), "every request has an answer");
         // The next leader can write its group while this one is answered.
         leadership.hand_over();
         let (own, mut own_answer) = (leadership.own, None);
-        for (recipient, answer) in leadership.recipients.drain(..).zip(answers) {
-            match (&recipient, own) {
-                (Recipient::Thread(waiter), Some(own)) if Arc::ptr_eq(waiter, own) => {
-                    own_answer = Some(answer);
-                }
-                _ => recipient.answer(Some(answer)),
+        for (waiter, answer) in leadership.served.drain(..).zip(answers) {
+            if Arc::ptr_eq(&waiter, own) {
+                own_answer = Some(answer);
+            } else {
+                waiter.call(Call::Answer(answer));
             }
         }
-        own_answer
+        own_answer.expect("the own request waits")
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner<R, A>> {
@@ -207,58 +124,35 @@ impl<R, A> Queue<R, A> {
     }
 }
 
-/// The reason why a request with a callback is rejected.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Refused {
-    Full,
-    Closed,
-}
-
 impl<R, A> Inner<R, A> {
     fn place_of(&self, waiter: &Arc<Waiter<A>>) -> Option<usize> {
-        self.waiting.iter().position(|(_, recipient)| match recipient {
-            Recipient::Thread(other) => Arc::ptr_eq(other, waiter),
-            Recipient::Callback(_) => false,
-        })
+        self.waiting.iter().position(|(_, other)| Arc::ptr_eq(other, waiter))
     }
 }
 
 /// The right to lead, which is handed over even if preparing or serving panics.
 struct Leadership<'a, R, A> {
     queue: &'a Queue<R, A>,
-    /// The leading thread, if it has a request in the queue.
-    own: Option<&'a Arc<Waiter<A>>>,
-    /// The recipients of the requests that are being served.
-    recipients: Vec<Recipient<A>>,
+    /// The leading thread.
+    own: &'a Arc<Waiter<A>>,
+    /// The threads whose requests are being served.
+    served: Vec<Arc<Waiter<A>>>,
     is_over: bool,
 }
 
 impl<R, A> Leadership<'_, R, A> {
-    /// Calls the next leader: the first waiting thread, or the thread of callbacks.
+    /// Calls the next leader: the first waiting thread.
     fn hand_over(&mut self) {
         self.is_over = true;
         let mut inner = self.queue.lock();
         // A leader that could not begin withdraws its request: it will not lead again.
-        if let Some(at) = self.own.and_then(|own| inner.place_of(own)) {
+        if let Some(at) = inner.place_of(self.own) {
             inner.waiting.remove(at);
         }
-        let threads = inner.waiting.iter().find_map(|(_, recipient)| match recipient {
-            Recipient::Thread(waiter) => Some(waiter),
-            Recipient::Callback(_) => None,
-        });
         // Under the lock, so that no deadline passes in between.
-        match threads {
-            Some(waiter) => waiter.call(Call::Lead),
-            None if inner.waiting.is_empty() => {
-                inner.has_leader = false;
-                if inner.is_closed {
-                    self.queue.called.notify_one();
-                }
-            }
-            None => {
-                inner.is_called = true;
-                self.queue.called.notify_one();
-            }
+        match inner.waiting.front() {
+            Some((_, waiter)) => waiter.call(Call::Lead),
+            None => inner.has_leader = false,
         }
     }
 }
@@ -268,7 +162,58 @@ impl<R, A> Drop for Leadership<'_, R, A> {
         if !self.is_over {
             self.hand_over();
         }
-        self.recipients.drain(..).for_each(|recipient| recipient.answer(None));
+        self.served.drain(..).for_each(|waiter| waiter.call(Call::LeaderPanicked));
+    }
+}
+
+/// A waiting thread.
+struct Waiter<A> {
+    call: Mutex<Option<Call<A>>>,
+    called: Condvar,
+}
+
+/// A signal to a waiting thread.
+enum Call<A> {
+    /// The request has been served.
+    Answer(A),
+    /// The thread becomes the leader; its request still waits.
+    Lead,
+    /// The leader that had taken the request has panicked.
+    LeaderPanicked,
+}
+
+impl<A> Waiter<A> {
+    fn new() -> Arc<Self> {
+        Arc::new(Self { call: Mutex::new(None), called: Condvar::new() })
+    }
+
+    fn call(&self, call: Call<A>) {
+        *self.lock() = Some(call);
+        self.called.notify_one();
+    }
+
+    /// Waits for a call; `None` if the deadline passes first.
+    fn wait(&self, deadline: Option<Instant>) -> Option<Call<A>> {
+        let mut call = self.lock();
+        loop {
+            if let Some(call) = call.take() {
+                return Some(call);
+            }
+            call = match deadline {
+                None => self.called.wait(call).unwrap_or_else(PoisonError::into_inner),
+                Some(deadline) => {
+                    let time = deadline.saturating_duration_since(Instant::now());
+                    if time.is_zero() {
+                        return None;
+                    }
+                    self.called.wait_timeout(call, time).unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Call<A>>> {
+        self.call.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Tests of the queue.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -175,88 +176,5 @@ fn a_leader_that_panics_before_it_begins_leaves_the_others_to_the_next() {
         assert_eq!(other.unwrap().join().unwrap(), 2);
     });
     assert!(!queue.lock().has_leader && queue.len() == 0);
-    assert_eq!(submit(&queue, 3, |requests| requests), 3);
-}
-
-#[test]
-fn the_thread_of_callbacks_outlives_a_panic() {
-    let queue = Arc::new(Queue::<u32, u32>::new());
-    let server = {
-        let queue = Arc::clone(&queue);
-        let mut turns = 0;
-        let prepare = move || {
-            turns += 1;
-            if turns == 1 { panic!("on purpose") } else { Ok::<_, ()>(()) }
-        };
-        let serve = |requests: Vec<u32>, _| match requests[0] {
-            2 => panic!("on purpose"),
-            _ => requests,
-        };
-        thread::spawn(move || queue.run(prepare, serve))
-    };
-    let (send, answers) = std::sync::mpsc::channel();
-    for (request, expected) in [(1, None), (2, None), (3, Some(3))] {
-        let send = send.clone();
-        queue.push(request, Box::new(move |answer| send.send(answer).unwrap()), 9).unwrap();
-        assert_eq!(answers.recv_timeout(Duration::from_secs(60)), Ok(expected));
-    }
-    assert_eq!(submit(&queue, 4, |requests| requests), 4);
-    queue.close();
-    server.join().unwrap();
-}
-
-#[test]
-fn callbacks_are_answered_with_and_without_threads_that_wait() {
-    let queue = Arc::new(Queue::<u32, u32>::new());
-    let answers = Arc::new(Mutex::new(Vec::new()));
-    let server = {
-        let queue = Arc::clone(&queue);
-        thread::spawn(move || queue.run(|| Ok::<_, ()>(()), |requests, _| requests))
-    };
-    let push = |request: u32| {
-        let answers = Arc::clone(&answers);
-        let callback = Box::new(move |answer: Option<u32>| answers.lock().unwrap().push(answer.unwrap()));
-        queue.push(request, callback, 1000)
-    };
-    for request in 0..500 {
-        push(request).unwrap();
-        if request % 50 == 0 {
-            assert_eq!(submit(&queue, 1000, |requests| requests), 1000);
-        }
-    }
-    queue.close();
-    server.join().unwrap();
-    // Another leader may still be answering its group.
-    while answers.lock().unwrap().len() < 500 {
-        thread::yield_now();
-    }
-    let mut answers = answers.lock().unwrap().clone();
-    answers.sort_unstable();
-    assert_eq!(answers, (0..500).collect::<Vec<_>>());
-    assert_eq!(push(7), Err(Refused::Closed));
-}
-
-#[test]
-fn a_full_queue_takes_no_more_callbacks() {
-    let queue = Queue::<u32, u32>::new();
-    let push = || queue.push(1, Box::new(|answer| assert!(answer.is_none())), 2);
-    assert_eq!((push(), push(), push()), (Ok(()), Ok(()), Err(Refused::Full)));
-    assert_eq!((queue.len(), queue.sum(|request| u64::from(*request))), (2, 2));
-    // Callbacks are also called if the requests cannot be served.
-    let mut leadership = queue.leadership(None);
-    leadership.recipients.extend(queue.lock().waiting.drain(..).map(|(_, recipient)| recipient));
-    drop(leadership);
-}
-#[test]
-fn a_callback_that_panics_concerns_no_one_else() {
-    let queue = Queue::<u32, u32>::new();
-    let answers = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&answers);
-    queue.push(1, Box::new(|_| panic!("on purpose")), 9).unwrap();
-    let count = move |answer: Option<u32>| counted.store(answer.unwrap() as usize, Ordering::SeqCst);
-    queue.push(2, Box::new(count), 9).unwrap();
-    queue.close();
-    queue.run(|| Ok::<_, ()>(()), |requests, _| requests);
-    assert_eq!(answers.load(Ordering::SeqCst), 2);
     assert_eq!(submit(&queue, 3, |requests| requests), 3);
 }

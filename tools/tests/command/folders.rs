@@ -1,4 +1,4 @@
-//! `hamdex dedup --unique --output-dir`: a clean copy of a folder, file by file.
+//! `hamdex dedup --output-dir`: a clean copy of a folder, file by file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -75,7 +75,7 @@ fn shards_are_copied_each_in_its_own_format_and_columns() {
     assert_eq!(files(&scratch.path("clean")), expected);
     // A copy of what is unique is the same; an empty directory is filled.
     std::fs::create_dir(scratch.path("again")).unwrap();
-    let json = scratch.output(&["dedup", "clean", "--unique", "--output-dir", "again", "--json"]);
+    let json = scratch.output(&["dedup", "clean", "--output-dir", "again", "--json"]);
     assert_eq!(
         serde_json::from_str::<Value>(&json).unwrap(),
         json!({

@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use bytesize::ByteSize;
+use clap::builder::ArgPredicate;
 use hamdex::Fingerprint;
 use hamdex_any::for_width;
 use hamdex_atomic_file::{AtomicDirectory, AtomicFile, Inputs};
@@ -86,7 +87,7 @@ Example:
   hamdex dedup --fingerprints -k 6 phashes.tsv
   hamdex dedup --fingerprints -k 6 photos.csv --keep max:bytes --unique
   hamdex dedup news/*.jsonl.zst --unique --out unique.jsonl --keep longest
-  hamdex dedup shards/ --unique --output-dir clean
+  hamdex dedup shards/ --output-dir clean
   find pages -name '*.html' | hamdex dedup --files-from -
   hamdex dedup today.csv --against last-week/ --unique --out new.jsonl
   hamdex dedup today.csv --against old.hamdex -k 3 --print kept"
@@ -113,16 +114,16 @@ pub(crate) struct Args {
     /// a type that takes all values, or as text where none does. Rows without a usable text never count as duplicates;
     /// they are kept. Inputs are read twice (standard input is spooled). With --fingerprints, tables keep all columns too, and
     /// lists remain lines of fingerprint and id, or become the columns id and fingerprint
-    #[arg(long)]
+    #[arg(long, default_value_if("output_dir", ArgPredicate::IsPresent, "true"))]
     unique: bool,
     /// With --unique: write ids and texts alone to a file of another format than the inputs
     #[arg(long, requires = "unique", conflicts_with = "output_dir", hide_short_help = true)]
     drop_columns: bool,
-    /// With --unique: write a copy of the inputs to this new or empty directory, file by file
+    /// Write a copy of the inputs without duplicates to this new or empty directory, file by file
     ///
     /// Each keeps its own format, columns and compression. A file that loses no row is copied byte for byte, and one that is a duplicate as a whole
     /// is left out. The directory appears when it is complete. Files that are not read are not copied
-    #[arg(long, value_name = "DIR", requires = "unique", conflicts_with = "out")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "print"])]
     output_dir: Option<PathBuf>,
     /// Write to this file, by its ending .jsonl, .csv, .tsv (compressed with .zst or .gz behind it), .parquet or
     /// .arrow, instead of standard output

@@ -4,9 +4,11 @@
 //! - `searcher`: one query at a time: all look-ups of all indexes, one wave of reads, then all scans
 //! - `united`: matches of the same fingerprint in several indexes
 //! - `batch`: many queries at once
+//! - `entries`: all entries, in order
 //! - `pairs`: all against all
 
 mod batch;
+mod entries;
 mod pairs;
 mod searcher;
 mod set;

@@ -88,7 +88,7 @@ impl<F: Fingerprint> MultiIndex<F> {
     }
 
     /// Returns whether there is a filter.
-    pub(super) fn is_filtered(&self) -> bool {
+    pub(crate) fn is_filtered(&self) -> bool {
         self.filter.is_some()
     }
 

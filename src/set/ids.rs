@@ -90,6 +90,21 @@ impl ExactSizeIterator for MatchIds<'_> {}
 
 impl FusedIterator for MatchIds<'_> {}
 
+/// Returns the first `most` ids of a fingerprint that several indexes store, each with the number of its index, and the
+/// number of all: numbers ascend, each once; ids that have names are those of each index in turn, since each numbers its
+/// names on its own.
+#[must_use]
+pub fn ids_of_parts(lists: Vec<(usize, Ids<'_>)>, have_names: bool, most: usize) -> MatchIds<'static> {
+    let counts: Vec<u64> = lists.iter().map(|(_, ids)| ids.len() as u64).collect();
+    let stored = lists.into_iter().map(|(part, ids)| ids.map(move |id| StoredId { part, id }));
+    let (first, all) = if have_names {
+        (stored.flatten().take(most).collect(), counts.iter().sum())
+    } else {
+        unite_ids(stored.collect(), &counts, false, most)
+    };
+    MatchIds::first_of(first, all)
+}
+
 /// Unites ascending lists of the ids of a fingerprint, of which several may have the same number: returns the first
 /// `most` and the number of all. `counts` has the length of each list; a single one, or lists of different ids, are
 /// counted without being read.

@@ -18,7 +18,7 @@ use std::ops::ControlFlow;
 
 pub use description::Description;
 use hamdex_fingerprint::Fingerprint;
-pub use ids::{MatchIds, StoredId, unite_ids};
+pub use ids::{MatchIds, StoredId, ids_of_parts, unite_ids};
 pub use shingles::{ShinglePart, ShingleVisitor};
 
 use crate::batch::BatchOptions;

@@ -7,25 +7,24 @@ use hamdex_fingerprint::Fingerprint;
 
 use crate::batch::BatchOptions;
 use crate::error::SetError;
-use crate::ids::Ids;
 use crate::index::{Match, MatchVisitor};
 use crate::join::PairsOptions;
 use crate::multi::{FoundIn, MultiIndex, MultiSearcher};
 use crate::progress::ProgressCallback;
 use crate::set::{
     Description, EntryVisitor, FingerprintSet, MatchIds, PairVisitor, SetSearcher, ShinglePart,
-    ShingleVisitor, StoredId, unite_ids,
+    ShingleVisitor, StoredId, ids_of_parts,
 };
 use crate::verify::{Verified, VerifyOptions};
 
-/// Ids are united over all indexes; names come from the index in which an id was found.
+/// Ids are united over all indexes; where they have names, each index numbers its own, and no id is that of another index.
 impl<F: Fingerprint> FingerprintSet<F> for MultiIndex<F> {
     fn describe(&self) -> Description {
         let mut description = Description::new(F::BITS, self.distance());
         description.fingerprints = self.stored();
         description.is_counted = self.as_slice().is_empty();
         description.has_ids = self.as_slice().iter().any(|index| index.has_ids());
-        description.has_names = self.as_slice().iter().any(|index| index.has_names());
+        description.has_names = has_names(self);
         description
     }
 
@@ -62,30 +61,20 @@ impl<F: Fingerprint> FingerprintSet<F> for MultiIndex<F> {
     }
 
     fn visit_entries(&self, from: F, visit: &mut EntryVisitor<'_, F>) -> Result<ControlFlow<()>, SetError> {
-        let mut searcher = self.searcher();
-        let mut walks: Vec<_> =
-            self.as_slice().iter().map(|index| index.fingerprints().from(from).peekable()).collect();
-        loop {
-            let mut least = None;
-            for walk in &mut walks {
-                match walk.peek() {
-                    Some(Ok(fingerprint)) => least = least.into_iter().chain([*fingerprint]).min(),
-                    Some(Err(_)) => return Err(walk.next().and_then(Result::err).expect("it failed").into()),
-                    None => {}
-                }
+        let (mut searcher, have_names) = (self.searcher(), has_names(self));
+        for entry in self.entries_from(from) {
+            let (fingerprint, mut lists) = entry?;
+            if self.is_filtered() {
+                let found = searcher.within(fingerprint, 0)?.get(0);
+                let found_in = found.map_or_else(Vec::new, |found| found.found_in.to_vec());
+                lists.retain(|(number, _)| found_in.iter().any(|found| found.index == *number));
             }
-            let Some(least) = least else { return Ok(ControlFlow::Continue(())) };
-            for walk in &mut walks {
-                walk.next_if(|next| matches!(next, Ok(fingerprint) if *fingerprint == least));
-            }
-            let found: Vec<FoundIn<F>> =
-                searcher.within(least, 0)?.get(0).map_or_else(Vec::new, |found| found.found_in.to_vec());
-            if !found.is_empty()
-                && visit(least, stored_ids(&mut searcher, &found, usize::MAX)?.0.into()).is_break()
+            if !lists.is_empty() && visit(fingerprint, ids_of_parts(lists, have_names, usize::MAX)).is_break()
             {
                 return Ok(ControlFlow::Break(()));
             }
         }
+        Ok(ControlFlow::Continue(()))
     }
 
     fn name_of(&self, id: StoredId) -> Result<Option<Cow<'_, [u8]>>, SetError> {
@@ -121,21 +110,8 @@ impl<F: Fingerprint> FingerprintSet<F> for MultiIndex<F> {
     }
 }
 
-/// Returns the first `most` ids of a match in the indexes that it was found in, each id once, and the number of all.
-fn stored_ids<F: Fingerprint>(
-    searcher: &mut MultiSearcher<F>,
-    found_in: &[FoundIn<F>],
-    most: usize,
-) -> Result<(Vec<StoredId>, u64), SetError> {
-    let indexes = searcher.indexes().clone();
-    let mut lists = Vec::new();
-    for found in found_in {
-        lists.extend(indexes.as_slice()[found.index].ids_of(std::slice::from_ref(&found.found))?);
-    }
-    let counts: Vec<u64> = lists.iter().map(|ids: &Ids<'_>| ids.len() as u64).collect();
-    let lists = lists.into_iter().zip(found_in);
-    let stored = lists.map(|(ids, found)| ids.map(|id| StoredId { part: found.index, id })).collect();
-    Ok(unite_ids(stored, &counts, false, most))
+fn has_names<F: Fingerprint>(indexes: &MultiIndex<F>) -> bool {
+    indexes.as_slice().iter().any(|index| index.has_names())
 }
 
 /// Keeps the matches of a query without the indexes that they are in.
@@ -160,8 +136,13 @@ impl<F: Fingerprint> SetSearcher<F> for OneByOne<F> {
         let of_match = |one: &Match<F>| {
             let found = self.searcher.within(one.fingerprint, 0)?.get(0);
             let found_in = found.map_or_else(Vec::new, |found| found.found_in.to_vec());
-            let (first, all) = stored_ids(&mut self.searcher, &found_in, most)?;
-            Ok(MatchIds::first_of(first, all))
+            let indexes = self.searcher.indexes();
+            let mut lists = Vec::with_capacity(found_in.len());
+            for FoundIn { found, index } in found_in {
+                let of_index = indexes.as_slice()[index].ids_of(std::slice::from_ref(&found))?;
+                lists.extend(of_index.into_iter().map(|ids| (index, ids)));
+            }
+            Ok(ids_of_parts(lists, has_names(indexes), most))
         };
         matches.iter().map(of_match).collect()
     }

@@ -1,15 +1,17 @@
 //! Several indexes queried as one give what brute force gives over all that they store: each fingerprint once, with
 //! all indexes that it is in, and its ids united.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::common::{Numbers, Reports, Shape, built, built_with_ids, data, index, queries};
 use hamdex::internals::{Tuning, Way};
 use hamdex::multi::{MultiMatches, MultiSearcher};
+use hamdex::set::MatchIds;
 use hamdex::{
-    BatchOptions, BuildOptions, Codec, Design, Fingerprint, Index, MultiIndex, Pair, ReadErrorKind, Strategy,
+    BatchOptions, BuildOptions, Builder, Codec, Design, Fingerprint, FingerprintSet, Index, MultiIndex, Pair,
+    ReadErrorKind, Strategy,
 };
 use proptest::prelude::*;
 
@@ -280,5 +282,87 @@ proptest! {
             })
             .collect();
         check(&parts, &queried);
+    }
+}
+
+fn entries_of<F: Fingerprint>(indexes: &MultiIndex<F>, from: F) -> Vec<(F, Vec<u64>)> {
+    let mut entries = Vec::new();
+    let outcome = indexes.visit_entries(from, &mut |fingerprint, ids| {
+        entries.push((fingerprint, ids.map(|stored| stored.id).collect()));
+        ControlFlow::Continue(())
+    });
+    assert_eq!(outcome.unwrap(), ControlFlow::Continue(()));
+    entries
+}
+
+#[test]
+fn entries_are_those_of_all_indexes_in_order() {
+    for shape in Shape::ALL {
+        let parts = parts(&data::<u64>(shape, 400, 21), 5, 22);
+        let indexes = united(&parts);
+        let mut all: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+        for &(fingerprint, id) in parts.iter().flat_map(|part| &part.stored) {
+            all.entry(fingerprint).or_default().insert(id);
+        }
+        let starts = all.keys().copied().step_by(97).flat_map(|key| [key, key.saturating_add(1)]);
+        for from in starts.chain([0, u64::MAX]) {
+            let expected: Vec<(u64, Vec<u64>)> =
+                all.range(from..).map(|(&key, ids)| (key, ids.iter().copied().collect())).collect();
+            assert_eq!(entries_of(&indexes, from), expected, "{shape:?} {from:x}");
+        }
+        // Of what counts, the ids are those in the indexes in which it does.
+        let odd = united(&parts).filter(|number, found| Ok(number % 2 == 1 || found.fingerprint % 3 == 0));
+        let mut left: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+        for (number, part) in parts.iter().enumerate() {
+            for &(fingerprint, id) in part.stored.iter().filter(|pair| number % 2 == 1 || pair.0 % 3 == 0) {
+                left.entry(fingerprint).or_default().insert(id);
+            }
+        }
+        let expected: Vec<(u64, Vec<u64>)> =
+            left.into_iter().map(|(key, ids)| (key, ids.into_iter().collect())).collect();
+        assert_eq!(entries_of(&odd, 0), expected, "{shape:?}");
+    }
+}
+
+/// Each index numbers its own names: one number in two of them is two documents.
+#[test]
+fn the_names_of_several_indexes_are_told_apart() {
+    let named = |rows: &[(u64, &str)]| {
+        let mut builder = Builder::<u64>::in_memory(BuildOptions::new().names(true)).unwrap();
+        for (id, (fingerprint, name)) in (0..).zip(rows) {
+            builder.push_name(id, name).unwrap();
+            builder.push_with_id(*fingerprint, id).unwrap();
+        }
+        Arc::new(Index::from_bytes(builder.into_inner().unwrap().0).unwrap())
+    };
+    let indexes = MultiIndex::new([
+        named(&[(7, "monday"), (9, "both"), (7, "later")]),
+        named(&[(7, "tuesday")]),
+        named(&[(8, "wednesday"), (7, "last")]),
+    ]);
+    let names = |ids: MatchIds<'_>| -> Vec<String> {
+        ids.map(|id| {
+            let name = FingerprintSet::name_of(&indexes, id).unwrap().unwrap();
+            String::from_utf8(name.into_owned()).unwrap()
+        })
+        .collect()
+    };
+    let expected = ["monday", "later", "tuesday", "last"];
+    let mut entries = Vec::new();
+    let _ = indexes
+        .visit_entries(0, &mut |fingerprint, ids| {
+            entries.push((fingerprint, names(ids)));
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    let rest = [(8, vec!["wednesday".to_owned()]), (9, vec!["both".to_owned()])];
+    assert_eq!(entries[0], (7, expected.map(str::to_owned).to_vec()));
+    assert_eq!(entries[1..], rest);
+    let mut searcher = indexes.open_searcher();
+    let found = searcher.nearest_within(7, 1, 0).unwrap().to_vec();
+    for most in 0..6 {
+        let ids = searcher.ids_of(&found, most).unwrap().remove(0);
+        assert_eq!(ids.all(), 4);
+        assert_eq!(names(ids), expected[..most.min(4)], "{most}");
     }
 }

@@ -59,13 +59,7 @@ impl<F: Fingerprint> FingerprintSet<F> for Shards<F> {
     }
 
     fn visit_entries(&self, from: F, visit: &mut EntryVisitor<'_, F>) -> Result<ControlFlow<()>, SetError> {
-        for entry in self.entries(from)? {
-            let entry = entry?;
-            if visit(entry.fingerprint, entry.ids.into()).is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
-        }
-        Ok(ControlFlow::Continue(()))
+        self.whole()?.visit_entries(from, visit)
     }
 
     fn name_of(&self, id: StoredId) -> Result<Option<Cow<'_, [u8]>>, SetError> {

@@ -1,7 +1,7 @@
 //! The ids of a fingerprint in all shards.
 
 use hamdex::Fingerprint;
-use hamdex::set::{MatchIds, StoredId, unite_ids};
+use hamdex::set::{MatchIds, StoredId, ids_of_parts};
 
 use crate::error::Error;
 use crate::manifest::IdType;
@@ -38,14 +38,7 @@ impl<F: Fingerprint> ShardsSearcher<'_, F> {
             lists.push((number, set.shard(number)?.ids(fingerprint)?));
         }
         lists.sort_unstable_by_key(|(number, _)| *number);
-        let counts: Vec<u64> = lists.iter().map(|(_, ids)| ids.len() as u64).collect();
-        let stored = lists.into_iter().map(|(part, ids)| ids.map(move |id| StoredId { part, id }));
-        let (first, all) = match id_type {
-            IdType::Numbers => unite_ids(stored.collect(), &counts, false, most),
-            // Each shard numbers its names on its own.
-            IdType::Names => (stored.flatten().take(most).collect(), counts.iter().sum()),
-        };
-        Ok(MatchIds::first_of(first, all))
+        Ok(ids_of_parts(lists, id_type == IdType::Names, most))
     }
 }
 
@@ -67,15 +60,5 @@ impl<F: Fingerprint> Shards<F> {
         let homes = |family| family * partition.shards() + partition.shard(family, fingerprint);
         let mut all = (0..partition.families()).map(homes);
         all.clone().find(|&number| self.is_open(number)).or_else(|| all.next())
-    }
-}
-
-/// Sorts the ids of a fingerprint collected from all shards, and removes repeated numbers.
-pub(crate) fn unite(ids: &mut Vec<StoredId>, id_type: Option<IdType>) {
-    if id_type == Some(IdType::Numbers) {
-        ids.sort_unstable_by_key(|stored| (stored.id, stored.part));
-        ids.dedup_by_key(|stored| stored.id);
-    } else {
-        ids.sort_unstable();
     }
 }

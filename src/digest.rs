@@ -4,7 +4,7 @@
 use hamdex_fingerprint::Fingerprint;
 
 /// The sum of 128 mixed bits for every member: two sets that differ by damage or mistake have
-/// different sums but for one case in 2^128.
+/// different sums except in one case in 2^128.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct SetDigest {
     sum: u128,

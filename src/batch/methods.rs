@@ -66,7 +66,7 @@ impl<F: Fingerprint> Index<F> {
     /// first, then by fingerprint; in the order of the queries, including queries without a match, until it
     /// breaks. Returns whether it did.
     ///
-    /// Memory stays within that of the options, however many queries and matches there are, but for the
+    /// Memory stays within that of the options, however many queries and matches there are, except the
     /// matches of a single query.
     ///
     /// ```

@@ -31,7 +31,7 @@ pub(super) struct Merged<'m, F, R> {
 
 /// The source of the values of a table.
 enum Source<'m, F> {
-    /// This table of each input, but for what has been dropped, in the table's order.
+    /// This table of each input, without dropped entries, in the table's order.
     Tables(Vec<TableView<'m, F>>, Dropped<F>),
     /// Some input has no such table.
     Sorted(Sorted<F>),

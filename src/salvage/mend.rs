@@ -112,7 +112,7 @@ pub(super) fn find_footer<F: Fingerprint>(file: &[u8], file_id: FileId) -> Optio
     find(0).or_else(|| find(usize::MAX))
 }
 
-/// Returns whether a footer of that length would begin with these counts, but for one changed byte: much cheaper than a
+/// Returns whether a footer of that length would begin with these counts, except for one changed byte: much cheaper than a
 /// search for that byte, and there are thousands of possible counts.
 fn may_begin_a_footer(counts: Counts, file: &[u8]) -> bool {
     let end = (file.len() - trailer::BYTES) as u64;

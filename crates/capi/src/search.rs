@@ -247,7 +247,7 @@ pub unsafe extern "C" fn hamdex_searcher_first(
 }
 
 /// Sets the most ids that each match has from now on; 0 for 10, `HAMDEX_ALL_IDS` for all. `id_counts` of the matches has
-/// the numbers of all. A fingerprint may have very many ids, and each answer takes memory for those that it has.
+/// the numbers of all. A fingerprint may have very many ids, and each answer takes memory for each of its ids.
 ///
 /// Threads: any, one at a time with a searcher.
 ///

@@ -240,7 +240,7 @@ pub unsafe extern "C" fn hamdex_store_replace(
 }
 
 /// Replaces as `hamdex_store_replace`, each record, in order, unless a fingerprint within `distance` bits has another id
-/// or name, stored or inserted before it. A record is so not near to those that it replaces; one that is near to others
+/// or name, stored or inserted before it. A record is not near to the records that it replaces; one that is near to others
 /// replaces nothing. The call is atomic, also between threads. `*replaced` is the number of pairs that were removed;
 /// `*near` is as for `hamdex_store_insert_unless_near`, without the record's own ids and names. Both may be null.
 ///

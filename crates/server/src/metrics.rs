@@ -98,7 +98,7 @@ impl Metrics {
         self.record(|| gauge!("hamdex_connections").set(open as f64));
     }
 
-    /// Returns all metrics as text, those that `observe` sets among them. These live for this text alone: those of sets
+    /// Returns all metrics as text, including the ones that `observe` sets. These live for this text alone: those of sets
     /// that are gone are not in the next one.
     pub(crate) fn render(&self, observe: impl FnOnce()) -> String {
         self.record(|| self.process.collect());

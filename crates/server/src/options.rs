@@ -111,7 +111,7 @@ pub struct Options {
     /// A directory of sets: all are served, and new stores are made in it
     #[arg(long, value_name = "DIR", env = "HAMDEX_DATA")]
     pub data: Option<PathBuf>,
-    /// Open stores for reading, without their lock: those that another process writes to, or of a medium that cannot be
+    /// Open stores for reading, without their lock: stores that another process writes to, or of a medium that cannot be
     /// written; no request changes anything
     #[arg(long, env = "HAMDEX_READ_ONLY", value_parser = FalseyValueParser::new())]
     pub read_only: bool,

@@ -36,7 +36,7 @@ pub(crate) fn fold(text: &str, folded: &mut String) {
     fold_ascii(rest, folded);
 }
 
-/// Appends ASCII, of which each character is itself but for capitals and the grave accent.
+/// Appends ASCII, of which each character is itself, except capitals and the grave accent.
 fn fold_ascii(text: &str, folded: &mut String) {
     let start = folded.len();
     let mut pieces = text.split('`');

@@ -12,7 +12,7 @@ use crate::messages;
 /// The most places of a problem that a line names behind the first.
 const NAMED: usize = 2;
 
-/// Counts problems, so that a file with a problem on every line hides no other message. Those that were not printed are
+/// Counts problems, so that a file with a problem on every line hides no other message. Problems that were not printed are
 /// printed on standard error when it is dropped.
 pub(crate) struct Notices {
     bar: ProgressBar,

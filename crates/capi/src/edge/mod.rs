@@ -1,4 +1,4 @@
-//! The edge to C: the only unsafe code, but for the declarations of exported functions, each of which creates a
+//! The edge to C: the only unsafe code, except the declarations of exported functions, each of which creates a
 //! [`Caller`], and for the implementations of `Versioned`.
 //!
 //! - [`caller`]: the arguments of a call, and the panics of its work

@@ -151,7 +151,7 @@ impl Live {
         let mut seen = HashSet::new();
         for shingle in order.into_iter().take(prefix.saturating_sub(absent)) {
             let list = lists.get_mut(&shingle)?;
-            // Those that have been replaced are met once.
+            // Replaced documents are met once.
             list.retain(|&document| documents[document as usize].1.is_some());
             for &document in &*list {
                 let (number, set) = &documents[document as usize];

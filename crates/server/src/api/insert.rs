@@ -91,7 +91,7 @@ pub(crate) struct More {
     #[serde(skip_serializing_if = "Option::is_none")]
     similar: Option<Vec<SimilarDocument>>,
     /// With `replace`: the number of stored records that were replaced. A pair of fingerprint and number that is stored as it
-    /// is stays, and does not count, nor among those that were inserted.
+    /// is stays, and does not count, nor among the inserted ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     replaced: Option<u64>,
     /// With `on_refused` `skip`: the records that are wrong, and why.
@@ -127,7 +127,7 @@ struct RefusedDocument {
 }
 
 impl More {
-    /// Says what became of each of this many records; `left_out` are those that were not inserted.
+    /// Says what became of each of this many records; `left_out` are the records that were not inserted.
     fn tell(&mut self, count: usize, refusals: Refusals, left_out: &[(usize, Fate)]) {
         let mut outcomes = vec![Fate::Inserted; count];
         left_out.iter().for_each(|&(index, fate)| outcomes[index] = fate);

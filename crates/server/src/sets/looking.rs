@@ -15,7 +15,7 @@ use crate::sets::watch::Stamp;
 const LOOKS_PER_ATTEMPT: u64 = 8;
 
 impl Sets {
-    /// Looks for files that were overwritten, for sets that can be opened now, and for those that have appeared in the
+    /// Looks for files that were overwritten, for sets that can be opened now, and for sets that have appeared in the
     /// directory, or disappeared.
     pub(crate) fn look(&self) {
         let is_due = {

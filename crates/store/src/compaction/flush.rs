@@ -91,7 +91,7 @@ impl<F: Fingerprint> StoreInner<F> {
     /// # Errors
     /// When the disk refuses an operation.
     pub(crate) fn flush_all(&self) -> Result<(), Error> {
-        // Keeps the number of frozen memtables within its bound, but for a moment if other writers fill one meanwhile.
+        // Keeps the number of frozen memtables within its bound, except for a moment if other writers fill one meanwhile.
         let first = self.view.load().frozen.first().map(|frozen| frozen.next_log);
         if let Some(first) = first.filter(|_| self.view.load().frozen.len() >= MAX_FROZEN) {
             self.flush_up_to(first)?;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::common::{Numbers, Reports, Shape, built, built_with_ids, data, index, queries};
+use crate::common::{Numbers, Reports, SHAPES, Shape, built, built_with_ids, data, index, queries};
 use hamdex::internals::{Tuning, Way};
 use hamdex::multi::{MultiMatches, MultiSearcher};
 use hamdex::set::MatchIds;
@@ -297,7 +297,7 @@ fn entries_of<F: Fingerprint>(indexes: &MultiIndex<F>, from: F) -> Vec<(F, Vec<u
 
 #[test]
 fn entries_are_those_of_all_indexes_in_order() {
-    for shape in Shape::ALL {
+    for shape in SHAPES {
         let parts = parts(&data::<u64>(shape, 400, 21), 5, 22);
         let indexes = united(&parts);
         let mut all: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
@@ -327,8 +327,8 @@ fn entries_are_those_of_all_indexes_in_order() {
 /// Each index numbers its own names: one number in two of them is two documents.
 #[test]
 fn the_names_of_several_indexes_are_told_apart() {
-    let named = |rows: &[(u64, &str)]| {
-        let mut builder = Builder::<u64>::in_memory(BuildOptions::new().names(true)).unwrap();
+    let named = |rows: &[(u64, &str)]| -> Arc<Index<u64>> {
+        let mut builder = Builder::in_memory(BuildOptions::new().names(true)).unwrap();
         for (id, (fingerprint, name)) in (0..).zip(rows) {
             builder.push_name(id, name).unwrap();
             builder.push_with_id(*fingerprint, id).unwrap();

@@ -1,12 +1,13 @@
 //! Options for reading documents.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use bytesize::ByteSize;
-use hamdex_atomic_file::{AtomicDirectory, AtomicFile};
+use hamdex_atomic_file::{AtomicDirectory, AtomicFile, Identity};
 use hamdex_documents::tables::{Quoting, TableFormat};
 use hamdex_documents::{Copied, Documents, Input, MAX_TEXT_FIELDS};
 use indicatif::ProgressBar;
@@ -14,6 +15,7 @@ use indicatif::ProgressBar;
 use crate::documents::notices::Notices;
 use crate::failure::Failure;
 use crate::input::{Format, announce_terminal_input};
+use crate::messages::{self, counted};
 use crate::names;
 use crate::option_values;
 use crate::progress;
@@ -127,6 +129,9 @@ pub(crate) struct Inputs {
     /// The inputs of both.
     #[arg(skip)]
     paths: OnceLock<Vec<PathBuf>>,
+    /// The same without repeated files.
+    #[arg(skip)]
+    once: OnceLock<Vec<PathBuf>>,
     /// The format of the inputs, which may be compressed (gzip, zstd, xz, bzip2, lz4)
     ///
     /// With auto, a file is one
@@ -154,6 +159,27 @@ impl Inputs {
             let _ = self.paths.set(self.named.iter().cloned().chain(listed).collect());
         }
         Ok(self.paths.get().expect("it was set"))
+    }
+
+    /// Returns all inputs, a regular file once, however often and under whatever names it is given. The first call says
+    /// which are left out.
+    pub(crate) fn paths_once(&self) -> Result<&[PathBuf], Failure> {
+        let paths = self.paths()?;
+        Ok(self.once.get_or_init(|| {
+            let (mut known, mut repeated) = (HashSet::new(), Vec::new());
+            let mut left = paths.to_vec();
+            left.retain(|path| {
+                let identity = path.is_file().then(|| Identity::of_path(path).ok()).flatten();
+                let is_new = identity.is_none_or(|identity| known.insert(identity));
+                repeated.extend((!is_new).then(|| path.display().to_string()));
+                is_new
+            });
+            if let Some(first) = repeated.first() {
+                let files = counted(repeated.len() as u64, "file is", "files are");
+                messages::warning(format_args!("{first}: {files} named more than once, and read once"));
+            }
+            left
+        }))
     }
 
     /// Reads other inputs in the same way.

@@ -443,3 +443,82 @@ fn a_format_is_named_by_one_option_everywhere() {
     let (code, text) = scratch.failure(&["dedup", "--fingerprints", "--format", "jsonl", "hashes.txt"]);
     assert!(code == 2 && text.contains("--format jsonl is for documents"), "{text}");
 }
+
+/// Compressed lists in two members, of which the second is damaged at its start, so that it looks like other bytes.
+#[test]
+fn rows_behind_a_damaged_member_are_not_lost_in_silence() {
+    let scratch = Scratch::new();
+    let packed = |text: &str| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(text.as_bytes()).unwrap();
+        encoder.finish().unwrap()
+    };
+    let parts = |name: &str| -> (String, String) {
+        let (first, second) = LINES.split_at(2 * 17);
+        if name.contains("csv") {
+            let rows = |text: &str| text.lines().map(|line| format!("{line},x\n")).collect::<String>();
+            (format!("fingerprint,id\n{}", rows(first)), rows(second))
+        } else {
+            (first.to_owned(), second.to_owned())
+        }
+    };
+    for name in ["two.txt.gz", "two.csv.gz"] {
+        let (first, second) = parts(name);
+        for damage in ["none", "mark", "junk"] {
+            let mut rest = packed(&second);
+            match damage {
+                "mark" => rest[1] ^= 1,
+                "junk" => rest.extend(b"other bytes"),
+                _ => {}
+            }
+            scratch.write(name, [packed(&first), rest].concat());
+            for command in [
+                &["build", "-o", "x.hamdex", name][..],
+                &["store", "insert", "x.store", name],
+                &["query", "known.hamdex", "--file", name],
+                &["dedup", "--fingerprints", name],
+                &["dedup", "--fingerprints", "--unique", "-o", "x.csv", name],
+            ] {
+                for left in ["x.hamdex", "x.csv"] {
+                    std::fs::remove_file(scratch.path(left)).ok();
+                }
+                std::fs::remove_dir_all(scratch.path("x.store")).ok();
+                scratch.output(&["store", "create", "--quiet", "x.store", "--ids", "none"]);
+                if !scratch.path("known.hamdex").exists() {
+                    scratch.write("known.txt", LINES);
+                    scratch.output(&["build", "--quiet", "-o", "known.hamdex", "known.txt"]);
+                }
+                if damage == "none" {
+                    scratch.output(command);
+                    continue;
+                }
+                let (code, text) = scratch.failure(command);
+                assert!(code == 1 && text.contains(name), "{command:?} {damage}: {code} {text}");
+                assert!(
+                    text.contains("other data follows the compressed data"),
+                    "{command:?} {damage}: {text}"
+                );
+                assert!(!scratch.path("x.hamdex").exists() && !scratch.path("x.csv").exists(), "{command:?}");
+            }
+        }
+    }
+}
+
+/// A list is no duplicate of itself under another name.
+#[test]
+fn a_list_of_fingerprints_is_read_once() {
+    let scratch = Scratch::new();
+    let lines: String =
+        LINES.lines().zip(0..).map(|(line, number)| format!("{line}\tname{number}\n")).collect();
+    scratch.write("c.txt", lines);
+    std::fs::hard_link(scratch.path("c.txt"), scratch.path("other.txt")).unwrap();
+    let alone = scratch.output(&["dedup", "--fingerprints", "-k", "0", "c.txt", "--print", "duplicates"]);
+    for others in [&["c.txt"][..], &["./c.txt"], &["other.txt"], &["other.txt", "c.txt"]] {
+        let args =
+            [&["dedup", "--fingerprints", "-k", "0", "--print", "duplicates", "c.txt"], others].concat();
+        let output = scratch.hamdex(&args).assert().success().get_output().clone();
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), alone, "{others:?}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("named more than once, and read once"), "{others:?}: {said}");
+    }
+}

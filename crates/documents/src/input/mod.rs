@@ -13,6 +13,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use encoding_rs::Encoding;
 
@@ -64,6 +65,8 @@ pub struct Input {
     on_read: Option<OnRead>,
     /// Set at the end if something follows the compressed data.
     trailing: Trailing,
+    /// Whether that is an error of reading; a parser of documents reports it by itself.
+    is_whole: bool,
     /// The path of the file, if it is not UTF-8.
     undecodable: Option<PathBuf>,
     compression: Option<Compression>,
@@ -119,12 +122,14 @@ impl Input {
     /// Creates an input with this name in messages; the extension of `path` gives the format.
     pub(crate) fn of(name: String, path: &Path, reader: Box<dyn Read + Send>) -> Result<Self, Error> {
         let trailing = Trailing::default();
+        let is_archive = Format::of_name(&compression::inner_name(path)) == Some(Format::Warc);
         let start = || -> io::Result<_> {
             let reader = BufReader::with_capacity(BUFFER_BYTES, reader);
-            let (reader, compression) = compression::decompress(reader, path, Arc::clone(&trailing))?;
+            let (reader, compression) =
+                compression::decompress(reader, path, Arc::clone(&trailing), is_archive)?;
             let mut reader = BufReader::with_capacity(BUFFER_BYTES, reader);
             match reader.fill_buf() {
-                Err(error) if Format::of_name(&compression::inner_name(path)) == Some(Format::Warc) => {
+                Err(error) if is_archive => {
                     reader = BufReader::with_capacity(BUFFER_BYTES, Late::boxed(error, reader));
                 }
                 outcome => _ = outcome?,
@@ -147,6 +152,7 @@ impl Input {
                     plain,
                     on_read: None,
                     trailing: Arc::clone(&trailing),
+                    is_whole: true,
                     undecodable: None,
                     compression,
                     is_hollow,
@@ -262,9 +268,19 @@ impl Input {
         self.format
     }
 
-    /// Returns what is set at the end if something follows the compressed data.
-    pub(crate) fn trailing(&self) -> Trailing {
+    /// Returns what is set at the end if something follows the compressed data, which is no error of reading then.
+    pub(crate) fn take_trailing(&mut self) -> Trailing {
+        self.is_whole = false;
         Arc::clone(&self.trailing)
+    }
+
+    /// Fails at the end if something follows the compressed data.
+    fn check_end(&self) -> io::Result<()> {
+        if self.is_whole && self.trailing.load(Ordering::Relaxed) {
+            let what = "other data follows the compressed data, or a part of it is damaged";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        }
+        Ok(())
     }
 
     /// Returns whether its bytes are decompressed while they are read.
@@ -323,8 +339,8 @@ impl Input {
     /// # Errors
     /// When the input cannot be read.
     pub fn peek(&mut self) -> Result<&[u8], Error> {
-        let Self { name, reader, .. } = self;
-        reader.fill_buf().map_err(|source| Error::Read { input: name.clone(), source })
+        let name = self.name.clone();
+        self.fill_buf().map_err(|source| Error::Read { input: name, source })
     }
 
     /// Returns a function that adds the name of the input to an I/O error.
@@ -376,13 +392,20 @@ pub(crate) fn input_name(path: &Path) -> String {
 
 impl Read for Input {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.reader.read(buffer)
+        let count = self.reader.read(buffer)?;
+        if count == 0 && !buffer.is_empty() {
+            self.check_end()?;
+        }
+        Ok(count)
     }
 }
 
 impl BufRead for Input {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        self.reader.fill_buf()
+        if self.reader.fill_buf()?.is_empty() {
+            self.check_end()?;
+        }
+        Ok(self.reader.buffer())
     }
 
     fn consume(&mut self, count: usize) {

@@ -23,11 +23,11 @@ use crate::read::recognition;
 pub(crate) use json::is_object_without_text;
 
 /// Reads all documents of an input.
-pub(crate) fn read(input: Input, format: Format, collector: &mut Collector<'_>) -> Result<(), Error> {
+pub(crate) fn read(mut input: Input, format: Format, collector: &mut Collector<'_>) -> Result<(), Error> {
     if !collector.enter_input(&input, format)? {
         return Ok(());
     }
-    let (place, trailing) = (Place::whole(input.name()), input.trailing());
+    let (place, trailing) = (Place::whole(input.name()), input.take_trailing());
     read_as(input, format, collector)?;
     if trailing.load(Ordering::Relaxed) {
         // They may be a damaged member, and others behind it.

@@ -65,7 +65,7 @@ pub(super) fn reading_of(args: &Args) -> Result<documents::inputs::Reading, Fail
     args.inputs.fields.refuse_for_fingerprints()?;
     let mut fields = args.inputs.fields.clone();
     fields.text_fields = vec![args.fingerprints.fingerprint_field.clone()];
-    documents::inputs::Reading::new(args.inputs.paths()?, Format::Auto, &fields)
+    documents::inputs::Reading::new(args.inputs.paths_once()?, Format::Auto, &fields)
 }
 
 /// Reads the inputs as fingerprints and finds their clusters. If rows are to be copied, returns what the inputs are, too.
@@ -109,7 +109,7 @@ fn id_of(found: Found) -> Vec<u8> {
 fn reading(args: &Args) -> Result<input::Reading<'_>, Failure> {
     let options = &args.fingerprints;
     Ok(input::Reading {
-        paths: args.inputs.paths()?,
+        paths: args.inputs.paths_once()?,
         format: args.inputs.format.either(options.fingerprints.unwrap_or(Format::Auto))?,
         columns: Columns {
             fingerprint: &options.fingerprint_field,

@@ -114,9 +114,9 @@ impl Kind {
 /// Returns the error of a copy that lacks rows.
 pub(super) fn incomplete(copied: &Copied, kind: Kind) -> Failure {
     if kind == Kind::Fingerprints {
-        let rows = counted(copied.without_text, "row of lists has", "rows of lists have");
+        let rows = counted(copied.without_text, "row of a list is", "rows of lists are");
         return Failure::Wrong(format!(
-            "{rows} no fingerprint and are not written: next to tables, lists have no room for them"
+            "{rows} not written: next to tables, a row of a list without a fingerprint has no place"
         ));
     }
     let rows = counted(copied.left_out + copied.without_text, "row is", "rows are");

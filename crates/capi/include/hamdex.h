@@ -826,7 +826,7 @@ hamdex_status hamdex_searcher_first(struct hamdex_searcher *searcher,
 
 /**
  * Sets the most ids that each match has from now on; 0 for 10, `HAMDEX_ALL_IDS` for all. `id_counts` of the matches has
- * the numbers of all. A fingerprint may have very many ids, and each answer takes memory for those that it has.
+ * the numbers of all. A fingerprint may have very many ids, and each answer takes memory for each of its ids.
  *
  * Threads: any, one at a time with a searcher.
  *
@@ -1105,7 +1105,7 @@ hamdex_status hamdex_store_replace(const struct hamdex_store *store,
 
 /**
  * Replaces as `hamdex_store_replace`, each record, in order, unless a fingerprint within `distance` bits has another id
- * or name, stored or inserted before it. A record is so not near to those that it replaces; one that is near to others
+ * or name, stored or inserted before it. A record is not near to the records that it replaces; one that is near to others
  * replaces nothing. The call is atomic, also between threads. `*replaced` is the number of pairs that were removed;
  * `*near` is as for `hamdex_store_insert_unless_near`, without the record's own ids and names. Both may be null.
  *

@@ -11,6 +11,7 @@ use super::replay::{Replayed, Sealed, check_width};
 use crate::disk::layout;
 use crate::disk::{Disk, DiskFile, create_replacing};
 use crate::error::{Error, clone_io_error};
+use crate::manifest::MAX_NUMBER;
 use crate::manifest::identity::Identity;
 use crate::write::batch::{Name, Operation};
 
@@ -342,6 +343,9 @@ impl<F: Fingerprint> LogWriter<F> {
     pub fn rotate(&mut self) -> Result<(), Error> {
         self.sync()?;
         let next = self.number + 1;
+        if next > MAX_NUMBER {
+            return Err(self.error("begin the next one")(io::Error::other("no number is left for it")));
+        }
         match Self::create_after(&*self.disk, self.identity, next, self.sequence, self.bytes) {
             Ok(writer) => *self = writer,
             Err(error) => {

@@ -27,6 +27,7 @@ use crate::disk::layout::{DELETES, LOGS, MANIFEST, SEGMENTS};
 use crate::disk::lock::StoreLock;
 use crate::disk::{Disk, RealDisk};
 use crate::error::Error;
+use crate::manifest::MAX_NUMBER;
 use evidence::{Evidence, Texts, read_texts};
 use kept_report::KeptReport;
 
@@ -98,6 +99,10 @@ fn run<F: Fingerprint>(disk: &dyn Disk, report: &ProgressCallback) -> Result<Rep
     let salvaged = texts.salvaged.clone().ok_or_else(|| Error::Irreparable { path: disk.path(MANIFEST) })?;
     let evidence = Evidence::gather::<F>(disk, texts, &salvaged.manifest, report)?;
     let plan = plan::decide(&evidence, &salvaged);
+    if plan.new_log.max(plan.first_new_segment) > MAX_NUMBER {
+        // A manifest with a greater one is none.
+        return Err(Error::Irreparable { path: disk.path(MANIFEST) });
+    }
     let repaired = apply::apply::<F>(disk, &evidence, plan, report)?;
     Ok(repaired.on(disk))
 }
@@ -124,5 +129,26 @@ fn separate_damage<T>(outcome: Result<T, Error>) -> Result<Result<T, Error>, Err
     match outcome {
         Err(error) if !error.is_damage() => Err(error),
         outcome => Ok(outcome),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manifest::ManifestFile;
+    use crate::{CreateOptions, Store, StoreOptions};
+
+    #[test]
+    fn a_store_without_a_number_for_another_log_is_not_repaired() {
+        let directory = tempfile::tempdir().unwrap();
+        let disk = RealDisk::new(directory.path());
+        drop(Store::<u64>::create(directory.path(), &CreateOptions::new(), StoreOptions::new()).unwrap());
+        let mut manifest = crate::manifest::read(&disk).unwrap();
+        (manifest.first_log, manifest.sealed) = (MAX_NUMBER, None);
+        ManifestFile::new(&disk).replace(&manifest).unwrap();
+        let text = disk.read(MANIFEST).unwrap();
+        let outcome = repair(directory.path());
+        assert!(matches!(outcome, Err(Error::Irreparable { .. })), "{outcome:?}");
+        assert_eq!(disk.read(MANIFEST).unwrap(), text);
     }
 }

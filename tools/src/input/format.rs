@@ -106,25 +106,19 @@ impl Format {
 
     /// Fails if it is a format of documents alone.
     pub(crate) fn check_fingerprints(self) -> Result<(), Failure> {
-        use Format::{Arrow, Auto, Csv, Decimal, Hex, Npy, Parquet, Tsv, U64le, U128le};
-        match self {
-            Auto | Hex | Decimal | U64le | U128le | Npy | Csv | Tsv | Parquet | Arrow => Ok(()),
-            _ => Err(Failure::Usage(format!(
-                "--format {} is for documents, and the inputs are fingerprints (--documents reads texts)",
-                self.name()
-            ))),
+        if self == Self::Auto || self.table().is_some() || self.of_documents().is_err() {
+            return Ok(());
         }
+        Err(Failure::Usage(format!(
+            "--format {} is for documents, and the inputs are fingerprints",
+            self.name()
+        )))
     }
 
     /// The format of a table with named columns.
     pub(crate) fn table(self) -> Option<hamdex_documents::Format> {
-        match self {
-            Self::Csv => Some(hamdex_documents::Format::Csv),
-            Self::Tsv => Some(hamdex_documents::Format::Tsv),
-            Self::Parquet => Some(hamdex_documents::Format::Parquet),
-            Self::Arrow => Some(hamdex_documents::Format::Arrow),
-            _ => None,
-        }
+        let is_table = matches!(self, Self::Csv | Self::Tsv | Self::Parquet | Self::Arrow);
+        self.of_documents().ok().flatten().filter(|_| is_table)
     }
 
     /// Returns the notation of numbers in text of this format; either, unless the format is `hex` or

@@ -1,11 +1,14 @@
 //! Files and standard input, decompressed if they are compressed.
 //!
 //! - [`source`]: files and streams
-//! - [`compression`]: detection and decompression
+//! - [`compression`]: the compression, by the first bytes and the name
+//! - [`decompress`], [`gzip`]: decompression, and the members of a gzip file
 //! - [`encoding`]: text in other encodings than UTF-8
 
 pub(crate) mod compression;
+mod decompress;
 pub(crate) mod encoding;
+mod gzip;
 pub(crate) mod source;
 
 use hamdex::Names;
@@ -20,8 +23,9 @@ use encoding_rs::Encoding;
 use crate::error::Error;
 use crate::format::signatures::{FileSort, kind_of_file};
 use crate::format::{self, Format};
-use crate::input::compression::{Compression, Trailing};
+use crate::input::compression::Compression;
 use crate::input::encoding::Encoded;
+use crate::input::gzip::Trailing;
 use crate::problem::Problem;
 
 /// Bytes read at once.
@@ -126,7 +130,7 @@ impl Input {
         let start = || -> io::Result<_> {
             let reader = BufReader::with_capacity(BUFFER_BYTES, reader);
             let (reader, compression) =
-                compression::decompress(reader, path, Arc::clone(&trailing), is_archive)?;
+                decompress::decompress(reader, path, Arc::clone(&trailing), is_archive)?;
             let mut reader = BufReader::with_capacity(BUFFER_BYTES, reader);
             match reader.fill_buf() {
                 Err(error) if is_archive => {
@@ -339,8 +343,10 @@ impl Input {
     /// # Errors
     /// When the input cannot be read.
     pub fn peek(&mut self) -> Result<&[u8], Error> {
-        let name = self.name.clone();
-        self.fill_buf().map_err(|source| Error::Read { input: name, source })
+        if let Err(source) = self.fill_buf().map(drop) {
+            return Err(Error::Read { input: self.name.clone(), source });
+        }
+        Ok(self.reader.buffer())
     }
 
     /// Returns a function that adds the name of the input to an I/O error.

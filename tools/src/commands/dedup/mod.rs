@@ -116,13 +116,13 @@ pub(crate) struct Args {
     /// lists remain lines of fingerprint and id, or become the columns id and fingerprint
     #[arg(long, default_value_if("output_dir", ArgPredicate::IsPresent, "true"))]
     unique: bool,
-    /// With --unique: write ids and texts alone to a file of another format than the inputs
+    /// With --unique: write ids and texts alone to a file that cannot hold all columns of the inputs
     #[arg(long, requires = "unique", conflicts_with = "output_dir", hide_short_help = true)]
     drop_columns: bool,
     /// Write a copy of the inputs without duplicates to this new or empty directory, file by file
     ///
-    /// Each keeps its own format, columns and compression. A file that loses no row is copied byte for byte, and one that is a duplicate as a whole
-    /// is left out. The directory appears when it is complete. Files that are not read are not copied
+    /// Each keeps its own format, columns and compression. A file that loses no row is copied byte for byte, and a file that is one duplicate
+    /// document is left out; a table without rows that remain keeps its header. The directory appears when it is complete. Files that are not read are not copied
     #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "print"])]
     output_dir: Option<PathBuf>,
     /// Write to this file, by its ending .jsonl, .csv, .tsv (compressed with .zst or .gz behind it), .parquet or

@@ -60,3 +60,22 @@ fn scripts_run_their_subcommand_with_all_arguments() {
         assert_eq!(fs::canonicalize(manifest).unwrap(), clone.canonicalize().unwrap().join("Cargo.toml"));
     }
 }
+
+/// `cargo run` from a clone, as the README has it, names no program.
+#[test]
+fn the_program_that_cargo_runs_from_a_clone_is_hamdex() {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("Cargo.toml");
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1", "--manifest-path"])
+        .arg(manifest)
+        .output()
+        .unwrap();
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("cargo describes it");
+    let defaults = metadata["workspace_default_members"].as_array().unwrap();
+    let packages = metadata["packages"].as_array().unwrap().iter();
+    let run: Vec<&str> = packages
+        .filter(|package| defaults.contains(&package["id"]))
+        .filter_map(|package| package["default_run"].as_str())
+        .collect();
+    assert_eq!(run, ["hamdex"]);
+}

@@ -189,6 +189,8 @@ pub enum Event {
     Pressure(Pressure),
     /// Work has been done: a sync of the log, a flush or a merge, and the time that it took.
     Done(Work, Duration),
+    /// The segment of a number has been added. Its file is in place, and readers may have mapped it.
+    Added(u64),
 }
 
 /// A callback for the events of a store.

@@ -84,6 +84,7 @@ impl Reading {
             && let Some(changed) = reader.refreshed()?
         {
             self.current.store(Arc::new(changed));
+            self.look();
         }
         let current = AnySet::clone(&self.current.load());
         current.check_files()?;

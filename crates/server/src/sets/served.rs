@@ -7,6 +7,7 @@ use axum::http::StatusCode;
 use hamdex::set::Description;
 use hamdex::{FingerprintSet, Verified, VerifyOptions};
 use hamdex_any::{AnySet, Kind, for_width};
+use hamdex_store::health::Event;
 use hamdex_store::{AnyStore, Durability, for_any_store};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -92,7 +93,7 @@ pub(crate) struct Written {
     pub(crate) similar: Lane,
     directory: Directory,
     /// The segments, unless they are in memory.
-    watch: Option<Watch>,
+    watch: Option<Arc<Watch>>,
 }
 
 /// An index file that is a set, or a part of one.
@@ -138,15 +139,24 @@ impl Served {
         metrics: &Arc<Metrics>,
         in_memory: bool,
     ) -> Self {
-        let (metrics, of) = (Arc::clone(metrics), name.clone());
-        for_any_store!(&store, store => store.on_event(move |event| metrics.event(&of, event)));
+        let watch = (!in_memory).then(|| Arc::new(Watch::default()));
+        let on_event = {
+            let (metrics, name, path, watch) =
+                (Arc::clone(metrics), name.clone(), path.clone(), watch.clone());
+            move |event: &Event| {
+                metrics.event(&name, event);
+                if let (Event::Added(number), Some(watch)) = (event, &watch) {
+                    watch.add(reading::segment(&path, *number));
+                }
+            }
+        };
+        for_any_store!(&store, store => store.on_event(on_event));
         let writes = Lane::new("writes", WRITES_AT_ONCE, WAITING_WRITES);
         let similar = Lane::new("insertions unless similar", 1, WAITING_WRITES);
         let description = for_any_store!(&store, store => store.snapshot().describe());
         let Description { has_shingles, has_lookups, .. } = description;
         let extent = Extent::of(&description);
         let directory = Directory::of(&path);
-        let watch = (!in_memory).then(Watch::default);
         let written = Written {
             store,
             durability,
@@ -274,7 +284,7 @@ impl Served {
     pub(crate) fn check(&self, set: &AnySet) -> Result<(), Problem> {
         set.check_files()?;
         match &self.source {
-            Source::Store(written) => written.watch.as_ref().map_or(Ok(()), Watch::check),
+            Source::Store(written) => written.watch.as_ref().map_or(Ok(()), |watch| watch.check()),
             Source::Reading(reading, _) => reading.check(),
             Source::Fixed(fixed) => fixed.check(),
             Source::Broken(_) => Ok(()),
@@ -293,7 +303,7 @@ impl Served {
 
     fn check_store(&self, written: &Written) -> Result<(), Problem> {
         self.check_directory(&written.directory)?;
-        written.watch.as_ref().map_or(Ok(()), Watch::check)
+        written.watch.as_ref().map_or(Ok(()), |watch| watch.check())
     }
 
     /// Looks whether files of the set were overwritten in place; whether another attempt is due to open one for which the

@@ -52,20 +52,29 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Compares files with what they were when they were first seen.
+    /// Compares files, and the ones that were seen before, with what they were when they were first seen.
     pub(super) fn look(&self, paths: impl IntoIterator<Item = PathBuf>) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut now = BTreeMap::new();
         for path in paths {
-            // A merge may have removed it meanwhile.
-            let Some(stamp) = Stamp::of(&path) else { continue };
-            let first = seen.get(&path).unwrap_or(&stamp).clone();
-            if first.is_of_same_file(&stamp) && first != stamp {
-                self.spoil(&path);
+            if let Some(stamp) = Stamp::of(&path) {
+                seen.entry(path).or_insert(stamp);
             }
-            now.insert(path, first);
         }
-        *seen = now;
+        // A merge may have removed some meanwhile.
+        seen.retain(|path, first| {
+            let Some(stamp) = Stamp::of(path) else { return false };
+            if first.is_of_same_file(&stamp) && *first != stamp {
+                self.spoil(path);
+            }
+            true
+        });
+    }
+
+    /// Takes one more file as it is now, so that what happens to it before the next look is seen.
+    pub(super) fn add(&self, path: PathBuf) {
+        if let Some(stamp) = Stamp::of(&path) {
+            self.seen.lock().unwrap_or_else(PoisonError::into_inner).entry(path).or_insert(stamp);
+        }
     }
 
     /// Whether another file lies in the place of one of them.
@@ -95,6 +104,26 @@ impl Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_that_are_added_are_watched_before_the_first_look() {
+        let directory = tempfile::tempdir().unwrap();
+        let (one, two) = (directory.path().join("one"), directory.path().join("two"));
+        let watch = Watch::default();
+        for path in [&one, &two] {
+            fs::write(path, "1").unwrap();
+            watch.add(path.clone());
+        }
+        fs::write(directory.path().join("new"), "1").unwrap();
+        fs::rename(directory.path().join("new"), &one).unwrap();
+        assert!(watch.has_other_file());
+        // A list of before they were added.
+        watch.look([]);
+        assert!(watch.has_other_file() && watch.check().is_ok());
+        fs::write(&two, "12").unwrap();
+        watch.look([]);
+        assert!(watch.check().is_err());
+    }
 
     #[test]
     fn a_file_that_is_overwritten_is_told_from_one_that_is_replaced() {

@@ -15,6 +15,7 @@ use hamdex::Fingerprint;
 
 use crate::disk::layout;
 use crate::error::Error;
+use crate::health::Event;
 use crate::inner::StoreInner;
 use crate::manifest::{Manifest, RemovalsEntry, SegmentEntry};
 use crate::segment::removals_file;
@@ -75,7 +76,9 @@ impl<F: Fingerprint> StoreInner<F> {
             if let Some(reader) = added.journal {
                 self.writer().journal.close(reader.begun);
             }
-            if outcome.is_err() && !self.lock_manifest().may_name(added.segment.number) {
+            if outcome.is_ok() {
+                self.background.notify(&Event::Added(added.segment.number));
+            } else if !self.lock_manifest().may_name(added.segment.number) {
                 added.segment.retire();
             }
         }

@@ -310,9 +310,7 @@ fn syncs_flushes_and_merges_are_seen() {
     let events = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&events);
     store.on_event(move |event| {
-        if let Event::Done(work, _) = event {
-            seen.lock().unwrap().push(*work);
-        }
+        seen.lock().unwrap().push(event.clone());
     });
     let mut chance = Chance(5);
     for _ in 0..2 {
@@ -323,6 +321,14 @@ fn syncs_flushes_and_merges_are_seen() {
     }
     store.compact().unwrap();
     let events = events.lock().unwrap();
-    let count = |work| events.iter().filter(|done| **done == work).count();
+    let count =
+        |of| events.iter().filter(|event| matches!(event, Event::Done(work, _) if *work == of)).count();
     assert!(count(Work::Sync) >= 6 && count(Work::Flush) == 2 && count(Work::Merge) >= 1, "{events:?}");
+    let added: Vec<_> = events
+        .iter()
+        .filter_map(|event| if let Event::Added(number) = event { Some(*number) } else { None })
+        .collect();
+    let stored = store.stats().segments;
+    assert!(added.len() == 2 + count(Work::Merge) && added.is_sorted(), "{events:?}");
+    assert_eq!(stored.iter().map(|segment| segment.number).collect::<Vec<_>>(), [*added.last().unwrap()]);
 }

@@ -1,6 +1,8 @@
 //! Parquet and Arrow files, read in batches of rows.
 
 use std::borrow::Cow;
+use std::fs::File;
+use std::iter;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -64,10 +66,12 @@ pub(crate) trait Visit {
     }
 }
 
+type AnyBatches = dyn Iterator<Item = Result<RecordBatch, ArrowError>>;
+
 /// The batches of a file.
 pub(crate) struct Batches {
     input: String,
-    batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>,
+    batches: Box<AnyBatches>,
     /// The selected columns, numbered within batches.
     columns: Vec<Wanted>,
     container: Container,
@@ -172,31 +176,29 @@ impl Batches {
         let metadata = guarded(|| ArrowReaderMetadata::load(&file, options)).map_err(refused)?;
         let mut columns = select(metadata.schema())?;
         let metadata = if with_all { metadata } else { with_views(metadata) };
-        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata);
-        if !builder.metadata().row_groups().iter().all(|group| is_within(group, bytes)) {
+        let groups = metadata.metadata().row_groups();
+        if !groups.iter().all(|group| is_within(group, bytes)) {
             return Err(refused("its footer is damaged: a column lies outside the file".into()));
         }
-        let rows = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or_default();
+        let rows = u64::try_from(metadata.metadata().file_metadata().num_rows()).unwrap_or_default();
         let advance = unreported.map(|bytes| Advance::of(bytes, Parts::Rows(rows)));
-        let first = builder.metadata().row_groups().first().and_then(|group| group.columns().first());
+        let first = groups.first().and_then(|group| group.columns().first());
         let compression = first.map_or(Compression::SNAPPY, |column| writable(column.compression()));
         let mut roots: Vec<usize> = match with_all {
-            true => (0..builder.schema().fields().len()).collect(),
+            true => (0..metadata.schema().fields().len()).collect(),
             false => columns.iter().map(|wanted| wanted.column).collect(),
         };
         roots.sort_unstable();
         roots.dedup();
         // By number, since a name with a dot would be parsed as a path into a nested column.
-        let mask = ProjectionMask::roots(builder.parquet_schema(), roots.iter().copied());
-        let rows = batch_rows(builder.metadata().row_groups(), &mask);
-        let build = || builder.with_projection(mask).with_batch_size(rows).build();
-        let batches = guarded(build).map_err(refused)?;
+        let mask = ProjectionMask::roots(metadata.parquet_schema(), roots.iter().copied());
+        let batches = parquet_batches(file, metadata, mask);
         // Batches have only the selected columns, in the order of the file.
         for wanted in &mut columns {
             wanted.column = roots.partition_point(|&root| root < wanted.column);
         }
         let container = Container::Parquet(compression);
-        Ok(Self { input: name, batches: Box::new(batches), columns, container, advance })
+        Ok(Self { input: name, batches, columns, container, advance })
     }
 
     /// Returns the format of the file; the compression of Parquet is that of its first column.
@@ -344,17 +346,38 @@ fn with_views(metadata: ArrowReaderMetadata) -> ArrowReaderMetadata {
     guarded(|| ArrowReaderMetadata::try_new(Arc::clone(metadata.metadata()), options)).unwrap_or(metadata)
 }
 
-/// Returns how many rows are decoded at a time, by the row group with the longest rows.
-fn batch_rows(groups: &[RowGroupMetaData], mask: &ProjectionMask) -> usize {
-    let bytes_per_row = |group: &RowGroupMetaData| {
-        let columns = group.columns().iter().enumerate();
-        let selected = columns.filter(|(number, _)| mask.leaf_included(*number));
-        let bytes: u64 =
-            selected.map(|(_, column)| column.uncompressed_size().max(0) as u64).fold(0, u64::saturating_add);
-        bytes / u64::try_from(group.num_rows()).unwrap_or_default().max(1)
+/// Returns the batches of a file, of about [`BATCH_BYTES`] each. Successive row groups whose batches have the same number
+/// of rows share a reader, so that long rows in one group make no small batches of others.
+fn parquet_batches(file: File, metadata: ArrowReaderMetadata, mask: ProjectionMask) -> Box<AnyBatches> {
+    let mut runs: Vec<(usize, Vec<usize>)> = Vec::new();
+    for (number, group) in metadata.metadata().row_groups().iter().enumerate() {
+        let rows = batch_rows(group, &mask);
+        match runs.last_mut() {
+            Some((before, groups)) if *before == rows => groups.push(number),
+            _ => runs.push((rows, vec![number])),
+        }
+    }
+    let read = move |(rows, groups)| {
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file.try_clone()?, metadata.clone());
+        builder.with_projection(mask.clone()).with_row_groups(groups).with_batch_size(rows).build()
     };
-    let longest = groups.iter().map(bytes_per_row).max().unwrap_or_default();
-    usize::try_from(BATCH_BYTES / longest.max(1)).unwrap_or(BATCH_ROWS).clamp(1, BATCH_ROWS)
+    Box::new(runs.into_iter().flat_map(move |run| -> Box<AnyBatches> {
+        match read(run) {
+            Ok(batches) => Box::new(batches),
+            Err(error) => Box::new(iter::once(Err(error.into()))),
+        }
+    }))
+}
+
+/// Returns how many rows of a group are decoded at a time: a power of two, since about as many will do.
+fn batch_rows(group: &RowGroupMetaData, mask: &ProjectionMask) -> usize {
+    let columns = group.columns().iter().enumerate();
+    let selected = columns.filter(|(number, _)| mask.leaf_included(*number));
+    let bytes: u64 =
+        selected.map(|(_, column)| column.uncompressed_size().max(0) as u64).fold(0, u64::saturating_add);
+    let bytes_per_row = bytes / u64::try_from(group.num_rows()).unwrap_or_default().max(1);
+    let rows = usize::try_from(BATCH_BYTES / bytes_per_row.max(1)).unwrap_or(BATCH_ROWS).clamp(1, BATCH_ROWS);
+    1 << rows.ilog2()
 }
 
 /// Returns whether the columns of a row group lie within a file of `bytes` bytes.

@@ -367,3 +367,34 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_long_row_makes_no_small_batches_of_others() {
+    let scratch = Scratch::new();
+    let (input, output) = (scratch.path("in.parquet"), scratch.path("out.arrow"));
+    let texts = |range: std::ops::Range<i32>| -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(
+            range.map(|number| format!("the text with the number {number}")),
+        ))
+    };
+    let long: ArrayRef = Arc::new(StringArray::from(vec!["a long text ".repeat(100_000)]));
+    let groups = [texts(0..5000), long, texts(5000..10_000), texts(10_000..12_000)];
+    let batches = groups.map(|texts| RecordBatch::try_from_iter([("text", texts)]).unwrap());
+    let mut writer = ArrowWriter::try_new(File::create(&input).unwrap(), batches[0].schema(), None).unwrap();
+    for batch in &batches {
+        writer.write(batch).unwrap();
+        writer.flush().unwrap();
+    }
+    writer.close().unwrap();
+    let documents = scratch.documents(&["in.parquet"]).copyable(Some(TableFormat::Arrow));
+    let counts = documents.read(|_| Ok::<(), Error>(())).unwrap();
+    documents.copy(0..counts.documents as u32, AtomicFile::options().create(&output).unwrap()).unwrap();
+    let copied: Vec<_> =
+        FileReader::try_new(File::open(&output).unwrap(), None).unwrap().map(Result::unwrap).collect();
+    let column = |batches: &[RecordBatch]| -> Vec<String> {
+        let texts = batches.iter().map(|batch| batch.column(0).as_string::<i32>());
+        texts.flat_map(|texts| texts.iter().map(|text| text.unwrap().to_owned())).collect()
+    };
+    assert_eq!(column(&copied), column(&batches));
+    assert!(copied.len() < 40, "{} batches", copied.len());
+}

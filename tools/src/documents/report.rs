@@ -84,13 +84,14 @@ pub(crate) fn require_some(counts: &Counts) -> Result<(), Failure> {
 
 /// Returns `1,000 documents (2.5 MB) in 0.1 s: 10,000 per second`.
 pub(crate) fn rate(counts: &Counts, started: Instant) -> String {
+    let documents = counted(counts.documents, "document", "documents");
+    timed(&format!("{documents} ({})", DecimalBytes(counts.text_bytes)), counts.documents, started)
+}
+
+/// Returns `1,000 fingerprints in 0.1 s: 10,000 per second`; `what` says how many there were.
+pub(crate) fn timed(what: &str, count: u64, started: Instant) -> String {
     let seconds = started.elapsed().as_secs_f64().max(1e-9);
-    format!(
-        "{} ({}) in {seconds:.1} s: {} per second",
-        counted(counts.documents, "document", "documents"),
-        DecimalBytes(counts.text_bytes),
-        HumanCount((counts.documents as f64 / seconds) as u64)
-    )
+    format!("{what} in {seconds:.1} s: {} per second", HumanCount((count as f64 / seconds) as u64))
 }
 
 /// Prints how many documents there were, and how many were skipped.

@@ -85,7 +85,12 @@ pub(super) fn table<F: Fingerprint>(
 ) -> Option<Format> {
     use hamdex_documents::Format as Found;
     if bytes.is_empty() {
-        return None;
+        // Without a header, as some programs write a table without rows.
+        return match found {
+            Found::Csv => Some(Format::Csv),
+            Found::Tsv => Some(Format::Tsv),
+            _ => None,
+        };
     }
     let first = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let first = first.strip_prefix(text::BYTE_ORDER_MARK).unwrap_or(first).trim_ascii();

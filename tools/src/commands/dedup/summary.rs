@@ -44,7 +44,15 @@ pub(super) fn print(
     if let Some(copied) = copied {
         parts.extend(files(copied));
     }
-    let (rate, skipped) = (report::rate(clusters.counts(), started), report::skipped(clusters.counts()));
+    let (counts, skipped) = (clusters.counts(), report::skipped(clusters.counts()));
+    let rate = match kind {
+        Kind::Texts => report::rate(counts, started),
+        Kind::Fingerprints => report::timed(
+            &counted(counts.documents, "fingerprint", "fingerprints"),
+            counts.documents,
+            started,
+        ),
+    };
     messages::summary(format_args!("{rate}; {}{skipped}", parts.join(", ")));
     let mut named = Vec::new();
     for extent in clusters.largest(NAMED).iter().filter(|extent| extent.documents >= MIN_NAMED) {

@@ -112,6 +112,7 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_enum,
+        hide_possible_values = true,
         value_name = "FORMAT",
         num_args = 0..=1,
         require_equals = true,

@@ -86,6 +86,7 @@ pub(super) struct Args {
     #[arg(
         long,
         value_enum,
+        hide_possible_values = true,
         value_name = "FORMAT",
         num_args = 0..=1,
         require_equals = true,

@@ -135,6 +135,27 @@ fn tables_with_other_columns_become_one_and_a_directory_keeps_each() {
 }
 
 #[test]
+fn tables_without_rows_are_copied_next_to_others() {
+    let scratch = Scratch::new();
+    scratch.write("a.csv", "id,fingerprint\na,00000000000000ff\nb,00000000000000fe\n");
+    scratch.write("head.csv", "id,fingerprint\n");
+    for name in ["empty.csv", "empty.tsv"] {
+        scratch.write(name, "");
+    }
+    let args = ["dedup", "--fingerprints", "a.csv", "head.csv", "empty.csv", "empty.tsv"];
+    scratch.output(&[&args[..], &["--output-dir", "out"]].concat());
+    for (name, text) in [
+        ("a.csv", "id,fingerprint\na,00000000000000ff\n"),
+        ("head.csv", "id,fingerprint\n"),
+        ("empty.csv", ""),
+        ("empty.tsv", ""),
+    ] {
+        assert_eq!(read_to_string(scratch.path("out").join(name)).unwrap(), text, "{name}");
+    }
+    assert_eq!(scratch.output(&[&args[..], &["--unique"]].concat()), "id,fingerprint\na,00000000000000ff\n");
+}
+
+#[test]
 fn rows_without_a_fingerprint_are_written_or_said_to_be_missing() {
     let scratch = Scratch::new();
     scratch.write("in.txt", "00000000000000ff\ta\n\tno hash\r\n,\"no\\thash\"\n00000000000000fe\tb\n");

@@ -12,7 +12,14 @@ use std::path::PathBuf;
 use modules::Modules;
 
 /// The source folder of each crate, from the root of the project.
-const CRATES: &[&str] = &["src", "crates/*/src", "tools/src", "benches/peers/src", "benches/similarity/src"];
+const CRATES: &[&str] = &[
+    "src",
+    "crates/*/src",
+    "tools/src",
+    "benches/peers/src",
+    "benches/similarity/src",
+    "tests/simulated-disk/src",
+];
 
 /// The layers of the engine, the lowest first. Each may import from those above it in this list, but for what
 /// [`APART`] says.

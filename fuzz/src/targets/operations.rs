@@ -2,7 +2,7 @@
 //! acknowledged is there.
 
 use arbitrary::Unstructured;
-use hamdex_store::disk::{SimulatedDisk, Survival};
+use hamdex_simulated_disk::{SimulatedDisk, Survival};
 use hamdex_store::{Operation, Store, StoreOptions};
 
 use crate::choose::{below, flag, one_of};

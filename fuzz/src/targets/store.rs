@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use arbitrary::Unstructured;
 use hamdex::{FilterChoice, Fingerprint, VerifyOptions};
-use hamdex_store::disk::{SimulatedDisk, Survival};
+use hamdex_simulated_disk::{SimulatedDisk, Survival};
 use hamdex_store::internals::log::salvage;
 use hamdex_store::internals::manifest::{SegmentEntry, parse, to_text};
 use hamdex_store::{CreateOptions, Operation, Store, StoreOptions, repair};

@@ -1,7 +1,7 @@
 //! The file operations of a store, behind one small trait.
 //!
 //! - [`RealDisk`]: a directory of the file system
-//! - `SimulatedDisk`, with the feature `unstable`: tracks durability, and can crash and fail
+//! - `SimulatedDisk`, in the crate `hamdex-simulated-disk` for tests: tracks durability, and can crash and fail
 //!
 //! Also what the files of a store have in common:
 //!
@@ -16,8 +16,6 @@ pub(crate) mod keep_aside;
 pub(crate) mod layout;
 pub(crate) mod lock;
 mod real;
-#[cfg(feature = "unstable")]
-mod simulated;
 
 use std::any::Any;
 use std::fmt;
@@ -29,8 +27,6 @@ use hamdex::Mapping;
 
 pub(crate) use copy::link_or_copy;
 pub use real::RealDisk;
-#[cfg(feature = "unstable")]
-pub use simulated::{BeforeOperation, Failure, SimulatedDisk, Survival};
 
 /// A directory in which a store lives.
 ///

@@ -79,9 +79,10 @@ mod tests {
     use std::time::Duration;
 
     use hamdex::Fingerprint;
+    use tempfile::TempDir;
 
     use super::*;
-    use crate::disk::SimulatedDisk;
+    use crate::disk::RealDisk;
     use crate::options::{CreateOptions, StoreOptions};
     use crate::read::snapshot::Snapshot;
     use crate::store::Store;
@@ -104,26 +105,27 @@ mod tests {
     }
 
     /// Returns a store without threads, with runs that are due.
-    fn filled() -> StoreInner<u64> {
-        let inner =
-            StoreInner::create(Box::new(SimulatedDisk::new()), &CreateOptions::new(), options()).unwrap();
+    fn filled() -> (TempDir, StoreInner<u64>) {
+        let directory = tempfile::tempdir().unwrap();
+        let disk = Box::new(RealDisk::new(directory.path()));
+        let inner = StoreInner::create(disk, &CreateOptions::new(), options()).unwrap();
         for batch in 0..5 {
             inner.commit(Request::Batch(inserts(10_000 * batch..10_000 * (batch + 1))), None).unwrap();
         }
         assert_eq!(inner.view.load().memtable.overdue_runs(), 4);
-        inner
+        (directory, inner)
     }
 
     #[test]
     fn what_is_due_is_merged_unless_it_is_cancelled() {
-        let inner = filled();
+        let (_directory, inner) = filled();
         let before = inner.view.load_full();
         assert!(inner.consolidate().is_continue());
         let view = inner.view.load_full();
         assert_eq!((view.memtable.overdue_runs(), before.memtable.overdue_runs()), (0, 4));
         assert_eq!((view.memtable.len(), view.memtable.to_sorted()), (50_000, before.memtable.to_sorted()));
 
-        let inner = filled();
+        let (_directory, inner) = filled();
         inner.background.stop();
         assert!(inner.consolidate().is_break() && !inner.background.wait_for_consolidation());
         assert_eq!(inner.view.load().memtable.overdue_runs(), 4);
@@ -131,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_memtable_that_is_frozen_meanwhile_is_left_alone() {
-        let inner = filled();
+        let (_directory, inner) = filled();
         let (generation, cancellation) = (inner.view.load().generation, inner.background.cancellation());
         let due = inner.view.load().memtable.consolidation(0).unwrap();
         let last = due.last_insertion();
@@ -146,7 +148,7 @@ mod tests {
         });
         assert!(outcome.is_break() && pauses == 3);
         // One that was ready before is not adopted either.
-        let inner = filled();
+        let (_directory, inner) = filled();
         let due = inner.view.load().memtable.consolidation(0).unwrap();
         let ControlFlow::Continue(merged) = due.run(&mut || ControlFlow::<()>::Continue(())) else {
             panic!()
@@ -179,7 +181,8 @@ mod tests {
 
     #[test]
     fn answers_are_those_of_brute_force_while_runs_are_merged() {
-        let store = Store::<u64>::create_on(SimulatedDisk::new(), &CreateOptions::new(), options()).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::<u64>::create(directory.path(), &CreateOptions::new(), options()).unwrap();
         let (mut model, mut snapshots) = (BTreeSet::new(), Vec::new());
         for round in 0..40 {
             let first = round * 8000;

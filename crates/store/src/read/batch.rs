@@ -161,28 +161,33 @@ impl<F: Fingerprint> Parts<F, Match<F>> for SnapshotParts<'_, F> {
     }
 }
 
-#[cfg(all(test, feature = "unstable"))]
+#[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
-    use crate::disk::{Disk, SimulatedDisk};
+    use crate::disk::layout;
     use crate::{CreateOptions, Operation, Store, StoreOptions};
 
     #[test]
     fn what_is_in_memory_itself_needs_no_segment() {
-        let disk = SimulatedDisk::new();
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
         let values: Vec<u64> = (0..200).map(|n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
         let insert = |store: &Store<u64>| {
             store.write(values.iter().map(|&value| Operation::Insert(value, 1)).collect()).unwrap();
         };
-        let store =
-            Store::create_on(disk.clone(), &CreateOptions::new(), StoreOptions::new().merges(false)).unwrap();
+        let options = StoreOptions::new().merges(false);
+        let store = Store::create(path, &CreateOptions::new(), options).unwrap();
         insert(&store);
         store.flush().unwrap();
         store.close().unwrap();
-        let name = format!("segments/{}", disk.list("segments").unwrap()[0]);
+        let segment = path.join(layout::segment(1));
+        let mut bytes = fs::read(&segment).unwrap();
         // The first block.
-        disk.alter(&name, |bytes| bytes[4096..4200].fill(0x55));
-        let store = Store::<u64>::open_on(disk, StoreOptions::new().merges(false)).unwrap();
+        bytes[4096..4200].fill(0x55);
+        fs::write(&segment, bytes).unwrap();
+        let store = Store::<u64>::open(path, options).unwrap();
         insert(&store);
         let snapshot = store.snapshot();
         let found = snapshot.nearest_of_each(&values, 3, BatchOptions::new()).unwrap();

@@ -1,7 +1,8 @@
 //! Helpers of these tests.
 
 use hamdex::Fingerprint;
-use hamdex_store::disk::{Disk, SimulatedDisk, Survival};
+use hamdex_simulated_disk::{SimulatedDisk, Survival};
+use hamdex_store::disk::Disk;
 use hamdex_store::inspect::{Identity, StoreId};
 use hamdex_store::internals::log::{LogWriter, Position, Replayed, Sealed, replay};
 use hamdex_store::{Error, Operation};

@@ -1,7 +1,8 @@
 //! Logs: batches are read as they were written, and damage is reported with its offset.
 
 use hamdex::Fingerprint;
-use hamdex_store::disk::{Disk, SimulatedDisk};
+use hamdex_simulated_disk::SimulatedDisk;
+use hamdex_store::disk::Disk;
 use hamdex_store::inspect::{Identity, StoreId};
 use hamdex_store::internals::Name;
 use hamdex_store::internals::log::{LogWriter, Position, Sealed, replay};
@@ -220,7 +221,7 @@ fn damage_below_what_a_later_record_knows_to_be_synced_is_refused_without_a_seal
     for (damaged, is_refused) in [(0, true), (1, true), (2, false), (3, false)] {
         // In the operations, and in the header.
         for at in [40, 9] {
-            let copy = disk.crashed(hamdex_store::disk::Survival::Everything);
+            let copy = disk.crashed(hamdex_simulated_disk::Survival::Everything);
             copy.alter("log/000001", |bytes| bytes[ends[damaged] as usize + at] ^= 0x10);
             match replayed::<u64>(&copy, &IDENTITY, None) {
                 Err(Error::Damaged { offset, .. }) => {

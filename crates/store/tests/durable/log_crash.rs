@@ -1,7 +1,8 @@
 //! Crashes after every operation, and failures of every operation, of logs against a model: durable batches survive,
 //! every batch is atomic, and none survives without the ones before it.
 
-use hamdex_store::disk::{Disk, Failure, SimulatedDisk, Survival};
+use hamdex_simulated_disk::{Failure, SimulatedDisk, Survival};
+use hamdex_store::disk::Disk;
 use hamdex_store::internals::log::{LogWriter, PendingSync};
 use hamdex_store::{Error, Operation};
 use proptest::collection::vec;

@@ -1,8 +1,9 @@
 //! Manifests: only valid ones are read, and a replacement is atomic.
 
 use hamdex::{Codec, Design, FilterChoice};
+use hamdex_simulated_disk::{Failure, SimulatedDisk};
 use hamdex_store::Error;
-use hamdex_store::disk::{Disk, Failure, SimulatedDisk};
+use hamdex_store::disk::Disk;
 use hamdex_store::inspect::{Identity, StoreId};
 use hamdex_store::internals::log::Sealed;
 use hamdex_store::internals::manifest::{

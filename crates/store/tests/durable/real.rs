@@ -4,8 +4,9 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use hamdex_simulated_disk::SimulatedDisk;
 use hamdex_store::Error;
-use hamdex_store::disk::{Disk, DiskFile, RealDisk, SimulatedDisk};
+use hamdex_store::disk::{Disk, DiskFile, RealDisk};
 use hamdex_store::inspect::Identity;
 use hamdex_store::internals::StoreLock;
 use hamdex_store::internals::log::{LogWriter, Position, replay};

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use hamdex::Fingerprint;
 use hamdex::{BuildOptions, Builder, OpenOptions, RECIPE_KEY};
-use hamdex_store::disk::{Disk, SimulatedDisk};
+use hamdex_simulated_disk::SimulatedDisk;
+use hamdex_store::disk::Disk;
 use hamdex_store::inspect::{Identity, StoreId};
 use hamdex_store::internals::log::{LogWriter, Position, replay};
 use hamdex_store::internals::manifest::{

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use hamdex_simulated_disk::{Failure, Survival};
 use hamdex_store::Error;
-use hamdex_store::disk::{Disk, Failure, Survival};
+use hamdex_store::disk::Disk;
 use hamdex_store::inspect::StoreId;
 use hamdex_store::internals::manifest::{RemovalsEntry, SegmentEntry};
 use hamdex_store::internals::removals::{read, to_bytes, write};

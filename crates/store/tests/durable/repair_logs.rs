@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use hamdex::VerifyOptions;
-use hamdex_store::disk::{Disk, Failure, SimulatedDisk, Survival};
+use hamdex_simulated_disk::{Failure, SimulatedDisk, Survival};
+use hamdex_store::disk::Disk;
 use hamdex_store::internals::log::{LogWriter, Salvaged, salvage};
 use hamdex_store::internals::manifest::{Manifest, ManifestFile, leftovers, parse, read};
 use hamdex_store::internals::repair_on;

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use hamdex::VerifyOptions;
-use hamdex_store::disk::{Disk, Failure, SimulatedDisk, Survival};
+use hamdex_simulated_disk::{Failure, SimulatedDisk, Survival};
+use hamdex_store::disk::Disk;
 use hamdex_store::internals::backup_on;
 use hamdex_store::{Error, Operation, Store, backup};
 

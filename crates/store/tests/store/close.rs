@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use hamdex::BuildError;
-use hamdex_store::disk::{Failure, SimulatedDisk, Survival};
+use hamdex_simulated_disk::{Failure, SimulatedDisk, Survival};
 use hamdex_store::{Durability, Error, Operation, Store, StoreOptions};
 
 use crate::common::{shape, tiny};

@@ -1,6 +1,6 @@
 //! Power loss after every change of the disk.
 
-use hamdex_store::disk::{SimulatedDisk, Survival};
+use hamdex_simulated_disk::{SimulatedDisk, Survival};
 use hamdex_store::{Durability, Operation, Store, StoreOptions};
 
 use crate::common::{Chance, Model, assert_same, seeds, shape, step, tiny};

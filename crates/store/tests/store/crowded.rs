@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::ControlFlow;
 
 use hamdex::{FingerprintSet, VerifyOptions};
-use hamdex_store::disk::SimulatedDisk;
+use hamdex_simulated_disk::SimulatedDisk;
 use hamdex_store::{
     Durability, Inserted, Operation, ReadOptions, Snapshot, Store, StoreOptions, StoreReader,
 };

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use hamdex::VerifyOptions;
+use hamdex_simulated_disk::{Failure, SimulatedDisk, Survival};
 use hamdex_store::disk::Disk;
-use hamdex_store::disk::{Failure, SimulatedDisk, Survival};
 use hamdex_store::{Durability, Error, Store};
 
 use crate::common::{Chance, Model, assert_same, seeds, shape, step, tiny};
@@ -171,7 +171,7 @@ fn no_flipped_bit_changes_an_answer() {
             let bytes = disk.length(&name).unwrap();
             let step = if directory == "segments" { step(97) } else { 1 };
             for at in (0..bytes).step_by(step) {
-                let damaged = disk.crashed(hamdex_store::disk::Survival::Everything);
+                let damaged = disk.crashed(hamdex_simulated_disk::Survival::Everything);
                 let bit = 1 << chance.below(8);
                 damaged.alter(&name, |bytes| bytes[at as usize] ^= bit);
                 let what = format!("bit {bit:#x} of byte {at} of {name}");

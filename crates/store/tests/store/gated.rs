@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
 use hamdex::Mapping;
-use hamdex_store::disk::Disk;
-use hamdex_store::disk::{DiskFile, DiskLock, SimulatedDisk};
+use hamdex_simulated_disk::SimulatedDisk;
+use hamdex_store::disk::{Disk, DiskFile, DiskLock};
 
 /// A simulated disk with a gate before the files of one directory.
 #[derive(Clone)]

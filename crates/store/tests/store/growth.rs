@@ -12,7 +12,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hamdex::FingerprintSet;
-use hamdex_store::disk::{Disk, SimulatedDisk};
+use hamdex_simulated_disk::SimulatedDisk;
+use hamdex_store::disk::Disk;
 use hamdex_store::{CreateOptions, Durability, Operation, Store, StoreOptions, StoreReader};
 use tempfile::TempDir;
 

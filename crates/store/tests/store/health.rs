@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use hamdex::VerifyOptions;
-use hamdex_store::disk::{Failure as DiskFailure, SimulatedDisk, Survival};
+use hamdex_simulated_disk::{Failure as DiskFailure, SimulatedDisk, Survival};
 use hamdex_store::health::{Event, Merges, Remedy, Work};
 use hamdex_store::{Durability, Error, Operation, Snapshot, Store, StoreReader};
 

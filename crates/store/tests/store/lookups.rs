@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use hamdex::{BuildOptions, Builder, FingerprintSet, VerifyOptions};
-use hamdex_store::disk::SimulatedDisk;
+use hamdex_simulated_disk::SimulatedDisk;
 use hamdex_store::{CreateOptions, Durability, Error, Operation, Store, StoreOptions};
 
 use crate::common::{Chance, seeds, shape, tiny};

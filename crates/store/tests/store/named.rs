@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::{ControlFlow, Range};
 
 use hamdex::{FingerprintSet, VerifyOptions};
-use hamdex_store::disk::{SimulatedDisk, Survival};
+use hamdex_simulated_disk::{SimulatedDisk, Survival};
 use hamdex_store::{
     CreateOptions, Durability, Error, Inserted, Operation, Snapshot, Store, StoreOptions, StoreReader,
 };

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hamdex_store::disk::SimulatedDisk;
+use hamdex_simulated_disk::SimulatedDisk;
 use hamdex_store::health::{Merges, Pressure};
 use hamdex_store::{Durability, Error, Operation, Store, StoreOptions};
 
@@ -40,7 +40,7 @@ fn any_number_of_segments_is_merged() {
     let disk = SimulatedDisk::new();
     let model = with_many_segments(&disk);
     for compacts in [true, false] {
-        let copy = disk.crashed(hamdex_store::disk::Survival::Everything);
+        let copy = disk.crashed(hamdex_simulated_disk::Survival::Everything);
         let store = Store::<u64>::open_on(copy, tiny().merges(false)).unwrap();
         if compacts {
             store.compact().unwrap();

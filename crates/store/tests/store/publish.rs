@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use hamdex::{BuildOptions, Builder, VerifyOptions};
-use hamdex_store::disk::{Disk, Failure, SimulatedDisk, Survival};
+use hamdex::{BuildOptions, Builder, Design, VerifyOptions};
+use hamdex_simulated_disk::{Failure, SimulatedDisk, Survival};
+use hamdex_store::disk::Disk;
 use hamdex_store::internals::repair_on;
 use hamdex_store::{Store, StoreOptions};
 
@@ -224,6 +226,51 @@ fn a_new_file_is_read_once_before_a_manifest_names_it() {
             scene.run(work);
             scene.check(&format!("{work:?}, part {part}"));
         }
+    }
+}
+
+/// A block of a new segment that is damaged when it is first read, as in a file that is larger than memory.
+#[test]
+fn a_removal_that_cannot_read_a_new_segment_fails_and_not_the_publication() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("built.hamdex");
+    let all: Vec<u64> = (0..5_000).map(|number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+    let single = BuildOptions::new().ids(true).design(Design::named("single", 3).unwrap());
+    let mut builder = Builder::<u64>::with_options(&file, single).unwrap();
+    all.iter().for_each(|&fingerprint| builder.push_with_id(fingerprint, 1).unwrap());
+    builder.finish().unwrap();
+    let disk = SimulatedDisk::new();
+    let store = Store::<u64>::create_on(disk.clone(), &shape(true).design("single"), options()).unwrap();
+    all.iter().for_each(|&fingerprint| store.insert(fingerprint, 1).unwrap());
+    store.flush().unwrap();
+    // The same pairs once more, as a file that is ingested while they are removed.
+    let outcomes = Arc::new(Mutex::new(Vec::new()));
+    let (told, remover, machine, victims) = (Arc::clone(&outcomes), store.clone(), disk.clone(), all.clone());
+    let (new, mapped) = ("segments/000002.hamdex", AtomicU32::new(0));
+    let flip = |bytes: &mut Vec<u8>| {
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+    };
+    disk.before_operations(Some(Arc::new(move |what, name| {
+        // The first mapping of the file is checked whole, and the second one is the segment.
+        if (what, name) == ("map", new) && mapped.fetch_add(1, Ordering::Relaxed) == 1 {
+            machine.alter(new, flip);
+        } else if (what, name) == ("rename", "manifest.new") {
+            machine.alter(new, flip);
+            let removed =
+                victims.iter().map(|&fingerprint| (fingerprint, remover.remove(fingerprint, 1).is_ok()));
+            told.lock().unwrap().extend(removed);
+        }
+    })));
+    store.ingest(&file).unwrap();
+    disk.before_operations(None);
+    let outcomes = std::mem::take(&mut *outcomes.lock().unwrap());
+    let refused = outcomes.iter().filter(|(_, is_removed)| !is_removed).count();
+    assert!(refused > 0 && refused < all.len() / 2, "{refused} of {} are in the damaged block", all.len());
+    drop(store);
+    let reopened = open(disk, "reopened");
+    for (fingerprint, is_removed) in outcomes {
+        assert_eq!(reopened.snapshot().contains(fingerprint).unwrap(), !is_removed);
     }
 }
 

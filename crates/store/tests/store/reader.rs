@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use hamdex_store::disk::{Disk, Failure, SimulatedDisk};
+use hamdex_simulated_disk::{Failure, SimulatedDisk};
+use hamdex_store::disk::Disk;
 use hamdex_store::{Operation, ReadOptions, Store, StoreReader};
 use proptest::prelude::*;
 

@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use hamdex::{FilterChoice, FingerprintSet, ProgressCallback, VerifyOptions};
-use hamdex_store::disk::{Disk, Failure, SimulatedDisk, Survival};
+use hamdex_simulated_disk::{Failure, SimulatedDisk, Survival};
+use hamdex_store::disk::Disk;
 use hamdex_store::internals::{repair_and_tell, repair_on};
 use hamdex_store::repair::{Repaired, RepairedFile};
 use hamdex_store::{Error, Operation, ReadOptions, Store, StoreReader};

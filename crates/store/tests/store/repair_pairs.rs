@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hamdex::{FingerprintSet, VerifyOptions};
-use hamdex_store::disk::{Disk, SimulatedDisk, Survival};
+use hamdex_simulated_disk::{SimulatedDisk, Survival};
+use hamdex_store::disk::Disk;
 use hamdex_store::internals::repair_on;
 use hamdex_store::repair::Repaired;
 use hamdex_store::{CreateOptions, Error, Operation, Store};

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Instant;
 
 use hamdex::Fingerprint;
-use hamdex_store::disk::SimulatedDisk;
+use hamdex_simulated_disk::SimulatedDisk;
 use hamdex_store::{CreateOptions, Durability, Error, Inserted, Near, Operation, Store, StoreOptions};
 
 use crate::common::{Chance, seeds, shape, tiny};

@@ -6,9 +6,9 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::choice::{Choices, Survival};
-use super::contents::Contents;
-use super::names::{FileNumber, Names};
+use crate::choice::{Choices, Survival};
+use crate::contents::Contents;
+use crate::names::{FileNumber, Names};
 
 /// The kind of an injected failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    pub(super) fn error(self) -> io::Error {
+    pub(crate) fn error(self) -> io::Error {
         match self {
             Self::Io => io::Error::other("simulated I/O error"),
             Self::Full => io::Error::new(io::ErrorKind::StorageFull, "simulated full disk"),
@@ -31,7 +31,7 @@ impl Failure {
 
 /// The effect of an operation on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// None.
     Read,
     /// It changes bytes or names, or their durability.
@@ -44,7 +44,7 @@ pub(super) enum Kind {
 pub type BeforeOperation = dyn Fn(&str, &str) + Send + Sync;
 
 #[derive(Clone)]
-pub(super) struct Hook(pub(super) Arc<BeforeOperation>);
+pub(crate) struct Hook(pub(crate) Arc<BeforeOperation>);
 
 impl fmt::Debug for Hook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -54,35 +54,35 @@ impl fmt::Debug for Hook {
 
 /// One simulated machine.
 #[derive(Debug, Default)]
-pub(super) struct Machine {
-    pub(super) files: Vec<Contents>,
-    pub(super) names: Names,
+pub(crate) struct Machine {
+    pub(crate) files: Vec<Contents>,
+    pub(crate) names: Names,
     /// Directories, which are durable from their creation on.
-    pub(super) directories: BTreeSet<String>,
-    pub(super) locks: BTreeMap<String, String>,
-    pub(super) operations: u64,
-    pub(super) changes: u64,
-    pub(super) trace: Vec<String>,
+    pub(crate) directories: BTreeSet<String>,
+    pub(crate) locks: BTreeMap<String, String>,
+    pub(crate) operations: u64,
+    pub(crate) changes: u64,
+    pub(crate) trace: Vec<String>,
     /// No operation succeeds after this many changes.
-    pub(super) last_change: Option<u64>,
+    pub(crate) last_change: Option<u64>,
     /// The operations of these numbers fail.
-    pub(super) failure: Option<(Range<u64>, Failure)>,
+    pub(crate) failure: Option<(Range<u64>, Failure)>,
     /// Whether no space is left.
-    pub(super) is_full: bool,
+    pub(crate) is_full: bool,
     /// The bytes that are left; `None` if they are not counted, and cannot be reserved.
-    pub(super) space: Option<u64>,
+    pub(crate) space: Option<u64>,
     /// The length up to which a file has space, if it has more than its bytes.
-    pub(super) reserved: BTreeMap<FileNumber, usize>,
+    pub(crate) reserved: BTreeMap<FileNumber, usize>,
     /// Changes of files with this path prefix fail.
-    pub(super) failing_names: Option<String>,
+    pub(crate) failing_names: Option<String>,
     /// Whether no file can be looked for.
-    pub(super) are_checks_failing: bool,
-    pub(super) hook: Option<Hook>,
+    pub(crate) are_checks_failing: bool,
+    pub(crate) hook: Option<Hook>,
 }
 
 impl Machine {
     /// Counts an operation. Returns its injected failure, if any.
-    pub(super) fn begin(&mut self, kind: Kind, what: &str, name: &str) -> io::Result<()> {
+    pub(crate) fn begin(&mut self, kind: Kind, what: &str, name: &str) -> io::Result<()> {
         if self.has_lost_power() {
             return Err(io::Error::other("simulated power loss"));
         }
@@ -104,7 +104,7 @@ impl Machine {
     }
 
     /// Takes space for a file up to a length. Returns the length up to which there is some.
-    pub(super) fn allocate(&mut self, file: FileNumber, length: usize) -> usize {
+    pub(crate) fn allocate(&mut self, file: FileNumber, length: usize) -> usize {
         let allocated = self.allocated(file);
         let Some(space) = &mut self.space else { return length };
         let more = (length.saturating_sub(allocated) as u64).min(*space);
@@ -113,7 +113,7 @@ impl Machine {
     }
 
     /// Gives back the space of a file behind a length.
-    pub(super) fn release(&mut self, file: FileNumber, length: usize) {
+    pub(crate) fn release(&mut self, file: FileNumber, length: usize) {
         let allocated = self.allocated(file);
         self.reserved.remove(&file);
         if let Some(space) = &mut self.space {
@@ -121,17 +121,17 @@ impl Machine {
         }
     }
 
-    pub(super) fn has_lost_power(&self) -> bool {
+    pub(crate) fn has_lost_power(&self) -> bool {
         self.last_change.is_some_and(|last| self.changes >= last)
     }
 
-    pub(super) fn file(&self, path: &str) -> io::Result<FileNumber> {
+    pub(crate) fn file(&self, path: &str) -> io::Result<FileNumber> {
         self.names.get(path).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     /// Checks that a name is free and its directory exists.
-    pub(super) fn free_name(&self, path: &str) -> io::Result<()> {
-        if !self.directories.contains(super::names::directory_of(path)) {
+    pub(crate) fn free_name(&self, path: &str) -> io::Result<()> {
+        if !self.directories.contains(crate::names::directory_of(path)) {
             return Err(io::ErrorKind::NotFound.into());
         }
         match self.names.get(path) {
@@ -141,7 +141,7 @@ impl Machine {
     }
 
     /// Returns the machine after a crash and restart.
-    pub(super) fn crashed(&self, survival: Survival) -> Self {
+    pub(crate) fn crashed(&self, survival: Survival) -> Self {
         let mut choices = Choices::new(survival);
         let names = Names::durable(self.names.survivors(&mut choices));
         let survivors = self.files.iter().map(|file| file.survivor(&mut choices));

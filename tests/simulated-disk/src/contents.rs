@@ -1,13 +1,13 @@
 //! The bytes of a file, durable and not yet durable.
 
-use super::choice::Choices;
+use crate::choice::Choices;
 
 /// The unit of atomic writes.
 const SECTOR_BYTES: usize = 512;
 
 /// The bytes of a file.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Contents {
+pub(crate) struct Contents {
     /// The bytes that processes read.
     current: Vec<u8>,
     /// The bytes that survive a crash for certain.
@@ -39,19 +39,19 @@ impl Change {
 
 impl Contents {
     /// Returns a file whose bytes are all durable.
-    pub(super) fn durable(bytes: Vec<u8>) -> Self {
+    pub(crate) fn durable(bytes: Vec<u8>) -> Self {
         Self { current: bytes.clone(), durable: bytes, unsynced: Vec::new() }
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         &self.current
     }
 
-    pub(super) fn write(&mut self, at: usize, bytes: &[u8]) {
+    pub(crate) fn write(&mut self, at: usize, bytes: &[u8]) {
         self.change(Change::Write { at, bytes: bytes.to_vec() });
     }
 
-    pub(super) fn truncate(&mut self, length: usize) {
+    pub(crate) fn truncate(&mut self, length: usize) {
         self.change(Change::Truncate { length });
     }
 
@@ -60,19 +60,19 @@ impl Contents {
         self.unsynced.push(change);
     }
 
-    pub(super) fn sync(&mut self) {
+    pub(crate) fn sync(&mut self) {
         for change in self.unsynced.drain(..) {
             change.apply(&mut self.durable);
         }
     }
 
     /// Fails a sync as some systems do: unsynced bytes can still be read, but no later sync writes them.
-    pub(super) fn fail_to_sync(&mut self) {
+    pub(crate) fn fail_to_sync(&mut self) {
         self.unsynced.clear();
     }
 
     /// Returns the bytes that a crash leaves.
-    pub(super) fn survivor(&self, choices: &mut Choices) -> Vec<u8> {
+    pub(crate) fn survivor(&self, choices: &mut Choices) -> Vec<u8> {
         if self.unsynced.is_empty() {
             return self.durable.clone();
         }
@@ -113,8 +113,8 @@ fn surviving_length(versions: &[Vec<u8>], choices: &mut Choices) -> usize {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::super::choice::Survival;
     use super::*;
+    use crate::choice::Survival;
 
     fn survivors(contents: &Contents) -> BTreeSet<Vec<u8>> {
         (0..2_000).map(|seed| contents.survivor(&mut Choices::new(Survival::Any(seed)))).collect()

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::choice::Choices;
+use crate::choice::Choices;
 
 /// The number of a file, independent of its names.
-pub(super) type FileNumber = usize;
+pub(crate) type FileNumber = usize;
 
 /// Names and the files that they stand for. Names are full paths.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Names {
+pub(crate) struct Names {
     current: BTreeMap<String, FileNumber>,
     durable: BTreeMap<String, FileNumber>,
     unsynced: Vec<Change>,
@@ -42,33 +42,33 @@ impl Change {
 }
 
 /// Returns the directory part of a path.
-pub(super) fn directory_of(path: &str) -> &str {
+pub(crate) fn directory_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(directory, _)| directory)
 }
 
 impl Names {
     /// Returns names that are all durable.
-    pub(super) fn durable(names: BTreeMap<String, FileNumber>) -> Self {
+    pub(crate) fn durable(names: BTreeMap<String, FileNumber>) -> Self {
         Self { current: names.clone(), durable: names, unsynced: Vec::new() }
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<FileNumber> {
+    pub(crate) fn get(&self, name: &str) -> Option<FileNumber> {
         self.current.get(name).copied()
     }
 
-    pub(super) fn all(&self) -> &BTreeMap<String, FileNumber> {
+    pub(crate) fn all(&self) -> &BTreeMap<String, FileNumber> {
         &self.current
     }
 
-    pub(super) fn add(&mut self, name: &str, file: FileNumber) {
+    pub(crate) fn add(&mut self, name: &str, file: FileNumber) {
         self.change(Change { goes: None, comes: Some((name.to_owned(), file)) });
     }
 
-    pub(super) fn remove(&mut self, name: &str) {
+    pub(crate) fn remove(&mut self, name: &str) {
         self.change(Change { goes: Some(name.to_owned()), comes: None });
     }
 
-    pub(super) fn rename(&mut self, from: &str, to: &str) {
+    pub(crate) fn rename(&mut self, from: &str, to: &str) {
         assert_eq!(directory_of(from), directory_of(to), "files are renamed within their directory");
         let file = self.current[from];
         self.change(Change { goes: Some(from.to_owned()), comes: Some((to.to_owned(), file)) });
@@ -79,7 +79,7 @@ impl Names {
         self.unsynced.push(change);
     }
 
-    pub(super) fn sync(&mut self, directory: &str) {
+    pub(crate) fn sync(&mut self, directory: &str) {
         let durable = &mut self.durable;
         self.unsynced.retain(|change| {
             let is_synced = change.is_in(directory);
@@ -91,7 +91,7 @@ impl Names {
     }
 
     /// Returns the names that a crash leaves.
-    pub(super) fn survivors(&self, choices: &mut Choices) -> BTreeMap<String, FileNumber> {
+    pub(crate) fn survivors(&self, choices: &mut Choices) -> BTreeMap<String, FileNumber> {
         let mut left = self.durable.clone();
         let mut lost = BTreeSet::new();
         for change in &self.unsynced {
@@ -107,8 +107,8 @@ impl Names {
 
 #[cfg(test)]
 mod tests {
-    use super::super::choice::Survival;
     use super::*;
+    use crate::choice::Survival;
 
     fn survivors(names: &Names) -> BTreeSet<Vec<(String, FileNumber)>> {
         let any = |seed| names.survivors(&mut Choices::new(Survival::Any(seed)));

@@ -7,7 +7,8 @@
 //! ```
 //! use std::io::Write;
 //!
-//! use hamdex_store::disk::{Disk, DiskFile, SimulatedDisk, Survival};
+//! use hamdex_simulated_disk::{SimulatedDisk, Survival};
+//! use hamdex_store::disk::{Disk, DiskFile};
 //!
 //! let disk = SimulatedDisk::new();
 //! let mut file = disk.create_new("log")?;
@@ -33,6 +34,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use hamdex::Mapping;
+use hamdex_store::disk::{Disk, DiskFile, DiskLock};
 
 pub use choice::Survival;
 use contents::Contents;
@@ -40,8 +42,6 @@ use file::{SimulatedFile, SimulatedLock};
 pub use machine::{BeforeOperation, Failure};
 use machine::{Hook, Kind, Machine};
 use names::directory_of;
-
-use super::{Disk, DiskFile, DiskLock};
 
 /// A directory of a simulated machine. Clones are the same directory.
 #[derive(Debug, Clone)]

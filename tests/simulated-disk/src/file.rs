@@ -3,17 +3,18 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::machine::{Failure, Kind, Machine};
-use super::names::FileNumber;
-use crate::disk::{DiskFile, DiskLock};
+use hamdex_store::disk::{DiskFile, DiskLock};
+
+use crate::machine::{Failure, Kind, Machine};
+use crate::names::FileNumber;
 
 /// A file of a simulated machine.
 #[derive(Debug)]
-pub(super) struct SimulatedFile {
-    pub(super) machine: Arc<Mutex<Machine>>,
-    pub(super) path: String,
-    pub(super) number: FileNumber,
-    pub(super) end: usize,
+pub(crate) struct SimulatedFile {
+    pub(crate) machine: Arc<Mutex<Machine>>,
+    pub(crate) path: String,
+    pub(crate) number: FileNumber,
+    pub(crate) end: usize,
 }
 
 impl SimulatedFile {
@@ -88,9 +89,9 @@ impl DiskFile for SimulatedFile {
 
 /// A lock on a file of a simulated machine.
 #[derive(Debug)]
-pub(super) struct SimulatedLock {
-    pub(super) machine: Arc<Mutex<Machine>>,
-    pub(super) path: String,
+pub(crate) struct SimulatedLock {
+    pub(crate) machine: Arc<Mutex<Machine>>,
+    pub(crate) path: String,
 }
 
 impl DiskLock for SimulatedLock {

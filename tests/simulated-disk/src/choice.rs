@@ -19,19 +19,19 @@ pub enum Survival {
 
 /// The sequence of choices of one crash.
 #[derive(Debug)]
-pub(super) struct Choices {
+pub(crate) struct Choices {
     survival: Survival,
     state: u64,
 }
 
 impl Choices {
-    pub(super) fn new(survival: Survival) -> Self {
+    pub(crate) fn new(survival: Survival) -> Self {
         let state = if let Survival::Any(seed) = survival { seed } else { 0 };
         Self { survival, state }
     }
 
     /// Whether the next change of a name survives.
-    pub(super) fn keeps_name(&mut self) -> bool {
+    pub(crate) fn keeps_name(&mut self) -> bool {
         match self.survival {
             Survival::Nothing | Survival::Bytes => false,
             Survival::Everything | Survival::Names => true,
@@ -40,7 +40,7 @@ impl Choices {
     }
 
     /// Returns which of `versions` of a sector survives: 0 is the synced one, the last the newest.
-    pub(super) fn version(&mut self, versions: usize) -> usize {
+    pub(crate) fn version(&mut self, versions: usize) -> usize {
         match self.survival {
             Survival::Nothing | Survival::Names => 0,
             Survival::Everything | Survival::Bytes => versions - 1,
@@ -49,16 +49,16 @@ impl Choices {
     }
 
     /// Returns a byte that was never written, of a sector that was only allocated.
-    pub(super) fn stray_byte(&mut self) -> u8 {
+    pub(crate) fn stray_byte(&mut self) -> u8 {
         // Mostly zero, sometimes old contents of the sector.
         if self.below(4) == 0 { self.next() as u8 } else { 0 }
     }
 
-    pub(super) fn is_any(&self) -> bool {
+    pub(crate) fn is_any(&self) -> bool {
         matches!(self.survival, Survival::Any(_))
     }
 
-    pub(super) fn below(&mut self, limit: usize) -> usize {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
         (self.next() % limit as u64) as usize
     }
 

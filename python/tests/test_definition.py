@@ -129,14 +129,17 @@ SPACES = "\t\n\x0b\x0c\r "
 
 
 def words(text: str, width: int) -> list[str]:
-    """Return the segments with a letter or digit; of a text that has few, those with a symbol as well."""
-    pieces = "".join(" " if c in SPACES else c for c in normalised(text)).split(" ")
+    """Return the segments with a letter or digit; of a text that has few, those with a symbol as well, unless it has
+    little of either."""
+    form = normalised(text)
+    pieces = "".join(" " if c in SPACES else c for c in form).split(" ")
     all_segments = [segment for piece in pieces for segment in cached_segments(piece)]
     found = [segment for segment in all_segments if any(map(is_letter_or_digit, segment))]
     visible_length = sum(c not in SPACES for c in text)
     if len(found) >= width and 2 * sum(map(len, found)) >= visible_length:
         return found
-    return [segment for segment in all_segments if any(is_letter_or_digit(c) or is_sign(c) for c in segment)]
+    found = [segment for segment in all_segments if any(is_letter_or_digit(c) or is_sign(c) for c in segment)]
+    return found if 2 * sum(map(len, found)) >= sum(c not in SPACES for c in form) else []
 
 
 @cache
@@ -152,6 +155,8 @@ def is_letter_or_digit(c: str) -> bool:
 
 def is_sign(c: str) -> bool:
     """Tell whether a character is a symbol, of private use or unassigned."""
+    if c == "\ufffd":
+        return False
     return unicodedata.category(c)[0] == "S" or unicodedata.category(c) in ("Co", "Cn")
 
 
@@ -249,6 +254,7 @@ ALPHABETS = [
     'עברית צה"ל גרש׳ ג\'ירפה العربية ﷺ كتاب كتابٌ ١٢٣ ۱۲',
     "我们 我們 在家里 吃饭，好。 中文ABC 日本語 データ ﾃﾞｰﾀ ガラス ｶﾞﾗｽ ひらがな カタカナを見る",
     "👍 👎 = == != <= C++ C ⠓⠑ ⠺⠕ \ue000 \ue001\ue002 +1 $5 5 © ® ☃ ☃☃ → a→b ~ ^",
+    "\ufffd \ufffd\ufffd \ufffd\ufffd\ufffd ? ?? ???? 2024 1 ... --- (a) -b- \x01 \x02\x01 \u0301\u0302",
     "한국어 한국어 텍스트 ภาษาไทย ภาษา ไทย ខ្មែរ हिन्दी तमिल தமிழ்",
 ]
 

@@ -5,8 +5,12 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::tokenise::Tokeniser;
 
-/// Returns whether a character is a sign: a symbol (general category S), of private use (Co) or unassigned (Cn).
+/// Returns whether a character is a sign: a symbol (general category S), of private use (Co) or unassigned (Cn); U+FFFD is
+/// none, since it stands for any character.
 pub(crate) fn is_sign(character: char) -> bool {
+    if character == char::REPLACEMENT_CHARACTER {
+        return false;
+    }
     let category = character.general_category();
     matches!(category, GeneralCategory::PrivateUse | GeneralCategory::Unassigned)
         || character.general_category_group() == GeneralCategoryGroup::Symbol
@@ -48,6 +52,13 @@ mod tests {
         words_and_signs("a == don't, \u{1f44d}\u{1f3fd}b \u{e000}!\u{b}3.14€ (x)", |word| found.push(word));
         assert_eq!(found, ["a", "=", "=", "don't", "\u{1f44d}\u{1f3fd}", "b", "\u{e000}", "3.14", "€", "x"]);
         assert_eq!(visible(" a\u{b}é\t€\n"), 3);
-        assert!(!is_sign('!') && !is_sign('-') && !is_sign('字') && is_sign('~') && is_sign('\u{2801}'));
+        assert!(
+            !is_sign('!')
+                && !is_sign('-')
+                && !is_sign('字')
+                && is_sign('~')
+                && is_sign('\u{2801}')
+                && !is_sign('\u{fffd}')
+        );
     }
 }

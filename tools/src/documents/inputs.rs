@@ -348,6 +348,11 @@ impl Reading {
         outcome
     }
 
+    /// Returns the problems that are held, as [`Notices::to_json`] does.
+    pub(crate) fn notices(&self) -> Vec<serde_json::Value> {
+        self.notices.to_json()
+    }
+
     /// Returns the progress bar.
     pub(crate) fn bar(&self) -> &ProgressBar {
         &self.bar

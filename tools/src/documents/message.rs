@@ -40,7 +40,9 @@ pub(crate) fn of_problem(problem: &Problem) -> String {
         Problem::NotRead { kind } => format!("{problem}; {}", advice(*kind)),
         Problem::NotUtf8 => format!("{problem}; name its encoding with --encoding, as in windows-1252"),
         Problem::Binary => {
-            format!("{problem} (text in UTF-16 without a byte order mark: --encoding utf-16le)")
+            format!(
+                "{problem}: it has zero bytes (UTF-16 without a byte order mark needs --encoding utf-16le or utf-16be)"
+            )
         }
         Problem::ManyLines { .. } | Problem::UnclosedQuote | Problem::Quotes => {
             format!("{problem} (--quoting none)")

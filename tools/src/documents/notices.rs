@@ -58,6 +58,14 @@ impl Notices {
 }
 
 impl Notices {
+    /// Returns the problems since the last call of [`print`](Self::print), for programs: a text each, with the first place,
+    /// some more places, and the number of all others.
+    pub(crate) fn to_json(&self) -> Vec<serde_json::Value> {
+        let kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
+        let problem = |kind: &Kind| serde_json::json!({ "problem": kind.first, "also_at": kind.places, "others": kind.others });
+        kinds.iter().map(problem).collect()
+    }
+
     /// Prints the problems since the last call.
     pub(crate) fn print(&self) {
         let kinds = mem::take(&mut *self.kinds.lock().unwrap_or_else(PoisonError::into_inner));

@@ -87,6 +87,32 @@ fn shards_are_copied_each_in_its_own_format_and_columns() {
 }
 
 #[test]
+fn files_that_are_not_read_whole_are_named_in_json() {
+    let scratch = Scratch::new();
+    std::fs::create_dir(scratch.path("in")).unwrap();
+    scratch.write("in/a.jsonl", json_line("a", &story(1)));
+    scratch.write("in/b.jsonl.gz", &b"\x1f\x8b\x08\x00"[..]);
+    let args = ["dedup", "in", "--json"];
+    for output in [&["-o", "out.jsonl"][..], &["--unique", "-o", "out.jsonl"], &["--output-dir", "out"]] {
+        let failed = scratch.hamdex(&[&args[..], output].concat()).assert().code(1).get_output().clone();
+        let answer: Value = serde_json::from_slice(&failed.stdout).unwrap();
+        assert!(answer["error"].as_str().unwrap().contains("b.jsonl.gz cannot be read whole"), "{answer}");
+        assert!(answer["problems"][0]["problem"].as_str().unwrap().contains("b.jsonl.gz: "), "{answer}");
+        assert!(!scratch.path(output[output.len() - 1]).exists());
+        let read = scratch.output(&[&args[..], output, &["--skip-unreadable"]].concat());
+        let answer: Value = serde_json::from_str(&read).unwrap();
+        assert_eq!((&answer["documents"], &answer["skipped"]), (&1.into(), &1.into()), "{answer}");
+        assert!(answer["problems"][0]["problem"].as_str().unwrap().contains("b.jsonl.gz: "), "{answer}");
+        let path = scratch.path(output[output.len() - 1]);
+        if path.is_dir() {
+            std::fs::remove_dir_all(path).unwrap()
+        } else {
+            std::fs::remove_file(path).unwrap()
+        }
+    }
+}
+
+#[test]
 fn texts_are_files_of_the_copy_unless_they_are_duplicates() {
     let scratch = Scratch::new();
     write(&scratch, "in/a.txt", story(1));

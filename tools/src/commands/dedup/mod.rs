@@ -21,7 +21,7 @@ use std::time::Instant;
 
 use bytesize::ByteSize;
 use clap::builder::ArgPredicate;
-use hamdex::Fingerprint;
+use hamdex::{Fingerprint, OutputError};
 use hamdex_any::for_width;
 use hamdex_atomic_file::{AtomicDirectory, AtomicFile, Inputs};
 use hamdex_documents::Dedup;
@@ -43,6 +43,7 @@ use crate::option_values;
 use crate::output::{
     Force, Output, check_distinct, check_not_mixed, check_temp_dir, inputs_or_standard_input, temp_dir,
 };
+use crate::standard_output::print_json;
 use crate::threads::Threads;
 
 /// The memory of the program itself, and the least in which it finds anything.
@@ -144,7 +145,7 @@ pub(crate) struct Args {
     #[arg(short = '0', long, requires = "print", hide_short_help = true)]
     null: bool,
     /// Print a JSON object for each document in a cluster; with --out or --output-dir, one with the numbers of documents,
-    /// clusters and rows
+    /// clusters and rows, and the problems of the inputs
     #[arg(long)]
     json: bool,
     /// Memory limit of the whole program, at least 64MiB; the excess goes to temporary files [default: a quarter of
@@ -231,7 +232,17 @@ fn dedup<F: Fingerprint>(
         None => fingerprints::clusters(args, &dedup, reading.as_ref()),
     };
     bars.finish();
-    let (clusters, inputs) = found.map_err(with_program)?;
+    let has_summary = args.json && (args.out.is_some() || args.output_dir.is_some());
+    let notices = reading.as_ref().filter(|_| has_summary).map(Reading::notices);
+    let (clusters, inputs) = match found.map_err(with_program) {
+        Ok(found) => found,
+        Err(failure) => {
+            if let Some(notices) = notices {
+                print_json(&serde_json::json!({ "error": failure.line(), "problems": notices }))?;
+            }
+            return Err(failure);
+        }
+    };
     if of_texts.is_some() {
         report::require_some(clusters.counts())?;
     }
@@ -267,8 +278,8 @@ fn dedup<F: Fingerprint>(
             }
         }
     }
-    if args.json && (args.out.is_some() || args.output_dir.is_some()) {
-        output::summary(&clusters, copied.as_ref())?;
+    if has_summary {
+        output::summary(&clusters, copied.as_ref(), notices)?;
     }
     if clusters.counts().documents == 1 && args.inputs.is_one_file() && !args.fingerprints.are_given() {
         summary::alone();
@@ -316,8 +327,14 @@ fn inputs(args: &Args) -> Result<Inputs, Failure> {
 fn create_output(args: &Args) -> Result<Option<AtomicFile>, Failure> {
     let inputs = inputs(args)?;
     if let Some(directory) = &args.output_dir {
-        AtomicDirectory::check(directory, &inputs)?;
-        return Ok(None);
+        return match AtomicDirectory::check(directory, &inputs) {
+            // With --force, too: it may hold what nothing else does.
+            Err(OutputError::Exists { path }) => Err(Failure::Wrong(format!(
+                "{}: exists already; --output-dir replaces nothing: remove it, or name another",
+                path.display()
+            ))),
+            outcome => Ok(outcome.map(|()| None)?),
+        };
     }
     let path = match &args.out {
         None if args.unique => Some(Path::new("-")),

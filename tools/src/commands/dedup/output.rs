@@ -61,18 +61,30 @@ pub(super) fn clusters(
     Ok(output.flush()?)
 }
 
-/// Prints the numbers of documents and clusters, and of the files and rows of a copy.
-pub(super) fn summary(clusters: &Clusters, copied: Option<&Copied>) -> Result<(), Failure> {
+/// Prints the numbers of documents and clusters, and of the files and rows of a copy; the problems of the inputs, if they
+/// were read as documents.
+pub(super) fn summary(
+    clusters: &Clusters,
+    copied: Option<&Copied>,
+    problems: Option<Vec<serde_json::Value>>,
+) -> Result<(), Failure> {
+    let counts = clusters.counts();
     let mut summary = serde_json::json!({
-        "documents": clusters.counts().documents,
+        "documents": counts.documents,
         "clusters": clusters.count(),
         "duplicates": clusters.duplicates(),
     });
+    if counts.skipped() > 0 {
+        summary["skipped"] = counts.skipped().into();
+    }
+    if let Some(problems) = problems.filter(|problems| !problems.is_empty()) {
+        summary["problems"] = problems.into();
+    }
     if let Some(copied) = copied {
         for (name, number) in [
             ("files", copied.files),
             ("duplicate_files", copied.duplicate_files),
-            ("passed_over", copied.passed_over),
+            ("passed_over", copied.passed_over.max(counts.passed_over + counts.litter)),
             ("rows", copied.rows),
             ("rows_without_text", copied.unread),
             ("rows_left_out", copied.left_out),

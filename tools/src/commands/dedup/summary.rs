@@ -6,7 +6,7 @@ use hamdex_documents::{Clusters, Copied, Extent};
 use indicatif::HumanCount;
 
 use crate::documents::report;
-use crate::failure::{Failure, shown};
+use crate::failure::Failure;
 use crate::messages::{self, counted};
 
 /// The most clusters that the summary names.
@@ -14,6 +14,9 @@ const NAMED: usize = 3;
 
 /// The fewest documents of a cluster that the summary names.
 const MIN_NAMED: u64 = 3;
+
+/// The most characters of an id in the summary. Long ids are often addresses, which begin alike.
+const MAX_ID: usize = 120;
 
 /// Prints how many documents and clusters there are, and the largest clusters.
 pub(super) fn print(
@@ -138,7 +141,7 @@ pub(super) fn incomplete(copied: &Copied, kind: Kind) -> Failure {
 /// Describes a cluster: `"t980" and 11 others`; for a chain also how far it reaches.
 fn describe(clusters: &Clusters, extent: &Extent, are_linked: bool) -> Result<String, Failure> {
     let id = clusters.id(extent.kept)?;
-    let mut text = format!("{} and {} others", shown(&id), HumanCount(extent.documents - 1));
+    let mut text = format!("{} and {} others", named(&id), HumanCount(extent.documents - 1));
     if are_linked {
         text += &match extent.least_similarity {
             Some(similarity) => format!(", down to {similarity:.2} similar to it"),
@@ -146,4 +149,30 @@ fn describe(clusters: &Clusters, extent: &Extent, are_linked: bool) -> Result<St
         };
     }
     Ok(text)
+}
+
+/// Returns an id in quotes; of a long one, both ends.
+fn named(id: &str) -> String {
+    let count = id.chars().count();
+    if count <= MAX_ID {
+        return format!("{id:?}");
+    }
+    let (start, end) = (id.char_indices().nth(MAX_ID / 2), id.char_indices().nth(count - MAX_ID / 2));
+    let (start, end) = (&id[..start.map_or(0, |(at, _)| at)], &id[end.map_or(0, |(at, _)| at)..]);
+    format!("{:?}", format!("{start}…{end}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_ids_keep_their_ends() {
+        let long = format!("https://example.com/{}/page-7é", "é".repeat(200));
+        assert_eq!(named("a\"b"), "\"a\\\"b\"");
+        let short = named(&long);
+        assert!(short.starts_with("\"https://example.com/é") && short.ends_with("é/page-7é\""), "{short}");
+        assert_eq!(short.chars().count(), MAX_ID + 3);
+        assert_eq!(named(&"é".repeat(MAX_ID)).chars().count(), MAX_ID + 2);
+    }
 }

@@ -47,6 +47,7 @@ summary b { margin-right: 0.5em; }
 del { background: var(--lost); text-decoration: line-through; }
 ins { background: var(--added); text-decoration: underline; }
 ul { margin: 0.5em 0; padding-left: 1.3em; }
+#search { margin: 1em 0; }
 .bars { border-spacing: 0.6em 0.1em; margin: 1em 0; }
 .bars th { font-weight: normal; text-align: left; color: var(--soft); }
 .bars td:nth-child(2) { text-align: right; }
@@ -54,6 +55,26 @@ ul { margin: 0.5em 0; padding-left: 1.3em; }
 .bar { display: block; height: 0.8em; min-width: 1px; background: var(--soft); }
 @media (max-width: 45em) { .pair { grid-template-columns: 1fr; gap: 0.5em; } }
 ";
+
+/// A field that hides the clusters without the words that it is given, in ids and texts.
+const SEARCH: &str = r#"<form id="search" hidden onsubmit="return false">
+<label>Search ids and texts: <input type="search"></label> <output class="soft"></output>
+</form>
+<script>
+const form = document.getElementById("search");
+form.hidden = false;
+form.addEventListener("input", () => {
+  const words = form.querySelector("input").value.toLowerCase().split(/\s+/).filter(Boolean);
+  const clusters = [...document.querySelectorAll("details.cluster")];
+  for (const cluster of clusters) {
+    const text = cluster.textContent.toLowerCase();
+    cluster.hidden = !words.every((word) => text.includes(word));
+  }
+  const found = clusters.filter((cluster) => !cluster.hidden).length;
+  form.querySelector("output").textContent = words.length ? `${found} of ${clusters.length}` : "";
+});
+</script>
+"#;
 
 /// A cluster that is shown.
 struct Shown<'c> {
@@ -93,6 +114,9 @@ pub(super) fn write(
         escape(rule)
     )?;
     overview::write(clusters, &bytes, &mut output)?;
+    if shown.len() > 1 {
+        output.write_all(SEARCH.as_bytes())?;
+    }
     if !nearest.is_empty() {
         write_nearest(&nearest, clusters, &texts, &mut output)?;
     }

@@ -105,9 +105,9 @@ fn files_that_are_not_read_whole_are_named_in_json() {
         assert!(answer["problems"][0]["problem"].as_str().unwrap().contains("b.jsonl.gz: "), "{answer}");
         let path = scratch.path(output[output.len() - 1]);
         if path.is_dir() {
-            std::fs::remove_dir_all(path).unwrap()
+            std::fs::remove_dir_all(path).unwrap();
         } else {
-            std::fs::remove_file(path).unwrap()
+            std::fs::remove_file(path).unwrap();
         }
     }
 }

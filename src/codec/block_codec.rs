@@ -4,13 +4,10 @@ use std::marker::PhantomData;
 use std::ops::ControlFlow;
 
 use crate::arch;
-use crate::codec::blocks::{Blocks, Located};
 use crate::codec::elias_fano::{self, EliasFanoCodec};
-use crate::codec::error::BlockError;
 use crate::codec::huffman::{self, HuffmanCodec};
-use crate::codec::kind::Codec;
-use crate::codec::layout::Layout;
-use crate::codec::target::Target;
+use crate::codec::target::{Blocks, Located, Target};
+use crate::codec::{BlockError, Codec, Layout};
 use hamdex_fingerprint::Fingerprint;
 
 /// Encodes and decodes the blocks of one table.

@@ -267,3 +267,44 @@ proptest! {
         both_survive(layout, &wide_values, &lies);
     }
 }
+
+#[test]
+fn the_bound_is_that_of_the_formula() {
+    for (count, bits) in
+        [(1_000_000, 45.51), (10_000_000, 42.19), (100_000_000, 38.87), (8_000_000_000, 32.55)]
+    {
+        assert!((information_bound_bits(64, count) - bits).abs() < 0.01, "{count}");
+    }
+    assert_eq!(information_bound_bits(64, 0), 0.0);
+    assert_eq!(information_bound_bits(64, 1), 64.0);
+}
+
+/// The estimate against blocks as they are filled.
+#[test]
+fn blocks_hold_as_many_entries_as_estimated() {
+    let mut state = 7u64;
+    let mut values: Vec<u64> = (0..100_000)
+        .map(|_| {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb)
+        })
+        .collect();
+    values.sort_unstable();
+    let mut counts = vec![0; 64];
+    count_differences(None, &values, &mut counts);
+    for codec in Codec::ALL {
+        for block_bytes in [512, 1024, 4096] {
+            let layout = Layout { codec, block_bytes };
+            let (writer, mut rest, mut blocks) =
+                (BlockCodec::from_counts(layout, &counts, None), values.as_slice(), 0);
+            while !rest.is_empty() {
+                rest = &rest[writer.fill(rest)..];
+                blocks += 1;
+            }
+            let expected = codec.expected_entries::<u64>(values.len() as u64, block_bytes as u32);
+            let found = values.len() as f64 / f64::from(blocks);
+            assert!((found / expected - 1.0).abs() < 0.03, "{codec}, {block_bytes}: {found}, {expected}");
+        }
+    }
+}

@@ -13,9 +13,9 @@ use std::ops::Range;
 
 use crate::arch::{BYTES, Instructions};
 use crate::bits::read;
-use crate::codec::error::BlockError;
-use crate::codec::huffman::candidate::Candidate;
-use crate::codec::huffman::differences::entry;
+use crate::codec::BlockError;
+use crate::codec::huffman::decode::entry;
+use crate::codec::huffman::scan::Candidate;
 use crate::codec::target::Target;
 use hamdex_fingerprint::Fingerprint;
 

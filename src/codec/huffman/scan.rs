@@ -2,16 +2,17 @@
 //!
 //! The entries of a block are walked in order. Once an entry is dead for the query, because its bits
 //! up to position m already hold too many errors, every later entry with h > m shares those bits and
-//! is dead too: it is skipped without reading its suffix. The same holds for a whole block
-//! ([`candidate`](super::candidate)).
+//! is dead too: it is skipped without reading its suffix. The same holds for a whole block ([`Candidate`]).
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
+use crate::arch::{Instructions, Kernel, LANES, LINE_BYTES, prefetch, prefetch_lines};
 use crate::bits::read;
-use crate::codec::error::BlockError;
-use crate::codec::huffman::candidate::Candidate;
-use crate::codec::huffman::differences::entry;
-use crate::codec::target::Target;
+use crate::codec::BlockError;
+use crate::codec::huffman::decode::{Codes, Differences, entry};
+use crate::codec::huffman::prefix_run::PrefixRun;
+use crate::codec::huffman::{Block, HuffmanCodec, Scratch, TYPICAL_CODE_BITS, codes_at};
+use crate::codec::target::{Blocks, Located, SCAN_BATCH, Target};
 use hamdex_fingerprint::Fingerprint;
 
 /// Calls `visit` with the number in the block and the value of each entry that is alive, given the h of the
@@ -85,8 +86,234 @@ fn skip_greater<F: Fingerprint>(hs: &[u8], limit: u32) -> (usize, usize) {
     (count, count * (F::BITS - 1) as usize - sum)
 }
 
+/// Entries behind the one nearest to the query, if all are evenly spread, that are decoded at first: these, and a share
+/// of the block's.
+const MARGIN: usize = 8;
+const MARGIN_SHARE: usize = 32;
+
+/// A block that may contain a match.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Candidate<F> {
+    /// Its first entry.
+    pub(super) first: F,
+    /// Number of entries after the first.
+    pub(super) coded: usize,
+    /// The bits that all of its entries share.
+    pub(super) shared: u32,
+    /// Whether these have as many errors as the prefix may have.
+    used_up: bool,
+    /// End of the suffix of its first coded entry, in bits.
+    pub(super) end: usize,
+    /// The number of the entry nearest to the query if the entries were evenly spread.
+    likely: usize,
+}
+
+impl<F: Fingerprint> Candidate<F> {
+    /// Returns the block of these bytes, if it may hold something alive; `last` is its last entry. Reads nothing but
+    /// the front of the block.
+    #[inline(always)]
+    pub(super) fn find(bytes: &[u8], last: F, target: &Target<F>) -> Result<Option<Self>, BlockError> {
+        let block = Block::new(bytes)?;
+        let Block { first, coded, .. } = block;
+        let used_up = target.uses_up(first, last);
+        if !used_up && target.rules_out(first, last) {
+            return Ok(None);
+        }
+        let likely = target.place_between(first, last, coded);
+        Ok(Some(Self {
+            first,
+            coded,
+            shared: first.first_difference(last),
+            used_up,
+            end: block.end(),
+            likely,
+        }))
+    }
+
+    /// Returns the number of codes that a search should decode first: up to the probable position of the query,
+    /// and enough to show that it is not further on. All, if the search needs all entries.
+    #[inline(always)]
+    fn first_codes(&self) -> usize {
+        if self.used_up {
+            self.coded.min(self.likely + MARGIN + self.coded / MARGIN_SHARE)
+        } else {
+            self.coded
+        }
+    }
+
+    /// Returns, if the errors of the prefix are used up, a value that begins as a match must: with the bits
+    /// that the entries share, then as the query.
+    #[inline(always)]
+    pub(super) fn wanted(&self, target: &Target<F>) -> F {
+        let shared = F::prefix_mask(self.shared);
+        (self.first & shared) | (target.query & !shared)
+    }
+
+    /// Returns the start of suffixes of that many bits that end at bit `end`; an error if they would reach back
+    /// into the codes' first bit.
+    #[inline(always)]
+    pub(super) fn suffix(&self, end: usize, bits: usize) -> Result<usize, BlockError> {
+        end.checked_sub(bits).filter(|&start| start >= codes_at::<F>() * 8).ok_or(BlockError::Length)
+    }
+
+    /// Returns the ranges that a scan will probably read, in bytes from the start of the block: codes, and a
+    /// suffix; or all.
+    #[inline(always)]
+    pub(super) fn reads(&self) -> [Range<usize>; 2] {
+        let start = codes_at::<F>();
+        if self.used_up {
+            // Codes may take a bit more than one thinks, and entries are not quite evenly spread.
+            let codes = start..start + self.first_codes() * (TYPICAL_CODE_BITS + 1) / 8;
+            let suffixes = (self.end / 8).saturating_sub(codes.start + self.coded * TYPICAL_CODE_BITS / 8);
+            let likely = self.end / 8 - suffixes * self.likely / self.coded.max(1);
+            [codes, likely.saturating_sub(LINE_BYTES)..likely + LINE_BYTES / 2]
+        } else {
+            [start..self.end / 8, 0..0]
+        }
+    }
+}
+
+/// Judges many blocks by their fronts, then decodes several of those left at once.
+pub(crate) struct ScanBlocks<'a, F, B, C, V> {
+    pub(crate) blocks: &'a B,
+    /// The codec of a block.
+    pub(crate) codec: C,
+    pub(crate) scratch: &'a mut Scratch<F>,
+    /// Called with the block, the number in the block, and the value.
+    pub(crate) visit: V,
+}
+
+impl<'c, F, B, C, V> Kernel for ScanBlocks<'_, F, B, C, V>
+where
+    F: Fingerprint,
+    B: Blocks<F>,
+    C: Fn(Located) -> &'c HuffmanCodec,
+    V: FnMut(Located, usize, F) -> ControlFlow<()>,
+{
+    type Output = Result<ControlFlow<()>, B::Error>;
+
+    #[inline(always)]
+    fn run(mut self, instructions: impl Instructions) -> Self::Output {
+        let Self { blocks, ref codec, scratch: Scratch { differences, candidates: chosen }, .. } = self;
+        let mut batches = blocks.list().chunks(SCAN_BATCH).peekable();
+        while let Some(together) = batches.next() {
+            blocks.prefetch_fronts(batches.peek().copied().unwrap_or_default());
+            chosen.clear();
+            for &at in together {
+                let bytes = blocks.checked_bytes(at)?;
+                let found = Candidate::find(bytes, blocks.key(at), blocks.target(at));
+                if let Some(candidate) = found.map_err(|error| blocks.damaged(at, error))? {
+                    candidate.reads().into_iter().for_each(|reads| prefetch_lines(bytes, reads));
+                    chosen.push((at, candidate));
+                }
+            }
+            for scanned in chosen.chunks(LANES) {
+                let mut work = [None; LANES];
+                for (work, &(at, ref candidate)) in work.iter_mut().zip(scanned) {
+                    let (bytes, target) = (blocks.bytes(at), blocks.target(at));
+                    *work = Some(Work { codec: codec(at), bytes, candidate, target });
+                }
+                let visit = &mut self.visit;
+                let mut visit = |place: usize, entry, value| visit(scanned[place].0, entry, value);
+                let outcome = scan_together(instructions, &work, differences, &mut visit);
+                if outcome.map_err(|(place, error)| blocks.damaged(scanned[place].0, error))?.is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// A block to be scanned for what a target meets.
+#[derive(Clone, Copy)]
+struct Work<'a, F> {
+    /// The codec of its table.
+    codec: &'a HuffmanCodec,
+    bytes: &'a [u8],
+    /// The facts of its front.
+    candidate: &'a Candidate<F>,
+    /// Its target.
+    target: &'a Target<F>,
+}
+
+impl<'a, F: Fingerprint> Work<'a, F> {
+    /// Returns the first `count` of its codes.
+    #[inline(always)]
+    fn codes(&self, count: usize) -> Codes<'a> {
+        let Self { codec, bytes, .. } = self;
+        Codes { codebook: &codec.codebook, bytes, start: codes_at::<F>() * 8, count }
+    }
+
+    /// Returns the run that can have the prefix, as far as the h in its lane show it.
+    #[inline(always)]
+    fn find_run(
+        &self,
+        instructions: impl Instructions,
+        differences: &Differences,
+        lane: usize,
+    ) -> Option<PrefixRun> {
+        let hs = differences.padded_lane(lane, self.candidate.coded);
+        let run = PrefixRun::find(instructions, hs, self.candidate, self.target)?;
+        prefetch(self.bytes, run.reads() / 8);
+        Some(run)
+    }
+}
+
+/// Calls `visit` with the place of the work, and with number in the block and value of each entry that
+/// its target meets. The codes of several blocks, of as many tables, are decoded in lockstep: see
+/// `codebook::decode_together`. Then all are searched for what can have the prefix, and only then the
+/// first suffix is read, so that memory brings them all at once.
+///
+/// # Errors
+/// When a block contradicts itself; with the place of the work.
+#[inline(always)]
+fn scan_together<'a, F: Fingerprint + 'a>(
+    instructions: impl Instructions,
+    work: &[Option<Work<'a, F>>; LANES],
+    differences: &mut Differences,
+    visit: &mut impl FnMut(usize, usize, F) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, (usize, BlockError)> {
+    let lanes = || work.iter().map_while(Option::as_ref);
+    differences.decode(lanes().map(|work| work.codes(work.candidate.first_codes())));
+
+    let mut runs = [None; LANES];
+    // All codes of the blocks whose first ones leave open where the run is.
+    let mut rest = [None; LANES];
+    for (lane, work) in lanes().enumerate().filter(|(_, work)| work.candidate.used_up) {
+        runs[lane] = work.find_run(instructions, differences, lane);
+        if runs[lane].is_none() {
+            rest[lane] = Some(work.codes(work.candidate.coded));
+        }
+    }
+    if rest.iter().any(Option::is_some) {
+        differences.decode_more(rest);
+        for (lane, work) in lanes().enumerate().filter(|&(lane, _)| rest[lane].is_some()) {
+            runs[lane] = work.find_run(instructions, differences, lane);
+        }
+    }
+
+    for (lane, &Work { bytes, candidate, target, .. }) in lanes().enumerate() {
+        let damaged = |error| (lane, error);
+        let mut hs = differences.lane(lane, candidate.coded);
+        if let Some(run) = runs[lane] {
+            // The codes after the run need not have been decoded.
+            hs = &hs[..run.last()];
+            if !run.may_match(bytes, candidate, hs, target).map_err(damaged)? {
+                continue;
+            }
+        }
+        let mut visit = |entry, value| visit(lane, entry, value);
+        if scan(bytes, candidate, hs, target, &mut visit).map_err(damaged)?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
 #[cfg(test)]
 mod tests {
+
     use proptest::prelude::*;
 
     use super::*;

@@ -133,7 +133,7 @@ pub use category::Category;
 pub use codec::Codec;
 pub use design::{AUTO, Design, DesignError, FilterChoice, MAX_TABLES, TableDesign};
 pub use error::{BuildError, IdColumn, Place, ReadError, ReadErrorKind, SetError, check_distance};
-pub use format::header::FileId;
+pub use format::FileId;
 pub use hamdex_atomic_file::Error as OutputError;
 pub use hamdex_fingerprint::{Fingerprint, Hex, ParseFingerprintError};
 pub use ids::Ids;

@@ -6,9 +6,9 @@ use crate::codec::{Scratch, count_differences};
 use crate::digest::SetDigest;
 use crate::error::{Place, ReadError, ReadErrorKind};
 use crate::filter::prefix_of;
+use crate::format;
 use crate::format::PAGE_BYTES;
 use crate::format::checksum::{Context, UnitKind};
-use crate::format::header;
 use crate::format::section::{Section, check_zeros};
 use crate::ids::reader::IdTable;
 use crate::index::handle::Index;
@@ -216,7 +216,7 @@ impl<F: Fingerprint> Index<F> {
 
     /// Everything between the sections is zero; so is the rest of the header page.
     fn verify_padding(&self, file: &[u8]) -> Result<(), ReadError> {
-        check_zeros(file, header::BYTES..PAGE_BYTES as usize)?;
+        check_zeros(file, format::HEADER_BYTES..PAGE_BYTES as usize)?;
         let mut end = PAGE_BYTES;
         for section in &self.footer.sections {
             check_zeros(file, end as usize..section.offset as usize)?;

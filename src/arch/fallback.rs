@@ -1,6 +1,6 @@
 //! The interface of this folder on processors that have nothing special to offer.
 
-use crate::arch::instructions::{Kernel, Portable};
+use crate::arch::{Kernel, Portable};
 
 /// Never made here: no instruction gathers bits.
 #[derive(Debug, Clone, Copy)]

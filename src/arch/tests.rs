@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 
-use crate::arch::fields::{BYTES, Fields, LANES};
-use crate::arch::instructions::{Instructions, Kernel, Portable};
+use crate::arch::portable::{BYTES, Fields, LANES};
 use crate::arch::x86_64::{Avx2, Avx512, run};
+use crate::arch::{Instructions, Kernel, Portable};
 
 /// The results of all operations for some input.
 struct Everything<'a> {

@@ -16,8 +16,8 @@
 //! [`sample`]: crate::batch::sample
 
 use crate::codec::BlockCodec;
-use crate::filter::geometry::Geometry;
-use crate::filter::patterns;
+use crate::filter;
+use crate::filter::Geometry;
 
 /// To locate a block for a query.
 pub(super) const LOCATE_NS: f64 = 15.0;
@@ -49,8 +49,8 @@ pub(super) fn shared_lines(queries: usize, filter: &Geometry, errors: u32) -> f6
     if uncached <= 0.0 {
         return 0.0;
     }
-    let near = patterns::count(CACHED_LINES_LOG2, errors);
-    let near_share = near / patterns::count(filter.lines.ilog2(), errors);
+    let near = filter::count(CACHED_LINES_LOG2, errors);
+    let near_share = near / filter::count(filter.lines.ilog2(), errors);
     // Readers of each line, which the first of them waits for.
     let readers = queries.max(1) as f64 * near / lines;
     let is_first = -(-readers).exp_m1() / readers;

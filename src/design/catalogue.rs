@@ -1,4 +1,5 @@
-//! The designs that have a name.
+//! The designs that have a name, and the recurrence of the paper: split the bits into r groups, let r − k of them lead, and
+//! do the same again to the bits that are left, until a probe meets few enough candidates (§3.1.2).
 //!
 //! `single`, `halves`, `thirds` and `quarters` part the bits evenly and let the radii take the errors
 //! (general pigeonhole principle: the radii, each plus one, sum to k + 1). `paper-N` are the paper's
@@ -7,12 +8,9 @@
 //! outside some lead set. Every one passes the coverage check of [`Design::custom`] when it is made.
 
 use crate::codec::{Codec, Layout};
-use crate::design::covering::Design;
-use crate::design::error::DesignError;
 use crate::design::filter_choice::FilterChoice;
 use crate::design::plan::Plan;
-use crate::design::recurrence::{binomial, split, tables as paper_tables};
-use crate::design::table::{MAX_TABLES, TableDesign};
+use crate::design::{Design, DesignError, MAX_TABLES, TableDesign};
 use hamdex_fingerprint::Fingerprint;
 
 /// The name of the automatic choice, accepted in place of any design's name.
@@ -233,8 +231,67 @@ fn auto<F: Fingerprint>(
     Ok(design)
 }
 
+/// Returns the paper_tables of a nested split: at each level every choice of r − k of r near-equal groups, in
+/// lexicographic order, so that the first table leads with the leading bits.
+fn paper_tables<F: Fingerprint>(splits: &[u32], distance: u32) -> Vec<TableDesign<F>> {
+    nested(splits, distance, F::ZERO, F::ONES)
+        .into_iter()
+        .map(|mask| TableDesign { mask, radius: 0 })
+        .collect()
+}
+
+fn nested<F: Fingerprint>(splits: &[u32], distance: u32, led: F, rest: F) -> Vec<F> {
+    let Some((&r, deeper)) = splits.split_first() else { return vec![led] };
+    let groups = split(rest, r);
+    choices(r, r - distance)
+        .into_iter()
+        .flat_map(|chosen| {
+            let lead = chosen.into_iter().fold(F::ZERO, |mask, group| mask | groups[group as usize]);
+            nested(deeper, distance, led | lead, rest & !lead)
+        })
+        .collect()
+}
+
+/// Returns the bits of `mask` in `parts` near-equal groups of neighbours, the larger groups first.
+pub(crate) fn split<F: Fingerprint>(mask: F, parts: u32) -> Vec<F> {
+    let positions: Vec<u32> = (0..F::BITS).filter(|&p| mask & F::bit(p) != F::ZERO).collect();
+    let (each, larger) = (positions.len() / parts as usize, positions.len() % parts as usize);
+    let mut rest = positions.as_slice();
+    (0..parts as usize)
+        .map(|group| {
+            let (mine, others) = rest.split_at(each + usize::from(group < larger));
+            rest = others;
+            mine.iter().fold(F::ZERO, |mask, &p| mask | F::bit(p))
+        })
+        .collect()
+}
+
+/// Returns all ways to choose `count` of 0..`of`, each ascending, in lexicographic order.
+pub(super) fn choices(of: u32, count: u32) -> Vec<Vec<u32>> {
+    if count == 0 {
+        return vec![Vec::new()];
+    }
+    (0..of)
+        .flat_map(|last| {
+            choices(last, count - 1).into_iter().map(move |mut chosen| {
+                chosen.push(last);
+                chosen
+            })
+        })
+        .collect()
+}
+
+/// C(n, k), exact below 2^53.
+pub(super) fn binomial(n: u32, k: u32) -> f64 {
+    if k > n {
+        return 0.0;
+    }
+    (0..k.min(n - k)).fold(1.0, |product, i| product * f64::from(n - i) / f64::from(i + 1))
+}
+
 #[cfg(test)]
 mod tests {
+
     use super::*;
 
     #[test]
@@ -324,5 +381,25 @@ mod tests {
         for (count, name) in [(10_000, "single"), (300_000, "halves"), (8_000_000_000, "halves")] {
             assert_eq!(Design::<u64>::auto(3, count, Codec::Huffman, 4096).unwrap().name(), name, "{count}");
         }
+    }
+
+    #[test]
+    fn the_papers_own_examples_come_out() {
+        // §3.1.1: k = 3, 64 bits, 2^34 fingerprints: 4 paper_tables with 2^18 candidates, 16 with 2^6,
+        // 10 with 2^8.5 (25 or 26 bits lead), 20 with about 2^2.
+        for (splits, count, least_prefix) in
+            [(&[4][..], 4, 16), (&[5], 10, 25), (&[4, 4], 16, 28), (&[6], 20, 31)]
+        {
+            let paper_tables = paper_tables::<u64>(splits, 3);
+            let least = paper_tables.iter().map(|table| table.mask.count_ones()).min();
+            assert_eq!((paper_tables.len(), least), (count, Some(least_prefix)), "{splits:?}");
+        }
+    }
+
+    #[test]
+    fn binomials_are_exact() {
+        assert_eq!(binomial(64, 3), 41_664.0);
+        assert_eq!(binomial(5, 6), 0.0);
+        assert_eq!(binomial(5, 0), 1.0);
     }
 }

@@ -6,7 +6,7 @@
 //! that is furthest from that, so its depth is at most k; it stops early if the errors left
 //! cannot suffice.
 
-use crate::design::table::TableDesign;
+use crate::design::TableDesign;
 use hamdex_fingerprint::Fingerprint;
 
 /// The result of the search.

@@ -4,9 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::codec::{Codec, Layout};
-use crate::design::table::TableDesign;
-use crate::design::{Design, Plan};
-use crate::filter::geometry::{Geometry, LINE_BYTES, MAX_PREFIX_BITS};
+use crate::design::{Design, Plan, TableDesign};
+use crate::filter::{Geometry, LINE_BYTES, MAX_PREFIX_BITS};
 use crate::option_error::ParseOptionError;
 use hamdex_fingerprint::Fingerprint;
 

@@ -4,10 +4,9 @@
 //! At most r errors in the bits of a mask that is split into v > r groups leave v − r of the groups
 //! clean: so the table (mask, r) does what the C(v, r) unions of v − r groups do with radius 0.
 
-use crate::design::covering::Design;
+use crate::design::catalogue::{binomial, choices, split};
 use crate::design::plan::Plan;
-use crate::design::recurrence::{binomial, choices, split};
-use crate::design::table::MAX_TABLES;
+use crate::design::{Design, MAX_TABLES};
 use hamdex_fingerprint::Fingerprint;
 
 /// Groups beyond the fewest possible that are tried.

@@ -2,10 +2,8 @@
 
 use crate::codec::{Codec, Layout};
 use crate::design::cost::{AskingCost, ProbeCost, TableCost, asking};
-use crate::design::coverage;
-use crate::design::covering::Design;
-use crate::design::table::TableDesign;
-use crate::filter::geometry::Geometry;
+use crate::design::{Design, TableDesign, coverage};
+use crate::filter::Geometry;
 use hamdex_fingerprint::Fingerprint;
 
 /// A probe of one table: every entry within `radius` of the query under `mask`.

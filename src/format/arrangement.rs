@@ -10,8 +10,7 @@
 
 use crate::format::checksum::UnitKind;
 use crate::format::footer::Footer;
-use crate::format::record::SectionRecord;
-use crate::format::{PAGE_BYTES, SECTION_ALIGNMENT, align};
+use crate::format::{PAGE_BYTES, SECTION_ALIGNMENT, SectionRecord, align};
 
 /// Offsets of sections that are written one after the other.
 #[derive(Debug)]

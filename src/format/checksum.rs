@@ -3,7 +3,7 @@
 
 use crc32fast::Hasher;
 
-use crate::format::header::FileId;
+use crate::format::FileId;
 
 /// The kind of a checksummed unit. The number is that of format-spec.md.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use byteorder::{LittleEndian, ReadBytesExt, WriteBytesExt};
 use crate::codec::{Codec, Layout, SIZES_LOG2};
 use crate::design::MAX_TABLES;
 use crate::error::{Place, ReadError};
+use crate::format::SectionRecord;
 use crate::format::checksum::UnitKind;
-use crate::format::record::SectionRecord;
 
 /// No footer is longer: 64 tables of 128-bit fingerprints and all their sections fit many times.
 pub(crate) const MAX_BYTES: u64 = 1 << 20;

@@ -219,8 +219,8 @@ pub(crate) fn check_zeros(file: &[u8], range: Range<usize>) -> Result<(), ReadEr
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::FileId;
     use crate::format::checksum::UnitKind;
-    use crate::format::header::FileId;
 
     fn context() -> Context {
         Context::new(FileId([1; 16]), UnitKind::Ids, 0)

@@ -6,8 +6,7 @@ use std::ops::ControlFlow;
 use crate::error::ReadError;
 use crate::ids::reader::IdTable;
 use crate::index::handle::Index;
-use crate::lookup::reader::Lookup;
-use crate::lookup::{hash_of_id, hash_of_name};
+use crate::lookup::{Lookup, hash_of_id, hash_of_name};
 use crate::names::Names;
 use hamdex_fingerprint::Fingerprint;
 

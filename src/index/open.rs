@@ -11,10 +11,8 @@ use crate::error::{Place, ReadError, ReadErrorKind};
 use crate::format::arrangement::Arrangement;
 use crate::format::checksum::{Context, UnitKind};
 use crate::format::footer::{self, Footer};
-use crate::format::header::{self, FileId, Header};
-use crate::format::record::SectionRecord;
 use crate::format::section::{Section, extent};
-use crate::format::trailer::{self, Trailer};
+use crate::format::{self, FileId, Header, SectionRecord, Trailer};
 use crate::ids::reader::IdTable;
 use crate::index::handle::Index;
 use crate::index::read_ahead::ReadAhead;
@@ -237,7 +235,7 @@ struct Ends {
 fn read_ends(file: &[u8]) -> Result<Ends, ReadError> {
     let header = Header::read(file)?;
     // A trailer does not overlap with the header.
-    if file.len() < header::BYTES + trailer::BYTES {
+    if file.len() < format::HEADER_BYTES + format::TRAILER_BYTES {
         return Err(ReadErrorKind::Truncated { length: file.len() as u64 }.into());
     }
     let trailer = Trailer::read(file, header.file_id)?;
@@ -247,7 +245,7 @@ fn read_ends(file: &[u8]) -> Result<Ends, ReadError> {
         return Err(misplaced());
     }
     let end = extent(footer_length).and_then(|extent| footer_offset.checked_add(extent));
-    if end != Some((file.len() - trailer::BYTES) as u64) {
+    if end != Some((file.len() - format::TRAILER_BYTES) as u64) {
         return Err(misplaced());
     }
     let context = Context::new(header.file_id, UnitKind::Footer, 0);

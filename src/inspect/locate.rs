@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use crate::codec::Target;
 use crate::design::{Probe, is_first};
 use crate::error::{ReadError, check_distance};
-use crate::filter::{patterns, prefix_of};
+use crate::filter::{self, prefix_of};
 use crate::index::handle::Index;
 use crate::index::search::Search;
 use crate::table::scanner::Scanner;
@@ -88,7 +88,7 @@ impl<F: Fingerprint> Index<F> {
         let trace = |(number, &probe): (usize, &Probe<F>)| {
             let errors = probe.reach.radius.min(plan.distance());
             let filter = plan.asks_filter(number).then(|| FilterTrace {
-                tried: patterns::count(probe.reach.prefix_bits(), errors) as u64,
+                tried: filter::count(probe.reach.prefix_bits(), errors) as u64,
                 passed: Vec::new(),
                 passes_too_many: false,
             });

@@ -3,9 +3,9 @@
 use crate::codec::reference::Coding;
 use crate::codec::{Codec, information_bound_bits};
 use crate::design::TableDesign;
-use crate::filter::geometry::Form;
+use crate::filter::Form;
 use crate::format::checksum::UnitKind;
-use crate::format::header::{FileId, MAJOR};
+use crate::format::{FileId, MAJOR};
 use crate::index::handle::Index;
 use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::bits;
 use crate::error::ReadError;
 use crate::format::section::Section;
-use crate::names::layout::{HEAD_BYTES, Head};
+use crate::names::{HEAD_BYTES, Head};
 
 /// Two sections of an open file that have a byte string for each id: its name, or the shingles of its document.
 pub(crate) struct ColumnTable {

@@ -8,15 +8,12 @@ use hamdex_fingerprint::Fingerprint;
 use crate::codec::{BlockCodec, CHECKSUM_BYTES, Scratch};
 use crate::design::MAX_TABLES;
 use crate::error::Place;
-use crate::filter::geometry::{Form, Geometry, LINE_BYTES};
+use crate::filter::{Form, Geometry, LINE_BYTES};
 use crate::format::arrangement::Arrangement;
 use crate::format::checksum::{Context, UnitKind};
 use crate::format::footer::{Counts, Footer, RANKED_PLACES};
-use crate::format::header::{FileId, Header};
-use crate::format::record::SectionRecord;
 use crate::format::section::{PAGE, Section, extent};
-use crate::format::trailer::{self, Trailer};
-use crate::format::{PAGE_BYTES, header};
+use crate::format::{self, FileId, Header, PAGE_BYTES, SectionRecord, Trailer};
 use crate::salvage::one_byte::changed_byte;
 
 /// Restores what can be restored of a file of fingerprints of type `F` with this id, whose length is the one that it
@@ -33,13 +30,13 @@ use crate::salvage::one_byte::changed_byte;
 /// Damaged metadata are replaced by a placeholder, so that the file opens; the caller knows the metadata.
 /// A file that stays damaged is refused when it is opened.
 pub(super) fn mend<F: Fingerprint>(file: &mut [u8], file_id: FileId, _: PhantomData<F>) {
-    if file.len() < PAGE_BYTES as usize + trailer::BYTES {
+    if file.len() < PAGE_BYTES as usize + format::TRAILER_BYTES {
         return;
     }
-    let page = Header { minor: header::MINOR, file_id }.page();
+    let page = Header { minor: format::MINOR, file_id }.page();
     file[..page.len()].copy_from_slice(&page);
     let Some(Found { trailer, contents, footer }) = find_footer::<F>(file, file_id) else { return };
-    let at = file.len() - trailer::BYTES;
+    let at = file.len() - format::TRAILER_BYTES;
     file[at..].copy_from_slice(&trailer.bytes(file_id));
     let footer_record = SectionRecord {
         kind: UnitKind::Footer,
@@ -115,7 +112,7 @@ pub(super) fn find_footer<F: Fingerprint>(file: &[u8], file_id: FileId) -> Optio
 /// Returns whether a footer of that length would begin with these counts, except for one changed byte: much cheaper than a
 /// search for that byte, and there are thousands of possible counts.
 fn may_begin_a_footer(counts: Counts, file: &[u8]) -> bool {
-    let end = (file.len() - trailer::BYTES) as u64;
+    let end = (file.len() - format::TRAILER_BYTES) as u64;
     let offset = extent(counts.footer_length()).and_then(|extent| end.checked_sub(extent));
     let head = offset.and_then(|offset| file[offset as usize..].first_chunk());
     head.is_some_and(|head| counts.bytes_that_differ(head) <= 1)
@@ -129,7 +126,7 @@ fn footer_of<F: Fingerprint>(
     length: u64,
     most_changes: usize,
 ) -> Option<Found> {
-    let end = (file.len() - trailer::BYTES) as u64;
+    let end = (file.len() - format::TRAILER_BYTES) as u64;
     let footer_offset = end.checked_sub(extent(length)?).filter(|&offset| offset >= PAGE_BYTES)?;
     let context = Context::new(file_id, UnitKind::Footer, 0);
     let mut contents = file[footer_offset as usize..(footer_offset + length) as usize].to_vec();

@@ -13,7 +13,7 @@ mod readable;
 
 use hamdex_fingerprint::Fingerprint;
 
-use crate::format::header::FileId;
+use crate::format::FileId;
 use crate::index::Index;
 use crate::widths::per_width;
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use hamdex_fingerprint::Fingerprint;
 
+use crate::format::SectionRecord;
 use crate::format::checksum::UnitKind;
-use crate::format::record::SectionRecord;
 use crate::format::section::extent;
 use crate::salvage::mend::find_footer;
 use crate::{BuildOptions, Builder, Codec, FilterChoice, Index, salvage};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::codec::Codec;
-use crate::format::header::FileId;
+use crate::format::FileId;
 
 /// The properties of a [`FingerprintSet`](crate::FingerprintSet).
 #[derive(Debug, Clone, PartialEq)]

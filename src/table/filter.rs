@@ -4,8 +4,7 @@ use byteorder::{ByteOrder, LittleEndian};
 
 use crate::arch::{Instructions, LANES, prefetch};
 use crate::error::{Place, ReadError};
-use crate::filter::geometry::{Form, Geometry, LINE_BYTES, MAX_PREFIX_BITS};
-use crate::filter::patterns::{Delay, Group, Groups, Pattern};
+use crate::filter::{Delay, Form, Geometry, Group, Groups, LINE_BYTES, MAX_PREFIX_BITS, Pattern};
 use crate::format::section::{PAGE, Section};
 use crate::mapping::Mapping;
 

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use crate::design::Design;
 use crate::error::BuildError;
+use crate::format::FileId;
 use crate::format::checksum::UnitKind;
 use crate::format::footer::Footer;
-use crate::format::header::FileId;
 use crate::metadata;
 use crate::permutation::Permutation;
 use crate::progress::Phase;

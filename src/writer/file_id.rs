@@ -2,8 +2,8 @@
 
 use crate::design::Design;
 use crate::digest::{self, SetDigest};
-use crate::filter::geometry::{Geometry, LINE_BYTES};
-use crate::format::header::FileId;
+use crate::filter::{Geometry, LINE_BYTES};
+use crate::format::FileId;
 use crate::metadata;
 use crate::writer::options::BuildOptions;
 use hamdex_fingerprint::Fingerprint;

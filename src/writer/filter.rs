@@ -7,8 +7,7 @@ use byteorder::{ByteOrder, LittleEndian};
 use rayon::prelude::*;
 use tempfile::{SpooledTempFile, spooled_tempfile_in};
 
-use crate::filter::geometry::{Geometry, LINE_BYTES};
-use crate::filter::prefix_of;
+use crate::filter::{Geometry, LINE_BYTES, prefix_of};
 use hamdex_fingerprint::Fingerprint;
 
 /// Values that one thread takes at a time.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::error::BuildError;
 use crate::format::checksum::UnitKind;
 use crate::format::footer::IdsRecord;
-use crate::ids::writer::{IdWriter, Packed, block_starts};
+use crate::ids::{IdWriter, Packed, block_starts};
 use crate::lookup::hash_of_id;
 use crate::progress::{Counter, Phase};
 use crate::writer::lookup::LookupWriter;

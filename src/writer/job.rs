@@ -9,7 +9,7 @@ use std::time::Duration;
 use hamdex_atomic_file::{AtomicFile, SealedFile, temporary_directory};
 
 use crate::error::BuildError;
-use crate::format::header::FileId;
+use crate::format::FileId;
 use crate::memory::{BUILD_HEADROOM_BYTES, MIN_MEMORY, affordable};
 use crate::progress::{Phase, Progress};
 use crate::threads::{self, Pool};

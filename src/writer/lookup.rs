@@ -5,7 +5,7 @@ use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::BuildError;
-use crate::ids::packing::Packer;
+use crate::ids::Packer;
 use crate::lookup::Geometry;
 use crate::progress::Counter;
 use crate::writer::sort::{Sorted, Sorter};

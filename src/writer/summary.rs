@@ -5,7 +5,7 @@ use std::path::Path;
 use hamdex_atomic_file::{AtomicDirectory, SealedFile};
 
 use crate::error::BuildError;
-use crate::format::header::FileId;
+use crate::format::FileId;
 
 /// The summary of a build.
 #[derive(Debug, Clone, PartialEq)]

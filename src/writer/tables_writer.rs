@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::codec::{BlockCodec, Codec};
 use crate::design::Design;
 use crate::error::BuildError;
-use crate::filter::geometry::Geometry;
+use crate::filter::Geometry;
 use crate::format::footer::TableRecord;
 use crate::progress::Phase;
 use crate::table::writer::{BlockCounter, TableWriter, Written, min_entries};

@@ -4,10 +4,9 @@ use std::arch::x86_64::{
     _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_set1_epi8, _pdep_u64,
 };
 
-use crate::arch::fields::BYTES;
-use crate::arch::instructions::{Instructions, Kernel};
-use crate::arch::portable;
-use crate::arch::x86_64::processor::gathers_bits_fast;
+use crate::arch::portable::BYTES;
+use crate::arch::x86_64::gathers_bits_fast;
+use crate::arch::{Instructions, Kernel, portable};
 
 /// Proof that this processor has these instructions; only [`Avx2::detect`] makes one.
 #[derive(Debug, Clone, Copy)]

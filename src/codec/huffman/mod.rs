@@ -12,7 +12,7 @@
 //! - [`codebook`]: optimal code lengths under a limit, and the tables that encode and decode h fast
 //! - [`decode`]: reading all of some blocks
 //! - [`scan`]: reading as little of a block as a query needs
-//! - [`prefix_run`]: finding the entries that may have a prefix without reading any suffix
+//! - [`candidate`]: blocks that may hold a match, and the entries of one that may have a prefix
 //!
 //! The layout of a block:
 //!
@@ -26,17 +26,17 @@
 //! …                  the suffixes of the later entries, in reverse order: they end with the block
 //! ```
 
+mod candidate;
 mod codebook;
 mod decode;
-mod prefix_run;
 mod scan;
 
 use std::sync::Arc;
 
 use byteorder::{ByteOrder, LittleEndian};
+use candidate::Candidate;
 use codebook::{Codebook, code_lengths, cost};
 use decode::{Decode, Differences};
-use scan::Candidate;
 pub(crate) use scan::ScanBlocks;
 
 use crate::arch::{self, LANES, LINE_BYTES, prefetch, prefetch_lines};

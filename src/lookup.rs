@@ -1,11 +1,25 @@
-//! The places of a hash.
+//! Look-ups: from an id to its fingerprints, and from a name to its ids, on disk.
+//!
+//! An index that was built with [`BuildOptions::lookups`](crate::BuildOptions::lookups) has them as optional sections.
+//! Each is a hash table of *places*: of pairs, or of names. The first bits of the hash of a key choose a bucket; a place
+//! stands in it with some of the next bits, its *tag*. A look-up reads the bounds of a bucket and the bucket; at most one
+//! look-up in 128 reads the key of a wrong place.
+//!
+//! A table of places:
+//!
+//! ```text
+//! 2^b + 1 numbers of s bits   the number of places before each bucket, and of all; up to a whole byte
+//! n numbers of t + p bits     tag and place, ascending within a bucket; up to a whole byte
+//! ```
+//!
+//! All widths follow from n.
 
 use std::ops::{ControlFlow, Range};
 
 use crate::bits;
+use crate::digest::scramble;
 use crate::error::ReadError;
 use crate::format::section::Section;
-use crate::lookup::geometry::Geometry;
 
 /// Places that are verified between cancellation checks.
 const PLACES_AT_ONCE: u64 = 1 << 20;
@@ -154,5 +168,139 @@ impl Lookup<'_> {
     #[cold]
     fn damaged(&self, what: &str) -> ReadError {
         self.section.damaged(what)
+    }
+}
+
+/// The greatest number of tag bits: one place in 2^12 of a bucket of 16 to 32 has the tag of another key.
+const MAX_TAG_BITS: u32 = 12;
+
+/// Logarithm of the greatest number of places per bucket, if they are spread evenly.
+const PLACES_PER_BUCKET_LOG2: u32 = 5;
+
+/// The form of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Geometry {
+    /// Number of places.
+    pub(crate) count: u64,
+    place_bits: u32,
+    bucket_bits: u32,
+    tag_bits: u32,
+    /// Bits of the start of a bucket.
+    pub(crate) start_bits: u32,
+}
+
+impl Geometry {
+    /// Returns the geometry for `count` places.
+    pub(crate) fn of(count: u64) -> Self {
+        let bits = |number: u64| u64::BITS - number.leading_zeros();
+        let place_bits = bits(count.saturating_sub(1));
+        let left = u64::BITS - place_bits;
+        let bucket_bits = place_bits.saturating_sub(PLACES_PER_BUCKET_LOG2).min(left);
+        let tag_bits = MAX_TAG_BITS.min(left - bucket_bits);
+        Self { count, place_bits, bucket_bits, tag_bits, start_bits: bits(count) }
+    }
+
+    /// Returns the number of buckets.
+    pub(crate) fn buckets(self) -> u64 {
+        1 << self.bucket_bits
+    }
+
+    /// Returns the bits of an entry: tag and place.
+    pub(crate) fn entry_bits(self) -> u32 {
+        self.tag_bits + self.place_bits
+    }
+
+    /// Returns the bucket of a hash.
+    pub(crate) fn bucket(self, hash: u64) -> u64 {
+        leading(hash, self.bucket_bits)
+    }
+
+    /// Returns the tag of a hash.
+    pub(crate) fn tag(self, hash: u64) -> u64 {
+        leading(hash, self.bucket_bits + self.tag_bits) & ((1 << self.tag_bits) - 1)
+    }
+
+    /// Returns bucket, tag and place as one number: by these, places are sorted.
+    pub(crate) fn key(self, hash: u64, place: u64) -> u64 {
+        let first = leading(hash, self.bucket_bits + self.tag_bits);
+        first.checked_shl(self.place_bits).unwrap_or(0) | place
+    }
+
+    /// Returns the bytes of the starts; `None` beyond 64 bits.
+    fn start_bytes(self) -> Option<u64> {
+        packed_bytes(u128::from(self.buckets()) + 1, self.start_bits)
+    }
+
+    /// Returns the bytes of the section; `None` beyond 64 bits.
+    pub(crate) fn bytes(self) -> Option<u64> {
+        self.start_bytes()?.checked_add(packed_bytes(self.count.into(), self.entry_bits())?)
+    }
+}
+
+/// Returns the first bits of a hash as a number.
+fn leading(hash: u64, bits: u32) -> u64 {
+    hash.checked_shr(u64::BITS - bits).unwrap_or(0)
+}
+
+fn packed_bytes(count: u128, bits: u32) -> Option<u64> {
+    u64::try_from((count * u128::from(bits)).div_ceil(8)).ok()
+}
+
+/// Returns the hash of an id.
+pub(crate) fn hash_of_id(id: u64) -> u64 {
+    scramble(id)
+}
+
+/// Returns the hash of a name.
+pub(crate) fn hash_of_name(name: &[u8]) -> u64 {
+    let mut hash = scramble(name.len() as u64);
+    for chunk in name.chunks(8) {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        hash = scramble(hash ^ u64::from_le_bytes(word));
+    }
+    hash
+}
+
+#[cfg(test)]
+mod tests {
+
+    use super::*;
+
+    #[test]
+    fn widths_follow_from_the_count_and_fit_into_a_word() {
+        for (count, place, bucket, tag, start, bytes) in [
+            (0, 0, 0, 12, 0, 0),
+            (1, 0, 0, 12, 1, 3),
+            (2, 1, 0, 12, 2, 5),
+            (32, 5, 0, 12, 6, 70),
+            (33, 6, 1, 12, 6, 78),
+            (1_000_000, 20, 15, 12, 20, 4_081_923),
+            (1 << 33, 33, 28, 3, 34, 39_795_556_357),
+        ] {
+            let geometry = Geometry::of(count);
+            let widths = (geometry.place_bits, geometry.bucket_bits, geometry.tag_bits, geometry.start_bits);
+            assert_eq!((widths, geometry.bytes()), ((place, bucket, tag, start), Some(bytes)), "{count}");
+        }
+        for count in (0..64).map(|bits| 1u64 << bits).chain([u64::MAX]) {
+            let geometry = Geometry::of(count);
+            assert!(geometry.bucket_bits + geometry.tag_bits + geometry.place_bits <= 64, "{geometry:?}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_bucket_tag_and_place() {
+        let geometry = Geometry::of(1_000_000);
+        let hash = 0xfedc_ba98_7654_3210;
+        assert_eq!((geometry.bucket(hash), geometry.tag(hash)), (0x7f6e, 0x5d4));
+        assert_eq!(geometry.key(hash, 77), (0x7f6e << 12 | 0x5d4) << 20 | 77);
+        assert_eq!(Geometry::of(1).key(hash, 0), 0xfed);
+    }
+
+    #[test]
+    fn every_byte_of_a_name_and_their_number_count() {
+        let hashes = [&b""[..], b"\0", b"\0\0", b"a", b"a\0", b"abcdefgh", b"abcdefgh\0", b"abcdefghi"];
+        let distinct: std::collections::BTreeSet<u64> = hashes.into_iter().map(hash_of_name).collect();
+        assert_eq!(distinct.len(), hashes.len());
     }
 }

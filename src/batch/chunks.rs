@@ -3,16 +3,12 @@
 use std::cell::OnceCell;
 use std::ops::ControlFlow;
 
-use crate::batch::choice::{self, Choice};
-use crate::batch::context::{BatchContext, Stop};
 use crate::batch::gather::{Batch, Found, Room};
 use crate::batch::groups::Groups;
-use crate::batch::options::{BatchOptions, MAX_QUERIES, Strategy};
-use crate::batch::sample::{self, Sample};
-use crate::batch::{alone, probe, scan};
+use crate::batch::sample::{self, Choice, Sample};
+use crate::batch::{BatchContext, BatchOptions, MAX_QUERIES, Stop, Strategy, groups, probe, scan};
 use crate::error::{ReadError, ReadErrorKind, check_distance};
-use crate::index::handle::Index;
-use crate::index::matches::{Match, MatchVisitor};
+use crate::index::{Index, Match, MatchVisitor};
 use crate::memory::{QUERY_HEADROOM_BYTES, affordable};
 use crate::progress::{Counter, Phase, Stopped};
 use crate::sorting;
@@ -225,10 +221,10 @@ fn find<F: Fingerprint>(
     room: &Room,
 ) -> Result<Vec<Vec<Found<F>>>, Stop> {
     if context.is_crowded {
-        return alone::alone(context, room);
+        return groups::alone(context, room);
     }
-    let scan = match choice::choose(context, sample) {
-        Choice::Alone => return alone::alone(context, room),
+    let scan = match sample::choose(context, sample) {
+        Choice::Alone => return groups::alone(context, room),
         Choice::Probe => return probe::probe(context, sample, room),
         Choice::Scan(scan) => scan,
     };
@@ -236,7 +232,7 @@ fn find<F: Fingerprint>(
     if answered < context.queries.len() {
         let rest = BatchContext { queries: &context.queries[answered..], ..*context };
         let mut more = if sample.alone_ns() <= sample.probe_ns() {
-            alone::alone(&rest, room)?
+            groups::alone(&rest, room)?
         } else {
             probe::probe(&rest, sample, room)?
         };

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::index::matches::Match;
+use crate::index::Match;
 use crate::progress::{Counter, Stopped};
 use hamdex_fingerprint::Fingerprint;
 

@@ -1,12 +1,15 @@
-//! Answers a few queries at a time on one thread, so that their memory accesses overlap.
+//! Queries in groups, in the order given, by all threads: arranging them costs more than it saves if they rarely share
+//! blocks. One thread answers the queries of a group together, so that their memory accesses overlap.
 
 use std::ops::ControlFlow;
 
+use rayon::prelude::*;
+
+use crate::batch::gather::{Finds, Found, Room};
+use crate::batch::{BatchContext, Stop};
 use crate::error::ReadError;
-use crate::index::handle::Index;
-use crate::index::index_ref::IndexRef;
-use crate::index::matches::Match;
 use crate::index::searcher::Searcher;
+use crate::index::{Index, IndexRef, Match};
 use hamdex_fingerprint::Fingerprint;
 
 /// Queries of a group: enough that memory has always something to do, few enough that what it brings is still in the
@@ -24,7 +27,7 @@ const MAX_BLOCKS: f64 = 4096.0;
 const MAX_MATCHES: usize = 4096;
 
 /// Returns the number of queries to take together at a distance, at least one.
-pub(super) fn group_size<F: Fingerprint>(index: &Index<F>, distance: u32) -> usize {
+fn group_size<F: Fingerprint>(index: &Index<F>, distance: u32) -> usize {
     let blocks = index.expected_blocks(distance);
     ((MAX_BLOCKS / blocks.max(1.0)) as usize).clamp(1, GROUP)
 }
@@ -128,4 +131,61 @@ fn one_by_one<F: Fingerprint, R: IndexRef<Fingerprint = F>>(
         }
     }
     Ok(ControlFlow::Continue(()))
+}
+
+/// Ranges of queries for each thread, at least, so that none waits long for another.
+const RANGES_PER_THREAD: usize = 8;
+
+/// Finds all matches of all queries, in no particular order; where they crowd, the nearest that are wanted.
+pub(super) fn alone<F: Fingerprint>(
+    context: &BatchContext<'_, F>,
+    room: &Room,
+) -> Result<Vec<Vec<Found<F>>>, Stop> {
+    let BatchContext { index, plan, queries, done, options, .. } = context;
+    let length = queries.len().div_ceil(RANGES_PER_THREAD * rayon::current_num_threads()).max(1);
+    let size = group_size(*index, plan.distance());
+    let ranges = queries.par_chunks(length).enumerate();
+    ranges
+        .map_init(
+            || index.searcher(),
+            |searcher, (range, queries)| {
+                let mut finds = Finds::new(room);
+                for (group, together) in queries.chunks(size).enumerate() {
+                    done.check()?;
+                    let first = range * length + group * size;
+                    if context.is_crowded {
+                        for (place, &query) in together.iter().enumerate() {
+                            done.check()?;
+                            let matches =
+                                searcher.limited_within(query, plan.distance(), options.match_limit())?;
+                            for &Match { distance, fingerprint, .. } in matches {
+                                let found = Found { query: (first + place) as u32, distance, fingerprint };
+                                if finds.push(found).is_break() {
+                                    return Err(Stop::Full);
+                                }
+                            }
+                        }
+                        continue;
+                    }
+                    let check_cancelled = |_, _| done.check();
+                    let outcome = searcher.for_each_of_while(
+                        together,
+                        plan.distance(),
+                        &check_cancelled,
+                        |place, found| {
+                            finds.push(Found {
+                                query: (first + place) as u32,
+                                distance: found.distance,
+                                fingerprint: found.fingerprint,
+                            })
+                        },
+                    );
+                    if outcome?.is_break() {
+                        return Err(Stop::Full);
+                    }
+                }
+                Ok(finds.finish())
+            },
+        )
+        .collect()
 }

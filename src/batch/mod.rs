@@ -8,36 +8,339 @@
 //!   number of queries.
 //!
 //! The third way is single queries, in groups that overlap their memory accesses, by all threads; it pays if
-//! few queries share a block. [`choice`] estimates the cheapest way from a sample of the queries.
+//! few queries share a block. [`sample`] estimates the cheapest way from a sample of the queries.
 //!
-//! - [`methods`]: the methods of an index
-//! - [`options`]: the options of a batch
 //! - [`chunks`]: queries in chunks, answers in their order, within the memory limit
 //! - [`gather`]: matches, found in any order, on their way to their queries
-//! - [`deliver`]: the batches of a set of several parts, and [`counting`] that of one of them
-//! - [`groups`]: a few queries at a time, which overlap their memory accesses
-//! - [`alone`], [`probe`], [`scan`]: the ways to answer
-//! - [`sample`]: the candidate blocks of a sample of queries, and how often these share one
+//! - [`deliver`]: the batches of a set of several parts
+//! - [`groups`], [`probe`], [`scan`]: the ways to answer
+//! - [`sample`]: the cheapest way, by the candidate blocks of a sample of the queries
 //! - [`cost`]: the cost of each way
-//! - [`choice`]: the choice of a way
 
-mod alone;
-mod choice;
 mod chunks;
-mod context;
 mod cost;
-mod counting;
 pub(crate) mod deliver;
 mod gather;
 mod groups;
-mod methods;
-mod options;
 mod probe;
 mod sample;
 mod scan;
-#[cfg(test)]
-mod tests;
 
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use chunks::Chunks;
 pub use deliver::{Gathered, Parts, deliver};
 pub use gather::Batch;
-pub use options::{BatchOptions, Strategy};
+
+use crate::design::Plan;
+use crate::error::ReadError;
+use crate::index::{Index, Match, MatchVisitor};
+use crate::memory::default_memory;
+use crate::progress::{Counter, Phase, Progress, ProgressCallback, Report, Stopped};
+use crate::widths::per_width;
+use hamdex_fingerprint::Fingerprint;
+
+type Answer<F> = fn(&mut Chunks<'_, F>, &[F], &mut MatchVisitor<'_, F>) -> Result<ControlFlow<()>, ReadError>;
+
+per_width! {
+    compiled_answer: Answer = answer;
+}
+
+fn answer<F: Fingerprint>(
+    chunks: &mut Chunks<'_, F>,
+    queries: &[F],
+    visit: &mut MatchVisitor<'_, F>,
+) -> Result<ControlFlow<()>, ReadError> {
+    chunks.answer(queries, visit)
+}
+
+impl<F: Fingerprint> Index<F> {
+    /// Returns all stored fingerprints within `distance` of each query: as [`Searcher::within`] returns them,
+    /// but for thousands of queries several times as fast, since queries that meet in a block share the work,
+    /// and by all threads: see [`BatchOptions`].
+    ///
+    /// All matches are in memory then; [`Index::batch_with`] hands them on one query at a time.
+    ///
+    /// ```
+    /// use hamdex::{Builder, Index};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("small.hamdex");
+    /// let mut builder = Builder::<u64>::new(&path)?;
+    /// (0..1000).try_for_each(|i| builder.push(i * 0x0123_4567_89ab))?;
+    /// builder.finish()?;
+    ///
+    /// let index = Index::<u64>::open(&path)?;
+    /// let queries = [0x0123_4567_89ab, 1, 0x0123_4567_89ab];
+    /// let batch = index.batch(&queries, 1)?;
+    /// assert_eq!(batch.matches(0)[0].fingerprint, 0x0123_4567_89ab);
+    /// assert_eq!(batch.iter().map(<[_]>::len).collect::<Vec<_>>(), [1, 1, 1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// [`Searcher::within`]: crate::Searcher::within
+    ///
+    /// # Errors
+    /// When a block that is read is damaged, or the distance exceeds the width.
+    pub fn batch(&self, queries: &[F], distance: u32) -> Result<Batch<F>, ReadError> {
+        let mut batch = Batch::with_capacity(queries.len());
+        let _ = self.batch_with(queries, distance, &BatchOptions::new(), |_, matches| {
+            batch.push(matches);
+            ControlFlow::Continue(())
+        })?;
+        Ok(batch)
+    }
+
+    /// Calls `visit` with the place of each query and all stored fingerprints within `distance` of it, nearest
+    /// first, then by fingerprint; in the order of the queries, including queries without a match, until it
+    /// breaks. Returns whether it did.
+    ///
+    /// Memory stays within that of the options, however many queries and matches there are, except the
+    /// matches of a single query.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    /// use hamdex::{BatchOptions, Builder, Index, Strategy};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("small.hamdex");
+    /// let mut builder = Builder::<u64>::new(&path)?;
+    /// (0..1000).try_for_each(|i| builder.push(i * 0x0123_4567_89ab))?;
+    /// builder.finish()?;
+    ///
+    /// let index = Index::<u64>::open(&path)?;
+    /// let queries: Vec<u64> = (0..500).map(|i| i * 0x0246_8acf_1356 + 1).collect();
+    /// let options = BatchOptions::new().strategy(Strategy::Scan).memory(64 << 20);
+    /// let mut with_a_match = 0;
+    /// let outcome = index.batch_with(&queries, 3, &options, |query, matches| {
+    ///     assert!(matches.iter().all(|m| m.distance == (m.fingerprint ^ queries[query]).count_ones()));
+    ///     with_a_match += usize::from(!matches.is_empty());
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// assert!(outcome.is_continue());
+    /// assert_eq!(with_a_match, 500);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When a block that is read is damaged, and queries before it may have been visited; or the distance exceeds the
+    /// width.
+    pub fn batch_with(
+        &self,
+        queries: &[F],
+        distance: u32,
+        options: &BatchOptions,
+        mut visit: impl FnMut(usize, &[Match<F>]) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, ReadError> {
+        compiled_answer()(&mut Chunks::new(self, distance, options)?, queries, &mut visit)
+    }
+}
+
+/// The most queries taken at a time: more would share blocks a little better, and wait longer for
+/// their answers.
+const MAX_QUERIES: usize = 1 << 20;
+
+/// The most that a batch takes by default, in bytes: more would not make it faster.
+const MAX_DEFAULT_MEMORY: u64 = 512 << 20;
+
+/// A way to answer a batch. All give the same answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Strategy {
+    /// The way estimated to be fastest, chosen for each chunk of queries: one of the others, or single queries
+    /// on all threads.
+    #[default]
+    Auto,
+    /// Reads the candidate blocks of the queries in all tables.
+    Probe,
+    /// Table 0 is streamed past tables of the queries (§3.2 of the paper): for many queries, or for
+    /// files of one table.
+    Scan,
+}
+
+/// Options of a batch; the defaults suit most uses.
+#[derive(Debug, Clone)]
+pub struct BatchOptions {
+    strategy: Strategy,
+    memory: u64,
+    threads: usize,
+    limit: Option<usize>,
+    progress: Report,
+    dense_from: Option<usize>,
+    most_meeting_ns: Option<u64>,
+    is_sieved: Option<bool>,
+    at_once_ns: Option<f64>,
+}
+
+impl Default for BatchOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl BatchOptions {
+    /// Returns the defaults: the faster strategy, [`default_memory`] but at most 512 MiB, all threads.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            strategy: Strategy::Auto,
+            memory: default_memory().min(MAX_DEFAULT_MEMORY),
+            threads: 0,
+            limit: None,
+            progress: Report::default(),
+            dense_from: None,
+            most_meeting_ns: None,
+            is_sieved: None,
+            at_once_ns: None,
+        }
+    }
+
+    /// Sets the strategy.
+    #[must_use]
+    pub fn strategy(mut self, strategy: Strategy) -> Self {
+        self.strategy = strategy;
+        self
+    }
+
+    /// Sets the memory limit, in bytes: half for the work, half for undelivered matches. With less memory,
+    /// fewer queries are answered at a time; a single query may exceed the limit. A few MiB per thread come on
+    /// top.
+    #[must_use]
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.memory = bytes;
+        self
+    }
+
+    /// Sets the maximum number of matches per query: the nearest, and of equally near ones the lowest.
+    #[must_use]
+    pub fn limit(mut self, matches: usize) -> Self {
+        self.limit = Some(matches);
+        self
+    }
+
+    /// Sets the number of threads; 0, the default, for all: see [the crate](crate#threads-memory-progress).
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Sets a callback that any thread calls with the number of queries done, and that may stop the work: see
+    /// [the crate](crate#threads-memory-progress).
+    #[must_use]
+    pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
+        self.progress = Report::to(report);
+        self
+    }
+
+    /// Sets the number of queries from which on a block is decoded, for tests and benches.
+    #[cfg(feature = "unstable")]
+    #[must_use]
+    pub fn dense_from(mut self, queries: usize) -> Self {
+        self.dense_from = Some(queries);
+        self
+    }
+
+    /// Sets the cost of meetings, in nanoseconds of the cost model, beyond which a scan is given up, for tests:
+    /// [`Strategy::Scan`] otherwise runs to the end.
+    #[cfg(feature = "unstable")]
+    #[must_use]
+    pub fn most_meeting_ns(mut self, ns: u64) -> Self {
+        self.most_meeting_ns = Some(ns);
+        self
+    }
+
+    /// Sets whether a scan sieves fingerprints before it looks them up, for tests and benches.
+    #[cfg(feature = "unstable")]
+    #[must_use]
+    pub fn sieved(mut self, is_sieved: bool) -> Self {
+        self.is_sieved = Some(is_sieved);
+        self
+    }
+
+    /// Sets the time, in nanoseconds of the cost model, up to which the calling thread answers queries, for
+    /// tests.
+    #[cfg(feature = "unstable")]
+    #[must_use]
+    pub fn at_once_ns(mut self, ns: f64) -> Self {
+        self.at_once_ns = Some(ns);
+        self
+    }
+
+    /// Bytes for the work.
+    fn work_bytes(&self) -> usize {
+        usize::try_from(self.memory / 2).unwrap_or(usize::MAX)
+    }
+
+    /// Returns the maximum number of matches per query: that of [`BatchOptions::limit`], or `usize::MAX`.
+    #[must_use]
+    pub fn match_limit(&self) -> usize {
+        self.limit.unwrap_or(usize::MAX)
+    }
+
+    /// Returns the progress callback, for the single queries of a batch.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn callback(&self) -> Option<ProgressCallback> {
+        self.progress.callback()
+    }
+
+    /// Returns a counter for the units of a phase; fails if the work is cancelled.
+    pub(crate) fn counter(&self, phase: Phase, total: Option<u64>) -> Result<Counter, Stopped> {
+        self.progress.counter(phase, total)
+    }
+
+    /// Returns the options for a part of the work, which is cancelled with the whole.
+    fn cancelled_with(&self, whole: &Arc<Counter>) -> Self {
+        let whole = Arc::clone(whole);
+        self.clone().progress(move |_| match whole.check() {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(Stopped) => ControlFlow::Break(()),
+        })
+    }
+
+    /// Returns the share of the memory limit for undelivered matches, in bytes.
+    #[must_use]
+    pub fn match_bytes(&self) -> usize {
+        usize::try_from(self.memory / 2).unwrap_or(usize::MAX)
+    }
+}
+
+/// A chunk of queries and how to answer it: the same for all threads that work on it.
+#[derive(Clone, Copy)]
+struct BatchContext<'a, F> {
+    index: &'a Index<F>,
+    plan: &'a Plan<F>,
+    queries: &'a [F],
+    options: &'a BatchOptions,
+    /// The cancellation check.
+    done: &'a Counter,
+    /// Whether the queries have many more matches than are wanted, so that only the nearest of each are kept.
+    is_crowded: bool,
+}
+
+/// Why an attempt to answer a chunk of queries ended early.
+enum Stop {
+    /// There are more matches than there is room for.
+    Full,
+    /// A scan costs more than was expected of it.
+    Costly,
+    /// A block is damaged, or the caller has stopped the work.
+    Failed(ReadError),
+}
+
+impl From<Stopped> for Stop {
+    fn from(stopped: Stopped) -> Self {
+        Self::Failed(stopped.into())
+    }
+}
+
+impl From<ReadError> for Stop {
+    fn from(error: ReadError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+#[cfg(test)]
+mod tests;

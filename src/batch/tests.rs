@@ -2,15 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use crate::batch::choice::{Choice, choose};
 use crate::batch::chunks::Chunks;
-use crate::batch::context::BatchContext;
 use crate::batch::gather::Room;
 use crate::batch::groups::Groups;
-use crate::batch::options::{BatchOptions, Strategy};
-use crate::batch::sample::Sample;
+use crate::batch::sample::{Choice, Sample, choose};
 use crate::batch::scan::design::Crowding;
 use crate::batch::scan::{self, Scan, design};
+use crate::batch::{BatchContext, BatchOptions, Strategy};
 use crate::progress::{Counter, Phase, Report};
 use crate::{BuildOptions, Builder, Design, Index};
 

@@ -7,7 +7,7 @@ use crate::codec::Scratch;
 use crate::error::ReadError;
 use crate::ids::Ids;
 use crate::ids::reader::IdWalk;
-use crate::index::handle::Index;
+use crate::index::Index;
 use crate::index::read_ahead::Windows;
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;

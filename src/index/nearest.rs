@@ -6,10 +6,9 @@ use std::ops::{ControlFlow, Range};
 
 use crate::codec::{Located, Target};
 use crate::error::ReadError;
-use crate::index::handle::Index;
-use crate::index::matches::{EntryPlace, Match};
 use crate::index::search::{Search, WaveCheck};
-use crate::table::reader::Table;
+use crate::index::{EntryPlace, Index, Match};
+use crate::table::Table;
 use hamdex_fingerprint::Fingerprint;
 
 /// Blocks of a walk that are read ahead at once, and scanned with what is known by then.

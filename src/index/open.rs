@@ -14,16 +14,16 @@ use crate::format::footer::{self, Footer};
 use crate::format::section::{Section, extent};
 use crate::format::{self, FileId, Header, SectionRecord, Trailer};
 use crate::ids::reader::IdTable;
-use crate::index::handle::Index;
+use crate::index::Index;
 use crate::index::read_ahead::ReadAhead;
 use crate::lookup::LookupTable;
 use crate::mapping::Mapping;
 use crate::metadata;
 use crate::names::reader::ColumnTable;
 use crate::permutation::Permutation;
+use crate::table::Table;
 use crate::table::filter::Filter;
 use crate::table::keys::Keys;
-use crate::table::reader::Table;
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::codec::{Scratch, entry_count};
 use crate::error::{Place, ReadError};
-use crate::index::handle::Index;
+use crate::index::Index;
 use crate::table::scanner::Scanner;
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::codec::Located;
 use crate::mapping::Mapping;
-use crate::table::reader::Table;
+use crate::table::Table;
 use hamdex_fingerprint::Fingerprint;
 
 /// Bytes that a scan reads ahead at once: enough to keep storage busy while the window before is read.

@@ -7,11 +7,10 @@ use crate::arch::{self, Instructions, Kernel};
 use crate::codec::{Located, SCAN_BATCH, Target};
 use crate::design::{Plan, is_first};
 use crate::error::ReadError;
-use crate::index::handle::Index;
-use crate::index::matches::{EntryPlace, Match};
+use crate::index::{EntryPlace, Index, Match};
 use crate::progress::Stopped;
+use crate::table::Table;
 use crate::table::locate::{HomeBlock, target_of};
-use crate::table::reader::Table;
 use crate::table::scanner::{Scanner, prefetch_fronts, prefetch_likely};
 use hamdex_fingerprint::Fingerprint;
 

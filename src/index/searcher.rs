@@ -5,11 +5,9 @@ use std::ops::ControlFlow;
 
 use crate::error::{ReadError, check_distance};
 use crate::ids::Ids;
-use crate::index::handle::Index;
-use crate::index::index_ref::IndexRef;
-use crate::index::matches::Match;
 use crate::index::nearest::{self, Limited};
 use crate::index::search::{Search, WaveCheck, give_back};
+use crate::index::{Index, IndexRef, Match};
 use crate::progress::{Phase, Progress, ProgressCallback, Report};
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;

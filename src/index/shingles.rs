@@ -7,7 +7,7 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use crate::error::ReadError;
-use crate::index::handle::Index;
+use crate::index::Index;
 use crate::index::read_ahead::ReadAhead;
 use crate::mapping::Mapping;
 use crate::names::Names;

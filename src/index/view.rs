@@ -7,9 +7,9 @@ use crate::codec::Scratch;
 use crate::error::ReadError;
 use crate::ids::Ids;
 use crate::ids::reader::{IdTable, IdWalk};
-use crate::index::handle::Index;
+use crate::index::Index;
 use crate::permutation::Permutation;
-use crate::table::reader::Table;
+use crate::table::Table;
 use hamdex_fingerprint::Fingerprint;
 
 /// A table of an index.

@@ -1,8 +1,17 @@
-//! Bits that bring pairs together.
+//! The leads of a join, which are the bits that bring pairs together; their order, and the sources of their values.
+//!
+//! A table whose order begins with the bits of a lead has the values that agree under it adjacent: it is
+//! streamed. For any other lead the values are gathered in memory, from the table in which its bits come
+//! earliest. The number of fingerprints and the leads determine the cost of a schedule; the cheapest is taken.
 
 use crate::design::Admits;
+use crate::join::population::Population;
 use crate::permutation::Permutation;
+use crate::table::Table;
 use hamdex_fingerprint::Fingerprint;
+
+/// Bits of the digits that slices are made of: sixteen digits in a slice of a billion values.
+pub(super) const SLICE_DIGIT_BITS: u32 = 10;
 
 /// A mask: it admits what agrees in all of its bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +35,7 @@ pub(super) struct Order<F> {
 
 impl<F: Fingerprint> Order<F> {
     /// Returns the order of a table.
-    pub(super) fn of_table(table: Permutation<F>) -> Self {
+    fn of_table(table: Permutation<F>) -> Self {
         Self { table, leading: Permutation::new(F::ZERO) }
     }
 
@@ -62,4 +71,150 @@ pub(super) struct Lead<F> {
     pub(super) mask: F,
     /// The leads that come before it: what agrees under one of these belongs there.
     pub(super) earlier: Vec<Agreement<F>>,
+}
+
+/// Returns the first `bits` bits.
+#[inline]
+pub(super) fn digit<F: Fingerprint>(value: F, bits: u32) -> usize {
+    if bits == 0 { 0 } else { (value >> (F::BITS - bits)).to_u128() as usize }
+}
+
+/// Sorts by a digit below `digits`; equal digits keep their order. `starts` receives the start of the values of
+/// each digit; one more for the end.
+pub(super) fn sort<F: Fingerprint>(
+    values: &[F],
+    digits: usize,
+    digit: impl Fn(F) -> usize,
+    sorted: &mut Vec<F>,
+    starts: &mut Vec<u32>,
+) {
+    // While values are placed, starts[d + 1] is the position of the next one of digit d: finally, the end of
+    // digit d.
+    starts.clear();
+    starts.resize(digits + 2, 0);
+    for &value in values {
+        starts[digit(value) + 2] += 1;
+    }
+    for at in 2..starts.len() {
+        starts[at] += starts[at - 1];
+    }
+    // Each is written to.
+    sorted.resize(values.len(), F::ZERO);
+    for &value in values {
+        let next = &mut starts[digit(value) + 1];
+        sorted[*next as usize] = value;
+        *next += 1;
+    }
+    starts.pop();
+}
+
+/// Nanoseconds per value: to read it from a table and compare it with its next few.
+const STREAM_NS: f64 = 4.0;
+
+/// Nanoseconds per value: to read it from a table, sort it and compare it with its next few.
+const GATHER_NS: f64 = 35.0;
+
+/// Nanoseconds per comparison beyond the next few.
+const COMPARISON_NS: f64 = 0.3;
+
+/// Comparisons of a value that are in the price of reading it.
+const FREE_COMPARISONS: f64 = 8.0;
+
+/// Nanoseconds per value of a long run and per group of bits by which it is divided; there is one group more than bits
+/// that may differ.
+const DIVIDE_NS: f64 = 6.0;
+
+/// Values of a run that lie near the processor while it is divided.
+const MAX_DIVIDED: f64 = 65_536.0;
+
+/// The source of the values of a lead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    /// A table has them in order.
+    Streamed,
+    /// No table has: they are gathered from one.
+    Gathered,
+}
+
+/// A lead and the source of its values.
+#[derive(Debug, Clone)]
+pub(super) struct Step<F> {
+    pub(super) source: Source,
+    pub(super) lead: Lead<F>,
+}
+
+/// Returns the cheapest schedule for a distance. With `gather_all`, for tests, no table is streamed.
+pub(super) fn choose<F: Fingerprint>(
+    population: &dyn Population<F>,
+    distance: u32,
+    gather_all: bool,
+) -> Vec<Step<F>> {
+    let count = population.len() as f64;
+    let (tables, _) = population.tables();
+    let source_of = |&mask: &F| match streaming_table(tables, mask) {
+        Some(table) if !gather_all || mask == F::ZERO => (Source::Streamed, table),
+        _ => (Source::Gathered, earliest_table(tables, mask)),
+    };
+    let cost = |leads: &[F]| -> f64 {
+        let cost_of = |mask: &F| {
+            let run = count / f64::from(mask.count_ones()).exp2();
+            let compared = (run / 2.0 - FREE_COMPARISONS).max(0.0) * COMPARISON_NS;
+            let divided = f64::from(distance + 1) * DIVIDE_NS;
+            let found = if run <= MAX_DIVIDED { compared.min(divided) } else { compared };
+            found
+                + match source_of(mask).0 {
+                    Source::Streamed => STREAM_NS,
+                    Source::Gathered => GATHER_NS,
+                }
+        };
+        leads.iter().map(cost_of).sum()
+    };
+    let sets = population.lead_sets(distance).into_iter();
+    let priced = sets.map(|leads| (cost(&leads), leads));
+    let (_, leads) = priced.min_by(|(a, _), (b, _)| a.total_cmp(b)).expect("there is one of no bits");
+    (0..leads.len())
+        .map(|number| {
+            let (source, table) = source_of(&leads[number]);
+            let natural = || Permutation::new(F::ZERO);
+            let of_table = tables.get(table).map_or_else(natural, |table| table.permutation.clone());
+            let order = match source {
+                Source::Streamed => Order::of_table(of_table),
+                Source::Gathered => Order::with_leading(leads[number], of_table),
+            };
+            let mask = order.apply(leads[number]);
+            let earlier = leads[..number].iter().map(|&lead| Agreement(order.apply(lead))).collect();
+            Step { source, lead: Lead { table, order, mask, earlier } }
+        })
+        .collect()
+}
+
+/// Returns the table in whose order the bits of a mask come first.
+fn streaming_table<F: Fingerprint>(tables: &[Table<F>], mask: F) -> Option<usize> {
+    let first = F::prefix_mask(mask.count_ones());
+    tables.iter().position(|table| table.permutation.apply(mask) == first)
+}
+
+/// Returns the table in whose order the first bits of a mask come earliest: slices read the least in excess
+/// from it.
+fn earliest_table<F: Fingerprint>(tables: &[Table<F>], mask: F) -> usize {
+    let last_digit_bit = |table: &Table<F>| {
+        let mask = table.permutation.apply(mask);
+        (0..F::BITS).filter(|&place| mask & F::bit(place) != F::ZERO).nth(SLICE_DIGIT_BITS as usize - 1)
+    };
+    let places = tables.iter().map(|table| last_digit_bit(table).unwrap_or(F::BITS));
+    places.enumerate().min_by_key(|&(_, place)| place).map_or(0, |(number, _)| number)
+}
+
+#[cfg(test)]
+mod tests {
+
+    use super::*;
+
+    #[test]
+    fn sorting_keeps_what_is_equal_in_order() {
+        let (mut sorted, mut starts) = (Vec::new(), Vec::new());
+        sort(&[0x31u64, 0x10, 0x32, 0x00, 0x11], 5, |value| (value >> 4) as usize, &mut sorted, &mut starts);
+        assert_eq!(sorted, [0x00, 0x10, 0x11, 0x31, 0x32]);
+        assert_eq!(starts, [0, 1, 3, 3, 5, 5]);
+    }
 }

@@ -5,13 +5,11 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
 use crate::error::{ReadError, ReadErrorKind, check_distance};
-use crate::index::handle::Index;
-use crate::join::collect::{Found, Outlet};
+use crate::index::Index;
 use crate::join::ordered::Outcome;
-use crate::join::pair::Pair;
 use crate::join::population::{OfIndex, OfValues, Population};
 use crate::join::run::Join;
-use crate::join::tuning::Tuning;
+use crate::join::{Found, Outlet, Pair, Tuning};
 use crate::memory::{MIN_MEMORY, QUERY_HEADROOM_BYTES, affordable, default_memory};
 use crate::progress::{Counter, Phase, Progress, Report};
 use crate::threads;

@@ -1,19 +1,18 @@
-//! The work of a self-join: step after step of its schedule.
+//! The work of a self-join: step after step of its schedule, or query by query, if memory is too small for the longest
+//! run.
 
 use std::num::NonZeroUsize;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use crate::error::ReadError;
-use crate::join::collect::{Collector, Outlet};
 use crate::join::gather::{Gathered, Gathering};
+use crate::join::lead::{self, Source, Step};
 use crate::join::ordered::{self, Outcome};
-use crate::join::population::Population;
+use crate::join::population::{Neighbours, Part, Population};
 use crate::join::runs::{MAX_RUN, RunPairs};
-use crate::join::schedule::{self, Source, Step};
-use crate::join::tuning::{Tuning, Way};
-use crate::join::workspace::Workspace;
-use crate::join::{query_each, stream};
+use crate::join::{Collector, Outlet, Tuning, Way, Workspace};
 use crate::progress::{Counter, Phase, Report};
+use crate::table::{Table, runs_of};
 use hamdex_fingerprint::Fingerprint;
 
 /// Bytes of blocks per task of a thread.
@@ -47,7 +46,7 @@ impl<F: Fingerprint> Join<'_, F> {
             return self.query_each(1, &done, deliver);
         }
         let capacity = self.capacity();
-        let steps = schedule::choose(population, distance, tuning.way == Way::Gather);
+        let steps = lead::choose(population, distance, tuning.way == Way::Gather);
         let total = steps.len() as u64 * population.len();
         let done = self.progress.counter(Phase::Pairs, Some(total))?;
         let Some(gatherings) = self.prepare(&steps, capacity, &done)? else {
@@ -88,7 +87,7 @@ impl<F: Fingerprint> Join<'_, F> {
         for step in steps {
             if step.source == Source::Streamed
                 && population.len() > capacity.get() as u64
-                && !stream::runs_fit(
+                && !runs_fit(
                     &tables[step.lead.table],
                     file,
                     step.lead.mask,
@@ -133,7 +132,7 @@ impl<F: Fingerprint> Join<'_, F> {
                 let ahead = self.threads.get() * per_task;
                 let prefetched = if task == 0 { 0 } else { mine.start + ahead };
                 population.read_ahead(table, prefetched..mine.end + ahead);
-                let outcome = stream::stream(table, file, step.lead.mask, mine, workspace, &mut runs)?;
+                let outcome = stream(table, file, step.lead.mask, mine, workspace, &mut runs)?;
                 done.add(entries)?;
                 Ok(finish(outcome, collector))
             },
@@ -184,14 +183,7 @@ impl<F: Fingerprint> Join<'_, F> {
             || (Workspace::default(), population.neighbours()),
             |(workspace, neighbours), task, send| {
                 let (mine, mut collector) = ((population, &parts[task]), self.collector(send));
-                let outcome = query_each::query_each(
-                    mine,
-                    distance,
-                    workspace,
-                    &mut **neighbours,
-                    &mut collector,
-                    done,
-                )?;
+                let outcome = query_each(mine, distance, workspace, &mut **neighbours, &mut collector, done)?;
                 done.add(times * entries)?;
                 Ok(finish(outcome, collector))
             },
@@ -222,4 +214,128 @@ impl<F: Fingerprint> Join<'_, F> {
 fn finish<F: Fingerprint>(outcome: ControlFlow<()>, collector: Collector<'_, F>) -> ControlFlow<()> {
     outcome?;
     collector.finish()
+}
+
+/// Values decoded before they are compared: they are still in cache then.
+const CHUNK: usize = 8192;
+
+/// Finds the pairs of all runs of values equal under `mask`, leading bits in the table's order, that
+/// begin in some blocks; so each run belongs to the one task in whose blocks it begins.
+fn stream<F: Fingerprint>(
+    table: &Table<F>,
+    file: &[u8],
+    mask: F,
+    blocks: Range<usize>,
+    workspace: &mut Workspace<F>,
+    runs: &mut RunPairs<'_, '_, F>,
+) -> Outcome {
+    let Workspace { scratch, values, .. } = workspace;
+    values.clear();
+    let keys = table.keys.in_file(file);
+    let mut block = blocks.start;
+    if let Some(before) = block.checked_sub(1) {
+        let begun = keys.get(before) & mask;
+        while block < blocks.end && keys.get(block) & mask == begun {
+            block += 1;
+        }
+        if block == blocks.end {
+            return Ok(ControlFlow::Continue(()));
+        }
+        table.decode(file, block, scratch, values)?;
+        values.drain(..values.partition_point(|&value| value & mask == begun));
+        block += 1;
+    }
+    for run in runs_of(block..blocks.end) {
+        let end = run.end;
+        table.decode_run(file, run, scratch, values)?;
+        if values.len() < CHUNK {
+            continue;
+        }
+        let open = keys.get(end - 1) & mask;
+        let whole = values.partition_point(|&value| value & mask < open);
+        if runs.find(&mut values[..whole], mask).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        values.drain(..whole);
+    }
+    // The last run may go on behind.
+    let open = keys.get(blocks.end - 1) & mask;
+    for block in blocks.end..table.keys.len() {
+        let start = values.len();
+        table.decode(file, block, scratch, values)?;
+        let run = values[start..].partition_point(|&value| value & mask == open);
+        values.truncate(start + run);
+        if runs.check_cancelled(run).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        if keys.get(block) & mask != open {
+            break;
+        }
+    }
+    Ok(runs.find(values, mask))
+}
+
+/// Returns whether no run of values equal under `mask` is longer than `max_run`, so that memory holds each.
+fn runs_fit<F: Fingerprint>(
+    table: &Table<F>,
+    file: &[u8],
+    mask: F,
+    max_run: usize,
+    workspace: &mut Workspace<F>,
+    done: &Counter,
+) -> Result<bool, ReadError> {
+    let keys = table.keys.in_file(file);
+    let blocks = keys.len();
+    let max_per_block = table.codec.layout().block_bytes * 8;
+    let mut start = 0;
+    while start < blocks {
+        let prefix = keys.get(start) & mask;
+        // The block in which the run ends has a key beyond it.
+        let last = keys.find(prefix | !mask).min(blocks - 1);
+        if (last - start + 1).saturating_mul(max_per_block) > max_run {
+            // Checked only if it is possible, which is rare.
+            let mut count = 0;
+            for block in start..=last {
+                done.check()?;
+                workspace.values.clear();
+                table.decode(file, block, &mut workspace.scratch, &mut workspace.values)?;
+                count += workspace.values.iter().filter(|&&value| value & mask == prefix).count();
+            }
+            if count > max_run {
+                return Ok(false);
+            }
+        }
+        start = last.max(start + 1);
+    }
+    Ok(true)
+}
+
+/// Queries between cancellation checks.
+const QUERIES_AT_ONCE: usize = 64;
+
+/// Finds the pairs whose lower fingerprint is in a part.
+pub(super) fn query_each<F: Fingerprint>(
+    (population, part): (&dyn Population<F>, &Part),
+    distance: u32,
+    workspace: &mut Workspace<F>,
+    neighbours: &mut dyn Neighbours<F>,
+    collector: &mut Collector<'_, F>,
+    done: &Counter,
+) -> Outcome {
+    let mut queries = std::mem::take(&mut workspace.gathered);
+    queries.clear();
+    population.read(part, workspace, &mut |values| queries.extend_from_slice(values))?;
+    for (number, &query) in queries.iter().enumerate() {
+        if number % QUERIES_AT_ONCE == 0 {
+            done.check()?;
+        }
+        let outcome = neighbours.for_each(part.source, query, distance, &mut |near| {
+            if near > query { collector.pair(query, near) } else { ControlFlow::Continue(()) }
+        })?;
+        if outcome.is_break() {
+            return Ok(outcome);
+        }
+    }
+    workspace.gathered = queries;
+    Ok(ControlFlow::Continue(()))
 }

@@ -4,15 +4,13 @@ use std::marker::PhantomData;
 
 use crate::codec::Scratch;
 use crate::digest::SetDigest;
-use crate::error::BuildError;
+use crate::error::{BuildError, ReadError};
 use crate::index::{Index, TableView};
-use crate::merge::dropped::Dropped;
-use crate::merge::gather::{self, Batch, Gathered};
-use crate::merge::parts::{Part, Parts};
-use crate::merge::pipeline::for_each_part;
-use crate::merge::records::{Filter, Stored};
+use crate::merge::gather::{self, Batch, Filter, Gathered, Part, Parts, Stored, without};
+use crate::permutation::Permutation;
 use crate::progress::{Counter, Phase};
-use crate::writer::{Job, Select, Sorted, Sorter, TableSource, Visit};
+use crate::threads::map_in_order;
+use crate::writer::{Job, OneByOne, Select, Sorted, Sorter, TableSource, Visit};
 use hamdex_fingerprint::Fingerprint;
 
 /// The merge of several indexes, as the input of a build.
@@ -145,4 +143,79 @@ fn values<F: Fingerprint>(
 ) -> Result<(), BuildError> {
     let gather = |part: &Part<F>, scratch: &mut Scratch<F>| gather::values(&tables, part, scratch);
     for_each_part(Parts::new(tables.clone(), false), gather, dropped.leave_out(visit)?)
+}
+
+/// Calls `visit` with what `gather` makes of each part, in order. While some parts are visited, the ones behind
+/// them are gathered.
+fn for_each_part<F: Fingerprint, T: Send>(
+    mut parts: Parts<'_, F>,
+    gather: impl Fn(&Part<F>, &mut Scratch<F>) -> Result<T, ReadError> + Sync + Send,
+    mut visit: impl FnMut(T) -> Result<(), BuildError> + Send,
+) -> Result<(), BuildError> {
+    let at_once = 2 * rayon::current_num_threads();
+    let mut gathered: Vec<T> = Vec::new();
+    loop {
+        let mut next = Vec::with_capacity(at_once);
+        while next.len() < at_once
+            && let Some(part) = parts.next()?
+        {
+            next.push(part);
+        }
+        if next.is_empty() && gathered.is_empty() {
+            return Ok(());
+        }
+        let gather = || {
+            map_in_order(next, Scratch::default, |scratch: &mut Scratch<F>, part: Part<F>| {
+                gather(&part, scratch)
+            })
+        };
+        let (next, visited) = rayon::join(gather, || gathered.into_iter().try_for_each(&mut visit));
+        visited?;
+        gathered = next?;
+    }
+}
+
+/// Fingerprints without any record that is kept, in natural order.
+struct Dropped<F>(Option<Sorted<F>>);
+
+impl<F: Fingerprint> Dropped<F> {
+    /// Nothing is left out.
+    const NOTHING: Self = Self(None);
+
+    pub(super) fn new(sorter: Sorter<F>, done: &Counter) -> Result<Self, BuildError> {
+        Ok(Self(Some(sorter.finish(done)?)))
+    }
+
+    /// Returns the same in the order of a table, sorted by `sorter`.
+    fn permuted(
+        &self,
+        permutation: &Permutation<F>,
+        mut sorter: Sorter<F>,
+        done: &Counter,
+    ) -> Result<Self, BuildError> {
+        let Some(natural) = &self.0 else { return Ok(Self::NOTHING) };
+        natural.for_each_unordered(&mut |batch| {
+            batch.iter().try_for_each(|&fingerprint| sorter.push(permutation.apply(fingerprint), done))?;
+            Ok(done.check()?)
+        })?;
+        Self::new(sorter, done)
+    }
+
+    /// Returns a visitor that leaves them out of ascending batches and passes the rest to `visit`.
+    fn leave_out<'d>(
+        &'d self,
+        visit: &'d mut Visit<'_, F>,
+    ) -> Result<impl FnMut(Vec<F>) -> Result<(), BuildError> + Send + 'd, BuildError> {
+        let mut rest = self.0.as_ref().map(Sorted::one_by_one).transpose()?;
+        let mut next = rest.as_mut().map_or(Ok(None), OneByOne::next)?;
+        Ok(move |batch: Vec<F>| {
+            let (Some(rest), Some(&last)) = (&mut rest, batch.last()) else { return visit(&batch) };
+            let mut dropped = Vec::new();
+            while let Some(fingerprint) = next.filter(|&fingerprint| fingerprint <= last) {
+                dropped.push(fingerprint);
+                next = rest.next()?;
+            }
+            if dropped.is_empty() { visit(&batch) } else { visit(&without(&batch, dropped)) }
+        })
+    }
 }

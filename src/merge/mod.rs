@@ -1,27 +1,341 @@
 //! Merging: several indexes in, one out, without sorting what is sorted already.
 //!
-//! - [`merger`]: what can be chosen
-//! - [`merged`]: the tables of the output, merged from the inputs' tables
-//! - [`parts`]: dividing the tables of all inputs at common values
-//! - [`gather`]: the records of a part, from all inputs
-//! - [`columns`]: the names of the output
-//! - [`records`]: reading fingerprints alone, or with their ids
-//! - [`unite`]: ascending lists into one
-//! - [`dropped`]: what a filter leaves out
-//! - [`pipeline`]: parts by all threads, their results in order
+//! - [`merged`]: the tables of the output, merged from the inputs' tables by all threads
+//! - [`gather`]: dividing the tables at common values, and the records of a part, from all inputs
 //!
 //! Tables of one design have the same values in the same order in every file. So table t of the output is table t
 //! of all inputs, merged: block by block, in the memory of a few blocks per input. A table that some input lacks is
 //! sorted, as a build would.
 
-mod columns;
-mod dropped;
 mod gather;
 mod merged;
-mod merger;
-mod parts;
-mod pipeline;
-mod records;
-mod unite;
 
-pub use merger::{MAX_MERGED, Merger};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fmt;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use gather::Filter;
+use merged::Merged;
+
+use crate::error::{BuildError, IdColumn, ReadError};
+use crate::index::Index;
+use crate::names::{Names, NamesIter};
+use crate::widths::per_width;
+use crate::writer::{
+    BuildOptions, ColumnSource, ColumnSpool, Columns, Job, OneByOne, SealedIndex, Sorted, Summary, WithId,
+};
+use hamdex_atomic_file::{AtomicFile, Inputs};
+use hamdex_fingerprint::Fingerprint;
+
+/// The most indexes that are merged at once.
+pub const MAX_MERGED: usize = 256;
+
+/// Merges indexes into one.
+///
+/// The output has every fingerprint that some input has, once, and its ids from all inputs, each once. It has
+/// the bytes that a build from all fingerprints and ids with the same options has. Tables that all inputs
+/// have are merged in the memory of a few blocks per input and without sorting; others are sorted as by a
+/// [`Builder`](crate::Builder).
+///
+/// ```
+/// use hamdex::{BuildOptions, Builder, Index, Merger};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = |name| directory.path().join(name);
+/// for (name, fingerprints) in [("a.hamdex", [1, 2]), ("b.hamdex", [2, 3])] {
+///     let mut builder = Builder::<u64>::new(path(name))?;
+///     fingerprints.into_iter().try_for_each(|fingerprint| builder.push(fingerprint))?;
+///     builder.finish()?;
+/// }
+/// let inputs = [Index::<u64>::open(path("a.hamdex"))?, Index::open(path("b.hamdex"))?];
+/// let summary = Merger::new(&inputs)?.finish(path("both.hamdex"))?;
+/// assert_eq!(summary.fingerprints, 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Merger<'i, F: Fingerprint> {
+    inputs: Vec<&'i Index<F>>,
+    options: BuildOptions<F>,
+    filter: Option<Box<Filter<'i, F>>>,
+    renumbers: bool,
+}
+
+type Seal<F> = fn(Merger<'_, F>, &Path) -> Result<SealedIndex, BuildError>;
+type WriteTo<F> = fn(Merger<'_, F>, &mut (dyn Write + Send)) -> Result<Summary, BuildError>;
+
+per_width! {
+    compiled_seal: Seal = seal;
+    compiled_write: WriteTo = write;
+}
+
+impl<F: Fingerprint> Index<F> {
+    /// Returns the options with which a build shapes a file as this one is: design, codec, bytes per block, and whether
+    /// there are ids, names, shingles and look-ups.
+    #[must_use]
+    pub fn build_options(&self) -> BuildOptions<F> {
+        let stats = self.stats();
+        BuildOptions::new()
+            .design(self.design().clone())
+            .codec(stats.codec)
+            .block_bytes(stats.block_bytes as usize)
+            .ids(self.has_ids())
+            .names(self.has_names())
+            .shingles(self.has_shingles())
+            .lookups(self.has_lookups())
+    }
+}
+
+impl<'i, F: Fingerprint> Merger<'i, F> {
+    /// Starts a merge. The output is shaped as the first input is ([`Index::build_options`]), and has no
+    /// metadata.
+    ///
+    /// # Errors
+    /// When there is no index, or more than [`MAX_MERGED`]; or when some have ids, names or shingles, and others have
+    /// none.
+    pub fn new(inputs: impl IntoIterator<Item = &'i Index<F>>) -> Result<Self, BuildError> {
+        let inputs: Vec<&Index<F>> = inputs.into_iter().collect();
+        let Some(first) = inputs.first().filter(|_| inputs.len() <= MAX_MERGED) else {
+            return Err(BuildError::Option {
+                option: "the number of indexes to merge",
+                given: inputs.len().to_string(),
+                expected: format!("from 1 to {MAX_MERGED}; merge more in steps"),
+            });
+        };
+        if inputs.iter().any(|index| index.has_ids() != first.has_ids()) {
+            return Err(BuildError::IdsInSome);
+        }
+        if inputs.iter().any(|index| index.has_names() != first.has_names()) {
+            return Err(BuildError::ColumnInSome { column: IdColumn::Names });
+        }
+        if inputs.iter().any(|index| index.has_shingles() != first.has_shingles()) {
+            return Err(BuildError::ColumnInSome { column: IdColumn::Shingles });
+        }
+        let options = first.build_options();
+        Ok(Self { inputs, options, filter: None, renumbers: false })
+    }
+
+    /// Sets the options of the output. It has ids, names and shingles if the inputs have, regardless of the options.
+    #[must_use]
+    pub fn options(mut self, options: BuildOptions<F>) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Keeps only the records for which `keep` returns `true`, given the number of the input, a fingerprint, and one of
+    /// its ids, as in the output, if there are ids. A record that several inputs have is kept if it is kept from one of
+    /// them. A fingerprint of which no record is kept is not in the output, nor is the name of such an id.
+    ///
+    /// It is called from any thread, in no particular order, and twice for each record: it must return the
+    /// same both times.
+    #[must_use]
+    pub fn filter(mut self, keep: impl Fn(usize, F, Option<u64>) -> bool + Sync + 'i) -> Self {
+        self.filter = Some(Box::new(keep));
+        self
+    }
+
+    /// Sets whether the ids of each input are shifted beyond those of the inputs before it: for indexes with
+    /// names that were numbered separately, each from 0 on. Names move along. Otherwise ids stay as they are,
+    /// and one that several inputs have must have the same name in all of them.
+    #[must_use]
+    pub fn renumber(mut self, renumber: bool) -> Self {
+        self.renumbers = renumber;
+        self
+    }
+
+    /// Merges into a file, and publishes it once it is durable.
+    ///
+    /// # Errors
+    /// When an option is out of its range, the file cannot be created, is an input, or may not be replaced; when
+    /// an input is damaged, or memory or disk run out. The target is untouched then, unless the error is
+    /// [`BuildError::is_in_place`].
+    pub fn finish(self, path: impl AsRef<Path>) -> Result<Summary, BuildError> {
+        self.seal(path)?.publish()
+    }
+
+    /// As [`Merger::finish`], without publishing the file: see
+    /// [`Builder::seal`](crate::Builder::seal).
+    ///
+    /// # Errors
+    /// As for [`Merger::finish`].
+    pub fn seal(self, path: impl AsRef<Path>) -> Result<SealedIndex, BuildError> {
+        compiled_seal()(self, path.as_ref())
+    }
+
+    /// Merges into any writer, front to back, and flushes it: into a `Vec<u8>`, say, for
+    /// [`Index::from_bytes`].
+    ///
+    /// # Errors
+    /// As for [`Merger::finish`]; the writer may have a part of the index then.
+    pub fn write_to(self, writer: &mut (impl Write + Send)) -> Result<Summary, BuildError> {
+        compiled_write()(self, writer)
+    }
+}
+
+fn seal<F: Fingerprint>(merger: Merger<'_, F>, path: &Path) -> Result<SealedIndex, BuildError> {
+    let Merger { inputs, options, filter, renumbers } = merger;
+    let options = checked(&inputs, options)?;
+    let id_offsets = id_offsets(&inputs, renumbers)?;
+    let files = Inputs::of(inputs.iter().filter_map(|index| index.path()));
+    let output = AtomicFile::options().overwrite(options.is_overwriting()).inputs(&files).create(path)?;
+    let job = Job::new(options, Some(path))?;
+    let (inputs, filter) = ((inputs.as_slice(), id_offsets.as_slice()), filter.as_deref());
+    let columns = columns(inputs, filter.is_some(), &job)?;
+    if job.options.ids {
+        job.seal(output, |job| Ok(Merged::<F, WithId<F>>::new(job, inputs, filter)), columns)
+    } else {
+        job.seal(output, |job| Ok(Merged::<F, F>::new(job, inputs, filter)), columns)
+    }
+}
+
+fn write<F: Fingerprint>(
+    merger: Merger<'_, F>,
+    writer: &mut (dyn Write + Send),
+) -> Result<Summary, BuildError> {
+    let Merger { inputs, options, filter, renumbers } = merger;
+    let id_offsets = id_offsets(&inputs, renumbers)?;
+    let job = Job::new(checked(&inputs, options)?, None)?;
+    let (inputs, filter) = ((inputs.as_slice(), id_offsets.as_slice()), filter.as_deref());
+    let columns = columns(inputs, filter.is_some(), &job)?;
+    if job.options.ids {
+        job.write(writer, |job| Ok(Merged::<F, WithId<F>>::new(job, inputs, filter)), columns)
+    } else {
+        job.write(writer, |job| Ok(Merged::<F, F>::new(job, inputs, filter)), columns)
+    }
+}
+
+fn checked<F: Fingerprint>(
+    inputs: &[&Index<F>],
+    options: BuildOptions<F>,
+) -> Result<BuildOptions<F>, BuildError> {
+    let options = options
+        .ids(inputs.iter().any(|index| index.has_ids()))
+        .names(inputs.iter().any(|index| index.has_names()))
+        .shingles(inputs.iter().any(|index| index.has_shingles()));
+    options.check()?;
+    Ok(options)
+}
+
+/// Returns the number added to the ids of each input.
+fn id_offsets<F: Fingerprint>(inputs: &[&Index<F>], renumbers: bool) -> Result<Vec<u64>, BuildError> {
+    let mut offsets = Vec::with_capacity(inputs.len());
+    let mut next = Some(0u64);
+    for index in inputs {
+        let offset = if renumbers { next.ok_or(BuildError::IdsTooLarge)? } else { 0 };
+        let most = index.most_id().unwrap_or(0);
+        if offset > 0 && offset.checked_add(most).is_none() {
+            return Err(BuildError::IdsTooLarge);
+        }
+        offsets.push(offset);
+        let last = match index.names()? {
+            Some(names) => names.last_id()?,
+            None => Some(most).filter(|_| !index.is_empty()),
+        };
+        if let Some(last) = last {
+            next = offset.checked_add(last).and_then(|last| last.checked_add(1));
+        }
+    }
+    Ok(offsets)
+}
+
+/// Returns the columns of all inputs.
+fn columns<'i, F: Fingerprint>(
+    (inputs, id_offsets): (&[&'i Index<F>], &[u64]),
+    is_filtered: bool,
+    job: &Job<F>,
+) -> Result<Columns<'i>, BuildError> {
+    let (mut names, mut shingles) = (Vec::new(), Vec::new());
+    for (index, &offset) in inputs.iter().zip(id_offsets) {
+        names.extend(index.names()?.map(|names| (names, offset)));
+        shingles.extend(index.shingles()?.map(|shingles| (shingles.encoded(), offset)));
+    }
+    let merged =
+        |column, inputs: &[_]| Box::new(MergedColumn::new(column, inputs, is_filtered, &job.temp_dir));
+    Ok(Columns {
+        names: job.options.names.then(|| merged(IdColumn::Names, &names) as _),
+        shingles: job.options.shingles.then(|| merged(IdColumn::Shingles, &shingles) as _),
+    })
+}
+
+impl<F: Fingerprint> fmt::Debug for Merger<'_, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Merger")
+            .field("inputs", &self.inputs)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The names of several indexes, or the shingles of their documents.
+struct MergedColumn<'i> {
+    column: IdColumn,
+    inputs: Vec<Input<'i>>,
+    /// Whether the names of ids that are left out are left out, too.
+    is_filtered: bool,
+    temp_dir: PathBuf,
+}
+
+/// The names of one index that have not been taken yet.
+struct Input<'i> {
+    names: NamesIter<'i>,
+    /// The number that is added to its ids.
+    offset: u64,
+}
+
+impl<'i> Input<'i> {
+    fn next(&mut self) -> Result<Option<(u64, &'i [u8])>, ReadError> {
+        Ok(self.names.next().transpose()?.map(|(id, name)| (id.saturating_add(self.offset), name)))
+    }
+}
+
+impl<'i> MergedColumn<'i> {
+    /// Merges these names, a number added to the ids of each.
+    fn new(column: IdColumn, inputs: &[(Names<'i>, u64)], is_filtered: bool, temp_dir: &Path) -> Self {
+        let inputs = inputs.iter().map(|&(names, offset)| Input { names: names.iter(), offset }).collect();
+        Self { column, inputs, is_filtered, temp_dir: temp_dir.to_owned() }
+    }
+}
+
+impl ColumnSource for MergedColumn<'_> {
+    fn wants_ids(&self) -> bool {
+        self.is_filtered
+    }
+
+    fn spool(mut self: Box<Self>, ids: Option<&Sorted<u64>>) -> Result<ColumnSpool, BuildError> {
+        let mut spool = ColumnSpool::new(self.column, &self.temp_dir)?;
+        let mut kept = ids.map(Sorted::one_by_one).transpose()?;
+        let mut next_kept = kept.as_mut().map_or(Ok(None), OneByOne::next)?;
+        let mut heads = BinaryHeap::new();
+        for (number, input) in self.inputs.iter_mut().enumerate() {
+            heads.extend(input.next()?.map(|(id, name)| Reverse((id, number, name))));
+        }
+        let mut last: Option<(u64, &[u8])> = None;
+        while let Some(Reverse((id, number, name))) = heads.pop() {
+            heads.extend(self.inputs[number].next()?.map(|(id, name)| Reverse((id, number, name))));
+            if let Some((last_id, last_name)) = last
+                && last_id == id
+            {
+                if last_name != name {
+                    return Err(match self.column {
+                        IdColumn::Names => {
+                            BuildError::NamesDiffer { id, names: [last_name.to_vec(), name.to_vec()] }
+                        }
+                        IdColumn::Shingles => BuildError::ShinglesDiffer { id },
+                    });
+                }
+                continue;
+            }
+            last = Some((id, name));
+            if let Some(kept) = &mut kept {
+                while next_kept < Some(id) && next_kept.is_some() {
+                    next_kept = kept.next()?;
+                }
+                if next_kept != Some(id) {
+                    continue;
+                }
+            }
+            spool.push(id, name)?;
+        }
+        Ok(spool)
+    }
+}

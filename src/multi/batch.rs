@@ -4,11 +4,10 @@ use std::ops::ControlFlow;
 
 use crate::batch::{Batch, BatchOptions, Gathered, Parts, deliver};
 use crate::error::{ReadError, check_distance};
-use crate::index::matches::Match;
+use crate::index::Match;
 use crate::index::nearest::Counts;
 use crate::multi::searcher::MultiSearcher;
-use crate::multi::set::MultiIndex;
-use crate::multi::united::{FoundIn, Grouped, MultiMatches};
+use crate::multi::{FoundIn, Grouped, MultiIndex, MultiMatches};
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 

@@ -1,19 +1,307 @@
 //! Several indexes queried as one: [`MultiIndex`], and the matches that it returns.
 //!
-//! - `set`: the indexes, and which of their matches count
 //! - `searcher`: one query at a time: all look-ups of all indexes, one wave of reads, then all scans
-//! - `united`: matches of the same fingerprint in several indexes
 //! - `batch`: many queries at once
-//! - `entries`: all entries, in order
 //! - `pairs`: all against all
 
 mod batch;
-mod entries;
 mod pairs;
 mod searcher;
-mod set;
-mod united;
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
 
 pub use searcher::MultiSearcher;
-pub use set::MultiIndex;
-pub use united::{FoundIn, MultiMatch, MultiMatches};
+
+use crate::error::ReadError;
+use crate::ids::Ids;
+use crate::index::{Entries, Entry, Index, Match};
+use hamdex_fingerprint::Fingerprint;
+
+/// Returns whether a match in the index of that number counts.
+pub(crate) type Filter<F> = Arc<dyn Fn(usize, &Match<F>) -> Result<bool, ReadError> + Send + Sync>;
+
+/// Several indexes queried as one: a fingerprint that several of them store is one match, with the ids of all.
+/// They have the same width, and any designs, codecs and distances.
+///
+/// A query is one plan: the blocks of all indexes are located first, then prefetched from storage together,
+/// then scanned. A clone is cheap.
+///
+/// ```
+/// use std::sync::Arc;
+/// use hamdex::{BuildOptions, Builder, Index, MultiIndex};
+///
+/// let build = |pairs: &[(u64, u64)]| -> Result<Vec<u8>, hamdex::BuildError> {
+///     let mut builder = Builder::in_memory(BuildOptions::new().ids(true))?;
+///     pairs.iter().try_for_each(|&(fingerprint, id)| builder.push_with_id(fingerprint, id))?;
+///     Ok(builder.into_inner()?.0)
+/// };
+/// let monday = Index::<u64>::from_bytes(build(&[(0xff, 1), (0xf0, 2)])?)?;
+/// let tuesday = Index::<u64>::from_bytes(build(&[(0xff, 7), (0xfe, 8)])?)?;
+///
+/// let week = MultiIndex::new([monday, tuesday].map(Arc::new));
+/// let mut searcher = week.searcher();
+/// let found: Vec<(u64, usize)> =
+///     searcher.within(0xff, 1)?.iter().map(|m| (m.fingerprint, m.found_in.len())).collect();
+/// assert_eq!(found, [(0xff, 2), (0xfe, 1)]);
+/// assert_eq!(searcher.ids(0xff)?, [1, 7]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct MultiIndex<F> {
+    indexes: Vec<Arc<Index<F>>>,
+    filter: Option<Filter<F>>,
+}
+
+impl<F: Fingerprint> MultiIndex<F> {
+    /// Returns a set of these indexes; matches name them by their position.
+    #[must_use]
+    pub fn new(indexes: impl IntoIterator<Item = Arc<Index<F>>>) -> Self {
+        Self { indexes: indexes.into_iter().collect(), filter: None }
+    }
+
+    /// Sets a filter of matches, by which a store leaves out removed fingerprints: `counts` is called with the
+    /// number of an index and a match in it. A fingerprint is found if it counts in at least one index.
+    ///
+    /// It is called for matches only, once for each index that one is in, from any thread. Its errors end the query.
+    #[must_use]
+    pub fn filter(
+        mut self,
+        counts: impl Fn(usize, &Match<F>) -> Result<bool, ReadError> + Send + Sync + 'static,
+    ) -> Self {
+        self.filter = Some(Arc::new(counts));
+        self
+    }
+
+    /// Returns the indexes, in their order.
+    #[must_use]
+    pub fn as_slice(&self) -> &[Arc<Index<F>>] {
+        &self.indexes
+    }
+
+    /// Returns the number of stored fingerprints; one in several indexes is counted in each, and the filter is
+    /// ignored.
+    #[must_use]
+    pub fn stored(&self) -> u64 {
+        self.indexes.iter().map(|index| index.len()).sum()
+    }
+
+    /// Returns the greatest distance for which all of the designs are made; 0 without indexes.
+    #[must_use]
+    pub fn distance(&self) -> u32 {
+        self.indexes.iter().map(|index| index.design().distance()).min().unwrap_or(0)
+    }
+
+    /// Takes the place of all indexes.
+    fn replace(&mut self, indexes: impl IntoIterator<Item = Arc<Index<F>>>) {
+        self.indexes.clear();
+        self.indexes.extend(indexes);
+    }
+
+    /// Returns whether there is a filter.
+    pub(crate) fn is_filtered(&self) -> bool {
+        self.filter.is_some()
+    }
+
+    /// Returns whether a match counts.
+    #[inline]
+    pub(crate) fn counts(&self, number: usize, found: &Match<F>) -> Result<bool, ReadError> {
+        self.filter.as_ref().map_or(Ok(true), |counts| counts(number, found))
+    }
+}
+
+impl<F: Fingerprint> Clone for MultiIndex<F> {
+    fn clone(&self) -> Self {
+        Self { indexes: self.indexes.clone(), filter: self.filter.clone() }
+    }
+}
+
+impl<F: Fingerprint> fmt::Debug for MultiIndex<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let indexes: Vec<_> = self.indexes.iter().map(|index| &**index).collect();
+        f.debug_struct("MultiIndex")
+            .field("indexes", &indexes)
+            .field("is_filtered", &self.filter.is_some())
+            .finish()
+    }
+}
+
+/// A match in one of several indexes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct FoundIn<F> {
+    /// The match, as the index itself gives it.
+    pub found: Match<F>,
+    /// The number of the index.
+    pub index: usize,
+}
+
+impl<F: Ord> PartialOrd for FoundIn<F> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<F: Ord> Ord for FoundIn<F> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.found.cmp(&other.found).then_with(|| self.index.cmp(&other.index))
+    }
+}
+
+/// A fingerprint near a query, that is stored in one or more of several indexes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MultiMatch<'a, F> {
+    /// The Hamming distance to the query.
+    pub distance: u32,
+    /// The stored fingerprint.
+    pub fingerprint: F,
+    /// The indexes in which it is found and counts, ascending by number, at least one.
+    pub found_in: &'a [FoundIn<F>],
+}
+
+/// The matches of a query of several indexes: nearest first, then by fingerprint.
+#[derive(Debug, Clone, Copy)]
+pub struct MultiMatches<'a, F> {
+    all: &'a [FoundIn<F>],
+    /// Range of the finds of each match.
+    groups: &'a [Range<usize>],
+}
+
+impl<'a, F: Fingerprint> MultiMatches<'a, F> {
+    /// Returns the number of fingerprints found.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Returns whether nothing is found.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// Returns the match at that place.
+    #[must_use]
+    pub fn get(&self, place: usize) -> Option<MultiMatch<'a, F>> {
+        let found_in = &self.all[self.groups.get(place)?.clone()];
+        let Match { distance, fingerprint, .. } = found_in[0].found;
+        Some(MultiMatch { distance, fingerprint, found_in })
+    }
+
+    /// Returns the matches, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = MultiMatch<'a, F>> + use<'a, F> {
+        let this = *self;
+        (0..this.len()).map(move |place| this.get(place).expect("there are that many"))
+    }
+}
+
+/// Which of the finds of a query are one match.
+#[derive(Debug, Default)]
+struct Grouped {
+    groups: Vec<Range<usize>>,
+}
+
+impl Grouped {
+    /// Returns up to `limit` fingerprints of finds in order.
+    fn group<'a, F: Fingerprint>(&'a mut self, all: &'a [FoundIn<F>], limit: usize) -> MultiMatches<'a, F> {
+        self.groups.clear();
+        let mut start = 0;
+        for group in all.chunk_by(|a, b| a.found == b.found).take(limit) {
+            self.groups.push(start..start + group.len());
+            start += group.len();
+        }
+        MultiMatches { all: &all[..start], groups: &self.groups }
+    }
+}
+
+/// Memory for the matches of a query.
+#[derive(Debug)]
+struct United<F> {
+    all: Vec<FoundIn<F>>,
+    grouped: Grouped,
+}
+
+impl<F> Default for United<F> {
+    fn default() -> Self {
+        Self { all: Vec::new(), grouped: Grouped::default() }
+    }
+}
+
+impl<F: Fingerprint> United<F> {
+    /// Takes up to `limit` fingerprints from what has been found in any order.
+    fn unite(&mut self, limit: usize) {
+        self.all.sort_unstable();
+        let length = self.grouped.group(&self.all, limit).all.len();
+        self.all.truncate(length);
+    }
+
+    /// Returns the buffer of the finds.
+    fn all_mut(&mut self) -> &mut Vec<FoundIn<F>> {
+        &mut self.all
+    }
+
+    fn matches(&self) -> MultiMatches<'_, F> {
+        MultiMatches { all: &self.all, groups: &self.grouped.groups }
+    }
+}
+
+/// The entries of several indexes, ascending by fingerprint, whether they count or not. It ends after the first error.
+pub(crate) struct MultiEntries<'i, F> {
+    entries: Vec<Entries<'i, F>>,
+    /// The fingerprint and the index of the next entry of each index.
+    heads: BinaryHeap<Reverse<(F, usize)>>,
+    /// The next entry of each index.
+    next: Vec<Option<Entry<'i, F>>>,
+    failure: Option<ReadError>,
+}
+
+impl<F: Fingerprint> MultiIndex<F> {
+    /// Returns all fingerprints that are not below `from`, each once, with their ids in each index that they are in.
+    pub(crate) fn entries_from(&self, from: F) -> MultiEntries<'_, F> {
+        let entries: Vec<_> = self.as_slice().iter().map(|index| index.entries().from(from)).collect();
+        let next = entries.iter().map(|_| None).collect();
+        let mut all = MultiEntries { entries, heads: BinaryHeap::new(), next, failure: None };
+        (0..all.entries.len()).for_each(|number| all.advance(number));
+        all
+    }
+}
+
+impl<F: Fingerprint> MultiEntries<'_, F> {
+    /// Reads the next entry of an index.
+    fn advance(&mut self, number: usize) {
+        match self.entries[number].next() {
+            Some(Ok(entry)) => {
+                self.heads.push(Reverse((entry.fingerprint, number)));
+                self.next[number] = Some(entry);
+            }
+            Some(Err(error)) => {
+                self.failure.get_or_insert(error);
+            }
+            None => {}
+        }
+    }
+}
+
+impl<'i, F: Fingerprint> Iterator for MultiEntries<'i, F> {
+    type Item = Result<(F, Vec<(usize, Ids<'i>)>), ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(error) = self.failure.take() {
+            self.heads.clear();
+            return Some(Err(error));
+        }
+        let fingerprint = self.heads.peek()?.0.0;
+        let mut lists = Vec::new();
+        while let Some(&Reverse((next, number))) = self.heads.peek()
+            && next == fingerprint
+        {
+            self.heads.pop();
+            lists.extend(self.next[number].take().map(|entry| (number, entry.ids)));
+            self.advance(number);
+        }
+        Some(Ok((fingerprint, lists)))
+    }
+}

@@ -4,15 +4,14 @@ use std::ops::{ControlFlow, Range};
 
 use crate::design::lead_sets_of_all;
 use crate::error::ReadError;
-use crate::index::handle::Index;
-use crate::index::matches::{EntryPlace, Match};
+use crate::index::{EntryPlace, Index, Match};
 use crate::join::population::{
     Neighbours, Part, Population, bounds_of_blocks, parts_of_table, read_blocks, read_runs,
 };
 use crate::join::{Pairs, Workspace};
+use crate::multi::MultiIndex;
 use crate::multi::searcher::MultiSearcher;
-use crate::multi::set::MultiIndex;
-use crate::table::reader::Table;
+use crate::table::Table;
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 

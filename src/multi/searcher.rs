@@ -5,12 +5,10 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::error::{ReadError, check_distance};
-use crate::index::handle::Index;
-use crate::index::matches::Match;
 use crate::index::nearest::{self, Limited, is_walk_cheaper};
 use crate::index::search::{Search, give_back};
-use crate::multi::set::MultiIndex;
-use crate::multi::united::{FoundIn, MultiMatches, United};
+use crate::index::{Index, Match};
+use crate::multi::{FoundIn, MultiIndex, MultiMatches, United};
 use crate::progress::{Phase, Progress, ProgressCallback, Report};
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;

@@ -14,7 +14,7 @@ use crate::format::checksum::{Context, UnitKind};
 use crate::format::footer::{Counts, Footer, RANKED_PLACES};
 use crate::format::section::{PAGE, Section, extent};
 use crate::format::{self, FileId, Header, PAGE_BYTES, SectionRecord, Trailer};
-use crate::salvage::one_byte::changed_byte;
+use crate::salvage::changed_byte;
 
 /// Restores what can be restored of a file of fingerprints of type `F` with this id, whose length is the one that it
 /// was written with:

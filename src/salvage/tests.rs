@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use hamdex_fingerprint::Fingerprint;
+use proptest::prelude::*;
 
 use crate::format::SectionRecord;
 use crate::format::checksum::UnitKind;
 use crate::format::section::extent;
+use crate::salvage::changed_byte;
 use crate::salvage::mend::find_footer;
 use crate::{BuildOptions, Builder, Codec, FilterChoice, Index, salvage};
 
@@ -228,4 +230,23 @@ fn what_is_no_file_is_left_as_it_is() {
     let file_id = Index::<u64>::from_bytes(&wide[..]).unwrap().file_id().to_bytes();
     salvage::mend::<u128>(&mut wide, file_id);
     assert!(Index::<u128>::from_bytes(&wide[..]).is_err());
+}
+
+proptest! {
+    #[test]
+    fn a_changed_byte_is_found(
+        unit in prop::collection::vec(any::<u8>(), 1..4096), at: prop::sample::Index, change in 1u8..,
+    ) {
+        let mut changed = unit.clone();
+        let at = at.index(unit.len());
+        changed[at] ^= change;
+        let difference = crc32fast::hash(&unit) ^ crc32fast::hash(&changed);
+        prop_assert_eq!(changed_byte(unit.len(), difference), Some((at, change)));
+    }
+}
+
+#[test]
+fn no_change_has_no_place() {
+    assert_eq!(changed_byte(4096, 0), None);
+    assert_eq!(changed_byte(0, 5), None);
 }

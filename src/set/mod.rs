@@ -5,29 +5,27 @@
 //! - [`ShinglePart`]: the shingles of documents
 //! - [`MatchVisitor`], [`PairVisitor`], [`EntryVisitor`], [`ShingleVisitor`]: closures that receive results
 //!
-//! `of_index` and `of_multi` implement the trait for an index, and for several indexes as one.
+//! `indexes` implements the trait for an index, and for several indexes as one.
 
-mod description;
 mod ids;
-mod of_index;
-mod of_multi;
-mod shingles;
+mod indexes;
 
 use std::borrow::Cow;
-use std::ops::ControlFlow;
+use std::collections::BTreeMap;
+use std::ops::{ControlFlow, Range};
 
-pub use description::Description;
-use hamdex_fingerprint::Fingerprint;
 pub use ids::{MatchIds, StoredId, ids_of_parts, unite_ids};
-pub use shingles::{ShinglePart, ShingleVisitor};
 
 use crate::batch::BatchOptions;
+use crate::codec::Codec;
 use crate::error::SetError;
+use crate::format::FileId;
 pub use crate::index::MatchVisitor;
 use crate::index::{Index, Match};
 use crate::join::{Pair, PairsOptions};
 use crate::progress::ProgressCallback;
 use crate::verify::{Verified, VerifyOptions};
+use hamdex_fingerprint::Fingerprint;
 
 /// Receives pairs, some thousands at a time, until it breaks.
 pub type PairVisitor<'v, F> = dyn FnMut(&[Pair<F>]) -> ControlFlow<()> + 'v;
@@ -171,3 +169,68 @@ pub trait SetSearcher<F: Fingerprint> {
     /// Calls `report` while a query reads many blocks, from now on; it may stop the query.
     fn set_progress(&mut self, report: ProgressCallback);
 }
+
+/// The properties of a [`FingerprintSet`](crate::FingerprintSet).
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Description {
+    /// The width of the fingerprints, in bits.
+    pub width: u32,
+    /// The greatest distance, in bits, for which the set is made. Queries beyond it are as exact, and take longer.
+    pub distance: u32,
+    /// The name of the design; `None` if parts of the set may differ in it.
+    pub design: Option<String>,
+    /// The codec of the blocks; `None` if parts of the set may differ in it.
+    pub codec: Option<Codec>,
+    /// The number of fingerprints; at most, unless [`Description::is_counted`].
+    pub fingerprints: u64,
+    /// Whether [`Description::fingerprints`] is exact. It is not if a fingerprint may be in several files.
+    pub is_counted: bool,
+    /// Whether fingerprints have ids.
+    pub has_ids: bool,
+    /// Whether ids have names.
+    pub has_names: bool,
+    /// Whether ids have the shingles of their documents.
+    pub has_shingles: bool,
+    /// Whether fingerprints are found by id, and ids by name, without a pass over the set.
+    pub has_lookups: bool,
+    /// The metadata, the recipe of the fingerprints among it.
+    pub metadata: BTreeMap<String, Vec<u8>>,
+    /// The id of the file; `None` unless the set is one index file.
+    pub file_id: Option<FileId>,
+}
+
+impl Description {
+    /// Returns the properties of an empty set without ids, for implementations of
+    /// [`FingerprintSet`](crate::FingerprintSet) in other crates, which set the rest.
+    #[must_use]
+    pub fn new(width: u32, distance: u32) -> Self {
+        Self {
+            width,
+            distance,
+            design: None,
+            codec: None,
+            fingerprints: 0,
+            is_counted: true,
+            has_ids: false,
+            has_names: false,
+            has_shingles: false,
+            has_lookups: false,
+            metadata: BTreeMap::new(),
+            file_id: None,
+        }
+    }
+}
+
+/// A part of the documents of a set, for one thread: returned by
+/// [`FingerprintSet::shingle_parts`](crate::FingerprintSet::shingle_parts).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShinglePart {
+    /// The number of the file, as the set counts its files.
+    pub file: usize,
+    /// The places of the documents in that file.
+    pub documents: Range<u64>,
+}
+
+/// Receives the id and the shingles of a document, until it breaks.
+pub type ShingleVisitor<'v> = dyn FnMut(StoredId, &[u64]) -> ControlFlow<()> + 'v;

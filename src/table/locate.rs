@@ -7,8 +7,8 @@ use crate::codec::Target;
 use crate::design::TableDesign;
 use crate::error::ReadError;
 use crate::filter::{Pattern, prefix_of};
+use crate::table::Table;
 use crate::table::keys::KeysInFile;
-use crate::table::reader::Table;
 use hamdex_fingerprint::Fingerprint;
 
 /// A range of this many blocks is taken without narrowing it further.

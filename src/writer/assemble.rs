@@ -12,21 +12,14 @@ use crate::format::footer::Footer;
 use crate::metadata;
 use crate::permutation::Permutation;
 use crate::progress::Phase;
-use crate::writer::census::Census;
 use crate::writer::columns::{ColumnSource, ColumnSpool, Columns};
-use crate::writer::file_id::file_id;
-use crate::writer::filter::FilterWriter;
-use crate::writer::ids::SpooledIds;
-use crate::writer::lookup::LookupWriter;
+use crate::writer::ids::{LookupWriter, SpooledIds};
 use crate::writer::options::BuildOptions;
-use crate::writer::output::Output;
-use crate::writer::record::Record;
-use crate::writer::sections::Sections;
+use crate::writer::record::{Record, Select, TableSource};
+use crate::writer::sections::{Output, Sections, file_id};
 use crate::writer::sort::{Sorted, Sorter};
-use crate::writer::summary::Summary;
-use crate::writer::table_source::{Select, TableSource};
-use crate::writer::tables_writer::TablesWriter;
-use crate::writer::temporary;
+use crate::writer::tables_writer::{Census, FilterWriter, TablesWriter};
+use crate::writer::{Summary, spill};
 use hamdex_fingerprint::Fingerprint;
 
 /// Divisor of the memory for sorting: the share of the ids, if all of them are needed; the rest is for the
@@ -118,7 +111,7 @@ impl Optional {
     ) -> Result<(), BuildError> {
         for (number, filter) in self.filters.into_iter().enumerate() {
             if let Some(filter) = filter {
-                let mut contents = filter.finish().map_err(|source| temporary::failed(temp_dir, source))?;
+                let mut contents = filter.finish().map_err(|source| spill::failed(temp_dir, source))?;
                 file.copy_of(UnitKind::Filter, number, &mut contents)?;
             }
         }

@@ -13,11 +13,11 @@ use crate::ids::Packer;
 use crate::lookup::hash_of_name;
 use crate::names::Head;
 use crate::progress::Phase;
-use crate::writer::lookup::LookupWriter;
+use crate::writer::ids::LookupWriter;
 use crate::writer::options::BuildOptions;
 use crate::writer::sections::Sections;
 use crate::writer::sort::Sorted;
-use crate::writer::temporary::{Watched, rewind, spool};
+use crate::writer::spill::{Watched, rewind, spool};
 use hamdex_fingerprint::Fingerprint;
 
 /// Bytes of a place: the id, and the end of its name.

@@ -1,16 +1,22 @@
-//! The sections of a file, written one after the other: their order is
-//! [`crate::format::arrangement`]'s to say.
+//! The output of an index: its sections, written one after the other. Their order is [`crate::format::arrangement`]'s to
+//! say.
 
 use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
 
+use crate::design::Design;
+use crate::digest::{self, SetDigest};
 use crate::error::BuildError;
+use crate::filter::{Geometry, LINE_BYTES};
 use crate::format::arrangement::Arrangement;
 use crate::format::checksum::{Context, UnitKind};
 use crate::format::footer::Footer;
 use crate::format::section::SectionWriter;
 use crate::format::{FileId, Header, MINOR, SectionRecord, Trailer};
+use crate::metadata;
 use crate::table::writer::Written;
-use crate::writer::output::Output;
+use crate::writer::options::BuildOptions;
+use hamdex_atomic_file::Error as OutputError;
 use hamdex_fingerprint::Fingerprint;
 
 /// Bytes copied at once.
@@ -141,4 +147,80 @@ impl<'w> Sections<'w> {
         self.arrangement.push(kind, table, length).expect(FITS);
         debug_assert_eq!(self.arrangement.end(), self.output.written_bytes(), "{kind:?}");
     }
+}
+
+/// Any destination, with its bytes counted and errors that name it.
+pub(super) struct Output<'w> {
+    to: &'w mut (dyn Write + Send),
+    /// Of a file.
+    path: Option<PathBuf>,
+    written_bytes: u64,
+}
+
+impl<'w> Output<'w> {
+    /// `path` is that of a file.
+    pub(super) fn new(to: &'w mut (dyn Write + Send), path: Option<&Path>) -> Self {
+        Self { to, path: path.map(Path::to_owned), written_bytes: 0 }
+    }
+
+    /// Bytes written so far.
+    fn written_bytes(&self) -> u64 {
+        self.written_bytes
+    }
+
+    /// Returns what turns an error of [`Write`] into one about this output.
+    pub(super) fn failed(&self) -> impl FnOnce(io::Error) -> BuildError + use<> {
+        let path = self.path.clone();
+        move |source| match path {
+            Some(path) => OutputError::Io { doing: "write to it", path, source }.into(),
+            None => BuildError::Write { source },
+        }
+    }
+}
+
+impl Write for Output<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.to.write(bytes)?;
+        self.written_bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+/// Returns the id of a file: a digest of its contents, and of every option that shapes it. The contents are given by
+/// digest and number of the fingerprints, and by digests of names and shingles.
+pub(super) fn file_id<F: Fingerprint>(
+    options: &BuildOptions<F>,
+    design: &Design<F>,
+    (contents, fingerprints): (SetDigest, u64),
+    [names, shingles]: [Option<u128>; 2],
+    filters: &[Option<Geometry>],
+) -> FileId {
+    let layout = options.layout();
+    let has_filters = filters.iter().any(Option::is_some);
+    let flags = [options.ids, names.is_some(), has_filters, shingles.is_some(), options.lookups];
+    let has = flags.into_iter().rev().fold(0, |bits, flag| bits << 1 | u8::from(flag));
+    let mut shape = vec![F::BITS as u8, has, layout.codec.tag()];
+    // Every part has a fixed length or a length field, so that no two shapes have the same bytes.
+    let (name, tables) = (design.name(), design.tables());
+    for number in [layout.block_bytes, design.distance() as usize, name.len(), tables.len()] {
+        shape.extend((number as u64).to_le_bytes());
+    }
+    shape.extend(name.as_bytes());
+    for table in tables {
+        shape.extend(table.mask.to_u128().to_le_bytes());
+        shape.extend(table.radius.to_le_bytes());
+    }
+    if has_filters {
+        // A head is never all zeros.
+        shape
+            .extend(filters.iter().flat_map(|filter| filter.map_or([0; LINE_BYTES], |filter| filter.head())));
+    }
+    shape.extend([names, shingles].into_iter().flatten().flat_map(u128::to_le_bytes));
+    shape.extend(metadata::to_bytes(&options.metadata));
+    let seed = contents.value() ^ u128::from(fingerprints);
+    FileId(digest::of_bytes(seed, &shape).to_le_bytes())
 }

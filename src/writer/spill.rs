@@ -3,8 +3,10 @@
 //! All runs of a sort are in one temporary file that has no name (or loses it at once, if the system needs
 //! one), so no end of the process leaves anything behind.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::fs::File;
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -12,8 +14,7 @@ use std::path::{Path, PathBuf};
 use crate::error::BuildError;
 use crate::progress::Counter;
 use crate::writer::record::Record;
-use crate::writer::run_merge::{Merge, Reader, unreadable};
-use crate::writer::temporary;
+use hamdex_atomic_file::read_exact_at;
 
 /// The most runs merged at once: beyond, groups of runs are merged into longer ones first.
 const MAX_FAN_IN: usize = 256;
@@ -37,7 +38,7 @@ pub(crate) struct SpilledRuns<R> {
 
 impl<R: Record> SpilledRuns<R> {
     pub(super) fn create(directory: &Path, memory: usize) -> Result<Self, BuildError> {
-        let file = temporary::file(directory)?;
+        let file = file(directory)?;
         Ok(Self { file, directory: directory.to_owned(), runs: Vec::new(), memory, records: PhantomData })
     }
 
@@ -161,10 +162,156 @@ impl<R: Record> SpilledRuns<R> {
     }
 }
 
+/// Bytes read at once from a run: the fewest and the most.
+const READ_BYTES: Range<usize> = 1 << 12..1 << 20;
+
+/// Merges runs, record by record.
+pub(crate) struct Merge<'a, R> {
+    /// Of the file, for errors.
+    directory: &'a Path,
+    readers: Vec<Reader<'a, R>>,
+    heads: BinaryHeap<Reverse<(R, usize)>>,
+    last: Option<R>,
+}
+
+impl<'a, R: Record> Merge<'a, R> {
+    /// Merges runs of a file in `directory`, each given by its records, and reads with that much memory.
+    pub(super) fn new(
+        (file, directory): (&'a File, &'a Path),
+        runs: &[Range<u64>],
+        memory: usize,
+    ) -> Result<Self, BuildError> {
+        let buffer = memory / runs.len().max(1);
+        let readers = runs.iter().map(|run| Reader::new(file, run.clone(), buffer)).collect();
+        let heads = BinaryHeap::with_capacity(runs.len());
+        let mut merge = Self { directory, readers, heads, last: None };
+        for number in 0..merge.readers.len() {
+            let record = merge.read(number)?;
+            merge.heads.extend(record.map(|record| Reverse((record, number))));
+        }
+        Ok(merge)
+    }
+
+    /// Returns the next record of a run.
+    #[inline]
+    fn read(&mut self, number: usize) -> Result<Option<R>, BuildError> {
+        self.readers[number].next().map_err(|source| unreadable(self.directory, source))
+    }
+
+    /// Returns the next record of all that is not one that has been returned.
+    #[inline]
+    pub(super) fn next(&mut self) -> Result<Option<R>, BuildError> {
+        while let Some(&Reverse((record, number))) = self.heads.peek() {
+            let next = self.read(number)?;
+            let mut head = self.heads.peek_mut().expect("it has been peeked at");
+            match next {
+                // In place: the heap is put right when `head` goes.
+                Some(next) => *head = Reverse((next, number)),
+                None => drop(std::collections::binary_heap::PeekMut::pop(head)),
+            }
+            if self.last.replace(record) != Some(record) {
+                return Ok(Some(record));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Returns the error of a temporary file in that directory. To be made when reading has failed only: an allocation per
+/// record costs a hundred times the merge if the allocator has little room.
+#[cold]
+fn unreadable(directory: &Path, source: io::Error) -> BuildError {
+    BuildError::Io { doing: "read a temporary file in", path: directory.to_owned(), source }
+}
+
+/// Reads a stretch of the file, record by record.
+struct Reader<'a, R> {
+    file: &'a File,
+    /// The records not yet read.
+    left: Range<u64>,
+    buffer: Vec<u8>,
+    at: usize,
+    buffer_records: usize,
+    records: PhantomData<R>,
+}
+
+impl<'a, R: Record> Reader<'a, R> {
+    /// Reads about `buffer_bytes` at once.
+    pub(super) fn new(file: &'a File, run: Range<u64>, buffer_bytes: usize) -> Self {
+        let buffer_records = buffer_bytes.clamp(READ_BYTES.start, READ_BYTES.end) / R::BYTES;
+        Self { file, left: run, buffer: Vec::new(), at: 0, buffer_records, records: PhantomData }
+    }
+
+    #[inline]
+    pub(super) fn next(&mut self) -> io::Result<Option<R>> {
+        if self.at == self.buffer.len() && !self.fill()? {
+            return Ok(None);
+        }
+        let record = R::read(&self.buffer[self.at..]);
+        self.at += R::BYTES;
+        Ok(Some(record))
+    }
+
+    #[cold]
+    fn fill(&mut self) -> io::Result<bool> {
+        let records = (self.left.end - self.left.start).min(self.buffer_records as u64);
+        self.buffer.resize(records as usize * R::BYTES, 0);
+        self.at = 0;
+        read_exact_at(self.file, &mut self.buffer, self.left.start * R::BYTES as u64)?;
+        self.left.start += records;
+        Ok(records > 0)
+    }
+}
+
+/// Bytes gathered before they are written.
+const GATHER_BYTES: usize = 1 << 20;
+
+/// Makes a temporary file.
+pub(super) fn file(directory: &Path) -> Result<File, BuildError> {
+    tempfile::tempfile_in(directory).map_err(|source| BuildError::Io {
+        doing: "create a temporary file",
+        path: directory.to_owned(),
+        source,
+    })
+}
+
+/// Creates a temporary file for the bytes of a section that is written later.
+pub(super) fn spool(directory: &Path) -> Result<io::BufWriter<File>, BuildError> {
+    Ok(io::BufWriter::with_capacity(GATHER_BYTES, file(directory)?))
+}
+
+/// Turns a spool round, for reading.
+pub(super) fn rewind(spool: io::BufWriter<File>) -> io::Result<io::BufReader<File>> {
+    let mut file = spool.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.rewind()?;
+    Ok(io::BufReader::with_capacity(GATHER_BYTES, file))
+}
+
+/// A spool that can be read until the build is stopped.
+pub(super) struct Watched<'d> {
+    pub(super) spool: io::BufReader<File>,
+    pub(super) done: &'d Counter,
+}
+
+impl Read for Watched<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.done.check().map_err(|_| io::Error::other("the build is stopped"))?;
+        self.spool.read(buffer)
+    }
+}
+
+/// Returns the error of using a temporary file.
+#[cold]
+pub(super) fn failed(temp_dir: &Path, source: io::Error) -> BuildError {
+    BuildError::Io { doing: "use a temporary file in", path: temp_dir.to_owned(), source }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
+
     use crate::progress::{Phase, Report};
+
+    use super::*;
 
     /// Counts for no callback.
     fn silent() -> Counter {

@@ -1,21 +1,24 @@
-//! Writing tables: the code, the blocks and the keys of each.
+//! Writing tables: the code, the blocks, the keys and the filter of each.
 
+use std::io::{self, Seek, Write};
 use std::path::Path;
 
-use crate::codec::{BlockCodec, Codec};
+use byteorder::{ByteOrder, LittleEndian};
+use rayon::prelude::*;
+use tempfile::{SpooledTempFile, spooled_tempfile_in};
+
+use crate::codec::{BlockCodec, Codec, count_differences};
 use crate::design::Design;
+use crate::digest::SetDigest;
 use crate::error::BuildError;
-use crate::filter::Geometry;
+use crate::filter::{Geometry, LINE_BYTES, prefix_of};
 use crate::format::footer::TableRecord;
 use crate::progress::Phase;
 use crate::table::writer::{BlockCounter, TableWriter, Written, min_entries};
-use crate::writer::census::Counter;
-use crate::writer::filter::FilterWriter;
 use crate::writer::options::BuildOptions;
-use crate::writer::record::Record;
+use crate::writer::record::{Record, TableSource, Visit};
 use crate::writer::sections::Sections;
-use crate::writer::table_source::{TableSource, Visit};
-use crate::writer::temporary;
+use crate::writer::spill;
 use hamdex_fingerprint::Fingerprint;
 
 /// Calls a visitor with all batches of a table.
@@ -110,7 +113,7 @@ impl<'a, F: Fingerprint> TablesWriter<'a, F> {
         let number = self.records.len();
         let phase = Phase::Write { table: number, tables: self.design.tables().len() };
         let block_bytes = self.options.layout().block_bytes;
-        let in_temp_dir = |source| temporary::failed(self.temp_dir, source);
+        let in_temp_dir = |source| spill::failed(self.temp_dir, source);
         let filter = self.geometries[number].map(|geometry| FilterWriter::new(geometry, self.temp_dir));
         let mut filter = filter.transpose().map_err(in_temp_dir)?;
         let written = file.blocks(number, block_bytes, |context, output| {
@@ -186,8 +189,192 @@ impl<'a, F: Fingerprint> TablesWriter<'a, F> {
     }
 }
 
+/// Records that one thread counts at a time.
+const COUNT_CHUNK: usize = 1 << 16;
+
+/// Counts the occurrences of each h between neighbours, batch by batch.
+pub(super) struct Counter<F> {
+    pub(super) counts: Vec<u64>,
+    before: Option<F>,
+}
+
+impl<F: Fingerprint> Counter<F> {
+    pub(super) fn new() -> Self {
+        Self { counts: vec![0; F::BITS as usize], before: None }
+    }
+
+    /// Counts a strictly ascending batch above the previous ones, on all threads.
+    pub(super) fn add(&mut self, batch: &[F]) {
+        let parts: Vec<Vec<u64>> = with_predecessors(self.before, batch, |&value| value)
+            .map(|(before, values)| {
+                let mut counts = vec![0; F::BITS as usize];
+                count_differences(before, values, &mut counts);
+                counts
+            })
+            .collect();
+        parts.iter().for_each(|part| add_to(&mut self.counts, part));
+        self.before = batch.last().copied().or(self.before);
+    }
+}
+
+/// Counts over a set of records.
+pub(super) struct Census<R> {
+    pub(super) counts: Vec<u64>,
+    pub(super) records: u64,
+    pub(super) fingerprints: u64,
+    pub(super) digest: SetDigest,
+    /// The least and the greatest id.
+    pub(super) ids: Option<(u64, u64)>,
+    before: Option<R>,
+}
+
+impl<R: Record> Census<R> {
+    pub(super) fn new() -> Self {
+        let counts = vec![0; R::Fingerprint::BITS as usize];
+        Self { counts, records: 0, fingerprints: 0, digest: SetDigest::default(), ids: None, before: None }
+    }
+
+    /// Takes an ascending batch, not below the previous ones, on all threads.
+    pub(super) fn add(&mut self, batch: &[R]) {
+        let before = self.before.map(|record| record.fingerprint());
+        let parts: Vec<Self> = with_predecessors(before, batch, Record::fingerprint)
+            .map(|(before, records)| Self::of(before, records))
+            .collect();
+        for part in parts {
+            add_to(&mut self.counts, &part.counts);
+            self.records += part.records;
+            self.fingerprints += part.fingerprints;
+            self.digest.join(part.digest);
+            self.add_ids(part.ids);
+        }
+        self.before = batch.last().copied().or(self.before);
+    }
+
+    fn of(before: Option<R::Fingerprint>, records: &[R]) -> Self {
+        let mut census = Self::new();
+        // A fingerprint with several ids counts once, at its first record.
+        let fingerprints = records.iter().map(Record::fingerprint);
+        let mut distinct: Vec<R::Fingerprint> = fingerprints.skip_while(|&x| before == Some(x)).collect();
+        distinct.dedup();
+        count_differences(before, &distinct, &mut census.counts);
+        census.records = records.len() as u64;
+        census.fingerprints = distinct.len() as u64;
+        for record in records {
+            record.digest(&mut census.digest);
+            census.add_ids(record.id().map(|id| (id, id)));
+        }
+        census
+    }
+
+    fn add_ids(&mut self, ids: Option<(u64, u64)>) {
+        if let Some((least, greatest)) = ids {
+            let so_far = self.ids.unwrap_or((least, greatest));
+            self.ids = Some((so_far.0.min(least), so_far.1.max(greatest)));
+        }
+    }
+}
+
+/// Returns a batch in chunks, each with the fingerprint before it.
+fn with_predecessors<R: Sync, F: Fingerprint>(
+    before: Option<F>,
+    batch: &[R],
+    fingerprint: impl Fn(&R) -> F + Sync + Send,
+) -> impl IndexedParallelIterator<Item = (Option<F>, &[R])> {
+    batch.par_chunks(COUNT_CHUNK).enumerate().map(move |(number, chunk)| match number {
+        0 => (before, chunk),
+        _ => (Some(fingerprint(&batch[number * COUNT_CHUNK - 1])), chunk),
+    })
+}
+
+fn add_to(sums: &mut [u64], parts: &[u64]) {
+    sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
+}
+
+/// Values that one thread takes at a time.
+const CHUNK: usize = 1 << 16;
+
+/// Bytes of a filter that are kept in memory; longer ones wait for the end of the file in a temporary file.
+const KEPT_BYTES: usize = 8 << 20;
+
+/// Bytes gathered before they are written.
+const GATHER_BYTES: usize = 1 << 18;
+
+/// The words of a line, and its number.
+type Line = (u64, [u64; 8]);
+
+/// Takes the values of a table in order.
+pub(super) struct FilterWriter {
+    geometry: Geometry,
+    output: io::BufWriter<SpooledTempFile>,
+    /// The line that later values may still change.
+    current: Line,
+}
+
+impl FilterWriter {
+    pub(super) fn new(geometry: Geometry, temp_dir: &Path) -> io::Result<Self> {
+        let spool = spooled_tempfile_in(KEPT_BYTES, temp_dir);
+        let mut output = io::BufWriter::with_capacity(GATHER_BYTES, spool);
+        output.write_all(&geometry.head())?;
+        Ok(Self { geometry, output, current: (0, [0; 8]) })
+    }
+
+    /// Takes ascending values, not below the previous ones, by all threads. `value` returns that of an entry in the
+    /// order of the table's bits.
+    pub(super) fn push<R: Sync, F: Fingerprint>(
+        &mut self,
+        entries: &[R],
+        value: impl Fn(&R) -> F + Sync,
+    ) -> io::Result<()> {
+        let geometry = self.geometry;
+        let prefix = |entry: &R| prefix_of(value(entry), geometry.prefix_bits);
+        let chunks = entries.par_chunks(CHUNK).map(|chunk| lines_of(&geometry, chunk.iter().map(prefix)));
+        chunks.collect::<Vec<_>>().into_iter().flatten().try_for_each(|line| self.put(line))
+    }
+
+    fn put(&mut self, (number, words): Line) -> io::Result<()> {
+        if number == self.current.0 {
+            self.current.1.iter_mut().zip(words).for_each(|(word, bits)| *word |= bits);
+            return Ok(());
+        }
+        self.write_up_to(number)?;
+        self.current = (number, words);
+        Ok(())
+    }
+
+    /// Writes the current line, and empty ones up to another.
+    fn write_up_to(&mut self, number: u64) -> io::Result<()> {
+        let mut bytes = [0; LINE_BYTES];
+        LittleEndian::write_u64_into(&self.current.1, &mut bytes);
+        self.output.write_all(&bytes)?;
+        (self.current.0 + 1..number).try_for_each(|_| self.output.write_all(&[0; LINE_BYTES]))
+    }
+
+    /// Returns the contents of the section, to be read.
+    pub(super) fn finish(mut self) -> io::Result<io::BufReader<SpooledTempFile>> {
+        self.write_up_to(self.geometry.lines)?;
+        let mut spool = self.output.into_inner().map_err(io::IntoInnerError::into_error)?;
+        spool.rewind()?;
+        Ok(io::BufReader::with_capacity(GATHER_BYTES, spool))
+    }
+}
+
+/// Returns the lines of ascending prefixes that have a bit.
+fn lines_of(geometry: &Geometry, prefixes: impl Iterator<Item = u64>) -> Vec<Line> {
+    let mut lines: Vec<Line> = Vec::new();
+    for prefix in prefixes {
+        let number = geometry.line(prefix);
+        if lines.last().is_none_or(|line| line.0 != number) {
+            lines.push((number, [0; 8]));
+        }
+        let (_, words) = lines.last_mut().expect("one has been added");
+        geometry.marks(prefix).into_iter().for_each(|(word, bits)| words[word as usize] |= bits);
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
+
     use crate::digest::scramble;
     use crate::writer::{BuildOptions, Builder};
     use crate::{BuildError, Codec, Design};

@@ -8,7 +8,6 @@
 //! all threads are busy in both steps. The items of a part with far more blocks than items are sorted instead, so no
 //! step visits blocks without items.
 //!
-//! - [`table_probe`]: a probe of a plan
 //! - [`order`]: queries in the order of a table
 //! - [`items`]: from queries to blocks
 //! - [`part`]: from blocks to matches
@@ -18,21 +17,19 @@ mod items;
 mod order;
 mod part;
 mod search;
-mod table_probe;
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::batch::context::{BatchContext, Stop};
 use crate::batch::cost::CodecCosts;
 use crate::batch::gather::{Finds, Found, Room};
 use crate::batch::sample::Sample;
+use crate::batch::{BatchContext, Stop};
 use hamdex_fingerprint::Fingerprint;
-use items::{ITEMS_PER_TASK, Item, Items, Parts};
+use items::{ITEMS_PER_TASK, Item, Items, Parts, TableProbe};
 use order::{OrderedQueries, Queries};
 use part::Visitor;
-use table_probe::TableProbe;
 
 /// Ranges of queries for each thread, at least, so that none waits long for another.
 const RANGES_PER_THREAD: usize = 4;

@@ -2,11 +2,10 @@
 
 use std::ops::{ControlFlow, Range};
 
-use crate::batch::context::Stop;
+use crate::batch::Stop;
 use crate::batch::gather::{Finds, Found};
-use crate::batch::probe::items::{Item, Items};
+use crate::batch::probe::items::{Item, Items, TableProbe};
 use crate::batch::probe::search::{self, Search};
-use crate::batch::probe::table_probe::TableProbe;
 use crate::codec::{Located, Scratch, Target};
 use crate::progress::{Counter, Stopped};
 use crate::table::scanner::Scanner;

@@ -1,10 +1,12 @@
-//! The choice of tables over the queries.
+//! The choice of tables over the queries, and the budget of a scan for work that only a sample could estimate.
 
-use crate::batch::context::BatchContext;
-use crate::batch::sample::spread;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::batch::BatchContext;
 use crate::batch::scan::query_table::mark_bits;
-use crate::batch::scan::sieve::cost::{KEPT, sift_ns};
 use crate::batch::scan::sieve::halves::{Halves, ways};
+use crate::batch::scan::sieve::{KEPT, sift_ns};
 use crate::design::{Design, TableDesign};
 use hamdex_fingerprint::Fingerprint;
 
@@ -194,8 +196,35 @@ fn lookups<F: Fingerprint>(table: &TableDesign<F>) -> f64 {
     ways(table.prefix_bits(), table.radius)
 }
 
+/// Nanoseconds of the cost model that all tasks of a scan may still spend on fingerprints that meet queries.
+pub(super) struct Budget {
+    left_ns: Option<AtomicU64>,
+}
+
+impl Budget {
+    /// Creates a budget; `None` means no limit.
+    pub(super) fn new(most_ns: Option<u64>) -> Self {
+        Self { left_ns: most_ns.map(AtomicU64::new) }
+    }
+
+    /// Breaks when more is spent than there is left.
+    pub(super) fn spend(&self, ns: f64) -> ControlFlow<()> {
+        let Some(left) = &self.left_ns else { return ControlFlow::Continue(()) };
+        // An overdraft leaves nothing for later tasks.
+        let spend = |left: u64| Some(left.saturating_sub(ns as u64));
+        let before = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend).unwrap_or(0);
+        if before < ns as u64 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// At most `count` of the queries, and at least one, from first to last.
+pub(in crate::batch) fn spread<T: Copy>(all: &[T], count: usize) -> impl Iterator<Item = T> {
+    all.iter().step_by(all.len().div_ceil(count.max(1)).max(1)).copied()
+}
+
 #[cfg(test)]
 mod tests {
+
     use super::*;
 
     const NO_SAMPLE: Crowding<u64> = Crowding { queries: Vec::new(), stored: Vec::new() };
@@ -246,5 +275,15 @@ mod tests {
         assert!((all.meeting_ns / expected - 1.0).abs() < 0.01, "{all:?}");
         let low_bits = [TableDesign { mask: 0xffff_ffff, radius: 0 }];
         assert!(crowded.cost(&low_bits, queries, f64::MAX).sum_ns() < 0.001 * all.sum_ns());
+    }
+
+    #[test]
+    fn what_is_spent_is_gone_for_all() {
+        let budget = Budget::new(Some(100));
+        assert!(budget.spend(60.0).is_continue());
+        assert!(budget.spend(40.0).is_continue());
+        assert!(budget.spend(0.0).is_continue());
+        assert!(budget.spend(1.0).is_break());
+        assert!(Budget::new(None).spend(f64::MAX).is_continue());
     }
 }

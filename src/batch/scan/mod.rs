@@ -5,7 +5,6 @@
 //! pays: [`sieve`]. Each of the others is looked up in each table of the queries: [`query_table`]. A scan that
 //! exceeds its estimated cost by too much is given up: [`budget`].
 
-mod budget;
 pub(super) mod design;
 mod query_table;
 pub(super) mod sieve;
@@ -14,16 +13,15 @@ use std::ops::{ControlFlow, Range};
 
 use rayon::prelude::*;
 
-use crate::batch::context::{BatchContext, Stop};
 use crate::batch::gather::{Finds, Found, Room};
+use crate::batch::{BatchContext, Stop};
 use crate::codec::Scratch;
 use crate::design::{TableDesign, is_first};
-use crate::index::handle::Index;
+use crate::index::Index;
 use crate::progress::Counter;
-use crate::table::blocks_read;
-use crate::table::reader::runs_of;
-use budget::Budget;
-use design::{CANDIDATE_NS, MET_NS};
+use crate::table;
+use crate::table::runs_of;
+use design::{Budget, CANDIDATE_NS, MET_NS};
 use hamdex_fingerprint::Fingerprint;
 use query_table::{QueryTable, Spent};
 use sieve::Sieve;
@@ -143,7 +141,7 @@ impl<F: Fingerprint> Pass<'_, F> {
                 |(scratch, candidates, windows), blocks| {
                     let mut finds = Finds::new(room);
                     candidates.clear();
-                    blocks_read::count(blocks.len());
+                    table::count(blocks.len());
                     let Index { tables, data, .. } = self.index;
                     for run in runs_of(blocks) {
                         run.clone().for_each(|block| windows.reach(&tables[0], block));

@@ -6,7 +6,7 @@ use std::mem;
 use std::ops::ControlFlow;
 
 use crate::arch::{self, Instructions, Kernel, prefetch};
-use crate::batch::context::Stop;
+use crate::batch::Stop;
 use crate::design::TableDesign;
 use crate::permutation::Permutation;
 use crate::progress::{Counter, Stopped};

@@ -3,23 +3,19 @@
 //! They are sorted by two digits, the leading bits of the lead first: once in each part as it is read, once
 //! when the pieces of all parts with a common digit are joined. Both times the values fit the caches. Many
 //! values are gathered in slices of digits ([`slices`]): if a table has the bits of the lead early, few values
-//! outside the slice are read ([`cover`]).
+//! outside the slice are read.
 
-mod cover;
 mod slices;
 
 use std::num::NonZeroUsize;
 use std::ops::{ControlFlow, Range};
 
 use crate::error::ReadError;
-use crate::join::digits::{digit, sort};
-use crate::join::gather::cover::cover;
-use crate::join::gather::slices::{counts, slices};
-use crate::join::lead::Lead;
-use crate::join::ordered;
+use crate::join::gather::slices::{counts, cover, slices};
+use crate::join::lead::{Lead, SLICE_DIGIT_BITS, digit, sort};
 use crate::join::population::{Part as Place, Population};
 use crate::join::runs::RunPairs;
-use crate::join::workspace::Workspace;
+use crate::join::{Workspace, ordered};
 use crate::progress::Counter;
 use hamdex_fingerprint::Fingerprint;
 
@@ -29,9 +25,6 @@ const BUCKET_LOG2: u32 = 12;
 
 /// Values of a slice, about: enough that its first and last part matter little, and few enough to stay in the cache.
 const SLICE: u64 = 1 << 24;
-
-/// Bits of the digits that slices are made of: sixteen digits in a slice of a billion values.
-pub(super) const SLICE_DIGIT_BITS: u32 = 10;
 
 /// The most bits of a first digit.
 const FIRST_DIGIT_BITS: u32 = 24;

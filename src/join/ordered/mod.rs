@@ -1,27 +1,22 @@
 //! Tasks on several threads, their results on the caller's, in the order of the tasks.
 //!
 //! Threads take tasks in ascending order and send their results through a bounded channel; the receiver buffers
-//! results that come before their turn ([`receive`]). If much is buffered, a thread with more results waits for
-//! its turn ([`turn`]), so memory is bounded for any tasks, while tasks with few results never wait. The thread
+//! results that come before their turn. If much is buffered, a thread with more results waits for
+//! its turn, so memory is bounded for any tasks, while tasks with few results never wait. The thread
 //! with the lowest task never waits for its turn, so there is always progress.
 //!
 //! The threads are this module's own and not those of a pool: a waiting task must not block the task that it
 //! waits for.
 
-mod receive;
-#[cfg(test)]
-mod tests;
-mod turn;
-
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use crate::error::ReadError;
-use crate::join::ordered::receive::{Message, receive};
-use crate::join::ordered::turn::{Stop, StopOnPanic, Turn};
 
 /// The outcome of a task: done, stopped, or failed.
 pub(super) type Outcome = Result<ControlFlow<()>, ReadError>;
@@ -107,3 +102,139 @@ fn alone<T, S>(
     }
     Ok(ControlFlow::Continue(()))
 }
+
+/// A message of a task.
+enum Message<T> {
+    /// And whether it was sent before its turn.
+    Result(T, bool),
+    End(Outcome),
+}
+
+/// Calls `deliver` with the results of `count` tasks, in the order of the tasks.
+fn receive<T>(
+    receiver: Receiver<(usize, Message<T>)>,
+    turn: &Turn,
+    count: usize,
+    deliver: &mut dyn FnMut(T) -> ControlFlow<()>,
+) -> Outcome {
+    let mut current = 0;
+    let mut early: BTreeMap<usize, Vec<Message<T>>> = BTreeMap::new();
+    for (number, message) in receiver {
+        if number != current {
+            early.entry(number).or_default().push(message);
+            continue;
+        }
+        let mut messages = vec![message];
+        loop {
+            let mut ended = false;
+            for message in messages {
+                match message {
+                    Message::Result(result, is_early) => {
+                        if is_early {
+                            turn.release();
+                        }
+                        if deliver(result).is_break() {
+                            return Ok(ControlFlow::Break(()));
+                        }
+                    }
+                    Message::End(outcome) => {
+                        if outcome?.is_break() {
+                            return Ok(ControlFlow::Break(()));
+                        }
+                        ended = true;
+                    }
+                }
+            }
+            if !ended {
+                break;
+            }
+            current += 1;
+            turn.advance(current);
+            if current == count {
+                return Ok(ControlFlow::Continue(()));
+            }
+            messages = early.remove(&current).unwrap_or_default();
+        }
+    }
+    // All threads ended before everything was done: one of them panicked.
+    Ok(ControlFlow::Break(()))
+}
+
+/// Results that may wait for the turns of their tasks.
+const MAX_EARLY: usize = 128;
+
+/// Whose turn it is.
+#[derive(Default)]
+struct Turn {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    current: usize,
+    /// Results sent before their turn and not delivered yet.
+    early: usize,
+    is_stopped: bool,
+}
+
+impl Turn {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.lock().is_stopped
+    }
+
+    /// Waits until a result of that task may be sent, and returns whether that is before its turn; `None`
+    /// when all is stopped.
+    fn claim(&self, task: usize) -> Option<bool> {
+        let mut state = self.lock();
+        while !state.is_stopped && task > state.current && state.early >= MAX_EARLY {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        let is_early = task > state.current;
+        state.early += usize::from(is_early);
+        (!state.is_stopped).then_some(is_early)
+    }
+
+    /// Gives back what an early result has claimed.
+    fn release(&self) {
+        self.lock().early -= 1;
+        self.changed.notify_all();
+    }
+
+    fn advance(&self, current: usize) {
+        self.lock().current = current;
+        self.changed.notify_all();
+    }
+
+    fn stop(&self) {
+        self.lock().is_stopped = true;
+        self.changed.notify_all();
+    }
+}
+
+/// Stops all when it goes.
+struct Stop<'a>(&'a Turn);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+/// Stops all when its thread panics, which would leave the others waiting for its task.
+struct StopOnPanic<'a>(&'a Turn);
+
+impl Drop for StopOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

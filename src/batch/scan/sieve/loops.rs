@@ -3,8 +3,7 @@
 use std::any::Any;
 
 use crate::arch::{Instructions, Kernel, LANES};
-use crate::batch::scan::sieve::filter::Filter;
-use crate::batch::scan::sieve::halves::Halves;
+use crate::batch::scan::sieve::halves::{Filter, Halves};
 use hamdex_fingerprint::Fingerprint;
 
 /// Values, or queries, tested before the kept ones are moved.

@@ -10,24 +10,21 @@
 //! fit near the processor. For clustered queries, or many queries and few values, filters would cost more than
 //! they save, and all values pass. The work until that is known is bounded by the number of values.
 //!
-//! - [`filter`]: a set of keys
 //! - [`halves`]: the keys of a query
 //! - [`loops`]: the inner loops
-//! - [`cost`]: whether it pays
+//!
+//! The cost model of a sieve is for evenly spread queries and values, the case in which it pays. Its constants lie between the fit for a processor with AVX2 (2^20 to 2^33 values, 1,000 to a million
+//! queries) and the fit for one with AVX-512, which takes half of the time.
 
-pub(in crate::batch) mod cost;
-mod filter;
 pub(super) mod halves;
 mod loops;
-#[cfg(test)]
-mod tests;
 
-use crate::arch;
+use halves::{Halves, ways};
+use loops::{Fill, Filters, Narrow, Prefix, Sift};
+
 use crate::batch::scan::query_table::{flips, leading};
-use crate::batch::scan::sieve::halves::Halves;
-use crate::batch::scan::sieve::loops::{Fill, Filters, Narrow, Prefix, Sift};
 use crate::progress::{Counter, Stopped};
-use crate::sorting;
+use crate::{arch, sorting};
 use hamdex_fingerprint::Fingerprint;
 
 /// The greatest number of leading bits by which queries are found.
@@ -230,3 +227,50 @@ fn parted<F: Fingerprint>(values: &[F], position: u32) -> (&[F], &[F]) {
     let bit = F::bit(position);
     values.split_at(values.partition_point(|&value| value & bit == F::ZERO))
 }
+
+/// To test a value.
+const TEST_NS: f64 = 6.0;
+
+/// To test whether a query is relevant.
+const QUERY_NS: f64 = 1.5;
+
+/// To add a key to a filter.
+const KEY_NS: f64 = 3.5;
+
+/// Values that are sifted at once.
+const TOGETHER: f64 = 65_536.0;
+
+/// The share of the values that are let through.
+pub(super) const KEPT: f64 = 0.03;
+
+/// Returns the nanoseconds to sift a value, for evenly spread queries and values; `None` if a sieve is of no
+/// use.
+pub(in crate::batch) fn sift_ns<F: Fingerprint>(queries: usize, values: u64, distance: u32) -> Option<f64> {
+    let mut bits = (values as f64 / TOGETHER).max(1.0).log2() as u32;
+    let mut looked_at = 0.0;
+    loop {
+        let values = values as f64 / f64::from(bits).exp2();
+        let halves = Halves::behind::<F>(bits);
+        let (mut matter, mut keys, mut before) = (0.0, 0.0, 0.0);
+        for errors in 0..=distance.min(bits) {
+            // The queries with `errors` errors in the prefix are as many as the ways to place them there.
+            let up_to = ways(bits, errors);
+            let count = (up_to - before) * queries as f64 / f64::from(bits).exp2();
+            before = up_to;
+            matter += count;
+            let (upper, lower) = halves.keys(distance - errors);
+            keys += count * (upper + lower);
+        }
+        // About twice as many queries are tested as remain.
+        looked_at += 2.0 * matter / values;
+        if keys <= NEAR_KEYS || values <= FEW as f64 || bits == F::BITS {
+            let per_value = keys / values;
+            let ns = TEST_NS + looked_at * QUERY_NS + per_value * KEY_NS;
+            return (per_value <= MAX_KEYS_PER_VALUE).then_some(ns);
+        }
+        bits += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -82,3 +82,15 @@ fn crowds_are_let_through() {
     check(&[5u64, 5, 5], vec![5], 0, 1);
     check(&[7u64], (0..64).map(|bit| 1 << bit).collect(), 64, 10);
 }
+
+#[test]
+fn a_sieve_pays_where_values_are_many_for_each_query() {
+    let ns = |queries, log2: u32| sift_ns::<u64>(queries, 1u64 << log2, 3);
+    assert!(ns(1_000_000, 33).is_some_and(|ns| ns < 16.0));
+    assert!(ns(1_000_000, 30).is_some_and(|ns| ns < 24.0));
+    assert!(ns(1_000_000, 27).is_some_and(|ns| ns < 60.0));
+    assert!(ns(10_000, 24).is_some_and(|ns| ns < 10.0));
+    assert_eq!(ns(1_000_000, 20), None);
+    assert_eq!(sift_ns::<u64>(1_000_000, 1 << 30, 20), None);
+    assert_eq!(sift_ns::<u64>(10, 0, 3), None);
+}

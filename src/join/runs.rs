@@ -1,6 +1,9 @@
-//! Long runs: a set whose values are all to be compared with each other.
+//! From runs to pairs, each once.
 //!
-//! At most `distance` bits of a pair differ. So of distance + 1 groups of the bits that vary at all, one is the same in
+//! The leads of a join overlap: two fingerprints that differ in one bit agree under most of them. A pair
+//! belongs to the first lead under which it agrees: see [`is_first`].
+//!
+//! Long runs are divided before that. At most `distance` bits of a pair differ. So of distance + 1 groups of the bits that vary at all, one is the same in
 //! both: the pairs are in the runs that each group makes. This is the pigeonhole principle of the designs once more, on
 //! the bits that this very set leaves open. It needs no more bits of a group than make runs short: these are the digit
 //! by which the values are sorted.
@@ -8,12 +11,136 @@
 use std::mem::take;
 use std::ops::ControlFlow;
 
-use crate::design::{is_first, split};
-use crate::join::digits::sort;
-use crate::join::lead::Agreement;
-use crate::join::runs::RunPairs;
+use crate::design::{Admits, is_first, split};
+use crate::join::Collector;
+use crate::join::compare::{Comparison, Hit, compare};
+use crate::join::lead::{Agreement, Lead, sort};
 use crate::permutation::Permutation;
+use crate::progress::Counter;
 use hamdex_fingerprint::Fingerprint;
+
+/// Runs beyond this many values are split by bits after the shared ones. Up to here it is faster to compare all
+/// with all.
+pub(super) const MAX_RUN: usize = 128;
+
+/// Maximum of uncollected hits, in runs no longer than [`MAX_RUN`].
+const MAX_HITS: usize = 1 << 18;
+
+/// Comparisons between cancellation checks.
+const WORK_AT_ONCE: usize = 1 << 20;
+
+/// Values sampled to estimate the length of runs.
+const SAMPLE: usize = 256;
+
+/// Runs of more values than this, on average, go on beyond the next few values too often to be surprised
+/// each time.
+const LONG_ON_AVERAGE: usize = 4;
+
+/// Finds the pairs of a lead.
+pub(super) struct RunPairs<'a, 'c, F> {
+    lead: &'a Lead<F>,
+    /// [`Lead::earlier`], and while a long run is split, the groups by which it has been split so far.
+    earlier: Vec<Agreement<F>>,
+    distance: u32,
+    longest: usize,
+    hits: Vec<Hit>,
+    dividing: Workspace<F>,
+    collector: &'a mut Collector<'c, F>,
+    done: &'a Counter,
+    /// Comparisons, or equivalent work, since the last cancellation check.
+    unchecked: usize,
+}
+
+impl<'a, 'c, F: Fingerprint> RunPairs<'a, 'c, F> {
+    pub(super) fn new(
+        lead: &'a Lead<F>,
+        distance: u32,
+        longest: usize,
+        collector: &'a mut Collector<'c, F>,
+        done: &'a Counter,
+    ) -> Self {
+        let (earlier, hits) = (lead.earlier.clone(), Vec::new());
+        let dividing = Workspace::default();
+        Self { lead, earlier, distance, longest, hits, dividing, collector, done, unchecked: 0 }
+    }
+
+    /// Breaks if the caller has cancelled the work, which the counter remembers.
+    pub(super) fn check_cancelled(&mut self, work: usize) -> ControlFlow<()> {
+        self.unchecked += work;
+        if self.unchecked < WORK_AT_ONCE {
+            return ControlFlow::Continue(());
+        }
+        self.unchecked = 0;
+        if self.done.check().is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+
+    /// Finds the pairs in `values`, in which values that agree under `mask` are adjacent: bits of the lead, or
+    /// bits by which a long run is divided. Reorders the values of long runs.
+    pub(super) fn find(&mut self, values: &mut [F], mask: F) -> ControlFlow<()> {
+        self.check_cancelled(values.len())?;
+        let is_long = self.are_long(values, mask);
+        let starts_at_once = (MAX_HITS / self.longest).max(1);
+        let mut start = 0;
+        while start < values.len() {
+            let end = values.len().min(start + starts_at_once);
+            let stopped = compare(
+                Comparison {
+                    values,
+                    starts: start..end,
+                    mask,
+                    distance: self.distance,
+                    longest: self.longest,
+                    is_long,
+                },
+                &mut self.hits,
+            );
+            self.collect_hits(values, mask)?;
+            start = stopped;
+            if stopped < end {
+                let first = values[start];
+                let length = values[start..].iter().take_while(|&&v| (v ^ first) & mask == F::ZERO).count();
+                self.split(&mut values[start..start + length])?;
+                start += length;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Returns whether runs are longer than usual, by a sample of them.
+    fn are_long(&self, values: &[F], mask: F) -> bool {
+        let sample = &values[..values.len().min(SAMPLE)];
+        let ends = sample.windows(2).filter(|two| (two[0] ^ two[1]) & mask != F::ZERO).count();
+        sample.len() > ends * LONG_ON_AVERAGE
+    }
+
+    /// Collects the hits that agree under `mask` and belong to this lead.
+    fn collect_hits(&mut self, values: &[F], mask: F) -> ControlFlow<()> {
+        let agreement = Agreement(self.lead.mask | mask);
+        for &(a, b) in &self.hits {
+            let (a, b) = (values[a as usize], values[b as usize]);
+            let difference = a ^ b;
+            if agreement.admits(difference) && is_first(&self.earlier, difference) {
+                self.collector.pair(self.lead.order.undo(a), self.lead.order.undo(b))?;
+            }
+        }
+        self.hits.clear();
+        ControlFlow::Continue(())
+    }
+
+    fn all_with_all(&mut self, values: &[F]) -> ControlFlow<()> {
+        let starts_at_once = (MAX_HITS / values.len()).max(1);
+        for start in (0..values.len()).step_by(starts_at_once) {
+            let end = values.len().min(start + starts_at_once);
+            self.check_cancelled((end - start) * values.len())?;
+            let (mask, longest) = (F::ZERO, usize::MAX);
+            let (distance, is_long) = (self.distance, true);
+            let starts = start..end;
+            compare(Comparison { values, starts, mask, distance, longest, is_long }, &mut self.hits);
+            self.collect_hits(values, mask)?;
+        }
+        ControlFlow::Continue(())
+    }
+}
 
 /// Binary logarithm of the values of a set that share a digit, about: no more than are compared at once.
 const TOGETHER_LOG2: u32 = 2;
@@ -26,7 +153,7 @@ const FEW_COMPARISONS: u128 = 64;
 
 /// Values in the order of a digit, and the start of each digit.
 #[derive(Default)]
-pub(super) struct Workspace<F> {
+struct Workspace<F> {
     sorted: Vec<F>,
     starts: Vec<u32>,
 }
@@ -36,7 +163,7 @@ impl<F: Fingerprint> RunPairs<'_, '_, F> {
     ///
     /// If no group would lower the number of comparisons, all are compared with all; so there are never more
     /// than the square of the number of values.
-    pub(super) fn split(&mut self, values: &mut [F]) -> ControlFlow<()> {
+    fn split(&mut self, values: &mut [F]) -> ControlFlow<()> {
         let first = values[0];
         let varying = values.iter().fold(F::ZERO, |varying, &value| varying | (value ^ first));
         if !is_first(&self.earlier, varying) {
@@ -127,6 +254,7 @@ fn sort_by<F: Fingerprint>(values: &[F], mask: F, Workspace { sorted, starts }: 
 
 #[cfg(test)]
 mod tests {
+
     use super::*;
 
     #[test]

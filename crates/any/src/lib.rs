@@ -23,18 +23,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod fingerprint;
-mod kind;
 mod open;
-mod searcher;
 mod set;
-mod store;
 
-pub use fingerprint::AnyFingerprint;
-pub use kind::Kind;
 pub use open::{open, open_file, open_with, width};
-pub use searcher::{AnyMatch, AnySearcher};
-pub use set::AnySet;
+pub use set::{AnyFingerprint, AnyMatch, AnySearcher, AnySet, Kind};
 
 /// Compiles an expression for each width, and evaluates the one for `$bits`: 128, or otherwise 64.
 ///

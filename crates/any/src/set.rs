@@ -1,16 +1,62 @@
-//! A set whose width is erased.
+//! A set whose kind and width are erased: its kind, its fingerprints, and its queries.
 
 use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
-use hamdex::set::{Description, StoredId};
-use hamdex::{Fingerprint, FingerprintSet, SetError, Verified, VerifyOptions};
+use hamdex::set::{Description, MatchIds, StoredId};
+use hamdex::{
+    Category, Fingerprint, FingerprintSet, Match, ProgressCallback, ReadErrorKind, SetError, SetSearcher,
+    Verified, VerifyOptions,
+};
 
-use crate::fingerprint::AnyFingerprint;
-use crate::kind::Kind;
-use crate::searcher::AnySearcher;
+/// The kind of container that a path names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// An index file.
+    File,
+    /// The directory of a store.
+    Store,
+    /// The directory of a set of shards.
+    Shards,
+}
+
+impl Kind {
+    /// Looks at what a path names: the beginning of its manifest tells a set of shards from a store. A path that cannot
+    /// be looked at counts as a file, and opening it fails.
+    ///
+    /// # Errors
+    /// When the system refuses to read a manifest.
+    pub fn of(path: impl AsRef<Path>) -> Result<Self, SetError> {
+        let path = path.as_ref();
+        if !path.is_dir() {
+            return Ok(Self::File);
+        }
+        Ok(if hamdex_shards::is_set(path)? { Self::Shards } else { Self::Store })
+    }
+
+    /// As [`Kind::of`]; `None` if what is there is no container, but something else. One that is damaged is one.
+    ///
+    /// # Errors
+    /// When there is nothing, or the system refuses to read it.
+    pub fn recognise(path: impl AsRef<Path>) -> Result<Option<Self>, SetError> {
+        let path = path.as_ref();
+        let kind = Self::of(path)?;
+        let is_there = match kind {
+            Self::Shards => true,
+            Self::Store => !matches!(hamdex_store::width(path), Err(hamdex_store::Error::NotAStore { .. })),
+            Self::File => match hamdex::width(path) {
+                Err(error) if matches!(error.kind(), ReadErrorKind::NotHamdex) => false,
+                Err(error) if matches!(error.kind(), ReadErrorKind::Io { .. }) => return Err(error.into()),
+                _ => true,
+            },
+        };
+        Ok(is_there.then_some(kind))
+    }
+}
 
 /// An index, a snapshot of a store, or a set of shards, of any width. A clone is cheap.
 #[derive(Clone)]
@@ -106,5 +152,190 @@ impl AnySet {
 impl fmt::Debug for AnySet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AnySet").field("kind", &self.kind).field("description", &self.description).finish()
+    }
+}
+
+/// A fingerprint of up to 256 bits: four words, the most significant first.
+///
+/// ```
+/// use hamdex_any::AnyFingerprint;
+///
+/// let fingerprint = AnyFingerprint::from(0x00ff_u64);
+/// assert_eq!(fingerprint.words(), [0, 0, 0, 0xff]);
+/// assert_eq!(fingerprint.narrow::<u64>(), Some(0x00ff));
+/// assert_eq!(AnyFingerprint::from(u128::MAX).narrow::<u64>(), None);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AnyFingerprint([u64; 4]);
+
+impl AnyFingerprint {
+    /// The fingerprint as four words, the most significant first.
+    #[must_use]
+    pub fn words(self) -> [u64; 4] {
+        self.0
+    }
+
+    /// The fingerprint as a number of this width; `None` if it has more bits.
+    #[must_use]
+    pub fn narrow<F: Fingerprint>(self) -> Option<F> {
+        let [first, second, high, low] = self.0;
+        let number = u128::from(high) << 64 | u128::from(low);
+        let narrow = F::truncate(number);
+        (first == 0 && second == 0 && narrow.to_u128() == number).then_some(narrow)
+    }
+
+    /// A fingerprint of one of the widths of index files.
+    #[must_use]
+    pub fn of<F: Fingerprint>(fingerprint: F) -> Self {
+        let number = fingerprint.to_u128();
+        Self([0, 0, (number >> 64) as u64, number as u64])
+    }
+}
+
+impl From<u64> for AnyFingerprint {
+    fn from(fingerprint: u64) -> Self {
+        Self::of(fingerprint)
+    }
+}
+
+impl From<u128> for AnyFingerprint {
+    fn from(fingerprint: u128) -> Self {
+        Self::of(fingerprint)
+    }
+}
+
+/// A stored fingerprint near a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct AnyMatch {
+    /// The Hamming distance to the query.
+    pub distance: u32,
+    /// The stored fingerprint.
+    pub fingerprint: AnyFingerprint,
+}
+
+/// A query with more bits than the fingerprints of the set.
+#[derive(Debug, thiserror::Error)]
+#[error("the query has more than the {width} bits of the stored fingerprints")]
+struct TooWide {
+    width: u32,
+}
+
+/// Queries an [`AnySet`](crate::AnySet), using the same memory again and again.
+pub struct AnySearcher<'s> {
+    of_width: Box<dyn Searcher + Send + 's>,
+    matches: Vec<AnyMatch>,
+}
+
+/// The searcher of a set, and the matches of its last query.
+struct OfWidth<'s, F> {
+    searcher: Box<dyn SetSearcher<F> + Send + 's>,
+    matches: Vec<Match<F>>,
+}
+
+/// The methods of a searcher that know the width.
+trait Searcher {
+    fn nearest_within(
+        &mut self,
+        query: AnyFingerprint,
+        count: usize,
+        distance: u32,
+        matches: &mut Vec<AnyMatch>,
+    ) -> Result<(), SetError>;
+
+    fn first(&mut self, query: AnyFingerprint, distance: u32) -> Result<Option<AnyMatch>, SetError>;
+
+    fn ids(&mut self, most: usize) -> Result<Vec<MatchIds<'_>>, SetError>;
+
+    fn set_progress(&mut self, report: ProgressCallback);
+}
+
+impl<F: Fingerprint> OfWidth<'_, F> {
+    fn narrow(query: AnyFingerprint) -> Result<F, SetError> {
+        query.narrow().ok_or_else(|| SetError::new(Category::Input, TooWide { width: F::BITS }))
+    }
+}
+
+fn widen<F: Fingerprint>(found: &Match<F>) -> AnyMatch {
+    AnyMatch { distance: found.distance, fingerprint: AnyFingerprint::of(found.fingerprint) }
+}
+
+impl<F: Fingerprint> Searcher for OfWidth<'_, F> {
+    fn nearest_within(
+        &mut self,
+        query: AnyFingerprint,
+        count: usize,
+        distance: u32,
+        matches: &mut Vec<AnyMatch>,
+    ) -> Result<(), SetError> {
+        self.matches.clear();
+        let found = self.searcher.nearest_within(Self::narrow(query)?, count, distance)?;
+        self.matches.extend_from_slice(found);
+        matches.extend(found.iter().map(widen));
+        Ok(())
+    }
+
+    fn first(&mut self, query: AnyFingerprint, distance: u32) -> Result<Option<AnyMatch>, SetError> {
+        self.matches.clear();
+        self.matches.extend(self.searcher.first(Self::narrow(query)?, distance)?);
+        Ok(self.matches.first().map(widen))
+    }
+
+    fn ids(&mut self, most: usize) -> Result<Vec<MatchIds<'_>>, SetError> {
+        self.searcher.ids_of(&self.matches, most)
+    }
+
+    fn set_progress(&mut self, report: ProgressCallback) {
+        self.searcher.set_progress(report);
+    }
+}
+
+impl<'s> AnySearcher<'s> {
+    pub(crate) fn new<F: Fingerprint>(searcher: Box<dyn SetSearcher<F> + Send + 's>) -> Self {
+        Self { of_width: Box::new(OfWidth { searcher, matches: Vec::new() }), matches: Vec::new() }
+    }
+
+    /// The `count` nearest of the stored fingerprints within `distance` of `query`, nearest first, then by fingerprint;
+    /// all of these if there are no more.
+    ///
+    /// # Errors
+    /// When a block that is read is damaged, the query has more bits than the fingerprints of the set, or the progress
+    /// callback stops it.
+    pub fn nearest_within(
+        &mut self,
+        query: AnyFingerprint,
+        count: usize,
+        distance: u32,
+    ) -> Result<&[AnyMatch], SetError> {
+        self.matches.clear();
+        self.of_width.nearest_within(query, count, distance, &mut self.matches)?;
+        Ok(&self.matches)
+    }
+
+    /// Some stored fingerprint within `distance` of `query`, if there is one; not always the nearest.
+    ///
+    /// # Errors
+    /// As for [`AnySearcher::nearest_within`].
+    pub fn first(&mut self, query: AnyFingerprint, distance: u32) -> Result<Option<AnyMatch>, SetError> {
+        self.of_width.first(query, distance)
+    }
+
+    /// The first `most` ids of each match of the last query with the number of all, in the order of the matches: empty
+    /// lists if the set has no ids.
+    ///
+    /// # Errors
+    /// When a block or page that is read is damaged.
+    pub fn ids(&mut self, most: usize) -> Result<Vec<MatchIds<'_>>, SetError> {
+        self.of_width.ids(most)
+    }
+
+    /// Calls `report` while a query reads many blocks, from now on; it may stop the query.
+    pub fn set_progress(&mut self, report: ProgressCallback) {
+        self.of_width.set_progress(report);
+    }
+}
+
+impl fmt::Debug for AnySearcher<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AnySearcher").finish_non_exhaustive()
     }
 }

@@ -8,9 +8,8 @@ use tempfile::TempDir;
 use crate::error::Error;
 use crate::file::{AtomicFile, SealedFile};
 use crate::inputs::Inputs;
-use crate::sync::sync_directory;
 use crate::target::directory_of;
-use crate::unfinished::temporary_names;
+use crate::unfinished::{sync_directory, temporary_names};
 
 /// An unpublished directory of files that appear together or not at all.
 ///
@@ -111,7 +110,7 @@ impl AtomicDirectory {
     /// # Errors
     /// When the name is taken, or the file cannot be linked, read, copied or synced.
     pub fn link(&self, name: impl AsRef<Path>, file: impl AsRef<Path>) -> Result<(), Error> {
-        crate::link::link_or_copy(file.as_ref(), &self.temporary.path().join(name))
+        crate::file::link_or_copy(file.as_ref(), &self.temporary.path().join(name))
     }
 
     /// Publishes the directory under its name.

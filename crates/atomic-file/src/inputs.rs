@@ -1,8 +1,8 @@
-//! The inputs of a program, which no output overwrites.
+//! The inputs of a program, which no output overwrites, known by the identity of a file, independent of its name.
 
 use std::path::{Path, PathBuf};
 
-use crate::identity::Identity;
+pub use system::Identity;
 
 /// The name of standard input in messages.
 const STANDARD_INPUT: &str = "(standard input)";
@@ -73,5 +73,74 @@ impl Inputs {
             let found = self.directories.iter().find(|(known, _)| *known == identity);
             found.map(|(_, name)| name.as_path())
         })
+    }
+}
+
+#[cfg(unix)]
+mod system {
+    use std::fs::{File, Metadata};
+    use std::io;
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::MetadataExt;
+    use std::path::Path;
+
+    /// The identity of a file: device and inode. The `same-file` crate opens what it compares, and opening a FIFO blocks.
+    #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+    pub struct Identity {
+        device: u64,
+        inode: u64,
+    }
+
+    impl Identity {
+        /// Returns the identity of the file that a path leads to.
+        ///
+        /// # Errors
+        /// When the operating system refuses it.
+        pub fn of_path(path: &Path) -> io::Result<Self> {
+            Ok(Self::of_metadata(&path.metadata()?))
+        }
+
+        pub(crate) fn of_file(file: &File) -> io::Result<Self> {
+            Ok(Self::of_metadata(&file.metadata()?))
+        }
+
+        pub(super) fn of_standard_input() -> io::Result<Self> {
+            Self::of_file(&File::from(io::stdin().as_fd().try_clone_to_owned()?))
+        }
+
+        fn of_metadata(metadata: &Metadata) -> Self {
+            Self { device: metadata.dev(), inode: metadata.ino() }
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod system {
+    use std::fs::File;
+    use std::io;
+    use std::path::Path;
+
+    use same_file::Handle;
+
+    /// The identity of a file: volume and file number.
+    #[derive(Debug, PartialEq, Eq, Hash)]
+    pub struct Identity(Handle);
+
+    impl Identity {
+        /// Returns the identity of the file that a path leads to.
+        ///
+        /// # Errors
+        /// When the operating system refuses it.
+        pub fn of_path(path: &Path) -> io::Result<Self> {
+            Handle::from_path(path).map(Self)
+        }
+
+        pub(crate) fn of_file(file: &File) -> io::Result<Self> {
+            Handle::from_file(file.try_clone()?).map(Self)
+        }
+
+        pub(super) fn of_standard_input() -> io::Result<Self> {
+            Handle::stdin().map(Self)
+        }
     }
 }

@@ -44,22 +44,17 @@
 mod directory;
 mod error;
 mod file;
-mod identity;
 mod inputs;
-mod link;
 mod pieces;
-mod sync;
 mod target;
 mod temporary;
 mod unfinished;
 
 pub use directory::AtomicDirectory;
 pub use error::Error;
-pub use file::{AtomicFile, CreateOptions, SealedFile};
-pub use identity::Identity;
-pub use inputs::Inputs;
-pub use link::link_or_copy;
+pub use file::{AtomicFile, CreateOptions, SealedFile, link_or_copy};
+pub use inputs::{Identity, Inputs};
 pub use pieces::Pieces;
-pub use sync::sync_directory;
 pub use target::STANDARD_OUTPUT;
 pub use temporary::{read_exact_at, temporary_directory};
+pub use unfinished::sync_directory;

@@ -10,10 +10,9 @@ use hamdex::{BuildOptions, Builder, Codec, Design, FilterChoice, Fingerprint};
 use hamdex_any::for_width;
 
 use crate::edge::{Caller, Versioned, hamdex_error};
-use crate::failure::Failure;
 use crate::options::{Work, check_flags, hamdex_work};
 use crate::records::{Labels, Records, hamdex_records};
-use crate::status::hamdex_status;
+use crate::status::{Failure, hamdex_status};
 
 /// Replace an existing file: for `hamdex_build`.
 pub const HAMDEX_OVERWRITE: u32 = 1;

@@ -1,9 +1,9 @@
 //! The C library of hamdex: `include/hamdex.h` is written from these sources, and is its documentation.
 //!
 //! - `edge/`: all `unsafe` code: arguments and handles from C, and panics, which go no further
-//! - `status`, `failure`, `error`: how a call fails
+//! - `status`, `error`: how a call fails
 //! - `options`, `records`, `matches`: data in, and data out
-//! - `set`, `search`, `batch`, `pairs`: queries
+//! - `set`, `search`, `batch`: queries
 //! - `store`, `write`, `build`: what changes a set, or makes one
 //! - `lookups`: from ids and names of a store to fingerprints
 //!
@@ -24,7 +24,6 @@ mod matches;
 mod search;
 
 mod batch;
-mod pairs;
 
 mod records;
 
@@ -35,8 +34,6 @@ mod store;
 mod write;
 
 mod edge;
-mod failure;
-mod fingerprint;
 mod options;
 #[cfg(test)]
 mod tests;

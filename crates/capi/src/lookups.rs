@@ -9,10 +9,9 @@ use hamdex::Fingerprint;
 use hamdex_any::{AnyFingerprint, AnyMatch};
 
 use crate::edge::{Caller, hamdex_error};
-use crate::failure::Failure;
 use crate::matches::{Columns, Wanted, give, hamdex_matches};
 use crate::records::names as names_of;
-use crate::status::hamdex_status;
+use crate::status::{Failure, hamdex_status};
 use crate::store::{Open, get, hamdex_store};
 
 /// Writes the fingerprints that `find` returns for a store to `found`.

@@ -9,10 +9,9 @@ use hamdex::set::{Description, MatchIds};
 use hamdex_any::{AnyFingerprint, AnyMatch, AnySet};
 
 use crate::edge::{Caller, Kind, Pool, Shell};
-use crate::failure::Failure;
-use crate::fingerprint::{MAX_BYTES, to_bytes};
 use crate::options::{HAMDEX_IDS, HAMDEX_NAMES, check_flags};
-use crate::status::hamdex_status;
+use crate::records::{MAX_BYTES, to_bytes};
+use crate::status::{Failure, hamdex_status};
 
 /// The answers to one query or several, in columns. Everything in it belongs to the library and is read only.
 ///

@@ -7,7 +7,7 @@ use std::ptr;
 use hamdex::{BatchOptions, PairsOptions, VerifyOptions};
 
 use crate::edge::{Caller, Reporter, Versioned, hamdex_progress};
-use crate::failure::Failure;
+use crate::status::Failure;
 
 /// Read files into memory, in huge pages if the system has them, instead of mapping them: for `hamdex_open` and
 /// `hamdex_store_options`.

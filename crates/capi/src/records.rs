@@ -3,12 +3,11 @@
 use std::ffi::c_char;
 use std::ptr;
 
-use hamdex::Fingerprint;
-
 use crate::edge::{Caller, Versioned};
-use crate::failure::Failure;
-use crate::fingerprint::{check_length, from_bytes};
 use crate::options::check_zero;
+use crate::status::Failure;
+use hamdex::Fingerprint;
+use hamdex_any::AnyFingerprint;
 
 /// Fingerprints, and an id or a name of each. The arrays are the caller's, and are read during the call only.
 #[repr(C)]
@@ -135,4 +134,44 @@ pub(crate) fn names(
     let names = caller.array("the text of the names", names.cast::<u8>(), starts[starts.len() - 1])?;
     // They fit: the last is the length of the names.
     Ok(starts.windows(2).map(|ends| &names[ends[0] as usize..ends[1] as usize]).collect())
+}
+
+/// The most bytes that a fingerprint of any width has.
+pub(crate) const MAX_BYTES: usize = 32;
+
+/// The fingerprint that these bytes say.
+///
+/// # Errors
+/// If they are not as many as fingerprints of the set have.
+pub(crate) fn from_bytes<F: Fingerprint>(bytes: &[u8]) -> Result<F, Failure> {
+    check_length(bytes.len(), F::BYTES)?;
+    Ok(bytes.iter().fold(F::ZERO, |value, &byte| value << 8 | F::truncate(byte.into())))
+}
+
+/// As [`from_bytes`], of whichever width.
+pub(crate) fn any_from_bytes(bytes: &[u8], expected: usize) -> Result<AnyFingerprint, Failure> {
+    check_length(bytes.len(), expected)?;
+    Ok(match bytes.try_into() {
+        Ok(bytes) => AnyFingerprint::from(u64::from_be_bytes(bytes)),
+        Err(_) => AnyFingerprint::of(from_bytes::<u128>(bytes)?),
+    })
+}
+
+/// The bytes of a fingerprint of any width: the last of these, as many as the width has.
+pub(crate) fn to_bytes(fingerprint: AnyFingerprint) -> [u8; MAX_BYTES] {
+    let mut bytes = [0; MAX_BYTES];
+    for (place, word) in bytes.chunks_exact_mut(8).zip(fingerprint.words()) {
+        place.copy_from_slice(&word.to_be_bytes());
+    }
+    bytes
+}
+
+/// Refuses fingerprints of another width.
+pub(crate) fn check_length(given: usize, expected: usize) -> Result<(), Failure> {
+    if given == expected {
+        return Ok(());
+    }
+    Err(Failure::input(format!(
+        "fingerprints of {given} bytes were given, and those of the set have {expected}"
+    )))
 }

@@ -9,12 +9,11 @@ use hamdex_any::{AnySearcher, AnySet};
 use self_cell::self_cell;
 
 use crate::edge::{Caller, Kind, Pool, Shell, hamdex_error, hamdex_progress};
-use crate::failure::Failure;
-use crate::fingerprint::any_from_bytes;
 use crate::matches::{Columns, Held, Wanted, hamdex_matches};
 use crate::options::{ids_limit as id_limit, limit as match_limit};
+use crate::records::any_from_bytes;
 use crate::set::{get, hamdex_set};
-use crate::status::hamdex_status;
+use crate::status::{Failure, hamdex_status};
 
 /// A searcher of a set, with memory that its queries use again and again: one per thread. Its matches are its own, and
 /// those of its last query only.

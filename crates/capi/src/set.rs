@@ -9,11 +9,10 @@ use hamdex::OpenOptions;
 use hamdex_any::{AnySet, Kind as Container};
 
 use crate::edge::{Caller, Kind, Pool, Shell, Versioned, hamdex_error};
-use crate::failure::Failure;
 use crate::options::{
     HAMDEX_IN_MEMORY, HAMDEX_LARGER_THAN_MEMORY, HAMDEX_MAP_KEYS, Work, check_flags, hamdex_work,
 };
-use crate::status::hamdex_status;
+use crate::status::{Failure, hamdex_status};
 
 /// An open set: an index file, a set of shards, or a store as it was at one moment. Any number of threads may use it at
 /// once. It never changes.

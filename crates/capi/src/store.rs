@@ -16,10 +16,9 @@ use hamdex_any::{AnySet, Kind as Container};
 
 use crate::build::{codec_of, design_of, distance_of, filter_of};
 use crate::edge::{Caller, Kind, Pool, Shell, Versioned, hamdex_error};
-use crate::failure::Failure;
 use crate::options::{HAMDEX_IN_MEMORY, Work, check_flags, check_zero, hamdex_work};
 use crate::set::{self, hamdex_set};
-use crate::status::hamdex_status;
+use crate::status::{Failure, hamdex_status};
 
 /// A store that is open for writing: a durable set that grows and shrinks. Any number of threads may use it at once;
 /// one process at a time has it open. After a fork, the child must open it again.

@@ -11,10 +11,9 @@ use hamdex::Fingerprint;
 use hamdex_any::{AnyFingerprint, AnyMatch};
 
 use crate::edge::{Caller, hamdex_error};
-use crate::failure::Failure;
 use crate::matches::{Columns, Wanted, give, hamdex_matches};
 use crate::records::{Labels, Records, hamdex_records, names as names_of};
-use crate::status::hamdex_status;
+use crate::status::{Failure, hamdex_status};
 use crate::store::{get, hamdex_store};
 
 /// Pairs for a store that may have ids.

@@ -18,7 +18,6 @@ mod manifest;
 mod partition;
 mod query;
 mod set;
-mod verify;
 
 pub use build::{SealedShards, ShardsBuilder, ShardsSummary, add, create};
 pub use error::Error;

@@ -5,8 +5,7 @@ use std::marker::PhantomData;
 use hamdex_fingerprint::Fingerprint;
 
 use crate::error::RecipeError;
-use crate::fingerprinter::{check_width, nothing};
-use crate::outcome::Outcome;
+use crate::fingerprinter::{Outcome, check_width, nothing};
 use crate::recipe::Recipe;
 use crate::vote::{Tally, WeightedTally};
 

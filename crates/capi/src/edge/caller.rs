@@ -11,11 +11,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::{ptr, slice};
 
-use super::callback::{PairsReceiver, Reporter, hamdex_on_pairs, hamdex_progress};
-use super::error_object::{export, hamdex_error};
 use super::handle::{Kind, Shell};
-use crate::failure::Failure;
-use crate::status::{HAMDEX_MISUSE, HAMDEX_OK, hamdex_status};
+use crate::edge::{PairsReceiver, Reporter, export, hamdex_error, hamdex_on_pairs, hamdex_progress};
+use crate::status::{Failure, HAMDEX_MISUSE, HAMDEX_OK, hamdex_status};
 
 /// The greatest size that a structure may say it has.
 const MAX_STRUCTURE_BYTES: usize = 4096;

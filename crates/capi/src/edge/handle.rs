@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::mem::offset_of;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
-use crate::failure::Failure;
+use crate::status::Failure;
 
 /// The number of empty shells that are kept before one is taken again.
 const QUARANTINE: usize = 1024;

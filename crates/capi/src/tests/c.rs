@@ -6,12 +6,11 @@ use std::{ptr, slice};
 
 use hamdex::Fingerprint;
 
-use crate::batch::hamdex_set_batch;
+use crate::batch::{hamdex_set_batch, hamdex_set_pairs};
 use crate::build::{hamdex_build, hamdex_build_options};
 use crate::edge::hamdex_error;
 use crate::error::hamdex_error_free;
 use crate::matches::{hamdex_matches, hamdex_matches_free};
-use crate::pairs::hamdex_set_pairs;
 use crate::records::hamdex_records;
 use crate::search::{
     hamdex_searcher, hamdex_searcher_close, hamdex_searcher_first, hamdex_searcher_nearest,

@@ -7,10 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::c::{Given, Set, build, bytes_of, call, path_of};
 use super::stores::store_of;
-use crate::batch::hamdex_set_batch;
+use crate::batch::{hamdex_set_batch, hamdex_set_pairs};
 use crate::build::{hamdex_build, hamdex_build_options};
 use crate::options::hamdex_work;
-use crate::pairs::hamdex_set_pairs;
 use crate::search::{hamdex_searcher_query, hamdex_searcher_set_progress};
 use crate::set::hamdex_set_verify;
 use crate::status::{HAMDEX_MISUSE, HAMDEX_STOPPED};

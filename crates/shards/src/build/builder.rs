@@ -6,7 +6,7 @@ use std::path::Path;
 use hamdex::{BuildError, BuildOptions, Builder, Fingerprint, RECIPE_KEY, SealedIndex, shingles};
 
 use crate::build::spool::{Fields, Record, Spool};
-use crate::build::target::{Target, check_open_files, put};
+use crate::build::{Target, check_open_files, put};
 use crate::error::Error;
 use crate::manifest::{IdType, Layout, MAX_SHARDS, Manifest};
 use crate::partition::Partition;

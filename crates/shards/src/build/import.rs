@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use hamdex::{Fingerprint, OpenOptions, VerifyOptions};
 use hamdex_atomic_file::{link_or_copy, sync_directory};
 
-use crate::build::target::Target;
+use crate::build::Target;
 use crate::error::Error;
 use crate::manifest::{self, Layout, MANIFEST, MAX_SHARDS, Manifest, ShardEntry};
 use crate::set::{id_type, ids_of, recipe, shingles_of};

@@ -3,19 +3,17 @@
 //! A tokeniser is a rule that cuts a case-folded text into slices. Some rules use tables that grow from
 //! one Unicode version to the next. [`Tokeniser::tables`] names their versions, and a recipe contains
 //! this name, so tokens cut by other tables are detected.
+//!
+//! Some rules have Python's notions of a word character, of a letter or digit, and of white space. For `str` patterns
+//! `\w` is `isalnum() or '_'`, and `isalnum` is general category L or N. So it
+//! includes `²` and excludes combining marks, ZERO WIDTH JOINER and U+203F, unlike the `\w` of UTS 18.
 
-mod bigrams;
-#[cfg(feature = "jieba")]
-mod chinese;
-mod mfonda;
-mod python;
-#[cfg(feature = "jieba")]
-mod scripts;
-mod trafilatura;
 mod words;
 
 use std::fmt;
 use std::str::FromStr;
+
+use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
 use crate::error::RecipeError;
 
@@ -125,7 +123,7 @@ impl Tokeniser {
     /// pairs of them.
     pub(crate) fn split_parts<'t>(self, text: &'t str, part: &mut impl FnMut(Part<'t>)) {
         match self {
-            Self::WordsBigrams => bigrams::parts(text, part),
+            Self::WordsBigrams => words::parts(text, part),
             _ => words::words(text, &mut |word| part(Part::Both(word))),
         }
     }
@@ -134,25 +132,25 @@ impl Tokeniser {
     pub(crate) fn split<'t>(self, text: &'t str, token: &mut impl FnMut(&'t str)) {
         match self {
             Self::Words => words::words(text, token),
-            Self::WordsBigrams => bigrams::words(text, token),
-            Self::PyWords | Self::PyJoined => python::words(text).for_each(token),
-            Self::Mfonda => mfonda::words(text).for_each(token),
-            Self::Trafilatura => trafilatura::sample(text).into_iter().for_each(token),
-            Self::WhiteSpace => python::pieces(text).for_each(token),
+            Self::WordsBigrams => words::words_and_bigrams(text, token),
+            Self::PyWords | Self::PyJoined => python_words(text).for_each(token),
+            Self::Mfonda => mfonda_words(text).for_each(token),
+            Self::Trafilatura => trafilatura_sample(text).into_iter().for_each(token),
+            Self::WhiteSpace => pieces(text).for_each(token),
             Self::Whole if text.is_empty() => {}
             Self::Whole => token(text),
             Self::Given => {}
             #[cfg(feature = "jieba")]
             Self::WordsJieba => {
-                for (script, run) in scripts::runs(text) {
+                for (script, run) in words::runs(text) {
                     match script {
-                        scripts::Run::Chinese => chinese::words(run, token),
-                        scripts::Run::Other => words::words(run, token),
+                        words::Run::Chinese => words::chinese_words(run, token),
+                        words::Run::Other => words::words(run, token),
                     }
                 }
             }
             #[cfg(feature = "jieba")]
-            Self::Jieba => chinese::words(text, token),
+            Self::Jieba => words::chinese_words(text, token),
             #[cfg(not(feature = "jieba"))]
             Self::WordsJieba | Self::Jieba => unreachable!("refused when the recipe is checked"),
         }
@@ -200,8 +198,92 @@ pub(crate) fn tokens(tokeniser: Tokeniser, text: &str) -> Vec<&str> {
     all
 }
 
+/// `str.isalnum` of one character.
+fn is_alphanumeric(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_alphanumeric();
+    }
+    matches!(c.general_category_group(), GeneralCategoryGroup::Letter | GeneralCategoryGroup::Number)
+}
+
+/// Any punctuation: general category P.
+fn is_punctuation(c: char) -> bool {
+    c.general_category_group() == GeneralCategoryGroup::Punctuation
+}
+
+/// `str.isspace` of one character: the White_Space of Unicode, and four ASCII separators.
+fn is_space(c: char) -> bool {
+    c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
+}
+
+/// The longest runs of `\w`.
+fn python_words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c| !(is_alphanumeric(c) || c == '_')).filter(|word| !word.is_empty())
+}
+
+/// The pieces between white space: `str.split`.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    text.split(is_space).filter(|piece| !piece.is_empty())
+}
+
+/// The words of mfonda/simhash: all matches, from left to right, of `[\w']+(?:\://[\w\./]+){0,1}` with the `\w` of ASCII.
+fn mfonda_words(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let start = rest.find(is_word)?;
+        let word = &rest[start..];
+        let mut end = word.find(|c| !is_word(c)).unwrap_or(word.len());
+        if let Some(address) = word[end..].strip_prefix("://") {
+            let length = address.find(|c| !is_address(c)).unwrap_or(address.len());
+            // The pattern requires at least one character there; without it the scheme alone is a word.
+            if length > 0 {
+                end += "://".len() + length;
+            }
+        }
+        let (matched, after) = word.split_at(end);
+        rest = after;
+        Some(matched)
+    })
+}
+
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || c == '\''
+}
+
+fn is_address(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/')
+}
+
+/// The number of tokens (half the fingerprint's width) that must be left for a least length to be used.
+const TRAFILATURA_ENOUGH: usize = 32;
+
+/// Returns the tokens between white space, stripped of ASCII punctuation, that consist of letters and digits; without
+/// any (in languages with other punctuation), the text is cut at punctuation too. Keeps tokens longer than 4
+/// characters, or 3, 2, 1, whichever first leaves at least 32; otherwise all.
+fn trafilatura_sample(text: &str) -> Vec<&str> {
+    let plain = |token: &&str| !token.is_empty() && token.chars().all(is_alphanumeric);
+    let mut tokens: Vec<&str> = text
+        .split(is_space)
+        .map(|token| token.trim_matches(|c: char| c.is_ascii_punctuation()))
+        .filter(plain)
+        .collect();
+    if tokens.is_empty() {
+        tokens = text.split(|c| is_space(c) || is_punctuation(c)).filter(plain).collect();
+    }
+
+    let longer_than = |token: &str, least: usize| token.chars().nth(least).is_some();
+    for least in (1..=4).rev() {
+        if tokens.iter().filter(|token| longer_than(token, least)).count() >= TRAFILATURA_ENOUGH {
+            tokens.retain(|token| longer_than(token, least));
+            break;
+        }
+    }
+    tokens
+}
+
 #[cfg(test)]
 mod tests {
+
     use super::*;
 
     #[test]
@@ -230,5 +312,68 @@ mod tests {
             assert_eq!(tokeniser.to_string().parse(), Ok(tokeniser));
         }
         assert!("Words".parse::<Tokeniser>().is_err());
+    }
+
+    #[test]
+    fn the_word_class_is_that_of_python() {
+        for inside in ['a', 'Z', '0', '²', '½', 'Ⅷ', '五', 'ª', 'ﬁ', 'ё', '٣', 'ー', '々'] {
+            assert!(is_alphanumeric(inside), "{inside:?}");
+        }
+        for outside in
+            ['_', '\u{301}', '\u{93e}', '\u{200d}', '\u{203f}', '‿', '—', '。', '€', 'Ⓐ', '\u{e000}']
+        {
+            assert!(!is_alphanumeric(outside), "{outside:?}");
+        }
+    }
+
+    #[test]
+    fn the_space_class_is_that_of_python() {
+        let spaces = (0..=0x10_ffff).filter_map(char::from_u32).filter(|&c| is_space(c)).count();
+        assert_eq!(spaces, 29);
+        assert!(is_space('\u{1c}') && is_space('\u{85}') && is_space('\u{3000}'));
+        assert!(!is_space('\u{200b}') && !is_space('\u{feff}'));
+    }
+
+    #[test]
+    fn combining_marks_end_a_word() {
+        assert_eq!(python_words("i\u{307}stanbul x_y—z²").collect::<Vec<_>>(), ["i", "stanbul", "x_y", "z²"]);
+    }
+
+    fn all(text: &str) -> Vec<&str> {
+        mfonda_words(text).collect()
+    }
+
+    #[test]
+    fn words_and_addresses_are_matched() {
+        assert_eq!(all("it's http://a.org/x_y?q=1 ok"), ["it's", "http://a.org/x_y", "q", "1", "ok"]);
+        assert_eq!(all("x:// y:/z a://b://c"), ["x", "y", "z", "a://b", "c"]);
+        assert_eq!(all("https://it's"), ["https://it", "'s"]);
+    }
+
+    #[test]
+    fn letters_beyond_ascii_separate() {
+        assert_eq!(all("naïve 中文"), ["na", "ve"]);
+        assert_eq!(all(""), [""; 0]);
+    }
+
+    #[test]
+    fn punctuation_is_stripped_at_the_ends_only() {
+        assert_eq!(trafilatura_sample("(Hello), wor-ld! a.b 42."), ["Hello", "42"]);
+    }
+
+    #[test]
+    fn chinese_punctuation_cuts_where_nothing_else_is_found() {
+        assert_eq!(trafilatura_sample("这是一个测试。我们在测试中文。"), ["这是一个测试", "我们在测试中文"]);
+        assert_eq!(trafilatura_sample("测试。 ok"), ["ok"]);
+    }
+
+    #[test]
+    fn the_length_limit_relaxes_until_enough_are_left() {
+        let long = "abcde ".repeat(32);
+        assert_eq!(trafilatura_sample(&format!("{long} abcd abc")).len(), 32);
+        let fewer = "abcde ".repeat(31);
+        assert_eq!(trafilatura_sample(&format!("{fewer} abcd abc")).len(), 32);
+        assert_eq!(trafilatura_sample(&format!("{fewer} abc a")).len(), 32);
+        assert_eq!(trafilatura_sample("abcde a").len(), 2);
     }
 }

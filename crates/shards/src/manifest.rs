@@ -1,18 +1,19 @@
 //! The manifest: the shards of the set, and the distribution of fingerprints over them.
 //!
-//! - [`text`]: encoding to text, and decoding
-//! - [`file`]: reading and writing it, and unlisted files in the directory
-
-mod file;
-mod text;
-
-pub use file::{is_set, read};
-pub(crate) use file::{unlisted_files, write};
+//! As text it is a line of JSON for the set, a line per shard, and a line with the checksums of all these, in the form of
+//! [`hamdex_manifest`].
 
 use std::collections::HashSet;
 use std::fmt;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use hamdex_atomic_file::{AtomicFile, SealedFile};
+use hamdex_manifest::{Form, TextError, check_same, line, seal};
 
 /// The name of the manifest in the directory of its set.
 pub const MANIFEST: &str = hamdex_manifest::MANIFEST;
@@ -200,5 +201,185 @@ impl ShardEntry {
             Some(_) => self.ids >= self.fingerprints && (self.fingerprints > 0 || self.ids == 0),
         };
         if are_possible { Ok(()) } else { Err("an impossible number of ids") }
+    }
+}
+
+/// The form of the manifest: its first field, version and maximum size.
+const FORM: Form = Form::new("hamdex_shards", VERSION, 1 << 25);
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SetLine {
+    hamdex_shards: u64,
+    layout: Layout,
+    width: u32,
+    distance: u32,
+    recipe: Option<String>,
+    id_type: Option<IdType>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shingles: Option<String>,
+}
+
+/// Encodes a manifest.
+fn to_text(manifest: &Manifest) -> String {
+    let mut text = line(&SetLine {
+        hamdex_shards: VERSION,
+        layout: manifest.layout,
+        width: manifest.width,
+        distance: manifest.distance,
+        recipe: manifest.recipe.clone(),
+        id_type: manifest.id_type,
+        shingles: manifest.shingles.clone(),
+    });
+    for entry in &manifest.shards {
+        text += &line(entry);
+    }
+    seal(text)
+}
+
+/// Decodes and checks a manifest.
+fn parse(text: &[u8]) -> Result<Manifest, TextError> {
+    let mut lines = FORM.check(text)?;
+    let SetLine { layout, width, distance, recipe, id_type, shingles, .. } = lines.require()?;
+    let mut manifest = Manifest { layout, width, distance, recipe, id_type, shingles, shards: Vec::new() };
+    while let Some(entry) = lines.read::<ShardEntry>()? {
+        manifest.shards.push(entry);
+    }
+    manifest.check().map_err(|what| TextError::damaged(0, what))?;
+    check_same(&to_text(&manifest), text)?;
+    Ok(manifest)
+}
+
+/// Returns whether a directory is a set of shards, in any version, by the beginning of its manifest. The manifest of a
+/// store has the same file name and another beginning.
+///
+/// # Errors
+/// When the manifest cannot be read.
+pub fn is_set(directory: impl AsRef<Path>) -> Result<bool, Error> {
+    let first = read_first(directory.as_ref(), FORM.beginning_bytes())?;
+    Ok(first.is_some_and(|first| FORM.begins(&first)))
+}
+
+/// Reads the manifest of a set.
+///
+/// # Errors
+/// When there is none, it is damaged or has a later version, or it cannot be read.
+pub fn read(directory: impl AsRef<Path>) -> Result<Manifest, Error> {
+    let directory = directory.as_ref();
+    let not_shards = || {
+        let missing = directory.metadata().err().filter(|error| error.kind() == io::ErrorKind::NotFound);
+        Error::NotShards { path: directory.to_owned(), source: missing }
+    };
+    let text = read_first(directory, FORM.bytes_to_read())?.ok_or_else(not_shards)?;
+    let path = directory.join(MANIFEST);
+    parse(&text).map_err(|error| match error {
+        TextError::NotAManifest => not_shards(),
+        TextError::Newer(found) => Error::Newer { path, found, supported: VERSION },
+        TextError::Damaged { offset, what } => Error::damaged(path, format!("byte {offset}: {what}")),
+    })
+}
+
+/// Returns the first bytes of the manifest in a directory; `None` if there is no such file.
+fn read_first(directory: &Path, bytes: usize) -> Result<Option<Vec<u8>>, Error> {
+    let path = directory.join(MANIFEST);
+    match is_regular(&path) {
+        Ok(true) => {}
+        Ok(false) => return Ok(None),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(Error::io("look at it", path)(error)),
+    }
+    let mut first = Vec::new();
+    let read = File::open(&path).and_then(|file| file.take(bytes as u64).read_to_end(&mut first));
+    read.map_err(Error::io("read it", &path))?;
+    Ok(Some(first))
+}
+
+/// Returns whether a path is a regular file. Opening a pipe would block.
+fn is_regular(path: &Path) -> io::Result<bool> {
+    Ok(path.metadata()?.is_file())
+}
+
+/// Writes a manifest to an unpublished file that will replace the one at this path.
+pub(crate) fn write(path: &Path, manifest: &Manifest) -> Result<SealedFile, Error> {
+    debug_assert_eq!(manifest.check(), Ok(()));
+    let mut file = AtomicFile::options().overwrite(true).create(path)?;
+    let failed = file.failed();
+    file.write_all(to_text(manifest).as_bytes()).map_err(failed)?;
+    Ok(file.seal()?)
+}
+
+/// Returns the names of files in the directory of a set that are not in its manifest, sorted.
+pub(crate) fn unlisted_files(directory: &Path, manifest: &Manifest) -> Result<Vec<String>, Error> {
+    let known: HashSet<&str> = manifest.shards.iter().map(|shard| shard.file.as_str()).collect();
+    let failed = || Error::io("list it", directory);
+    let mut unlisted_files = Vec::new();
+    for entry in directory.read_dir().map_err(failed())? {
+        let name = entry.map_err(failed())?.file_name();
+        match name.to_str() {
+            Some(name) if name == MANIFEST || known.contains(name) => {}
+            _ => unlisted_files.push(name.to_string_lossy().into_owned()),
+        }
+    }
+    unlisted_files.sort();
+    Ok(unlisted_files)
+}
+
+#[cfg(test)]
+mod tests {
+
+    use super::*;
+
+    fn entry(file: &str, fingerprints: u64) -> ShardEntry {
+        let file_id = format!("{fingerprints:032x}");
+        ShardEntry { file: file.to_owned(), fingerprints, ids: fingerprints, bytes: 4928, file_id }
+    }
+
+    fn manifest() -> Manifest {
+        Manifest {
+            layout: Layout::Families,
+            width: 64,
+            distance: 1,
+            recipe: Some("a = \"ä\"".to_owned()),
+            id_type: Some(IdType::Names),
+            shingles: None,
+            shards: vec![entry("a", 3), entry("b", 4), entry("c", 7), entry("d", 0)],
+        }
+    }
+
+    #[test]
+    fn a_manifest_is_read_as_it_was_written() {
+        for (recipe, id_type, layout) in [
+            (None, None, Layout::Hash),
+            (Some("x\u{1}\u{7f}\n\"".to_owned()), Some(IdType::Numbers), Layout::Hash),
+            (None, Some(IdType::Names), Layout::Families),
+        ] {
+            let mut manifest = Manifest { recipe, id_type, layout, ..manifest() };
+            manifest.shards[0].file = "a \"name\" ü".to_owned();
+            if id_type.is_none() {
+                manifest.shards.iter_mut().for_each(|shard| shard.ids = 0);
+            }
+            assert_eq!(parse(to_text(&manifest).as_bytes()), Ok(manifest.clone()));
+            // Shingles belong to ids.
+            manifest.shingles = Some("runs of 5 words".to_owned());
+            assert_eq!(parse(to_text(&manifest).as_bytes()).is_ok(), id_type.is_some());
+        }
+    }
+
+    #[test]
+    fn every_changed_byte_and_every_shorter_text_is_found() {
+        let manifest = Manifest { shards: vec![entry("a", 3), entry("b", 3)], ..manifest() };
+        let text = to_text(&manifest).into_bytes();
+        assert_eq!(parse(&text), Ok(manifest));
+        for place in 0..text.len() {
+            for change in [1, 0x20, 0x80] {
+                let mut changed = text.clone();
+                changed[place] ^= change;
+                assert!(parse(&changed).is_err(), "byte {place}");
+            }
+            assert!(parse(&text[..place]).is_err(), "{place} bytes");
+        }
+        assert!(parse(&[&text[..], b"\n"].concat()).is_err());
     }
 }

@@ -4,7 +4,7 @@
 //! - [`AnySet::typed`] gives the set at its width, for work on whole arrays of fingerprints; [`for_width`] compiles
 //!   such work once per width.
 //!
-//! A width is matched in `set.rs` and in [`for_width`], a kind of container in `kind.rs` and `open.rs`.
+//! A width is matched in `set.rs` and in [`for_width`], a kind of container in `set.rs` and `open.rs`.
 //!
 //! ```
 //! use hamdex::{BuildOptions, Builder};

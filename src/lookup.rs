@@ -264,7 +264,6 @@ pub(crate) fn hash_of_name(name: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     #[test]

@@ -270,7 +270,6 @@ impl<F: Fingerprint> Priced<F> {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     fn load(queries: f64, blocks: &[u32]) -> Load {

@@ -291,7 +291,6 @@ pub(super) fn binomial(n: u32, k: u32) -> f64 {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     #[test]

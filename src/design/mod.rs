@@ -247,7 +247,6 @@ pub enum DesignError {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     #[test]

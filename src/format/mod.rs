@@ -226,7 +226,6 @@ impl SectionRecord {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     const HEADER: Header = Header { minor: 3, file_id: FileId(*b"0123456789abcdef") };

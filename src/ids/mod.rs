@@ -268,7 +268,6 @@ impl IdTable {
 
 #[cfg(test)]
 mod tests {
-
     use proptest::prelude::*;
 
     use super::*;

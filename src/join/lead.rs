@@ -207,7 +207,6 @@ fn earliest_table<F: Fingerprint>(tables: &[Table<F>], mask: F) -> usize {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     #[test]

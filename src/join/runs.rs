@@ -254,7 +254,6 @@ fn sort_by<F: Fingerprint>(values: &[F], mask: F, Workspace { sorted, starts }: 
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     #[test]

@@ -170,7 +170,6 @@ impl Names<'_> {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     #[test]

@@ -308,7 +308,6 @@ pub(super) fn failed(temp_dir: &Path, source: io::Error) -> BuildError {
 
 #[cfg(test)]
 mod tests {
-
     use crate::progress::{Phase, Report};
 
     use super::*;

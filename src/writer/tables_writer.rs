@@ -374,7 +374,6 @@ fn lines_of(geometry: &Geometry, prefixes: impl Iterator<Item = u64>) -> Vec<Lin
 
 #[cfg(test)]
 mod tests {
-
     use crate::digest::scramble;
     use crate::writer::{BuildOptions, Builder};
     use crate::{BuildError, Codec, Design};

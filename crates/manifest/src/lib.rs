@@ -302,7 +302,6 @@ impl TextError {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     #[test]

@@ -328,7 +328,6 @@ pub(crate) fn unlisted_files(directory: &Path, manifest: &Manifest) -> Result<Ve
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     fn entry(file: &str, fingerprints: u64) -> ShardEntry {

@@ -257,7 +257,6 @@ fn python2(bytes: &[u8]) -> u128 {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     const FOX: &[u8] = b"The quick brown fox jumps over the lazy dog";

@@ -134,7 +134,6 @@ fn heavier_first(a: &(&str, f64), b: &(&str, f64)) -> Ordering {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     fn shingles(words: &[&str], shingle: &str, separator: &str) -> Vec<String> {

@@ -204,7 +204,6 @@ impl<F: Fingerprint> WeightedTally<F> {
 
 #[cfg(test)]
 mod tests {
-
     use proptest::prelude::*;
 
     use super::*;

@@ -99,7 +99,6 @@ fn is_microcoded(vendor: &[u8], family: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     #[test]

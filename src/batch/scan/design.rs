@@ -224,7 +224,6 @@ pub(in crate::batch) fn spread<T: Copy>(all: &[T], count: usize) -> impl Iterato
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     const NO_SAMPLE: Crowding<u64> = Crowding { queries: Vec::new(), stored: Vec::new() };

@@ -226,7 +226,6 @@ fn scan_together<'a, F: Fingerprint + 'a>(
 
 #[cfg(test)]
 mod tests {
-
     use proptest::prelude::*;
 
     use super::*;

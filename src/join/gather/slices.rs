@@ -158,7 +158,6 @@ fn digits_between<F: Fingerprint>(lead: &Lead<F>, bits: u32, least: F, greatest:
 
 #[cfg(test)]
 mod tests {
-
     use proptest::prelude::*;
 
     use crate::join::lead::Order;

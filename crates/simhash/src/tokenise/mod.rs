@@ -283,7 +283,6 @@ fn trafilatura_sample(text: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     #[test]

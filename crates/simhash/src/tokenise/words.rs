@@ -196,7 +196,6 @@ pub(super) fn chinese_words<'t>(text: &'t str, token: &mut impl FnMut(&'t str)) 
 
 #[cfg(test)]
 mod tests {
-
     use proptest::prelude::*;
 
     use crate::tokenise::{Tokeniser, tokens};

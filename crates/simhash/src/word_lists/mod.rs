@@ -100,7 +100,6 @@ impl StopWords {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     #[test]

@@ -165,7 +165,6 @@ impl Filter {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     #[test]

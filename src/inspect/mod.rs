@@ -35,7 +35,7 @@ use hamdex_fingerprint::Fingerprint;
 pub struct RawBlock<'a, F> {
     /// Its offset in the file, in bytes.
     pub offset: u64,
-    /// Its bytes, for [`reference::read_block`](crate::inspect::reference::read_block).
+    /// Its bytes, for [`reference::read_block`].
     pub bytes: &'a [u8],
     /// Its last entry, in the table's order of bits, from the keys.
     pub key: F,

@@ -170,7 +170,7 @@ pub trait SetSearcher<F: Fingerprint> {
     fn set_progress(&mut self, report: ProgressCallback);
 }
 
-/// The properties of a [`FingerprintSet`](crate::FingerprintSet).
+/// The properties of a [`FingerprintSet`].
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Description {
@@ -202,7 +202,7 @@ pub struct Description {
 
 impl Description {
     /// Returns the properties of an empty set without ids, for implementations of
-    /// [`FingerprintSet`](crate::FingerprintSet) in other crates, which set the rest.
+    /// [`FingerprintSet`] in other crates, which set the rest.
     #[must_use]
     pub fn new(width: u32, distance: u32) -> Self {
         Self {
@@ -223,7 +223,7 @@ impl Description {
 }
 
 /// A part of the documents of a set, for one thread: returned by
-/// [`FingerprintSet::shingle_parts`](crate::FingerprintSet::shingle_parts).
+/// [`FingerprintSet::shingle_parts`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShinglePart {
     /// The number of the file, as the set counts its files.

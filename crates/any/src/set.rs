@@ -220,7 +220,7 @@ struct TooWide {
     width: u32,
 }
 
-/// Queries an [`AnySet`](crate::AnySet), using the same memory again and again.
+/// Queries an [`AnySet`], using the same memory again and again.
 pub struct AnySearcher<'s> {
     of_width: Box<dyn Searcher + Send + 's>,
     matches: Vec<AnyMatch>,

@@ -3,7 +3,7 @@
 //! The tables are those of a design for the distance, chosen for the number of queries: [`design`]. Each block
 //! is decoded once, by any thread. Fingerprints that are near no query are dropped many at a time, if that
 //! pays: [`sieve`]. Each of the others is looked up in each table of the queries: [`query_table`]. A scan that
-//! exceeds its estimated cost by too much is given up: [`budget`].
+//! exceeds its estimated cost by too much is given up: [`design`].
 
 pub(super) mod design;
 mod query_table;

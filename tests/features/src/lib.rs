@@ -1,0 +1,1 @@
+//! No code: the manifest names the features of dependencies that any test build takes.

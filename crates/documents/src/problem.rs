@@ -162,7 +162,17 @@ pub enum Problem {
     /// Tab-separated values are read with quotes, as their start shows.
     #[error("its fields in quotes are read as those of CSV")]
     Quotes,
-    /// A record of CSV or TSV has very many lines, as one has that begins with a quote that is not meant as one. It is read.
+    /// Tab-separated values are read without quotes although some fields seem to be in quotes: with quotes, more records
+    /// lack the header's number of fields.
+    #[error("its fields in quotes are read with the quotes as part of them")]
+    NoQuotes,
+    /// Text follows the closing quote of a field of CSV or TSV, as behind a quote that is not meant as one. It is read as
+    /// part of the field.
+    #[error(
+        "text follows a closing quote; if its quotes are characters like any other, read the table without quotes"
+    )]
+    StrayQuote,
+    /// A record of CSV or TSV has many lines, as one has that begins with a quote that is not meant as one. It is read.
     #[error(
         "the record has {lines} lines; if its quotes are characters like any other, read the table without quotes"
     )]

@@ -50,8 +50,8 @@ pub(crate) struct Fields {
     /// header has the text field only then]
     #[arg(long, value_name = "CHAR", value_parser = option_values::delimiter, help_heading = "Documents", hide_short_help = true)]
     delimiter: Option<u8>,
-    /// Whether fields of CSV and TSV can be in quotes [default: those of CSV can; those of TSV where the first MiB of the
-    /// file shows it; those of TSV on standard input with --format cannot]
+    /// Whether fields of CSV and TSV can be in quotes [default: those of CSV can; those of TSV if more records in the
+    /// first MiB have the header's number of fields then; those of TSV on standard input with --format cannot]
     #[arg(long, value_parser = option_values::quoting(), help_heading = "Documents", hide_short_help = true)]
     quoting: Option<Quoting>,
     /// The encoding of texts that do not declare one by a byte order mark or, in HTML, by meta, as in
@@ -69,8 +69,8 @@ pub(crate) struct Fields {
     /// Leave out hidden files, and files that .gitignore and .ignore list
     #[arg(long, help_heading = "Documents", hide_short_help = true)]
     respect_gitignore: bool,
-    /// End at the first problem with a document (invalid UTF-8, malformed, a missing field, too long, an id
-    /// that an earlier one had)
+    /// End at the first problem with a document (invalid UTF-8, malformed, a missing field, too long, text
+    /// behind a closing quote, an id that an earlier one had)
     #[arg(long, help_heading = "Documents", hide_short_help = true)]
     strict: bool,
     /// In directories and archives, leave out files that should hold documents and cannot be read whole: damaged or

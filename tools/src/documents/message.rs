@@ -44,9 +44,10 @@ pub(crate) fn of_problem(problem: &Problem) -> String {
                 "{problem}: it has zero bytes (UTF-16 without a byte order mark needs --encoding utf-16le or utf-16be)"
             )
         }
-        Problem::ManyLines { .. } | Problem::UnclosedQuote | Problem::Quotes => {
+        Problem::ManyLines { .. } | Problem::StrayQuote | Problem::UnclosedQuote | Problem::Quotes => {
             format!("{problem} (--quoting none)")
         }
+        Problem::NoQuotes => format!("{problem} (--quoting csv)"),
         Problem::Litter { .. } => format!("{problem} (--include, as in --include '*', reads them)"),
         other => other.to_string(),
     }

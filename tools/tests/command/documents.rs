@@ -530,4 +530,16 @@ fn the_quoting_of_tables_is_chosen() {
     assert!(text.contains("not closed (--quoting none)"), "{text}");
     assert_eq!(scratch.output(&["dedup", "in.csv", "--quoting", "none"]).lines().count(), 2);
     assert_eq!(scratch.failure(&["dedup", "in.csv", "--quoting", "tsv"]).0, 2);
+    // Fields of two lines are read with quotes, although one quote is a character of the text.
+    let greeting = |row: u64| format!("{row}\t\"Dear all,\n{}\"\n", story(row));
+    let rows: String = (1..4).map(greeting).collect();
+    scratch.write("in.tsv", format!("id\ttext\n{rows}9\t\"Quoted\" she said\n"));
+    let text = messages(&scratch, &["dedup", "in.tsv", "--unique", "--out", "out.tsv", "--force"]);
+    assert_eq!(fs::read(scratch.path("out.tsv")).unwrap(), fs::read(scratch.path("in.tsv")).unwrap());
+    assert!(text.contains("in.tsv:8: text follows a closing quote"), "{text}");
+    assert_eq!(text.matches("(--quoting none)").count(), 2, "{text}");
+    scratch.hamdex(&["dedup", "in.tsv", "--strict"]).assert().code(1);
+    scratch.write("in.tsv", "id\ttext\n1\t\"a \"\"b\"\"\"\n2\t\"a\" b\n");
+    let text = messages(&scratch, &["dedup", "in.tsv"]);
+    assert!(text.contains("(--quoting csv)"), "{text}");
 }

@@ -8,14 +8,14 @@ use crate::document::Document;
 use crate::error::{Error, InvalidOption};
 use crate::input::Input;
 use crate::problem::shown_names;
-use crate::problem::{Field, Place, Problem};
+use crate::problem::{Action, Field, Place, Problem};
 use crate::read::collector::Collector;
 use crate::read::options::Documents;
 use crate::table_reader::csv::{Next, Records};
-use crate::table_reader::quoting::Quoting;
 
-/// A record with more lines may have swallowed others: those behind a quote that is not closed.
-const MANY_LINES: u64 = 1000;
+/// A record with more lines may have swallowed others, behind a quote that is not meant as one. Most texts have fewer
+/// paragraphs.
+const MANY_LINES: u64 = 50;
 
 /// The numbers of the columns of a document.
 struct Columns {
@@ -32,8 +32,8 @@ pub(crate) fn read(input: Input, delimiter: u8, collector: &mut Collector<'_>) -
     let mut records =
         Records::new(input, delimiter, documents.quoting, documents.format.is_some(), collector.max_bytes())?;
     let quoting = records.quoting();
-    if delimiter == b'\t' && quoting == Quoting::Csv && documents.quoting.is_none() {
-        collector.notify(Place::whole(records.input()), Problem::Quotes);
+    if let Some(decision) = records.take_decision() {
+        collector.notify(Place::whole(records.input()), decision);
     }
     let mut columns = None;
     if !documents.has_header {
@@ -41,7 +41,11 @@ pub(crate) fn read(input: Input, delimiter: u8, collector: &mut Collector<'_>) -
         collector.enter(records.input(), || Shape::Records { names: None, delimiter, quoting })?;
     }
     loop {
-        match (records.next()?, &mut columns) {
+        let next = records.next()?;
+        if matches!(next, Next::Record) && records.has_stray_quote() {
+            collector.report(records.place(), Problem::StrayQuote, Action::Read)?;
+        }
+        match (next, &mut columns) {
             (Next::End, _) => return Ok(()),
             (Next::Unclosed, _) => {
                 return Err(Error::Document { place: records.place(), problem: Problem::UnclosedQuote });

@@ -522,7 +522,8 @@ impl<'a> Collector<'a> {
         self.is_transcoded && text.contains(char::REPLACEMENT_CHARACTER)
     }
 
-    fn report(&mut self, place: Place, problem: Problem, action: Action) -> Result<(), Error> {
+    /// Reports a problem, which is an error in strict reading.
+    pub(crate) fn report(&mut self, place: Place, problem: Problem, action: Action) -> Result<(), Error> {
         if self.documents.strict {
             return Err(Error::Document { place, problem });
         }

@@ -188,9 +188,10 @@ impl Documents {
         self
     }
 
-    /// Sets whether fields of CSV and TSV can be in quotes. By default those of CSV can, and those of TSV if the first MiB
-    /// of a file shows it: all its quotes at the start of a field are closed, and one is needed to read it. Those of a
-    /// stream whose format is given cannot: its start is not waited for.
+    /// Sets whether fields of CSV and TSV can be in quotes. By default those of CSV can, and those of TSV if more records
+    /// in the first MiB of a file have the header's number of fields then. If as many have it, names in quotes or doubled
+    /// quotes decide, unless text follows a closing quote. Those of a stream whose format is given cannot: its start is
+    /// not waited for.
     #[must_use]
     pub fn quoting(mut self, quoting: Quoting) -> Self {
         self.quoting = Some(quoting);
@@ -237,8 +238,8 @@ impl Documents {
     }
 
     /// Sets whether reading fails at the first problem with a document. By default problems are reported
-    /// ([`Documents::on_notice`]) and counted, and reading continues. Strict reading also fails at a repeated id; it
-    /// keeps about 60 bytes per id.
+    /// ([`Documents::on_notice`]) and counted, and reading continues. Strict reading also fails at a stray quote, and at
+    /// a repeated id; it keeps about 60 bytes per id.
     #[must_use]
     pub fn strict(mut self, strict: bool) -> Self {
         self.strict = strict;

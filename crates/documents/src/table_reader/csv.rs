@@ -6,8 +6,8 @@ use csv_core::{ReadRecordResult, ReaderBuilder, Terminator};
 
 use crate::error::Error;
 use crate::input::Input;
-use crate::problem::Place;
-use crate::table_reader::quoting::Quoting;
+use crate::problem::{Place, Problem};
+use crate::table_reader::quoting::{self, Quoting};
 
 /// The greatest number of fields of a record.
 const MAX_FIELDS: usize = 1 << 16;
@@ -34,6 +34,8 @@ pub(crate) struct Records {
     input: Input,
     parser: csv_core::Reader,
     quoting: Quoting,
+    /// The report of a quoting that the start of the input decided.
+    decision: Option<Problem>,
     delimiter: u8,
     bytes: Vec<u8>,
     ends: Vec<usize>,
@@ -57,7 +59,7 @@ impl Records {
         is_live: bool,
         max_bytes: u64,
     ) -> Result<Self, Error> {
-        let (input, quoting) = Quoting::of(input, delimiter, quoting, is_live)?;
+        let (input, quoting, decision) = Quoting::of(input, delimiter, quoting, is_live)?;
         let mut parser = ReaderBuilder::new();
         parser.delimiter(delimiter);
         if quoting == Quoting::None {
@@ -69,6 +71,7 @@ impl Records {
             input,
             parser,
             quoting,
+            decision,
             delimiter,
             bytes: vec![0; INITIAL_RECORD_BYTES],
             ends: Vec::new(),
@@ -82,6 +85,18 @@ impl Records {
 
     pub(crate) fn quoting(&self) -> Quoting {
         self.quoting
+    }
+
+    /// Takes the report of a quoting that the start of the input decided.
+    pub(crate) fn take_decision(&mut self) -> Option<Problem> {
+        self.decision.take()
+    }
+
+    /// Returns whether text follows a closing quote in the latest record.
+    pub(crate) fn has_stray_quote(&self) -> bool {
+        self.quoting == Quoting::Csv
+            && self.raw.contains(&b'"')
+            && quoting::Record::read(self.raw_record(), self.delimiter).has_stray
     }
 
     /// Returns the latest record as it is written in the input, without its line end, if a table with this delimiter and

@@ -3,6 +3,7 @@
 use hamdex_atomic_file::AtomicFile;
 use hamdex_documents::tables::Quoting;
 use hamdex_documents::{Documents, Format};
+use proptest::prelude::*;
 
 use crate::common::{Scratch, gzip};
 
@@ -45,6 +46,101 @@ fn quotes_of_tab_separated_values_swallow_no_rows() {
     assert!(scratch.refusal("c.csv").contains("not closed"));
     let read = scratch.read(scratch.documents(&["c.csv"]).quoting(Quoting::None));
     assert_eq!((read.texts(), read.counts.malformed), (vec!["\"open", "c"], 1));
+}
+
+/// A cell of a table: its text without quotes around it, with line ends in quotes, with a tab in quotes, or with text
+/// behind the closing quote.
+fn cell() -> impl Strategy<Value = (usize, String, String)> {
+    (0..4_usize, "[a-c][a-c ]{0,3}", "[a-c][a-c ]{0,3}")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn tables_are_read_as_they_were_written(rows in prop::collection::vec((cell(), any::<bool>()), 1..40)) {
+        let is_quoted = rows.iter().any(|((kind, ..), _)| matches!(kind, 1 | 2));
+        let (mut table, mut texts) = ("n\ttext\tx\n".to_owned(), Vec::new());
+        for ((kind, a, b), is_last) in &rows {
+            let (written, text) = match kind {
+                0 => (format!("{a}\" {b}"), format!("{a}\" {b}")),
+                1 => (format!("\"{a}\n\n{b}\""), format!("{a}\n\n{b}")),
+                2 => (format!("\"{a}\t{b}\""), format!("{a}\t{b}")),
+                // Without quoting, it is a text like any other.
+                _ if is_quoted => (format!("\"{a}\" {b}"), format!("{a} {b}")),
+                _ => (format!("\"{a}\" {b}"), format!("\"{a}\" {b}")),
+            };
+            table += &if *is_last { format!("1\t{written}\t\n") } else { format!("\t{written}\tx\n") };
+            texts.push(text);
+        }
+        let scratch = Scratch::new();
+        scratch.write("a.tsv", &table);
+        let read = scratch.read_file("a.tsv");
+        prop_assert_eq!(read.texts(), texts);
+        let strays = rows.iter().filter(|((kind, ..), _)| *kind == 3).count();
+        let expected = if is_quoted { strays + 1 } else { 0 };
+        prop_assert_eq!(read.notices.len(), expected, "{:?}", read.notices);
+        prop_assert_eq!(copied(&scratch, "a.tsv", "b.tsv"), table.as_bytes());
+        // The same table as CSV, which has quotes in any case.
+        let table = table.replace('\t', ",");
+        scratch.write("a.csv", &table);
+        let read = scratch.read_file("a.csv");
+        prop_assert_eq!(read.notices.len(), strays);
+        let strict = scratch.try_read(scratch.documents(&["a.csv"]).strict(true));
+        prop_assert_eq!(strict.is_err(), strays > 0);
+        prop_assert_eq!(copied(&scratch, "a.csv", "b.csv"), table.as_bytes());
+    }
+}
+
+#[test]
+fn records_with_stray_quotes_are_read_and_reported() {
+    let scratch = Scratch::new();
+    scratch.write(
+        "a.csv",
+        "id,text\n1,\"abc\"def\n2,\"x\"\"\"\n3,\"open\n4,b\n5,\"c\n6,\"He \\\"said\\\"\"\n7,\"\"\n",
+    );
+    let read = scratch.read_file("a.csv");
+    assert_eq!(read.texts(), ["abcdef", "x\"", "open\n4,b\n5,c", "He \\said\\\"\"", ""]);
+    let found: Vec<&str> = read.notices.iter().map(|notice| notice.split(": ").next().unwrap()).collect();
+    assert_eq!(found, ["a.csv:2", "a.csv:4", "a.csv:7"]);
+    let error = scratch.try_read(scratch.documents(&["a.csv"]).strict(true)).unwrap_err();
+    assert!(error.starts_with("a.csv:2: text follows a closing quote"), "{error}");
+    // Many lines are no error, since a text can have them.
+    for (lines, expected) in [(50, 0), (51, 1)] {
+        scratch.write("b.csv", format!("id,text\n1,\"{}end\"\n2,b\n", "line\n".repeat(lines - 1)));
+        let read = scratch.read(scratch.documents(&["b.csv"]).strict(true));
+        assert_eq!((read.counts.documents, read.notices.len()), (2, expected));
+    }
+}
+
+#[test]
+fn a_choice_against_quotes_is_reported() {
+    let scratch = Scratch::new();
+    scratch.write("a.tsv", "id\ttext\n1\t\"a \"\"b\"\"\"\n2\t\"a\" b\n3\tc\n");
+    let read = scratch.read_file("a.tsv");
+    assert_eq!(read.texts()[..2], ["\"a \"\"b\"\"\"", "\"a\" b"]);
+    assert_eq!(read.notices, ["a.tsv: its fields in quotes are read with the quotes as part of them"]);
+    assert_eq!(scratch.read(scratch.documents(&["a.tsv"]).quoting(Quoting::None)).notices.len(), 0);
+}
+
+#[test]
+fn short_records_are_copied_as_they_are() {
+    let scratch = Scratch::new();
+    for (name, table) in
+        [("a.csv", "id,text,x\n1,\"a\",\n2\n\"3\"\n4,b\n"), ("a.tsv", "id\ttext\n1\t\"a\n b\"\n2\tc\n")]
+    {
+        scratch.write(name, table);
+        let documents =
+            scratch.documents(&[name]).quoting(if name == "a.csv" { Quoting::Csv } else { Quoting::None });
+        let read = scratch.read(documents.clone());
+        assert_eq!(read.counts.missing_field, if name == "a.csv" { 2 } else { 1 });
+        let copy = scratch.path(&format!("copy-{name}"));
+        let documents = documents.copyable(None);
+        documents.read(|_| Ok::<(), hamdex_documents::Error>(())).unwrap();
+        let copied = documents.copy(0..2, AtomicFile::options().create(&copy).unwrap()).unwrap();
+        assert_eq!((copied.unread, copied.left_out), (read.counts.missing_field, 0));
+        assert_eq!(std::fs::read_to_string(copy).unwrap(), table);
+    }
 }
 
 #[test]

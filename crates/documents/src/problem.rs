@@ -229,7 +229,7 @@ pub enum Problem {
         /// The defect.
         what: String,
     },
-    /// A table of a directory or archive has no column of this name.
+    /// A table has no column of this name, or no object of a file of JSON a field.
     #[error("no column is named {column:?}; there are: {}", columns.join(", "))]
     MissingColumn {
         /// The part of a document that the column holds.

@@ -74,7 +74,7 @@ pub(crate) struct Fields {
     #[arg(long, help_heading = "Documents", hide_short_help = true)]
     strict: bool,
     /// In directories and archives, leave out files that should hold documents and cannot be read whole: damaged or
-    /// truncated, in another format than they say, tables without the text's column. Without it, they end the command
+    /// truncated, in another format than they say, tables and JSON without the text's column. Without it, they end the command
     /// with exit code 1 after the last file: no file is written then, but records inserted and lines printed before
     /// stay. Rows that --unique cannot copy make the exit code 1, too
     #[arg(long, help_heading = "Documents", hide_short_help = true)]

@@ -21,6 +21,7 @@ fn advice(kind: FileKind) -> &'static str {
         FileSort::Archive => "unpack it, and name the files in it",
         FileSort::Compressed(_) => "decompress it first",
         FileSort::Pointer => "download it, as with git lfs pull",
+        FileSort::Pages => "convert it to WARC",
         _ => "it holds no documents",
     }
 }

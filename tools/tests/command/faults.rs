@@ -174,6 +174,106 @@ fn each_format_with_each_fault_is_read_or_named_by_each_command() {
     }
 }
 
+/// A document of several fields in a row of each text format, or one that no format reads.
+fn fields(format: &str) -> Vec<u8> {
+    // In windows-1251.
+    let byte = |letter: char| u32::from(letter).checked_sub(0x350).unwrap_or(u32::from(letter)) as u8;
+    let cyrillic: Vec<u8> = "Привет, это письмо о погоде, с приветом из города".chars().map(byte).collect();
+    let rows: String = texts().iter().map(|text| format!("{{\"id\": 1, \"body\": \"{text}\"}}\n")).collect();
+    match format {
+        "jsonl" => rows.into_bytes(),
+        "json" => format!("[{}]", rows.trim_end().replace('\n', ",")).into_bytes(),
+        "csv" => b"id,body\n1,some words\n".to_vec(),
+        "tsv" => b"id\tbody\n1\tsome words\n".to_vec(),
+        "state" => b"{\"version\": 1}".to_vec(),
+        "packed" => {
+            (0..400u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 24) as u8 | 0x80).collect()
+        }
+        "mail" => [&b"From: a@b.c\nSubject: 2024\n\n"[..], &cyrillic].concat(),
+        "text" => cyrillic,
+        "metadata" => b"WARC/1.0\r\nWARC-Type: metadata\r\nContent-Length: 2\r\n\r\n{}\r\n\r\n".to_vec(),
+        "old" => b"filedesc://x.arc 0.0.0.0 19960923142103 text/plain 76\n1 0 Alexa Internet\n".to_vec(),
+        other => panic!("{other}"),
+    }
+}
+
+/// Files without a text to read, between tables (`a.jsonl`) or texts (`a.txt`): the name, the contents, and whether the
+/// file should hold documents next to each.
+const WITHOUT_TEXT: [(&str, &str, [bool; 2]); 19] = [
+    ("b.jsonl", "jsonl", [true, true]),
+    ("b.json", "json", [true, true]),
+    ("b.csv", "csv", [true, true]),
+    ("b.tsv", "tsv", [true, true]),
+    ("b.csv.Z", "packed", [true, true]),
+    ("b.jsonl.snappy", "packed", [true, true]),
+    ("b.jsonl.tmp", "jsonl", [true, false]),
+    ("b.csv.tmp", "csv", [true, false]),
+    ("part-b", "jsonl", [true, false]),
+    ("part-b.000", "jsonl", [true, false]),
+    ("b.eml", "mail", [false, true]),
+    ("b.txt", "text", [false, true]),
+    ("b.arc", "old", [true, true]),
+    ("crawl", "old", [true, true]),
+    ("b.wat", "metadata", [true, true]),
+    ("state.json", "state", [false, false]),
+    ("state", "state", [false, false]),
+    ("b.jsonl.crc", "state", [false, false]),
+    ("README.md", "csv", [false, false]),
+];
+
+#[test]
+fn a_file_without_a_text_is_named_by_each_command_unless_it_need_not_hold_documents() {
+    for (beside, number) in [("a.jsonl", 0), ("a.txt", 1)] {
+        let scratch = Scratch::new();
+        fs::create_dir(scratch.path("set")).unwrap();
+        let words = (1..40).map(story).collect::<String>();
+        scratch.write(&format!("set/{beside}"), if number == 0 { json_line("a", &words) } else { words });
+        scratch.write("new.jsonl", json_line("new", &story(8)));
+        for (name, contents, are_missed) in WITHOUT_TEXT {
+            let file = format!("set/{name}");
+            scratch.write(&file, fields(contents));
+            for (args, output) in COMMANDS {
+                if output == Some("out") && contents == "metadata" {
+                    continue;
+                }
+                let case = format!("{name} next to {beside}");
+                let is_missed = are_missed[number];
+                let quiet = [args, &["--quiet"]].concat();
+                let messages = check(&scratch, &quiet, output, i32::from(is_missed), !is_missed, &case);
+                assert_eq!(messages.contains(&file), is_missed, "{case}: {args:?}: {messages}");
+                let accepted = [args, &["--skip-unreadable"]].concat();
+                check(&scratch, &accepted, output, 0, true, &case);
+            }
+            fs::remove_file(scratch.path(&file)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn each_of_several_text_fields_is_in_each_file() {
+    let scratch = Scratch::new();
+    fs::create_dir(scratch.path("set")).unwrap();
+    let both =
+        |id: &str, text: &str| format!("{{\"id\": \"{id}\", \"text\": \"{text}\", \"title\": \"x\"}}\n");
+    scratch.write("set/a.jsonl", both("a", &story(9)));
+    scratch.write("new.jsonl", both("new", &story(8)));
+    for (name, bytes) in [
+        ("b.jsonl", whole(&scratch, "jsonl")),
+        ("b.json", whole(&scratch, "json")),
+        ("b.csv", whole(&scratch, "csv")),
+    ] {
+        scratch.write(&format!("set/{name}"), bytes);
+        for (args, output) in COMMANDS {
+            let several = [args, &["--text-field", "text", "--text-field", "title"]].concat();
+            let messages = check(&scratch, &several, output, 1, false, name);
+            let expected = "no column is named \"title\" (--text-field); there are: id, text";
+            assert!(messages.contains(expected), "{name}: {args:?}: {messages}");
+            check(&scratch, &[&several[..], &["--skip-unreadable"]].concat(), output, 0, true, name);
+        }
+        fs::remove_file(scratch.path(&format!("set/{name}"))).unwrap();
+    }
+}
+
 #[test]
 fn one_file_that_is_empty_or_no_file_of_its_format_leaves_no_output() {
     let scratch = Scratch::new();
@@ -230,7 +330,7 @@ fn inputs_that_are_not_there_or_break_off_are_failures() {
 #[test]
 fn a_command_that_could_use_no_document_fails_and_leaves_nothing() {
     let scratch = Scratch::new();
-    scratch.write("bad.jsonl", "not json\n{\"id\": 1}\n");
+    scratch.write("bad.jsonl", "not json\n{\"text\": null}\n");
     scratch.write("empty.jsonl", "");
     let commands: [&[&str]; 7] = [
         &["dedup"],

@@ -200,7 +200,7 @@ fn is_json_array(start: &[u8]) -> bool {
 }
 
 /// Removes a byte order mark and leading white space.
-fn trimmed(start: &[u8]) -> &[u8] {
+pub(crate) fn trimmed(start: &[u8]) -> &[u8] {
     start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start()
 }
 

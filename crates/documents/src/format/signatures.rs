@@ -1,5 +1,7 @@
 //! Signatures: kinds of files, known by their first bytes, that are not read as fingerprints or documents.
 
+use std::path::Path;
+
 /// The category of a file that is not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -20,6 +22,8 @@ pub enum FileSort {
     Document,
     /// A text in place of data that was not downloaded.
     Pointer,
+    /// Web pages in an unsupported format.
+    Pages,
 }
 
 /// A kind of file that is not read.
@@ -34,6 +38,8 @@ pub struct FileKind {
 
 /// Name, category, offset of the signature, and the signature.
 type Row = (&'static str, FileSort, usize, &'static [u8]);
+
+const OLD_ARCHIVE: FileKind = FileKind { name: "a web archive of the old format ARC", sort: FileSort::Pages };
 
 const MARKS: &[Row] = &[
     ("a hamdex index", FileSort::Index, 0, b"\x89HDX\r\n\x1a\n"),
@@ -63,7 +69,7 @@ const MARKS: &[Row] = &[
     ("an RTF document", FileSort::Document, 0, b"{\\rtf"),
     ("an old Office document", FileSort::Document, 0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
     ("a Feather file of version 1", FileSort::Data, 0, b"FEA1"),
-    ("a web archive of the old format ARC", FileSort::Data, 0, b"filedesc://"),
+    (OLD_ARCHIVE.name, OLD_ARCHIVE.sort, 0, b"filedesc://"),
     ("a pointer of Git LFS", FileSort::Pointer, 0, b"version https://git-lfs.github.com/spec/"),
     ("a PNG picture", FileSort::Other, 0, b"\x89PNG\r\n\x1a\n"),
     ("a JPEG picture", FileSort::Other, 0, b"\xff\xd8\xff"),
@@ -85,6 +91,12 @@ pub fn kind_of_file(start: &[u8]) -> Option<FileKind> {
         None => is_windows_executable(start)
             .then_some(FileKind { name: "a Windows executable", sort: FileSort::Other }),
     }
+}
+
+/// Returns the kind of a file that is not read as documents whatever its first bytes, by the extension of its name.
+pub(crate) fn kind_of_name(name: &Path) -> Option<FileKind> {
+    let is_archive = name.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("arc"));
+    is_archive.then_some(OLD_ARCHIVE)
 }
 
 /// Returns whether a file starts with `MZ` and has `PE` at the offset given by byte 60.

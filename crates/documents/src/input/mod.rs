@@ -21,7 +21,7 @@ use std::sync::atomic::Ordering;
 use encoding_rs::Encoding;
 
 use crate::error::Error;
-use crate::format::signatures::{FileSort, kind_of_file};
+use crate::format::signatures::{FileSort, kind_of_file, kind_of_name};
 use crate::format::{self, Format};
 use crate::input::compression::Compression;
 use crate::input::encoding::Encoded;
@@ -324,10 +324,10 @@ impl Input {
         let (start, is_whole) = self.start();
         let is_foreign = !self.is_transcoded() && encoding::is_foreign(start, !is_whole);
         let is_clean = format.is_text() && !self.is_binary() && !is_foreign;
-        match kind_of_file(start) {
-            Some(kind) if matches!(kind.sort, FileSort::Document | FileSort::Pointer) || !is_clean => {
-                Some(Problem::NotRead { kind })
-            }
+        let named = || kind_of_name(&self.inner_name).filter(|_| !is_given);
+        let is_text_of = |sort| matches!(sort, FileSort::Document | FileSort::Pointer | FileSort::Pages);
+        match kind_of_file(start).or_else(named) {
+            Some(kind) if is_text_of(kind.sort) || !is_clean => Some(Problem::NotRead { kind }),
             _ if !format.is_text() => None,
             // A zero byte in a row is a defect of the row.
             _ if self.is_binary() && !is_given && !(format.has_rows() && format::is_mostly_text(start)) => {

@@ -79,7 +79,7 @@ pub(crate) fn read(input: Input, collector: &mut Collector<'_>) -> Result<(), Er
         }
     }
     if has_metadata && !has_pages {
-        collector.notify(Place::whole(name), Problem::NoPages);
+        return Err(Error::Document { place: Place::whole(name), problem: Problem::NoPages });
     }
     Ok(())
 }

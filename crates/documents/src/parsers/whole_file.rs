@@ -11,7 +11,7 @@ use crate::format::{self, Format};
 use crate::input::Input;
 use crate::parsers::html::html_text;
 use crate::parsers::mail::Message;
-use crate::problem::Place;
+use crate::problem::{Place, Problem};
 use crate::read::collector::Collector;
 
 /// Reads a whole file as one document, with its name as the id: text, HTML or a message of mail.
@@ -37,6 +37,10 @@ pub(crate) fn read(mut input: Input, format: Format, collector: &mut Collector<'
             if is_html { html_text(text.as_bytes()) } else { text.into_owned() }
         }
     };
+    if collector.is_undecodable(&text) {
+        collector.take_damage();
+        return Err(Error::Document { place: place(), problem: Problem::NotUtf8 });
+    }
     let mut document = Document::new(input.name(), text);
     document.path = input.undecodable_path().map(Path::to_owned);
     collector.take(document, Row::Text, place)

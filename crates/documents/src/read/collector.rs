@@ -23,9 +23,6 @@ use crate::read::options::Documents;
 use crate::read::repeated_ids::RepeatedIds;
 use crate::table_reader::csv::Records;
 
-/// An input with as many rows at its start that lack the text is none of documents with this field.
-const MANY_ROWS: u64 = 1000;
-
 /// Receives documents.
 pub(crate) type Sink<'a> = dyn FnMut(Document) -> Result<(), Error> + 'a;
 
@@ -65,8 +62,6 @@ pub(crate) struct Collector<'a> {
     is_transcoded: bool,
     /// Whether parts of the document that is read next are replaced.
     is_damaged: bool,
-    /// Rows of the input, as long as none of them has a text field.
-    without_field: Option<u64>,
     files: KnownFiles,
     /// The current file, outside archives.
     origin: Option<Origin>,
@@ -84,7 +79,6 @@ impl<'a> Collector<'a> {
             is_only_input,
             is_transcoded: false,
             is_damaged: false,
-            without_field: Some(0),
             files: KnownFiles::default(),
             origin: None,
             unread: SomeNames::default(),
@@ -192,7 +186,6 @@ impl<'a> Collector<'a> {
     /// Starts an input; returns whether it is to be read.
     pub(crate) fn enter_input(&mut self, input: &Input, format: Format) -> Result<bool, Error> {
         self.is_transcoded = input.is_transcoded();
-        self.without_field = Some(0);
         if self.is_probe() {
             folder::check(input, format)?;
         }
@@ -294,9 +287,10 @@ impl<'a> Collector<'a> {
         row: Row<'_>,
         place: impl Fn() -> Place,
     ) -> Result<(), Error> {
+        let is_undecodable = self.is_undecodable(&document.text);
         if mem::take(&mut self.is_damaged) {
             // What is left of texts in another encoding is alike.
-            if encoding::is_mostly_replaced(&document.text) {
+            if is_undecodable {
                 return match row {
                     // Their bytes are replaced, too.
                     Row::Object(_) | Row::Line(_) => self.lose_row(place(), Problem::NotUtf8),
@@ -319,7 +313,6 @@ impl<'a> Collector<'a> {
                 }
             }
         }
-        self.without_field = None;
         self.counts.take(&document.text);
         match &mut self.destination {
             Destination::Sink(sink) => sink(document),
@@ -371,19 +364,6 @@ impl<'a> Collector<'a> {
             Ok(())
         })?;
         self.skip(place, problem)
-    }
-
-    /// Returns whether no row of the input has had a text yet.
-    pub(crate) fn has_no_text(&self) -> bool {
-        self.without_field.is_some()
-    }
-
-    /// Counts an object without any of the text fields, and returns whether so many at the start of an input have none
-    /// that the fields are wrong.
-    pub(crate) fn misses_field(&mut self) -> bool {
-        let Some(count) = &mut self.without_field else { return false };
-        *count += 1;
-        *count >= MANY_ROWS && !self.documents.skips_unreadable
     }
 
     /// Ends a batch of rows after all were taken or skipped.
@@ -456,9 +436,10 @@ impl<'a> Collector<'a> {
             Problem::NotUtf8 | Problem::InvalidUtf8 => &mut counts.not_utf8,
             Problem::Binary => &mut counts.binary,
             Problem::NotRead { .. } => &mut counts.binary,
-            Problem::Unreadable { .. } | Problem::Rejected { .. } | Problem::MissingColumn { .. } => {
-                &mut counts.unreadable
-            }
+            Problem::Unreadable { .. }
+            | Problem::Rejected { .. }
+            | Problem::MissingColumn { .. }
+            | Problem::NoPages => &mut counts.unreadable,
             _ => &mut counts.malformed,
         } += 1;
     }
@@ -504,6 +485,11 @@ impl<'a> Collector<'a> {
     /// Returns whether parts of the next document are replaced, and forgets it.
     pub(crate) fn take_damage(&mut self) -> bool {
         mem::take(&mut self.is_damaged)
+    }
+
+    /// Returns whether so much of the next document is replaced that it was not UTF-8.
+    pub(crate) fn is_undecodable(&self, text: &str) -> bool {
+        self.is_damaged && encoding::is_mostly_replaced(text)
     }
 
     /// Adds what [`Collector::take_damage`] returned for another part of the next document.

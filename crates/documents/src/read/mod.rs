@@ -25,11 +25,11 @@ use crate::document::Counts;
 use crate::document::Document;
 use crate::error::Error;
 use crate::format::Format;
-use crate::input::Input;
+use crate::input::{Input, encoding};
 use crate::parsers;
 use crate::parsers::html::html_text;
 use crate::parsers::mail::Message;
-use crate::problem::Place;
+use crate::problem::{Place, Problem};
 use crate::read::collector::{Collector, Destination, Sink};
 use crate::read::options::Documents;
 use crate::walk::{archive, directory};
@@ -149,7 +149,7 @@ fn read_file(path: &Path, collector: &mut Collector<'_>) -> Result<(), Error> {
 /// detected by byte order marks or the declaration of a page.
 ///
 /// # Errors
-/// When it cannot be read or is not text.
+/// When it cannot be read, or is not text or clearly not UTF-8.
 pub fn read_text(path: impl AsRef<Path>) -> Result<String, Error> {
     let mut input = Input::open(path)?.decoded(None, None)?;
     let format = if input.format().has_rows() { Format::Text } else { input.format() };
@@ -158,9 +158,13 @@ pub fn read_text(path: impl AsRef<Path>) -> Result<String, Error> {
     }
     let mut bytes = Vec::new();
     input.read_to_end(&mut bytes).map_err(input.unreadable())?;
-    Ok(match format {
+    let text = match format {
         Format::Html => html_text(&bytes),
         Format::Eml => Message::parse(&bytes).text,
         _ => String::from_utf8_lossy(&bytes).into_owned(),
-    })
+    };
+    if encoding::is_mostly_replaced(&text) {
+        return Err(Error::Document { place: Place::whole(input.name()), problem: Problem::NotUtf8 });
+    }
+    Ok(text)
 }

@@ -143,7 +143,8 @@ impl Documents {
         self.text_fields([name])
     }
 
-    /// Sets the fields or columns of the text, which are joined by line ends. A document must have one of them.
+    /// Sets the fields or columns of the text, which are joined by line ends. A document must have one of them, and a
+    /// file with a document in each row all of them in some row.
     ///
     /// # Panics
     /// When there are none, or more than [`MAX_TEXT_FIELDS`].
@@ -249,7 +250,7 @@ impl Documents {
     /// Sets whether files of directories and archives that should hold documents and cannot be read whole are skipped:
     /// reported and counted. By default reading goes on to the last file and fails then, with their names
     /// ([`Error::Unread`](crate::Error::Unread)). A file should hold documents by its extension, by the format given, or
-    /// next to tables.
+    /// next to tables. One that lacks a text field in all rows is not read whole, either.
     #[must_use]
     pub fn skip_unreadable(mut self, skip: bool) -> Self {
         self.skips_unreadable = skip;

@@ -7,7 +7,7 @@
 use csv::ReaderBuilder;
 use serde::de::IgnoredAny;
 
-use crate::format::Format;
+use crate::format::{self, Format, lenient_json};
 use crate::input::Input;
 use crate::problem::{Place, Problem};
 use crate::read::collector::Collector;
@@ -78,6 +78,31 @@ pub(crate) fn notice(input: &Input, format: Format, collector: &mut Collector<'_
     if is_named && format == Format::Text && has_object_lines(start) {
         collector.notify(Place::whole(input.name()), Problem::OneDocument { format: Format::Jsonl });
     }
+}
+
+/// Returns the format of a text that is a table by its start: JSON Lines, or records whose header has the text fields.
+pub(crate) fn table_of(input: &Input, documents: &Documents) -> Option<Format> {
+    let (start, is_all) = input.start();
+    if starts_with_object(start, is_all) {
+        return Some(Format::Jsonl);
+    }
+    let delimiters = DELIMITERS.into_iter().filter(|_| documents.has_header);
+    let named = { delimiters }.find(|&delimiter| Start::of(input, delimiter).has_fields(documents))?;
+    Some(if named == b'\t' { Format::Tsv } else { Format::Csv })
+}
+
+/// Returns whether the first line is an object, or the start of one that is longer than what is known of it.
+fn starts_with_object(start: &[u8], is_all: bool) -> bool {
+    let text = format::trimmed(start);
+    let line = text.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let is_cut = line.len() == text.len() && !is_all;
+    let is_object = |line: &str| match serde_json::from_str::<IgnoredAny>(line) {
+        Ok(_) => true,
+        Err(error) => is_cut && error.is_eof(),
+    };
+    let line = String::from_utf8_lossy(line);
+    line.starts_with('{')
+        && (is_object(&line) || lenient_json::standard(&line).is_some_and(|line| is_object(&line)))
 }
 
 /// Returns whether the first line is a whole object and the second begins like one.

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::error::Error;
 use crate::input::Input;
 use crate::parsers;
-use crate::problem::{Place, Problem};
+use crate::problem::{Field, Place, Position, Problem};
 use crate::read::collector::Collector;
 use crate::read::recognition;
 use crate::walk::litter::Litter;
@@ -40,15 +40,7 @@ impl FileSet {
         collector: &mut Collector<'_>,
     ) -> Result<(), Error> {
         let outcome = input.and_then(|input| self.try_read(path, input, collector));
-        match outcome {
-            // Between texts, a table without texts is not missed.
-            Err(Error::MissingColumn { place, field: Some(field), column, columns })
-                if !collector.documents.strict && self.litter.is_of_texts() =>
-            {
-                collector.skip_other(place, Problem::MissingColumn { field, column, columns })
-            }
-            outcome => settle(outcome, collector),
-        }
+        settle(outcome, collector)
     }
 
     /// Reads a file of an archive.
@@ -64,7 +56,8 @@ impl FileSet {
 
     fn try_read(&mut self, path: &Path, input: Input, collector: &mut Collector<'_>) -> Result<(), Error> {
         let documents = collector.documents;
-        let format = recognition::format_of(&input, documents);
+        let format = self.litter.table_format(path, &input, documents);
+        let format = format.unwrap_or_else(|| recognition::format_of(&input, documents));
         let problem = input.refusal(format, false, documents.encoding.is_some());
         let has_text = !matches!(problem, Some(Problem::Binary | Problem::NotRead { .. }));
         if has_text && let Some(named) = self.litter.lost_table(path, format, documents) {
@@ -93,7 +86,17 @@ impl FileSet {
         } else {
             self.whole += 1;
         }
-        parsers::read(input, format, collector)
+        match parsers::read(input, format, collector) {
+            // Its row was skipped.
+            Err(Error::Document { place, problem })
+                if is_state(&place, &problem)
+                    && documents.format.is_none()
+                    && self.litter.has_other_sorts() =>
+            {
+                Ok(())
+            }
+            outcome => outcome,
+        }
     }
 
     /// Reports files that were left out, and a mixture of files with rows and files that are documents.
@@ -114,6 +117,13 @@ impl FileSet {
         };
         collector.notify(self.place, Problem::Mixed { rows: rows.join(", "), whole });
     }
+}
+
+/// Returns whether a file was refused since it is one object of JSON without a text, such as `package.json`.
+fn is_state(place: &Place, problem: &Problem) -> bool {
+    let is_without_text =
+        matches!(problem, Problem::MissingColumn { field: Field::Text, .. } | Problem::MissingList { .. });
+    is_without_text && place.position == Position::Object(1)
 }
 
 /// Skips an unreadable file, unless reading is strict.

@@ -2,9 +2,12 @@
 //!
 //! - Names that begin with `_` or `.`, also of folders (`_SUCCESS`, `.crc`, `.git`), as in Spark, Hive and Arrow. The
 //!   folder of a partition, `_date=2024-01-01`, is none of them.
-//! - Next to tables, files that are no tables (`README.md`), and a JSON file that is one object without a text next to
-//!   tables of other formats (`state.json`). A directory is one of tables if these are most of its bytes.
+//! - Next to tables, files that are no tables (`README.md`), and a file that is one object of JSON without a text next to
+//!   tables of other formats (`state.json`). A directory is one of tables if these are most of its bytes. A file is a
+//!   table there by its extension, by one in front of an unknown one (`part.jsonl.tmp`), or by its start
+//!   ([`recognition::table_of`]).
 
+use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 use ignore::overrides::Override;
@@ -17,7 +20,12 @@ use crate::input::compression::inner_name;
 use crate::parsers;
 use crate::problem::SomeNames;
 use crate::read::options::{Documents, Selection};
+use crate::read::recognition;
 use crate::walk::selection;
+
+/// Extensions of files that say something about a table whose name they have in front: checksums, signatures, locks.
+const ABOUT: [&str; 12] =
+    ["crc", "md5", "sha1", "sha224", "sha256", "sha384", "sha512", "asc", "sig", "dvc", "lock", "license"];
 
 /// Globs that include hidden files, since they include all.
 const ALL: [&str; 3] = ["*", "**", "**/*"];
@@ -60,7 +68,7 @@ impl Litter {
         if self.hidden_part(path).is_some() {
             return;
         }
-        match Format::of_name(&inner_name(path)) {
+        match Format::of_name(&telling_name(path)) {
             Some(format) if format.has_rows() => {
                 self.table_bytes += bytes;
                 self.has_pure_tables |= format != Format::Json;
@@ -83,6 +91,23 @@ impl Litter {
         true
     }
 
+    /// Returns the format of a table that only its neighbours show to be one.
+    pub(crate) fn table_format(&self, path: &Path, input: &Input, documents: &Documents) -> Option<Format> {
+        if documents.format.is_some() || !self.is_of_tables() || input.format() != Format::Text {
+            return None;
+        }
+        let name = telling_name(path);
+        if name == inner_name(path) {
+            return recognition::table_of(input, documents);
+        }
+        Some(Format::detect(&name, input.start().0)).filter(|format| format.has_rows())
+    }
+
+    /// Returns whether a file that is one object without a text can be a program's state: there are others than JSON.
+    pub(crate) fn has_other_sorts(&self) -> bool {
+        self.has_pure_tables || !self.is_of_tables()
+    }
+
     /// Returns whether a file is no table next to tables, and counts it.
     pub(crate) fn takes(
         &mut self,
@@ -94,7 +119,7 @@ impl Litter {
         let is_litter = !self.is_chosen
             && self.is_of_tables()
             && (!format.has_rows()
-                || format == Format::Json
+                || (format == Format::Json || input.format() == Format::Text)
                     && self.has_pure_tables
                     && parsers::is_object_without_text(input, documents));
         if is_litter {
@@ -109,31 +134,25 @@ impl Litter {
         self.table_bytes > self.other_bytes
     }
 
-    /// Returns whether texts are most of the bytes. The files of a tar archive are not known in advance.
-    pub(crate) fn is_of_texts(&self) -> bool {
-        self.other_bytes > self.table_bytes
-    }
-
     /// Returns the format of a file next to tables that has the extension of Parquet or Arrow and is text.
     pub(crate) fn lost_table(&self, path: &Path, format: Format, documents: &Documents) -> Option<Format> {
-        let named = Format::of_name(&inner_name(path)).filter(|named| named.is_columnar())?;
+        let named = Format::of_name(&telling_name(path)).filter(|named| named.is_columnar())?;
         let is_lost = self.is_of_tables() && documents.format.is_none() && format == Format::Text;
         is_lost.then_some(named)
     }
 
     /// Returns whether a file that is not read should hold documents: by its extension, also in front of an unknown one
-    /// (`part.jsonl.br`), by the format given, or by the tables next to it. `sort` is the sort of its first bytes, if
+    /// (`part.jsonl.Z`), by the format given, or by the tables next to it. `sort` is the sort of its first bytes, if
     /// they are known.
     pub(crate) fn holds_documents(&self, path: &Path, documents: &Documents, sort: Option<FileSort>) -> bool {
-        let inner = inner_name(path);
-        let is_named = |name: &Path| Format::of_name(name).is_some();
-        if is_named(&inner) || inner.file_stem().is_some_and(|stem| is_named(Path::new(stem))) {
+        if Format::of_name(&telling_name(path)).is_some() {
             return true;
         }
-        let has_neighbours = inner.extension().is_none() && self.is_of_tables();
+        let has_neighbours = inner_name(path).extension().is_none() && self.is_of_tables();
         match sort {
             // Pictures and programs.
             Some(FileSort::Other) => false,
+            Some(FileSort::Pages) => true,
             Some(FileSort::Compressed(_) | FileSort::Data | FileSort::Archive) if self.is_of_tables() => true,
             _ => documents.format.is_some() || has_neighbours,
         }
@@ -160,6 +179,18 @@ impl Litter {
     }
 }
 
+/// Returns the name whose extension tells the format: without the extension of a compressed file, and without an unknown
+/// one behind that of a format.
+fn telling_name(path: &Path) -> PathBuf {
+    let inner = inner_name(path);
+    let is_about = |ending: &OsStr| ABOUT.iter().any(|about| ending.eq_ignore_ascii_case(about));
+    if Format::of_name(&inner).is_some() || inner.extension().is_none_or(is_about) {
+        return inner;
+    }
+    let name = inner_name(&inner.with_extension(""));
+    if Format::of_name(&name).is_some() { name } else { inner }
+}
+
 fn is_hidden(name: &str) -> bool {
     name.starts_with('.') && name != "." && name != ".." || name.starts_with('_') && !name.contains('=')
 }
@@ -182,6 +213,22 @@ mod tests {
             ("b/d_e.f.jsonl", None),
         ] {
             assert_eq!(hidden(&documents, path).as_deref(), part, "{path}");
+        }
+    }
+
+    #[test]
+    fn an_extension_in_front_of_an_unknown_one_tells_the_format() {
+        for (name, telling) in [
+            ("a/b.jsonl.tmp", "a/b.jsonl"),
+            ("b.CSV.Z", "b.CSV"),
+            ("b.jsonl.gz.part", "b.jsonl"),
+            ("b.jsonl.tmp.gz", "b.jsonl"),
+            ("b.jsonl.SHA256", "b.jsonl.SHA256"),
+            ("b.csv.md", "b.csv.md"),
+            ("b.tar.x", "b.tar.x"),
+            ("b", "b"),
+        ] {
+            assert_eq!(telling_name(Path::new(name)), Path::new(telling), "{name}");
         }
     }
 

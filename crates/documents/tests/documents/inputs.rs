@@ -396,10 +396,67 @@ fn texts_are_in_lists_and_are_lists() {
     scratch.write("texts.json", r#"{"texts": ["one", "two"]}"#);
     let read = scratch.read(scratch.documents(&["texts.json"]).text_field("texts[]"));
     assert_eq!((read.ids(), read.texts()), (vec!["1", "2"], vec!["one", "two"]));
-    let missing = scratch.read(scratch.documents(&["texts.json"]).text_field("pages[].body"));
-    assert_eq!(missing.notices, ["texts.json (object 1): no list in the field \"pages\""]);
-    let other = scratch.documents(&["texts.json"]).text_fields(["texts[].a", "b"]);
-    assert!(scratch.try_read(other).unwrap_err().contains("\"b\" is not a field of the list \"texts\""));
+    let refused = |names: &[&str]| {
+        scratch.try_read(scratch.documents(&["texts.json"]).text_fields(names.to_vec())).unwrap_err()
+    };
+    assert_eq!(refused(&["pages[].body"]), "texts.json (object 1): no list in the field \"pages\"");
+    assert!(refused(&["texts[].a", "b"]).contains("\"b\" is not a field of the list \"texts\""));
+}
+
+#[test]
+fn fields_that_no_object_of_a_file_has_are_errors() {
+    let scratch = Scratch::new();
+    let rows =
+        [r#"{"id": 1, "text": "one", "a": {"b": "x"}}"#, r#"{"id": 2, "text": null, "c": [{"d": "y"}]}"#];
+    let files = [
+        ("a.jsonl", rows.join("\n")),
+        ("b.json", format!("[{}]", rows.join(","))),
+        ("c.json", rows.join("\n\n")),
+    ];
+    for (name, text) in files {
+        scratch.write(name, text);
+        let read = |names: &[&str]| scratch.try_read(scratch.documents(&[name]).text_fields(names.to_vec()));
+        for (names, missing) in [
+            (&["body"][..], "body"),
+            (&["body", "title"], "body, title"),
+            (&["text", "title"], "title"),
+            (&["a.c", "text"], "a.c"),
+            (&["text", "id.x"], "id.x"),
+        ] {
+            let expected = format!("{name}: no column is named {missing:?}; there are: a, c, id, text");
+            assert_eq!(read(names).unwrap_err(), expected);
+            let rest = scratch.documents(&[name]).text_fields(names.to_vec()).skip_unreadable(true);
+            let rest = scratch.read(rest);
+            assert_eq!(
+                (rest.counts.unreadable, rest.texts().len()),
+                (1, usize::from(names.contains(&"text")))
+            );
+        }
+        // A null, and a field of one row, is there.
+        assert_eq!(read(&["text"]).unwrap().texts(), ["one"]);
+        assert_eq!(read(&["text", "a.b"]).unwrap().texts(), ["one\nx"]);
+        let named = |id: &str| scratch.try_read(scratch.documents(&[name]).id_field(id));
+        assert_eq!(named("a.b").unwrap().ids(), ["x"]);
+        let expected = format!("{name}: no column is named \"key\"; there are: a, c, id, text");
+        assert_eq!(named("key").unwrap_err(), expected);
+    }
+    // An object that is a file need not have all of them; one that is empty tells nothing.
+    scratch.write("alone.json", rows[0]);
+    let read = |name: &str, field: &str| {
+        scratch
+            .try_read(scratch.documents(&[name]).text_fields(["text", field]))
+            .map(|read| read.texts().len())
+    };
+    assert_eq!(read("alone.json", "title"), Ok(1));
+    scratch.write("nulls.jsonl", "{\"text\": null}\n".repeat(3));
+    scratch.write("empty.jsonl", "{}\n{}\n");
+    for name in ["nulls.jsonl", "empty.jsonl"] {
+        assert_eq!(scratch.read_file(name).counts.missing_field, if name == "nulls.jsonl" { 3 } else { 2 });
+    }
+    scratch.write("lists.jsonl", "{\"pages\": []}\n{\"pages\": null}\n");
+    let lists = |field: &str| scratch.try_read(scratch.documents(&["lists.jsonl"]).text_field(field));
+    assert_eq!(lists("pages[].body").unwrap().counts.documents, 0);
+    assert_eq!(lists("page[].body").unwrap_err(), "lists.jsonl: no list in the field \"page\"");
 }
 
 const MAILBOX: &str = "\
@@ -490,6 +547,33 @@ fn web_archives_have_a_document_for_each_page() {
     }
     let short = scratch.read(scratch.documents(&["a.warc"]).max_document_bytes(2));
     assert_eq!(short.counts.too_long, 2);
+}
+
+#[test]
+fn web_archives_without_pages_or_of_the_old_format_are_errors() {
+    let scratch = Scratch::new();
+    let metadata =
+        [record("warcinfo", "", b"software: x\r\n"), record("metadata", "http://a/", b"{}")].concat();
+    let old = b"filedesc://x.arc 0.0.0.0 19960923142103 text/plain 76\n1 0 Alexa Internet\n";
+    let no_pages = "holds metadata and no pages, as .wat files do";
+    let is_old = "is a web archive of the old format ARC";
+    for (name, bytes, expected) in [
+        ("a.wat", &metadata[..], no_pages),
+        ("a.warc.wat.gz", &gzip(&metadata), no_pages),
+        ("a.arc", old, is_old),
+        ("a.arc.gz", &gzip(old), is_old),
+        ("crawl", old, is_old),
+        ("b.arc", b"http://a/ 0.0.0.0 19960923142103 text/html 9\n", is_old),
+    ] {
+        scratch.write(name, bytes);
+        let said = scratch.refusal(name);
+        assert!(said.starts_with(&format!("{name}: {expected}")), "{said}");
+        scratch.write(&format!("{name}.d/{name}"), bytes);
+        scratch.write(&format!("{name}.d/a.txt"), "some text");
+        assert_eq!(scratch.refusal(&format!("{name}.d")), format!("{name}.d/{name} cannot be read whole"));
+    }
+    let lines = scratch.documents(&["b.arc"]).format(Format::TextLines);
+    assert_eq!(scratch.read(lines).counts.documents, 1);
 }
 
 /// Damages a record of an archive, in its head, its body or its packing, and reads all others.

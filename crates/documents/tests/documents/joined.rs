@@ -160,8 +160,8 @@ fn paths_that_lead_to_no_texts_are_errors_or_reported() {
             ("messages[]", "the column \"messages[]\" has the type Struct"),
         ] {
             let read = read(field);
-            if is_json {
-                // Few rows without the field are skipped one by one.
+            if is_json && field == "messages[]" {
+                // Fields of JSON have no types: each row may have a text there.
                 let read = read.unwrap();
                 assert_eq!((read.documents.len(), read.counts.missing_field), (0, 5), "{name} {field}");
                 let said = format!("no string in the field {field:?}");

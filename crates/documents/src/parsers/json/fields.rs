@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use crate::format::lenient_json;
 
@@ -33,12 +34,40 @@ pub(crate) fn of<'t, 'n>(
     Ok(names.iter().zip(found).map(value))
 }
 
-/// Returns the names of the fields of an object.
-pub(crate) fn names(object: &str) -> Vec<String> {
-    let parsed = |text: &str| serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text);
-    let found = parsed(object)
-        .or_else(|error| lenient_json::standard(object).map_or(Err(error), |text| parsed(&text)));
-    found.map_or_else(|_| Vec::new(), |fields| fields.into_iter().map(|(name, _)| name).collect())
+/// Returns all fields of an object; `None` if it is none, or has numbers or depths that are not read.
+pub(crate) fn all(object: &str) -> Option<Map<String, Value>> {
+    let parsed = |text: &str| serde_json::from_str(text).ok();
+    parsed(object).or_else(|| parsed(&lenient_json::standard(object)?))
+}
+
+/// Whether an object has a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Presence {
+    Absent,
+    /// There is null or an empty list on the way to it.
+    Hidden,
+    /// Also with null.
+    There,
+}
+
+/// Returns whether an object has a field of this name.
+pub(crate) fn presence(fields: &Map<String, Value>, name: &str) -> Presence {
+    let matching = fields.iter().filter_map(|(key, value)| Some((value, name.strip_prefix(key.as_str())?)));
+    matching.map(|(value, rest)| presence_in(value, rest)).max().unwrap_or(Presence::Absent)
+}
+
+fn presence_in(value: &Value, rest: &str) -> Presence {
+    let found = match value {
+        _ if rest.is_empty() => Some(Presence::There),
+        Value::Null => leads_into(rest).then_some(Presence::Hidden),
+        Value::Object(fields) => rest.strip_prefix('.').map(|name| presence(fields, name)),
+        Value::Array(items) => rest.strip_prefix(LIST_MARK).map(|rest| match rest {
+            "" => Presence::There,
+            _ => items.iter().map(|item| presence_in(item, rest)).max().unwrap_or(Presence::Hidden),
+        }),
+        _ => None,
+    };
+    found.unwrap_or(Presence::Absent)
 }
 
 /// Returns the value of a field of a nested value, if that is an object.
@@ -114,7 +143,7 @@ impl Matches {
 }
 
 /// Returns whether the rest of a name behind a key leads into the value of the key.
-pub(crate) fn leads_into(rest: &str) -> bool {
+fn leads_into(rest: &str) -> bool {
     rest.starts_with('.') || rest.starts_with(LIST_MARK)
 }
 
@@ -184,6 +213,22 @@ mod tests {
         let expected =
             [Some("[1][]"), Some("[1][].x.y"), Some("[2][][]"), Some("3"), None, Some("{\"c\": [2]}[]")];
         assert_eq!(found(object, &names), expected.map(|value| value.map(str::to_owned)));
+    }
+
+    #[test]
+    fn a_field_is_there_unless_what_leads_to_it_shows_that_it_is_not() {
+        let object = r#"{"a": null, "b": {"c": NaN}, "d": [{"e": [[]]}], "f": "x", "g": []}"#;
+        let fields = all(object).unwrap();
+        for (names, expected) in [
+            (&["a", "b", "b.c", "d[]", "d[].e", "d[].e[][]", "f", "g[]"][..], Presence::There),
+            (&["a.x", "a[].x", "b.c.d", "d[].e[][].y", "g[].z"], Presence::Hidden),
+            (&["x", "ab", "b.d", "b[]", "d.e", "d[].x", "d[][]", "f.x", "f[]", "g.z"], Presence::Absent),
+        ] {
+            for name in names {
+                assert_eq!(presence(&fields, name), expected, "{name}");
+            }
+        }
+        assert!(all("[1]").is_none());
     }
 
     #[test]

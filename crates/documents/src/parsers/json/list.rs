@@ -36,6 +36,8 @@ pub(crate) struct ListItems<'p> {
     is_first: bool,
     /// Whether the current object of the file has the list.
     has_list: bool,
+    /// Whether any object so far has had the list, or null in its place.
+    pub(crate) has_any: bool,
     /// Whether an array around everything was closed.
     is_behind: bool,
 }
@@ -53,7 +55,16 @@ enum Level {
 impl<'p> ListItems<'p> {
     pub(crate) fn new(path: &'p [&'p str], max_bytes: u64) -> Self {
         let (buffer, open) = (Vec::new(), Vec::new());
-        Self { path, max_bytes, buffer, open, is_first: true, has_list: false, is_behind: false }
+        Self {
+            path,
+            max_bytes,
+            buffer,
+            open,
+            is_first: true,
+            has_list: false,
+            has_any: false,
+            is_behind: false,
+        }
     }
 
     /// Returns the next item.
@@ -131,6 +142,7 @@ impl<'p> ListItems<'p> {
         self.open.push(level);
         self.is_first = true;
         self.has_list |= level == Level::Items;
+        self.has_any |= self.has_list;
     }
 
     /// Reads a key, and its value or the bracket that begins it. Returns the defect, if there is one.
@@ -152,6 +164,7 @@ impl<'p> ListItems<'p> {
         }
         let is_last = number + 1 == self.path.len();
         if key.as_deref() == Some(self.path[number]) {
+            self.has_any |= byte == b'n';
             match byte {
                 b'[' if is_last => {
                     self.enter(Level::Items, reader);

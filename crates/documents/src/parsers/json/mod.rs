@@ -8,6 +8,7 @@ mod fields;
 mod list;
 mod values;
 
+use std::collections::BTreeSet;
 use std::iter;
 
 use serde::de::IgnoredAny;
@@ -19,34 +20,42 @@ use crate::document::Document;
 use crate::error::{Error, InvalidOption};
 use crate::format::lenient_json;
 use crate::input::Input;
-use crate::parsers::json::fields::{LIST_MARK, Named};
+use crate::parsers::json::fields::{LIST_MARK, Named, Presence};
 use crate::parsers::json::list::ListItems;
 use crate::parsers::json::values::{Next, Scan, Values};
 use crate::parsers::lines::{self, At};
-use crate::problem::{Field, Place, Problem, shown_names};
+use crate::problem::{Field, Place, Position, Problem, shown_names};
 use crate::read::collector::Collector;
 use crate::read::options::Documents;
 
+/// After as many objects without any of the text fields, the rest of an input has none either.
+const MANY_OBJECTS: u64 = 1000;
+
+/// The first objects without a field whose keys are named.
+const SHOWN_OBJECTS: u64 = 10;
+
 /// Reads an object on each line.
 pub(crate) fn read_lines(input: Input, collector: &mut Collector<'_>) -> Result<(), Error> {
-    let fields = Fields::of(collector.documents)?;
+    let mut fields = Fields::of(collector.documents)?;
     if fields.list.is_some() {
-        return read_lists(input, &fields, collector);
+        return read_lists(input, fields, collector);
     }
-    collector.enter(input.name(), || Shape::Objects { are_in_array: false })?;
+    let name = input.name().to_owned();
+    collector.enter(&name, || Shape::Objects { are_in_array: false })?;
     lines::each(input, collector, &mut |line, at, collector| {
-        take(line, &fields.names, at.input, at.number, || at.place(), collector)
-    })
+        take(line, &mut fields, at.input, at.number, || at.place(), collector)
+    })?;
+    fields.finish(&name, false, collector)
 }
 
 /// Reads the objects of an array, or consecutive objects, on any number of lines.
 pub(crate) fn read(mut input: Input, collector: &mut Collector<'_>) -> Result<(), Error> {
-    let fields = Fields::of(collector.documents)?;
+    let mut fields = Fields::of(collector.documents)?;
     if fields.list.is_some() {
-        return read_lists(input, &fields, collector);
+        return read_lists(input, fields, collector);
     }
     if starts_with_object_line(input.peek()?) {
-        return read_consecutive(input, &fields, collector);
+        return read_consecutive(input, fields, collector);
     }
     let name = input.name().to_owned();
     let are_in_array = input.peek()?.trim_ascii_start().starts_with(b"[");
@@ -62,22 +71,26 @@ pub(crate) fn read(mut input: Input, collector: &mut Collector<'_>) -> Result<()
             Next::TooLong => collector.too_long(place(), "object")?,
             Next::Value(bytes) => {
                 let text = collector.text(bytes);
-                take(&text, &fields.names, &name, number, place, collector)?;
+                take(&text, &mut fields, &name, number, place, collector)?;
             }
         }
     }
-    Ok(())
+    fields.finish(&name, !are_in_array, collector)
 }
 
 /// Reads objects of which the first is a line. A malformed line is no reason to give up those behind it. An object that does
 /// not end on its line ends on a later one, unless that is an object where this one cannot have any.
-fn read_consecutive(input: Input, fields: &Fields<'_>, collector: &mut Collector<'_>) -> Result<(), Error> {
+fn read_consecutive(
+    input: Input,
+    mut fields: Fields<'_>,
+    collector: &mut Collector<'_>,
+) -> Result<(), Error> {
     let name = input.name().to_owned();
     collector.enter(&name, || Shape::Objects { are_in_array: false })?;
     let max_bytes = collector.max_bytes();
-    let take_from = |text: &str, number: u64, collector: &mut Collector<'_>| {
+    let mut take_from = |text: &str, number: u64, collector: &mut Collector<'_>| {
         let at = At { input: &name, number };
-        take(text, &fields.names, &name, number, || at.place(), collector)
+        take(text, &mut fields, &name, number, || at.place(), collector)
     };
     let mut open: Option<Open> = None;
     lines::each(input, collector, &mut |line, at, collector| {
@@ -119,13 +132,11 @@ fn read_consecutive(input: Input, fields: &Fields<'_>, collector: &mut Collector
             rest = behind;
         }
     })?;
-    match open {
-        Some(object) => {
-            collector.add_damage(object.is_damaged);
-            take_from(&object.text, object.number, collector)
-        }
-        None => Ok(()),
+    if let Some(object) = open {
+        collector.add_damage(object.is_damaged);
+        take_from(&object.text, object.number, collector)?;
     }
+    fields.finish(&name, true, collector)
 }
 
 /// The start of an object that ends on a later line.
@@ -204,11 +215,13 @@ impl Open {
 }
 
 /// Reads the items of a list within each object.
-fn read_lists(mut input: Input, fields: &Fields<'_>, collector: &mut Collector<'_>) -> Result<(), Error> {
+fn read_lists(mut input: Input, mut fields: Fields<'_>, collector: &mut Collector<'_>) -> Result<(), Error> {
     let name = input.name().to_owned();
     collector.enter(&name, || Shape::Items)?;
-    let path = fields.list.as_deref().unwrap_or_default();
-    let mut items = ListItems::new(path, collector.max_bytes());
+    let path = fields.list.take().unwrap_or_default();
+    let missing = || Problem::MissingList { name: path.join(".") };
+    let mut items = ListItems::new(&path, collector.max_bytes());
+    let mut without_list = 0u64;
     for number in 1u64.. {
         let place = || Place::object(&name, number);
         match items.next(&mut input).map_err(input.unreadable())? {
@@ -218,16 +231,28 @@ fn read_lists(mut input: Input, fields: &Fields<'_>, collector: &mut Collector<'
             }
             list::Next::TooLong => collector.too_long(place(), "object")?,
             list::Next::Missing => {
-                let problem = Problem::MissingList { name: path.join(".") };
-                collector.lose_row(place(), problem)?;
+                without_list += 1;
+                collector.lose_row(place(), missing())?;
             }
             list::Next::Item(bytes) => {
                 let text = collector.text(bytes);
-                take(&text, &fields.names, &name, number, place, collector)?;
+                take(&text, &mut fields, &name, number, place, collector)?;
             }
         }
     }
-    Ok(())
+    match without_list {
+        1 if !items.has_any => refuse(Place::object(&name, 1), missing(), collector),
+        2.. if !items.has_any => refuse(Place::whole(name), missing(), collector),
+        _ => fields.finish(&name, false, collector),
+    }
+}
+
+/// Refuses an input that was read to its end, and lacks a field. What was read of it counts if it is to be skipped.
+fn refuse(place: Place, problem: Problem, collector: &mut Collector<'_>) -> Result<(), Error> {
+    if collector.documents.skips_unreadable && place.position == Position::Whole {
+        return collector.skip_file(place, problem);
+    }
+    Err(Error::Document { place, problem })
 }
 
 /// Returns whether a short input is one object, in which no field has a text: the state of a program.
@@ -249,10 +274,27 @@ fn starts_with_object_line(start: &[u8]) -> bool {
 
 /// The fields of a document.
 struct Fields<'d> {
+    documents: &'d Documents,
     /// The names of the id, of the texts, and of the extra field, if there is one.
     names: Vec<&'d str>,
     /// The keys that lead to the list of the documents, if they are in one.
     list: Option<Vec<&'d str>>,
+    /// Rows of the input.
+    rows: u64,
+    /// The names that the caller gave and that no object of the input has had, not even with null.
+    missing: Vec<Missing>,
+    /// Objects that were looked at for them.
+    objects: u64,
+    /// The keys of the first of these objects.
+    keys: BTreeSet<String>,
+}
+
+/// A field that no object has had yet.
+struct Missing {
+    /// The number of its name.
+    number: usize,
+    /// Whether an object shows that it lacks the field.
+    is_certain: bool,
 }
 
 impl<'d> Fields<'d> {
@@ -260,8 +302,19 @@ impl<'d> Fields<'d> {
         let texts = documents.text_fields.iter().map(String::as_str);
         let names: Vec<&str> =
             iter::once(documents.id_name()).chain(texts).chain(documents.extra_field.as_deref()).collect();
-        let list = names[1].split_once(LIST_MARK).filter(|_| documents.join.is_none());
-        let Some((list, _)) = list else { return Ok(Self { names, list: None }) };
+        let fields = Self {
+            documents,
+            names,
+            list: None,
+            rows: 0,
+            missing: (usize::from(documents.id_field.is_none())..=documents.text_fields.len())
+                .map(|number| Missing { number, is_certain: false })
+                .collect(),
+            objects: 0,
+            keys: BTreeSet::new(),
+        };
+        let list = fields.names[1].split_once(LIST_MARK).filter(|_| documents.join.is_none());
+        let Some((list, _)) = list else { return Ok(fields) };
         let invalid = |name: &str| Error::Option {
             option: "text field",
             reason: InvalidOption::ListField { name: name.to_owned(), list: list.to_owned() },
@@ -278,21 +331,81 @@ impl<'d> Fields<'d> {
                 _ => Err(invalid(name)),
             }
         };
-        let names = names.into_iter().enumerate().map(in_item).collect::<Result<_, _>>()?;
-        Ok(Self { names, list: Some(list.split('.').collect()) })
+        let names = fields.names.iter().copied().enumerate().map(in_item).collect::<Result<_, _>>()?;
+        Ok(Self { names, list: Some(list.split('.').collect()), ..fields })
+    }
+
+    /// Looks for the missing fields in an object. An empty one tells nothing.
+    fn look_into(&mut self, object: &str) {
+        let Some(found) = fields::all(object) else { return self.missing.clear() };
+        if found.is_empty() {
+            return;
+        }
+        self.objects += 1;
+        self.missing.retain_mut(|field| {
+            let presence = fields::presence(&found, self.names[field.number]);
+            field.is_certain |= presence == Presence::Absent;
+            presence != Presence::There
+        });
+        if self.objects <= SHOWN_OBJECTS {
+            self.keys.extend(found.into_iter().map(|(key, _)| key));
+        }
+    }
+
+    /// Returns the names of the missing text fields, and whether these are all.
+    fn missing_texts(&self) -> (Vec<&'d str>, bool) {
+        let texts = &self.documents.text_fields;
+        let missing = self.missing.iter().filter(|field| field.is_certain && field.number > 0);
+        let missing: Vec<&str> = missing.map(|field| &*texts[field.number - 1]).collect();
+        let are_all = missing.len() == texts.len();
+        (missing, are_all)
+    }
+
+    fn misses_id(&self) -> bool {
+        self.missing.first().is_some_and(|field| field.is_certain && field.number == 0)
+    }
+
+    /// Returns whether no object so far can be a document.
+    fn are_wrong(&self) -> bool {
+        self.misses_id() || self.missing_texts().1
+    }
+
+    /// Returns the problem that fields are missing.
+    fn problem(&self) -> Problem {
+        let (field, column) = match self.misses_id() {
+            true => (Field::Id, self.documents.id_name().to_owned()),
+            false => (Field::Text, self.missing_texts().0.join(", ")),
+        };
+        let columns = shown_names(&self.keys.iter().cloned().collect::<Vec<_>>());
+        Problem::MissingColumn { field, column, columns }
+    }
+
+    /// Refuses an input if none of its objects has one of the fields, as a table without a column is refused. An object
+    /// that is a file by itself is one of many, which need not have all texts.
+    fn finish(&self, input: &str, can_be_alone: bool, collector: &mut Collector<'_>) -> Result<(), Error> {
+        let is_alone = can_be_alone && self.rows == 1;
+        let is_whole = !self.missing.iter().any(|field| field.is_certain);
+        if is_whole || is_alone && !self.are_wrong() {
+            return Ok(());
+        }
+        let has_no_text = self.missing_texts().1;
+        let place = if is_alone && has_no_text { Place::object(input, 1) } else { Place::whole(input) };
+        refuse(place, self.problem(), collector)
     }
 }
 
 fn take(
     text: &str,
-    names: &[&str],
+    fields: &mut Fields<'_>,
     input: &str,
     number: u64,
     place: impl Fn() -> Place,
     collector: &mut Collector<'_>,
 ) -> Result<(), Error> {
+    fields.rows += 1;
     // The item of a list can be the text itself.
-    if names[1].is_empty() && text.starts_with('"') {
+    if fields.names[1].is_empty() && text.starts_with('"') {
+        fields.missing.clear();
         let read = serde_json::from_str::<String>(text);
         return match read.or_else(|error| {
             lenient_json::standard(text).map_or(Err(error), |text| serde_json::from_str(&text))
@@ -306,43 +419,34 @@ fn take(
             }
         };
     }
-    let parsed = match parse(text, names, collector.documents) {
+    let parsed = match parse(text, &fields.names, collector.documents) {
         Err(problem @ Problem::Malformed { .. }) => match lenient_json::standard(text) {
-            Some(standard) => parse(&standard, names, collector.documents),
+            Some(standard) => parse(&standard, &fields.names, collector.documents),
             None => Err(problem),
         },
         parsed => parsed,
     };
+    match &parsed {
+        _ if fields.missing.is_empty() => {}
+        Err(Problem::Malformed { .. }) => {}
+        Ok(_) if collector.documents.text_fields.len() == 1 => fields.missing.clear(),
+        _ => fields.look_into(text),
+    }
     match parsed {
         Ok(parsed) => {
             let id = parsed.id.unwrap_or_else(|| collector.row_id(input, number));
             let document = Document { extra: parsed.extra, ..Document::new(id, parsed.text) };
             collector.take(document, Row::Object(text), place)
         }
-        Err(Problem::MissingField { field: Field::Text, .. })
-            if collector.has_no_text()
-                && lacks_text(text, collector.documents)
-                && collector.misses_field() =>
+        Err(Problem::MissingField { .. })
+            if fields.objects >= MANY_OBJECTS
+                && fields.are_wrong()
+                && !collector.documents.skips_unreadable =>
         {
-            // Even between texts: some of its rows were passed on.
-            let problem = Problem::MissingColumn {
-                field: Field::Text,
-                column: collector.documents.text_fields.join(", "),
-                columns: shown_names(&fields::names(text)),
-            };
-            Err(Error::Document { place: place(), problem })
+            Err(Error::Document { place: place(), problem: fields.problem() })
         }
         Err(problem) => collector.skip_row(place(), problem, Row::Object(text)),
     }
-}
-
-/// Returns whether an object has none of the text fields, not even as null.
-fn lacks_text(object: &str, documents: &Documents) -> bool {
-    let is_named = |key: &String, name: &String| {
-        name.strip_prefix(key.as_str()).is_some_and(|rest| rest.is_empty() || fields::leads_into(rest))
-    };
-    let keys = fields::names(object);
-    !keys.is_empty() && !documents.text_fields.iter().any(|name| keys.iter().any(|key| is_named(key, name)))
 }
 
 /// The required fields of a document.

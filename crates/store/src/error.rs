@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hamdex::{BuildError, Category, DesignError, ReadError, ReadErrorKind, SetError};
 
-use crate::lost::Lost;
+use crate::disk::Lost;
 
 /// The error of an operation on a store.
 ///

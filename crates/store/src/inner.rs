@@ -1,4 +1,4 @@
-//! The shared part of an open store.
+//! The shared part of an open store, and its files of one moment, which long reads pin.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
@@ -9,17 +9,18 @@ use hamdex::Fingerprint;
 
 use crate::background::Background;
 use crate::background::pressure::{self, Throttle};
-use crate::compaction::claims::Claims;
+use crate::compaction::policy::Claims;
 use crate::disk::Disk;
 use crate::disk::lock::StoreLock;
 use crate::error::Error;
 use crate::health::{Event, Work};
-use crate::maintenance::stale_files::StaleFiles;
+use crate::log::Sealed;
 use crate::manifest::Manifest;
-use crate::manifest::current::CurrentManifest;
+use crate::manifest::file::CurrentManifest;
+use crate::manifest::leftovers::StaleFiles;
 use crate::manifest::schema::Schema;
 use crate::options::StoreOptions;
-use crate::read::pool::SearcherPool;
+use crate::read::searcher::SearcherPool;
 use crate::recovery::Opened;
 use crate::view::View;
 use crate::write::queue::Queue;
@@ -309,5 +310,41 @@ impl<F: Fingerprint> StoreInner<F> {
     pub(crate) fn forked(self) -> Self {
         let lock = self.lock.into_inner().unwrap().map(StoreLock::forked);
         Self { lock: Mutex::new(lock), ..self }
+    }
+}
+
+/// A consistent set of the files of a store, which stay as long as this is held.
+pub(crate) struct Pinned<'s, F: Fingerprint> {
+    inner: &'s StoreInner<F>,
+    pub(crate) manifest: Arc<Manifest>,
+    /// The end of the logs, which are durable up to there.
+    pub(crate) end: Sealed,
+    /// Keeps the segments.
+    _state: Arc<View<F>>,
+}
+
+impl<F: Fingerprint> StoreInner<F> {
+    /// Pins the files of this moment, with every write before.
+    ///
+    /// # Errors
+    /// When the disk refuses to sync the log.
+    pub(crate) fn pin(&self) -> Result<Pinned<'_, F>, Error> {
+        // Most of the log is synced while writers go on.
+        self.sync_concurrently()?;
+        // Manifest and view match as long as nothing is published.
+        let _publisher = self.lock_manifest();
+        let end = {
+            let mut writer = self.writer();
+            writer.sync()?;
+            writer.log.sealed()
+        };
+        self.stale_files.pin();
+        Ok(Pinned { inner: self, manifest: self.manifest.load_full(), end, _state: self.view.load_full() })
+    }
+}
+
+impl<F: Fingerprint> Drop for Pinned<'_, F> {
+    fn drop(&mut self) {
+        self.inner.remove_files(self.inner.stale_files.unpin());
     }
 }

@@ -60,7 +60,6 @@ mod error;
 pub mod health;
 mod inner;
 mod log;
-mod lost;
 mod maintenance;
 mod manifest;
 mod memtable;
@@ -76,8 +75,8 @@ mod write;
 pub use any::{AnyStore, width};
 pub use error::Error;
 pub use maintenance::backup::{backup, backup_with, checkpoint};
+pub use maintenance::compact::Purged;
 pub use maintenance::inspect::inspect;
-pub use maintenance::purge::Purged;
 pub use maintenance::repair::{repair, repair_with};
 pub use options::{CreateOptions, StoreOptions};
 pub use read::reader::{ReadOptions, StoreReader};
@@ -86,14 +85,13 @@ pub use read::snapshot::{Count, Snapshot};
 pub use store::Store;
 pub use view::Written;
 pub use write::batch::{Batch, Operation};
-pub use write::durability::Durability;
-pub use write::unless_near::inserted::{Inserted, Near};
+pub use write::reply::{Inserted, Near};
+pub use write::writer::Durability;
 
 /// The files of a store and their sizes, for tools.
 pub mod inspect {
     pub use crate::log::Sealed;
-    pub use crate::maintenance::inspect::{Inspected, LogFile, foreign_file};
-    pub use crate::maintenance::stats::{SegmentStats, StoreStats};
+    pub use crate::maintenance::inspect::{Inspected, LogFile, SegmentStats, StoreStats, foreign_file};
     pub use crate::manifest::identity::{Identity, StoreId};
     pub use crate::manifest::{Manifest, RemovalsEntry, SegmentEntry, WrittenBytes};
 }
@@ -108,13 +106,11 @@ pub mod repair {
 /// Only with the feature `unstable`, for the use of this project: it may change at any time.
 #[cfg(feature = "unstable")]
 pub mod internals {
-    pub use crate::disk::copy::{clone_or_copy, copy, link_or_copy};
-    pub use crate::disk::keep_aside::keep_aside;
+    pub use crate::disk::copy::{clone_or_copy, copy, keep_aside, link_or_copy};
     pub use crate::disk::lock::StoreLock;
     pub use crate::maintenance::backup::backup_on;
     pub use crate::maintenance::repair::{repair_and_tell, repair_on};
-    pub use crate::write::batch::Name;
-    pub use crate::write::document::Document;
+    pub use crate::write::batch::{Document, Name};
 
     /// Logs.
     pub mod log {

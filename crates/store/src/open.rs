@@ -10,7 +10,7 @@ use crate::disk::lock::StoreLock;
 use crate::error::Error;
 use crate::inner::StoreInner;
 use crate::log::{LogWriter, is_unused_log};
-use crate::manifest::current::CurrentManifest;
+use crate::manifest::file::CurrentManifest;
 use crate::manifest::identity::{Identity, StoreId};
 use crate::manifest::{self, Manifest};
 use crate::options::{CreateOptions, EXPECTED_FINGERPRINTS, StoreOptions};

@@ -3,7 +3,7 @@
 use hamdex::{Codec, FilterChoice, default_memory};
 
 use crate::segment::Opening;
-use crate::write::durability::Durability;
+use crate::write::writer::Durability;
 
 /// Greatest default and least memory for the memtable, in bytes.
 const MAX_DEFAULT_MEMTABLE_BYTES: u64 = 256 << 20;

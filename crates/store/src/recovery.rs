@@ -4,16 +4,14 @@ use std::collections::HashMap;
 
 use hamdex::Fingerprint;
 
-use crate::disk::Disk;
-use crate::disk::layout;
+use crate::disk::{Disk, layout};
 use crate::error::Error;
 use crate::log::{HEADER_BYTES, LogWriter, Position, Replayed, check_names, replay};
-use crate::manifest::current::CurrentManifest;
+use crate::manifest::file::CurrentManifest;
 use crate::manifest::{self, Manifest, SegmentEntry};
 use crate::options::StoreOptions;
-use crate::segment::removals_file;
 use crate::segment::removed_places::RemovedPlaces;
-use crate::segment::{LiveSegment, Opening, Segment};
+use crate::segment::{LiveSegment, Opening, Segment, removals_file};
 use crate::view::View;
 use crate::write::batch::{Batch, Operation, Pair};
 use crate::write::writer::Writer;

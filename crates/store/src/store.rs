@@ -351,7 +351,7 @@ impl<F: Fingerprint> Drop for Open<F> {
 mod tests {
     use super::*;
     use crate::disk::layout::MANIFEST;
-    use crate::write::durability::Durability;
+    use crate::write::writer::Durability;
 
     #[test]
     fn after_a_fork_nothing_is_waited_for_and_nothing_written() {

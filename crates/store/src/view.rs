@@ -10,8 +10,7 @@ use hamdex::{Fingerprint, Index, MultiIndex, ReadError};
 
 use crate::memtable::Memtable;
 use crate::segment::LiveSegment;
-use crate::write::batch::{Batch, Operation, Pair};
-use crate::write::document::Document;
+use crate::write::batch::{Batch, Document, Operation, Pair};
 use crate::write::gone_names::{GoneNames, Moment};
 
 /// The memtables and segments of the set at one moment.

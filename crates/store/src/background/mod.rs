@@ -1,11 +1,9 @@
 //! Background threads of a store: their signals, failures and cancellation.
 //!
-//! - [`workers`]: the main loops of the threads
+//! - [`workers`]: the main loops of the threads, and their low priority
 //! - [`pressure`]: back-pressure on writers while flushes or merges are behind
-//! - [`priority`]: low priority of background threads
 
 pub(crate) mod pressure;
-pub(crate) mod priority;
 pub(crate) mod workers;
 
 use std::fmt;

@@ -1,14 +1,15 @@
-//! The main loops of the threads of an open store.
+//! The main loops of the threads of an open store, and their low priority.
 
+use std::num::NonZeroUsize;
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use hamdex::Fingerprint;
 
-use crate::background::priority;
 use crate::error::Error;
 use crate::health::Work;
 use crate::inner::StoreInner;
-use crate::write::durability::Durability;
+use crate::write::writer::Durability;
 
 /// Time after which a thread looks for work without a signal.
 const IDLE: Duration = Duration::from_secs(1);
@@ -44,7 +45,7 @@ pub(crate) fn flush<F: Fingerprint>(inner: &StoreInner<F>) {
 
 /// Merges segments that are due, at a low priority.
 pub(crate) fn merge<F: Fingerprint>(inner: &StoreInner<F>) {
-    priority::lower();
+    lower_priority();
     let mut seen = 0;
     while inner.background.wait_for_work(&mut seen, IDLE) {
         while !inner.background.is_paused() && !inner.background.is_stopping() {
@@ -86,4 +87,45 @@ pub(crate) fn log<F: Fingerprint>(inner: &StoreInner<F>) {
 /// Whether work was cancelled.
 fn is_cancelled(error: &Error) -> bool {
     matches!(error, Error::Build(hamdex::BuildError::Stopped) | Error::Closed { .. })
+}
+
+/// Lowers the priority of this thread and of the threads it starts: on a busy processor they get about a tenth of the
+/// share of others. It has no effect on systems without priorities of threads.
+pub(crate) fn lower_priority() {
+    #[cfg(target_os = "linux")]
+    {
+        // POSIX means the process; on Linux it is the thread. A lower priority is never refused.
+        let _ = rustix::process::nice(10);
+    }
+}
+
+/// Returns the number of threads that a thread of low priority starts for its work. The pool of the process has normal
+/// priority, so 0, which means this pool, becomes a number.
+pub(crate) fn threads(option: usize) -> usize {
+    match option {
+        0 => available_parallelism().map_or(1, NonZeroUsize::get),
+        threads => threads,
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::thread;
+
+    use rustix::process::getpriority_process;
+
+    use super::*;
+
+    #[test]
+    fn a_thread_gives_way_with_the_threads_that_it_starts_and_no_other_does() {
+        let of_this_thread = || getpriority_process(None).unwrap();
+        let before = of_this_thread();
+        let inherited = thread::spawn(move || {
+            lower_priority();
+            thread::spawn(of_this_thread).join().unwrap()
+        });
+        assert_eq!(inherited.join().unwrap(), (before + 10).min(19));
+        assert_eq!(of_this_thread(), before);
+        assert!(threads(0) > 0 && threads(3) == 3);
+    }
 }

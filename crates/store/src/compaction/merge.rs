@@ -1,21 +1,21 @@
-//! Merges of segments.
+//! Merges of segments, without the removed pairs.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use hamdex::{Fingerprint, MAX_MERGED, Merger, ProgressCallback, VerifyOptions};
+use hamdex::{Fingerprint, MAX_MERGED, Merger, ProgressCallback, ReadError, VerifyOptions};
 
-use crate::background::priority;
-use crate::compaction::claims::{Claim, Foreground};
-use crate::compaction::policy::{self, Size};
+use crate::background::workers;
+use crate::compaction::policy::{self, Claim, Foreground, Size};
 use crate::compaction::publish::{Added, Change};
-use crate::compaction::removed_filter::RemovedFilter;
 use crate::error::Error;
 use crate::health::{Event, Work};
 use crate::inner::StoreInner;
 use crate::manifest::SegmentEntry;
 use crate::segment::{LiveSegment, Segment};
 use crate::view::View;
+use crate::write::batch::Pair;
 
 /// Minimum ratio of the smallest running merge to another one that begins: so small merges never wait for large ones.
 const MIN_SIZE_RATIO: u64 = 4;
@@ -166,7 +166,7 @@ impl<F: Fingerprint> StoreInner<F> {
                 Some(report) => options.progress(cancelled.or_report(report)),
                 // Threads of low priority, since no caller waits for it.
                 None => options
-                    .threads(priority::threads(self.options.threads))
+                    .threads(workers::threads(self.options.threads))
                     .progress(move |_| cancelled.check()),
             };
             let mut merger = Merger::new(inputs.iter().map(|live| &**live.index()))?.options(options);
@@ -227,4 +227,54 @@ fn sizes<F: Fingerprint>(segments: &[&LiveSegment<F>]) -> Vec<Size> {
 fn chosen<F: Fingerprint>(segments: &[&LiveSegment<F>], places: &[usize]) -> Option<(Vec<u64>, u64)> {
     let numbers = places.iter().map(|&at| segments[at].segment.number).collect();
     Some((numbers, places.iter().map(|&at| segments[at].len()).sum()))
+}
+
+/// Minimum number of bits in the sieve per removed pair.
+const SIEVE_BITS_PER_PAIR: usize = 8;
+
+/// The removed pairs of a segment.
+struct RemovedFilter<F> {
+    pairs: HashSet<Pair<F>>,
+    /// A bit per hash of a removed fingerprint, which rules out nearly all pairs without a search in the set.
+    sieve: Vec<u64>,
+}
+
+impl<F: Fingerprint> RemovedFilter<F> {
+    /// Collects the removed pairs of a segment. It reads the whole segment, unless there are none.
+    fn of(live: &LiveSegment<F>) -> Result<Self, ReadError> {
+        let mut pairs = HashSet::new();
+        if !live.removed.is_empty() {
+            for placed in live.placed_pairs_from(F::ZERO)? {
+                let (place, pair) = placed?;
+                if live.removed.contains(place) {
+                    pairs.insert(pair);
+                }
+            }
+        }
+        let words = (pairs.len() * SIEVE_BITS_PER_PAIR / 64 + 1).next_power_of_two();
+        let mut removed = Self { pairs: HashSet::new(), sieve: vec![0; words] };
+        for (fingerprint, _) in &pairs {
+            let (word, bit) = removed.sieve_bit(*fingerprint);
+            removed.sieve[word] |= bit;
+        }
+        removed.pairs = pairs;
+        Ok(removed)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.pairs.is_empty()
+    }
+
+    fn contains(&self, pair: Pair<F>) -> bool {
+        let (word, bit) = self.sieve_bit(pair.0);
+        self.sieve[word] & bit != 0 && self.pairs.contains(&pair)
+    }
+
+    /// Returns the word and the bit of a fingerprint.
+    fn sieve_bit(&self, fingerprint: F) -> (usize, u64) {
+        let folded = fingerprint.to_u128();
+        // Fibonacci hashing (Knuth, TAOCP 3, 6.4): fingerprints of a cluster differ in few bits.
+        let hash = ((folded >> 64) as u64 ^ folded as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16;
+        ((hash as usize / 64) & (self.sieve.len() - 1), 1 << (hash % 64))
+    }
 }

@@ -18,13 +18,11 @@ use crate::error::Error;
 use crate::health::Event;
 use crate::inner::StoreInner;
 use crate::manifest::{Manifest, RemovalsEntry, SegmentEntry};
-use crate::segment::removals_file;
 use crate::segment::removed_places::RemovedPlaces;
-use crate::segment::{LiveSegment, Segment};
+use crate::segment::{LiveSegment, Segment, removals_file};
 use crate::view::View;
 use crate::write::batch::Pair;
-use crate::write::journal::JournalReader;
-use crate::write::writer::Writer;
+use crate::write::writer::{JournalReader, Writer};
 
 /// A change of the files that the manifest names.
 pub(crate) struct Change<F> {

@@ -8,20 +8,18 @@
 //! - `layout`: their names
 //! - `lock`: one writing process at a time
 //! - `checksum`: checksums that fail for bytes of another place
-//! - `copy`, `keep_aside`: second names and copies, also of damaged files
+//! - `copy`: second names and copies, also of damaged files
 
 pub(crate) mod checksum;
 pub(crate) mod copy;
-pub(crate) mod keep_aside;
 pub(crate) mod layout;
 pub(crate) mod lock;
 mod real;
 
 use std::any::Any;
-use std::fmt;
 use std::fs::File;
-use std::io;
 use std::path::PathBuf;
+use std::{fmt, io};
 
 use hamdex::Mapping;
 
@@ -289,5 +287,35 @@ pub(crate) fn create_replacing(disk: &dyn Disk, name: &str) -> io::Result<Box<dy
             disk.create_new(name)
         }
         outcome => outcome,
+    }
+}
+
+/// The reason for which a process leaves a store alone. It is the cause of an [`io::Error`].
+#[derive(Debug, Clone)]
+pub(crate) struct Lost {
+    /// The directory.
+    pub(crate) path: PathBuf,
+    /// The file or directory that another has replaced.
+    pub(crate) what: String,
+}
+
+impl Lost {
+    /// Returns the reason of an error, if it is the loss of a store.
+    pub(crate) fn of(error: &io::Error) -> Option<&Self> {
+        error.get_ref()?.downcast_ref()
+    }
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.what)
+    }
+}
+
+impl std::error::Error for Lost {}
+
+impl From<Lost> for io::Error {
+    fn from(lost: Lost) -> Self {
+        Self::other(lost)
     }
 }

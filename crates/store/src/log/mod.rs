@@ -1,12 +1,11 @@
 //! The write-ahead log: the writes since the last flush, one record per batch.
 //!
 //! - [`header`], [`record`]: the bytes, as `store-spec.md` describes them
-//! - [`scan`]: the records of one log
+//! - [`scan`]: the records of one log, and the files that have them
 //! - [`replay`]: reads all logs of a store, and tells a torn tail from damage
-//! - [`salvage`]: reads the intact records of damaged logs, from whichever [`files`] have them
+//! - [`salvage`]: reads the intact records of damaged logs, from whichever files have them
 //! - [`writer`]: appends, syncs, also concurrently with appends, and rotates
 
-mod files;
 mod header;
 mod record;
 mod replay;
@@ -14,7 +13,6 @@ mod salvage;
 mod scan;
 mod writer;
 
-pub(crate) use files::{check_names, log_files, read_header};
 pub(crate) use header::{HEADER_BYTES, Header, is_unused_log};
 pub(crate) use record::operation_bytes;
 pub use record::{MAX_OPERATIONS, MAX_SEQUENCE};
@@ -22,5 +20,6 @@ pub(crate) use replay::replay_by_log;
 pub use replay::{Position, Replayed, Sealed, TornTail, replay};
 pub use salvage::{Salvaged, salvage};
 pub use scan::Lost;
+pub(crate) use scan::{check_names, log_files, read_header};
 pub(crate) use writer::is_out_of_space;
 pub use writer::{LogWriter, PendingSync};

@@ -23,8 +23,7 @@ use hamdex::Fingerprint;
 use super::header::{u32_at, u64_at};
 use crate::disk::checksum::{Kind, checksum};
 use crate::manifest::identity::Identity;
-use crate::write::batch::{Batch, Name, Operation};
-use crate::write::document::Document;
+use crate::write::batch::{Batch, Document, Name, Operation};
 
 pub(crate) const RECORD_HEADER_BYTES: usize = 32;
 

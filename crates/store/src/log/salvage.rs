@@ -2,13 +2,13 @@
 
 use hamdex::Fingerprint;
 
-use super::files::{MAX_MISSING_LOGS, header_of, log_files, read_header, read_joined};
 use super::header::{HEADER_BYTES, Header};
 use super::record::decode;
 use super::replay::{Position, Sealed, check_width};
 use super::scan::{LogBytes, Lost, Record};
 use crate::disk::Disk;
 use crate::error::Error;
+use crate::log::scan::{MAX_MISSING_LOGS, header_of, log_files, read_header, read_joined};
 use crate::manifest::identity::Identity;
 use crate::write::batch::Batch;
 

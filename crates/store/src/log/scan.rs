@@ -1,8 +1,12 @@
-//! The records in the bytes of one log.
+//! The records in the bytes of one log, and the files of each log in a damaged store, whatever their names are.
 
-use super::header::HEADER_BYTES;
-use super::record::{MARKER, RECORD_HEADER_BYTES, RecordHeader};
-use crate::error::Error;
+use std::collections::BTreeMap;
+use std::io;
+
+use crate::disk::{Disk, layout};
+use crate::error::{Error, is_unreadable};
+use crate::log::header::{HEADER_BYTES, Header};
+use crate::log::record::{MARKER, RECORD_HEADER_BYTES, RecordHeader};
 use crate::manifest::identity::Identity;
 
 /// The bytes of a log from an offset on.
@@ -89,7 +93,7 @@ impl<'a> LogBytes<'a> {
     }
 
     /// Returns the offset of the first intact record at or after an offset.
-    pub(crate) fn next_record(&self, offset: u64) -> Option<u64> {
+    fn next_record(&self, offset: u64) -> Option<u64> {
         let mut at = offset;
         while let Some((found, _)) = self.next_header(at.min(self.end())) {
             if self.record(found).is_ok() {
@@ -101,7 +105,7 @@ impl<'a> LogBytes<'a> {
     }
 
     /// Returns the first valid record header at or after an offset.
-    pub(crate) fn next_header(&self, offset: u64) -> Option<(u64, RecordHeader)> {
+    fn next_header(&self, offset: u64) -> Option<(u64, RecordHeader)> {
         let mut at = (offset - self.start) as usize;
         loop {
             at += find(&self.bytes[at..], &MARKER)?;
@@ -117,4 +121,161 @@ impl<'a> LogBytes<'a> {
 /// Returns the first occurrence of `wanted`.
 fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     bytes.windows(wanted.len()).position(|window| window == wanted)
+}
+
+/// Missing logs that are listed, or looked for, at most.
+pub(super) const MAX_MISSING_LOGS: usize = 100;
+
+/// Returns the logs, each with the numbers by which its files are named: the number that its header has; without one,
+/// the number under which a record of it is intact; or else the one of its name. `first` is the first log of the
+/// manifest, which may be missing.
+///
+/// # Errors
+/// When the operating system refuses an operation.
+pub(crate) fn log_files(
+    disk: &dyn Disk,
+    identity: &Identity,
+    first: u64,
+) -> Result<BTreeMap<u64, Vec<u64>>, Error> {
+    let mut logs: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    let names = layout::listed(disk, layout::LOGS, layout::parse_log)?;
+    let mut unclaimed = Vec::new();
+    for &name in &names {
+        match read_header(disk, identity, name)? {
+            Some(header) => logs.entry(header.number).or_default().push(name),
+            None => unclaimed.push(name),
+        }
+    }
+    for (number, files) in &mut logs {
+        files.sort_by_key(|file| file != number);
+    }
+    let mut known: Vec<u64> = names.iter().chain(logs.keys()).copied().collect();
+    let last = known.iter().copied().max().unwrap_or(first).max(first);
+    // The last log may have the name of an earlier one: no name says that it is missing.
+    known.extend((first..=last.saturating_add(1)).take(MAX_MISSING_LOGS));
+    known.sort_unstable();
+    known.dedup();
+    for name in unclaimed {
+        let bytes = read_readable(disk, &layout::log(name))?;
+        let numbers = [name].into_iter().chain(known.iter().copied());
+        let number = number_of_records(identity, &bytes, numbers).unwrap_or(name);
+        logs.entry(number).or_default().push(name);
+    }
+    Ok(logs)
+}
+
+/// Returns the first of the numbers under which a file has an intact record.
+fn number_of_records(
+    identity: &Identity,
+    bytes: &[u8],
+    numbers: impl IntoIterator<Item = u64>,
+) -> Option<u64> {
+    let has_record = |&number: &u64| LogBytes { identity, number, start: 0, bytes }.next_record(0).is_some();
+    numbers.into_iter().find(has_record)
+}
+
+/// Checks that no live log has the name of another: under that of an earlier one it would count as a leftover.
+///
+/// # Errors
+/// When one has; when the operating system refuses an operation.
+pub(crate) fn check_names(disk: &dyn Disk, identity: &Identity, first: u64) -> Result<(), Error> {
+    for name in layout::listed(disk, layout::LOGS, layout::parse_log)? {
+        let number = match read_header(disk, identity, name)? {
+            Some(header) => Some(header.number),
+            None if name < first => {
+                let live = (first..=u64::MAX).take(MAX_MISSING_LOGS);
+                number_of_records(identity, &read_readable(disk, &layout::log(name))?, live)
+            }
+            None => None,
+        };
+        if number.is_some_and(|number| number >= first && number != name) {
+            return Err(Error::damaged(disk.path(&layout::log(name)), 32, "it is the log of another number"));
+        }
+    }
+    Ok(())
+}
+
+/// Reads the header of a file, if it is that of a log of this store.
+pub(crate) fn read_header(disk: &dyn Disk, identity: &Identity, file: u64) -> Result<Option<Header>, Error> {
+    let name = layout::log(file);
+    let bytes = match disk.read_first(&name, HEADER_BYTES) {
+        Err(error) if is_unreadable(&error) || is_gone(&error) => Vec::new(),
+        outcome => outcome.map_err(Error::io("read it", disk.path(&name)))?,
+    };
+    Ok(header_of(&bytes, identity))
+}
+
+/// Returns the header of a log of this store, if it is whole.
+pub(super) fn header_of(bytes: &[u8], identity: &Identity) -> Option<Header> {
+    Header::parse(bytes).ok().filter(|header| header.identity == *identity)
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
+}
+
+/// Reads the files of one log as one: a record that the first lacks is taken from another. One that contradicts the
+/// first counts as lost.
+///
+/// # Errors
+/// When the operating system refuses an operation.
+pub(super) fn read_joined(
+    disk: &dyn Disk,
+    identity: &Identity,
+    number: u64,
+    files: &[u64],
+    lost: &mut Vec<Lost>,
+) -> Result<Vec<u8>, Error> {
+    let mut joined = Vec::new();
+    for file in files {
+        let bytes = read_readable(disk, &layout::log(*file))?;
+        if joined.is_empty() {
+            joined = bytes;
+        } else {
+            join(identity, number, &mut joined, &bytes, lost)?;
+        }
+    }
+    Ok(joined)
+}
+
+/// Adds the intact parts of another file of the same log.
+fn join(
+    identity: &Identity,
+    number: u64,
+    into: &mut Vec<u8>,
+    other: &[u8],
+    lost: &mut Vec<Lost>,
+) -> Result<(), Error> {
+    if header_of(into, identity).is_none() && header_of(other, identity).is_some() {
+        into.resize(into.len().max(HEADER_BYTES), 0);
+        into[..HEADER_BYTES].copy_from_slice(&other[..HEADER_BYTES]);
+    }
+    let mut damaged = Vec::new();
+    LogBytes { identity, number, start: 0, bytes: into }.for_each_intact(&mut damaged, |_, _| Ok(()))?;
+    let end = into.len() as u64;
+    let mut gaps: Vec<_> = damaged.iter().map(|gap| gap.offset..gap.offset + gap.bytes).collect();
+    match gaps.last_mut().filter(|gap| gap.end == end) {
+        Some(last) => last.end = u64::MAX,
+        None => gaps.push(end..u64::MAX),
+    }
+    LogBytes { identity, number, start: 0, bytes: other }.for_each_intact(&mut Vec::new(), |at, record| {
+        let range = at as usize..record.end as usize;
+        let found = &other[range.clone()];
+        if gaps.iter().any(|gap| gap.start <= at && record.end <= gap.end) {
+            into.resize(into.len().max(range.end), 0);
+            into[range].copy_from_slice(found);
+        } else if into.get(range) != Some(found) {
+            let what = "two files of this log have different records here";
+            lost.push(Lost { log: number, offset: at, bytes: record.end - at, what });
+        }
+        Ok(())
+    })
+}
+
+/// Reads a file; one that the disk cannot read counts as empty, and so does one that a writer has removed meanwhile.
+fn read_readable(disk: &dyn Disk, name: &str) -> Result<Vec<u8>, Error> {
+    match disk.read(name) {
+        Err(error) if is_unreadable(&error) || is_gone(&error) => Ok(Vec::new()),
+        outcome => outcome.map_err(Error::io("read it", disk.path(name))),
+    }
 }

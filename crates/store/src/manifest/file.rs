@@ -1,14 +1,13 @@
-//! Reading the manifest file and replacing it atomically.
+//! Reading the manifest file, and replacing it atomically.
 
 use std::io::{self, Write};
 
-use super::leftovers;
-use super::text::{FORM, TextError, parse, to_text};
-use super::{Manifest, VERSION};
-use crate::disk::keep_aside::keep_aside;
+use crate::disk::copy::keep_aside;
 use crate::disk::layout::{COPY, MANIFEST, NEW_COPY, NEW_MANIFEST};
 use crate::disk::{Disk, create_replacing};
 use crate::error::{Error, clone_io_error};
+use crate::manifest::text::{FORM, TextError, parse, to_text};
+use crate::manifest::{Manifest, VERSION, leftovers};
 
 /// Reads the manifest of a store, or its copy: if the copy is a later one, as after a crash between their replacements;
 /// and if the manifest is damaged or missing, and the copy proves to be current.
@@ -167,11 +166,7 @@ impl ManifestFile {
     ///
     /// # Errors
     /// When the operating system refuses it.
-    pub(crate) fn restore_copies(
-        &mut self,
-        manifest: &Manifest,
-        mut is_in_order: bool,
-    ) -> Result<Vec<String>, Error> {
+    fn restore_copies(&mut self, manifest: &Manifest, mut is_in_order: bool) -> Result<Vec<String>, Error> {
         let mut damaged = Vec::new();
         for name in [MANIFEST, COPY] {
             match read_named(&*self.disk, name) {
@@ -198,4 +193,53 @@ fn write_new(disk: &dyn Disk, name: &str, text: &str) -> io::Result<()> {
     let mut file = create_replacing(disk, name)?;
     file.write_all(text.as_bytes())?;
     file.sync()
+}
+
+/// The manifest in place. Its owner has the right to replace it.
+pub(crate) struct CurrentManifest {
+    file: ManifestFile,
+    /// The contents on the disk.
+    manifest: Manifest,
+    /// The manifest whose replacement failed half-way, so that a crash may leave it.
+    uncertain: Option<Manifest>,
+}
+
+impl CurrentManifest {
+    pub(crate) fn new(disk: &dyn Disk, manifest: Manifest) -> Self {
+        Self { file: ManifestFile::new(disk), manifest, uncertain: None }
+    }
+
+    pub(crate) fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Checks that the manifest can be replaced: after a failure it may be unknown which one a crash would leave, and
+    /// no file that either of them names may be removed or written again.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.file.check()
+    }
+
+    /// Whether the manifest that a crash would leave may name a segment.
+    pub(crate) fn may_name(&self, segment: u64) -> bool {
+        let manifests = [Some(&self.manifest), self.uncertain.as_ref()];
+        manifests.into_iter().flatten().any(|manifest| manifest.entry(segment).is_some())
+    }
+
+    /// Makes the manifest durable, unless the last shutdown was clean, and removes the files that it does not name.
+    pub(crate) fn take_over(&mut self, was_clean: bool) -> Result<(), Error> {
+        self.file.take_over(&self.manifest, was_clean).map(drop)
+    }
+
+    /// Replaces the manifest by a later one.
+    pub(crate) fn replace(&mut self, mut manifest: Manifest) -> Result<(), Error> {
+        self.check()?;
+        manifest.generation = self.manifest.next_generation();
+        let replaced = self.file.replace(&manifest);
+        if replaced.is_ok() {
+            self.manifest = manifest;
+        } else if self.file.is_poisoned() {
+            self.uncertain = Some(manifest);
+        }
+        replaced
+    }
 }

@@ -1,16 +1,14 @@
 //! The manifest: the authoritative list of the files of a store.
 //!
 //! - [`text`]: the text form
-//! - [`file`]: reading the file and replacing it atomically
-//! - [`current`]: the manifest that is in place, and the right to replace it
-//! - [`leftovers`]: files that it does not name
+//! - [`file`]: reading the file and replacing it atomically, with the right to do so
+//! - [`leftovers`]: files that it does not name, or no longer
 //! - [`salvage`]: reads the intact parts of a damaged one
 //! - [`identity`], [`schema`]: properties that are fixed when a store is created
 
-pub(crate) mod current;
-mod file;
+pub(crate) mod file;
 pub(crate) mod identity;
-mod leftovers;
+pub(crate) mod leftovers;
 mod salvage;
 pub(crate) mod schema;
 mod text;

@@ -88,9 +88,9 @@ mod tests {
     use crate::store::Store;
     use crate::write::batch::Operation;
     use crate::write::batch::Pair;
-    use crate::write::durability::Durability;
+    use crate::write::reply::Inserted;
     use crate::write::request::Request;
-    use crate::write::unless_near::inserted::Inserted;
+    use crate::write::writer::Durability;
 
     fn options() -> StoreOptions {
         StoreOptions::new().durability(Durability::None).merges(false).memory(1 << 30)

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use hamdex::Fingerprint;
 
 use crate::memtable::Memtable;
-use crate::memtable::live_run::LiveRun;
+use crate::memtable::run::LiveRun;
 use crate::memtable::tables::BETWEEN_PAUSES;
 use crate::write::batch::Pair;
 

@@ -1,10 +1,8 @@
 //! The memtable: recent pairs in memory, which are never changed in place.
 //!
 //! - [`groups`]: the groups of bits by which fingerprints are bucketed; [`tables`]: the buckets
-//! - [`run`]: sorted pairs with such tables
-//! - [`live_run`]: a run and its removed pairs
+//! - [`run`]: sorted pairs with such tables, and which of them are removed
 //! - [`consolidate`]: merging runs concurrently with writes; [`background`]: the thread that does it
-//! - [`search`]: the fingerprints near a query
 //! - [`names`]: the names of ids
 //!
 //! The newest pairs are a short unsorted list, the tail, which every write copies. A full tail becomes a run; runs of
@@ -17,10 +15,8 @@
 mod background;
 pub(crate) mod consolidate;
 mod groups;
-mod live_run;
 mod names;
 pub(crate) mod run;
-mod search;
 mod tables;
 
 use std::collections::HashSet;
@@ -28,11 +24,12 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use hamdex::set::StoredId;
-use hamdex::{Fingerprint, Match};
+use hamdex::{Compiled, Fingerprint, Match};
 
 use crate::memtable::consolidate::merge_at_once;
-use crate::memtable::live_run::LiveRun;
 use crate::memtable::names::MemtableNames;
+use crate::memtable::run::LiveRun;
+use crate::memtable::tables::Buckets;
 use crate::segment::removed_places::IdList;
 use crate::write::batch::Pair;
 
@@ -223,7 +220,7 @@ impl<F: Fingerprint> Memtable<F> {
         distance: u32,
         mut visit: impl FnMut(F) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        hamdex::run_compiled(search::Search { memtable: self, query, distance, visit: &mut visit })
+        hamdex::run_compiled(Search { memtable: self, query, distance, visit: &mut visit })
     }
 
     /// Returns the nearest fingerprint within `distance` of the query; the least of several.
@@ -292,6 +289,48 @@ impl<F: Fingerprint> Memtable<F> {
         pairs.sort();
         pairs.dedup();
         pairs
+    }
+}
+
+/// Number of runs whose buckets are found and prefetched before the first is read, so that waits for memory overlap.
+const RUNS_AHEAD: usize = 8;
+
+/// A search for the fingerprints within a distance of a query.
+struct Search<'m, F> {
+    memtable: &'m Memtable<F>,
+    query: F,
+    distance: u32,
+    visit: &'m mut dyn FnMut(F) -> ControlFlow<()>,
+}
+
+impl<F: Fingerprint> Compiled for Search<'_, F> {
+    type Output = ControlFlow<()>;
+
+    #[inline(always)]
+    fn run(self) -> Self::Output {
+        let Self { memtable, query, distance, visit } = self;
+        // First, since a hit there may end the search.
+        for &(value, _) in &*memtable.tail {
+            if value.distance(query) <= distance {
+                visit(value)?;
+            }
+        }
+        for runs in memtable.runs.chunks(RUNS_AHEAD) {
+            let mut buckets = [Buckets::default(); RUNS_AHEAD];
+            for (live, buckets) in runs.iter().zip(&mut buckets) {
+                *buckets = live.run.find_buckets(query, distance);
+            }
+            for (live, buckets) in runs.iter().zip(&buckets) {
+                live.run.prefetch(buckets);
+            }
+            for (LiveRun { run, removed, .. }, buckets) in runs.iter().zip(&buckets) {
+                run.for_each_in(buckets, query, distance, |value| {
+                    let is_left = removed.is_empty() || removed.leaves_any_of(run.places(value));
+                    if is_left { visit(value) } else { ControlFlow::Continue(()) }
+                })?;
+            }
+        }
+        ControlFlow::Continue(())
     }
 }
 

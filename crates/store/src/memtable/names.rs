@@ -3,8 +3,7 @@
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::{Arc, OnceLock};
 
-use crate::write::batch::Name;
-use crate::write::document::Document;
+use crate::write::batch::{Document, Name};
 
 /// Maximum number of names in a chunk, unless they are inserted together.
 const MAX_CHUNK: usize = 1 << 12;

@@ -2,21 +2,16 @@
 //!
 //! - [`snapshot`]: an immutable view of the set
 //! - [`batch`]: segments and memtables as the parts of a batch
-//! - [`searcher`]: queries with reusable buffers
-//! - [`pool`]: a pool of searchers
-//! - [`reader`]: reading a store that another process may write to; [`seen`]: its view, and how it is refreshed
+//! - [`searcher`]: queries with reusable buffers, and a pool of them
+//! - [`reader`]: reading a store that another process may write to, and how its view is refreshed
 //! - [`pairs`]: all pairs of fingerprint and id, in order
-//! - [`fingerprint_set`]: the interface that a snapshot shares with indexes and shards
-//! - [`shingles`]: the shingles of documents
+//! - [`fingerprint_set`]: the interface that a snapshot shares with indexes and shards; the shingles of documents
 //! - [`lookups`]: names by id, pairs by id, ids by name
 
 mod batch;
 mod fingerprint_set;
 mod lookups;
 pub(crate) mod pairs;
-pub(crate) mod pool;
 pub(crate) mod reader;
 pub(crate) mod searcher;
-mod seen;
-mod shingles;
 pub(crate) mod snapshot;

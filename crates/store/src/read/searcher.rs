@@ -1,15 +1,17 @@
-//! Single queries.
+//! Single queries, and a pool of searchers, since creating one costs as much as a search.
 
 use std::fmt;
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use arc_swap::ArcSwap;
 use hamdex::multi::MultiSearcher;
 use hamdex::{Fingerprint, Match, ProgressCallback, check_distance};
 
 use crate::error::Error;
 use crate::read::snapshot::Snapshot;
 use crate::segment::LiveSegment;
+use crate::view::View;
 
 /// A searcher of a snapshot, with buffers that queries reuse. Each thread needs its own. Created by
 /// [`Snapshot::searcher`].
@@ -36,7 +38,7 @@ impl<F: Fingerprint> Searcher<F> {
     }
 
     /// Drops the snapshot and keeps the buffers.
-    pub(crate) fn detach(self) -> PooledSearcher<F> {
+    fn detach(self) -> PooledSearcher<F> {
         let of = Arc::clone(&self.snapshot.view().segments);
         PooledSearcher { of, segments: self.segments, matches: self.matches }
     }
@@ -129,7 +131,7 @@ impl<F: Fingerprint> Searcher<F> {
 }
 
 /// The buffers of a searcher without a snapshot.
-pub(crate) struct PooledSearcher<F: Fingerprint> {
+struct PooledSearcher<F: Fingerprint> {
     /// The segments that it is for.
     of: Arc<Vec<LiveSegment<F>>>,
     segments: MultiSearcher<F>,
@@ -138,12 +140,12 @@ pub(crate) struct PooledSearcher<F: Fingerprint> {
 
 impl<F: Fingerprint> PooledSearcher<F> {
     /// Whether it is for these segments with the same removed pairs.
-    pub(crate) fn is_for(&self, segments: &Arc<Vec<LiveSegment<F>>>) -> bool {
+    fn is_for(&self, segments: &Arc<Vec<LiveSegment<F>>>) -> bool {
         Arc::ptr_eq(&self.of, segments)
     }
 
     /// Returns a searcher of a snapshot that it [is for](Self::is_for).
-    pub(crate) fn attach(self, snapshot: Snapshot<F>) -> Searcher<F> {
+    fn attach(self, snapshot: Snapshot<F>) -> Searcher<F> {
         Searcher { snapshot, segments: self.segments, matches: self.matches }
     }
 }
@@ -160,5 +162,65 @@ pub(super) fn keep_nearest<F: Fingerprint>(matches: &mut Vec<Match<F>>, count: u
 impl<F: Fingerprint> fmt::Debug for Searcher<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Searcher").field("snapshot", &self.snapshot).finish_non_exhaustive()
+    }
+}
+
+/// Maximum number of pooled searchers, for as many threads.
+const MAX_KEPT: usize = 64;
+
+/// A pool of searchers.
+pub(crate) struct SearcherPool<F: Fingerprint> {
+    /// They keep segments alive, so none is kept for segments that have been replaced.
+    pooled: Mutex<Vec<PooledSearcher<F>>>,
+}
+
+impl<F: Fingerprint> SearcherPool<F> {
+    pub(crate) fn new() -> Self {
+        Self { pooled: Mutex::new(Vec::new()) }
+    }
+
+    /// Returns a searcher for a snapshot.
+    pub(crate) fn take(&self, snapshot: Snapshot<F>) -> Searcher<F> {
+        let fitting = {
+            let mut pooled = self.pooled();
+            let at = pooled.iter().rposition(|pooled| pooled.is_for(&snapshot.view().segments));
+            at.map(|at| pooled.swap_remove(at))
+        };
+        match fitting {
+            Some(pooled) => pooled.attach(snapshot),
+            None => Searcher::new(snapshot),
+        }
+    }
+
+    /// Returns a searcher to the pool, if it is for the segments of the current view.
+    pub(crate) fn put_back(&self, searcher: Searcher<F>, view: &ArcSwap<View<F>>) {
+        let searcher = searcher.detach();
+        let mut pooled = self.pooled();
+        // Loaded under the lock: a thread that replaces segments clears the pool afterwards.
+        let view = view.load();
+        if searcher.is_for(&view.segments) {
+            // Searchers of earlier segments are dropped.
+            pooled.retain(|other| other.is_for(&view.segments));
+            pooled.truncate(MAX_KEPT - 1);
+            pooled.push(searcher);
+        }
+    }
+
+    /// Drops all searchers, after segments have been replaced.
+    pub(crate) fn clear(&self) {
+        let gone = std::mem::take(&mut *self.pooled());
+        // Dropped without the lock, since files may be removed with them.
+        drop(gone);
+    }
+
+    fn pooled(&self) -> MutexGuard<'_, Vec<PooledSearcher<F>>> {
+        // No critical section can leave a partial change.
+        self.pooled.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<F: Fingerprint> fmt::Debug for SearcherPool<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SearcherPool").finish_non_exhaustive()
     }
 }

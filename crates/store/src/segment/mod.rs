@@ -4,21 +4,20 @@
 //! - [`removed_places`]: the places of removed pairs in memory
 //! - [`removals_file`]: the same on disk
 
-mod index_writer;
 mod new_segment;
 pub(crate) mod removals_file;
 pub(crate) mod removed_places;
 
-pub(crate) use index_writer::write_index;
-
 use std::fmt;
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use hamdex::{Checksums, Fingerprint, Index, OpenOptions, ReadError, ReadErrorKind};
+use hamdex::{
+    BuildError, BuildOptions, Builder, Checksums, Fingerprint, Index, OpenOptions, ReadError, ReadErrorKind,
+};
 
-use crate::disk::Disk;
-use crate::disk::layout;
+use crate::disk::{Disk, layout};
 use crate::error::Error;
 use crate::manifest::SegmentEntry;
 use crate::segment::removed_places::{IdList, RemovedPlaces};
@@ -208,4 +207,37 @@ impl<F: Fingerprint> Segment<F> {
     pub(crate) fn pairs(&self) -> u64 {
         self.index.place_count()
     }
+}
+
+/// The id of a document, its name, and its encoded shingles if the index has shingles.
+type IdColumns<'n> = (u64, &'n [u8], &'n [u8]);
+
+/// Writes an index of pairs in order, and of the names of their ids, ascending. If the index has no ids, those of the
+/// pairs do not count.
+///
+/// # Errors
+/// As for [`Builder::into_inner`]; an error of `names`.
+pub(crate) fn write_index<'n, F: Fingerprint>(
+    options: BuildOptions<F>,
+    pairs: impl Iterator<Item = Pair<F>>,
+    names: impl Iterator<Item = Result<IdColumns<'n>, ReadError>>,
+    writer: &mut (dyn Write + Send),
+) -> Result<(), BuildError> {
+    let (has_ids, has_shingles) = (options.has_ids(), options.has_shingles());
+    let mut builder = Builder::to_writer(writer, options.sorted(true))?;
+    for (fingerprint, id) in pairs {
+        if has_ids {
+            builder.push_with_id(fingerprint, id)?;
+        } else {
+            builder.push(fingerprint)?;
+        }
+    }
+    for named in names {
+        let (id, name, shingles) = named?;
+        builder.push_stored_name(id, name)?;
+        if has_shingles {
+            builder.push_encoded_shingles(id, shingles)?;
+        }
+    }
+    builder.into_inner().map(drop)
 }

@@ -5,14 +5,12 @@ use std::sync::Arc;
 use hamdex::{BuildError, BuildOptions, Fingerprint, ReadError, default_memory};
 use hamdex_atomic_file::Pieces;
 
-use crate::disk::DiskFile;
-use crate::disk::layout;
+use crate::disk::{DiskFile, layout};
 use crate::error::Error;
 use crate::inner::StoreInner;
 use crate::manifest::SegmentEntry;
 use crate::memtable::Memtable;
-use crate::segment::index_writer::write_index;
-use crate::segment::{Opening, Segment};
+use crate::segment::{Opening, Segment, write_index};
 use crate::write::batch::{Pair, ids_of};
 
 /// The file of a new segment.

@@ -15,11 +15,10 @@ use crate::log;
 use crate::memtable::Memtable;
 use crate::view::{FrozenMemtable, View};
 use crate::write::batch::Batch;
-use crate::write::durability::Durability;
 use crate::write::queue::NotServed;
 use crate::write::reply::Reply;
 use crate::write::request::Request;
-use crate::write::writer::Writer;
+use crate::write::writer::{Durability, Writer};
 
 /// Interval at which a delayed write checks whether it still has to wait.
 const RECHECK_INTERVAL: Duration = Duration::from_millis(5);

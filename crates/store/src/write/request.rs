@@ -6,8 +6,7 @@ use hamdex::Fingerprint;
 
 use crate::error::Error;
 use crate::view::View;
-use crate::write::batch::{Batch, Operation, Pair};
-use crate::write::document::Document;
+use crate::write::batch::{Batch, Document, Operation, Pair};
 use crate::write::reply::Reply;
 use crate::write::unless_near::decide::UnlessNear;
 use crate::write::unless_near::replace::ReplaceUnlessNear;

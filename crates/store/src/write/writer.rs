@@ -1,15 +1,71 @@
-//! The writer: the log, its next sequence number, and the journal of removals.
+//! The writer: the log, its next sequence number, the durability of acknowledged writes, and the journal of removals
+//! during background flushes and merges.
 
-use std::io;
+use std::collections::{BTreeMap, VecDeque};
+use std::str::FromStr;
 use std::time::{Duration, Instant};
+use std::{fmt, io};
 
-use hamdex::Fingerprint;
+use hamdex::{Fingerprint, ParseOptionError};
 
 use crate::error::Error;
 use crate::log::{LogWriter, PendingSync, Sealed};
-use crate::write::batch::{Batch, Operation};
-use crate::write::durability::Durability;
-use crate::write::journal::{Journal, JournalReader};
+use crate::write::batch::{Batch, Operation, Pair};
+
+/// The durability of acknowledged writes. In each case a batch is atomic across a crash, and no batch survives that
+/// comes after a lost one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Durability {
+    /// An acknowledged write survives power loss. Concurrent writers share a sync.
+    #[default]
+    Sync,
+    /// The log is synced at this interval. Power loss loses at most the writes that were acknowledged in the last
+    /// interval; a killed process loses nothing.
+    Interval(Duration),
+    /// The log is synced only by a flush or when the store is closed. A killed process loses nothing.
+    None,
+}
+
+impl FromStr for Durability {
+    type Err = ParseOptionError;
+
+    fn from_str(text: &str) -> Result<Self, ParseOptionError> {
+        let interval = text.strip_prefix("interval=").and_then(parse_time);
+        match (text, interval) {
+            ("sync", _) => Ok(Self::Sync),
+            ("none", _) => Ok(Self::None),
+            (_, Some(time)) => Ok(Self::Interval(time)),
+            _ => Err(ParseOptionError::new(format!(
+                "invalid durability {text:?}: use sync, none, or interval=T with a time such as 100ms or 2s"
+            ))),
+        }
+    }
+}
+
+/// Parses a positive number of milliseconds, seconds or minutes.
+fn parse_time(text: &str) -> Option<Duration> {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, unit) = text.split_at(digits);
+    let unit_milliseconds = match unit {
+        "ms" => 1,
+        "s" => 1_000,
+        "min" => 60_000,
+        _ => return None,
+    };
+    let milliseconds = number.parse::<u64>().ok()?.checked_mul(unit_milliseconds)?;
+    (milliseconds > 0).then(|| Duration::from_millis(milliseconds))
+}
+
+impl fmt::Display for Durability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sync => f.write_str("sync"),
+            Self::Interval(time) => write!(f, "interval={}ms", time.as_millis()),
+            Self::None => f.write_str("none"),
+        }
+    }
+}
 
 /// The data of the thread that commits.
 pub(crate) struct Writer<F> {
@@ -120,5 +176,125 @@ impl<F: Fingerprint> Writer<F> {
     pub(crate) fn open_journal(&mut self) -> JournalReader {
         let begun = self.journal.open();
         JournalReader { begun, seen: begun, sequence: self.sequence }
+    }
+}
+
+/// A position in a journal. Positions ascend, and are never reused.
+type JournalPosition = u64;
+
+/// The part of the journal that concerns a new segment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct JournalReader {
+    /// Its start.
+    pub(crate) begun: JournalPosition,
+    /// The segment reflects the removals before this position.
+    pub(crate) seen: JournalPosition,
+    /// The sequence number of the last batch before the start, whose removals the segment reflects.
+    pub(crate) sequence: u64,
+}
+
+/// The pairs that were removed since the start of the oldest reader, in order. Empty without readers.
+#[derive(Debug)]
+pub(crate) struct Journal<F> {
+    /// The position of the first pair.
+    first: JournalPosition,
+    pairs: VecDeque<Pair<F>>,
+    /// The number of readers per start.
+    readers: BTreeMap<JournalPosition, usize>,
+}
+
+impl<F> Default for Journal<F> {
+    fn default() -> Self {
+        Self { first: 0, pairs: VecDeque::new(), readers: BTreeMap::new() }
+    }
+}
+
+impl<F: Copy> Journal<F> {
+    /// Adds removed pairs, if there is a reader.
+    pub(crate) fn extend(&mut self, pairs: impl Iterator<Item = Pair<F>>) {
+        if !self.readers.is_empty() {
+            self.pairs.extend(pairs);
+        }
+    }
+
+    /// Returns the position after the last pair.
+    pub(crate) fn end(&self) -> JournalPosition {
+        self.first + self.pairs.len() as u64
+    }
+
+    /// Opens a reader at the end. Returns its start, with which it is to be [closed](Self::close).
+    pub(crate) fn open(&mut self) -> JournalPosition {
+        let place = self.end();
+        *self.readers.entry(place).or_default() += 1;
+        place
+    }
+
+    /// Returns the pairs from a position on.
+    pub(crate) fn since(&self, place: JournalPosition) -> impl ExactSizeIterator<Item = Pair<F>> + '_ {
+        self.pairs.range((place - self.first) as usize..).copied()
+    }
+
+    /// Closes a reader that started at a position, and drops the pairs that no other reader needs.
+    pub(crate) fn close(&mut self, place: JournalPosition) {
+        if let Some(count) = self.readers.get_mut(&place) {
+            *count -= 1;
+            if *count == 0 {
+                self.readers.remove(&place);
+            }
+        }
+        let needed = self.readers.first_key_value().map_or(self.end(), |(place, _)| *place);
+        self.pairs.drain(..(needed - self.first) as usize);
+        self.first = needed;
+        if self.pairs.is_empty() {
+            self.pairs = VecDeque::new();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_it_prints_it_reads() {
+        for durability in
+            [Durability::Sync, Durability::None, Durability::Interval(Duration::from_millis(1500))]
+        {
+            assert_eq!(durability.to_string().parse(), Ok(durability));
+        }
+        assert_eq!("interval=2s".parse(), Ok(Durability::Interval(Duration::from_secs(2))));
+        assert_eq!("interval=3min".parse(), Ok(Durability::Interval(Duration::from_secs(180))));
+    }
+
+    #[test]
+    fn other_texts_are_refused() {
+        let huge = format!("interval={}min", u64::MAX);
+        for text in
+            ["", "Sync", "interval", "interval=", "interval=5", "interval=0s", "interval=-1s", "5s", &huge]
+        {
+            let error = text.parse::<Durability>().unwrap_err();
+            assert!(error.to_string().contains(&format!("{text:?}")), "{error}");
+        }
+    }
+
+    #[test]
+    fn each_reader_sees_what_came_since_it_began_and_nothing_older_is_kept() {
+        let mut journal = Journal::<u64>::default();
+        journal.extend([(1, 1)].into_iter());
+        assert!(journal.pairs.is_empty(), "without a reader");
+        let first = journal.open();
+        journal.extend([(2, 1), (3, 1)].into_iter());
+        let (second, third) = (journal.open(), journal.open());
+        assert_eq!(second, third);
+        journal.extend([(4, 1)].into_iter());
+        assert_eq!(journal.since(first).collect::<Vec<_>>(), [(2, 1), (3, 1), (4, 1)]);
+        assert_eq!(journal.since(second).collect::<Vec<_>>(), [(4, 1)]);
+        journal.close(first);
+        assert_eq!(journal.pairs.len(), 1);
+        journal.close(second);
+        assert_eq!(journal.since(third).len(), 1, "the other one has begun there, too");
+        journal.close(third);
+        assert!(journal.pairs.is_empty() && journal.readers.is_empty());
+        assert_eq!(journal.end(), first + 3);
     }
 }

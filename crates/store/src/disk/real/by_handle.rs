@@ -14,7 +14,7 @@ use rustix::fs::{
 use rustix::io::{Errno, retry_on_intr};
 
 use super::{Access, sync_opened};
-use crate::lost::Lost;
+use crate::disk::Lost;
 
 /// The flags of every directory that is opened.
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);

@@ -3,8 +3,7 @@
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::maintenance::repair::evidence::Evidence;
-use crate::maintenance::repair::kept_report::KeptReport;
-use crate::maintenance::repair::report::Repaired;
+use crate::maintenance::repair::report::{KeptReport, Repaired};
 
 /// The right to make new files. Before the first one, the report in the store says which numbers they have, so that an
 /// interrupted repair does not take its own files for those of the store.

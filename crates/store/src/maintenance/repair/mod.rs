@@ -1,35 +1,39 @@
 //! Repair: salvages a damaged store.
 //!
 //! - [`evidence`]: gathers all that is there
-//! - [`plan`]: decides, from the evidence alone, what becomes of every line, file and gap
-//! - [`apply`]: carries the decision out, and replaces the manifest once, at the end
-//! - [`segments`], [`logs`]: salvage the readable pairs of segments and the intact records of logs
-//! - [`report`], [`kept_report`], [`changes`]: what was found, also after an interruption
+//! - [`plan`]: decides, from the evidence alone, what becomes of every line, file and gap; then it is carried out
+//!   here, and the manifest replaced once, at the end
+//! - [`salvage`]: salvages the readable pairs of segments and the intact records of logs
+//! - [`report`], [`changes`]: what was found, also after an interruption
 
-mod apply;
 mod changes;
 mod evidence;
-mod kept_report;
-mod logs;
 mod plan;
 mod report;
-mod segments;
+mod salvage;
 
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hamdex::{Fingerprint, Progress, ProgressCallback};
 
 pub use report::{Repaired, RepairedFile};
 
+use crate::disk::copy::keep_aside;
 use crate::disk::layout::{DELETES, LOGS, MANIFEST, SEGMENTS};
 use crate::disk::lock::StoreLock;
 use crate::disk::{Disk, RealDisk};
 use crate::error::Error;
-use crate::manifest::MAX_NUMBER;
+use crate::maintenance::inspect::StoreStats;
+use crate::manifest::{self, MAX_NUMBER, Manifest, ManifestFile};
+use crate::recovery::load;
+use crate::segment::Opening;
+use changes::Changes;
 use evidence::{Evidence, Texts, read_texts};
-use kept_report::KeptReport;
+use plan::Plan;
+use report::KeptReport;
+use salvage::repair_segment;
 
 /// Repairs a damaged store, so that it opens with everything that is salvageable: the lines that the manifest and its
 /// copy prove, the pairs of every intact block of any table, every intact record of the logs, and the removals. Damaged
@@ -103,7 +107,7 @@ fn run<F: Fingerprint>(disk: &dyn Disk, report: &ProgressCallback) -> Result<Rep
         // A manifest with a greater one is none.
         return Err(Error::Irreparable { path: disk.path(MANIFEST) });
     }
-    let repaired = apply::apply::<F>(disk, &evidence, plan, report)?;
+    let repaired = apply::<F>(disk, &evidence, plan, report)?;
     Ok(repaired.on(disk))
 }
 
@@ -132,11 +136,89 @@ fn separate_damage<T>(outcome: Result<T, Error>) -> Result<Result<T, Error>, Err
     }
 }
 
+/// Applies a plan. Names in the report are relative to the directory of the store.
+fn apply<F: Fingerprint>(
+    disk: &dyn Disk,
+    evidence: &Evidence,
+    plan: Plan,
+    report: &ProgressCallback,
+) -> Result<Repaired, Error> {
+    let Plan { manifest, segments, files, is_doubtful, new_log, first_new_segment } = plan;
+    let mut damaged: Vec<String> =
+        files.iter().map(|file| file.path.to_string_lossy().into_owned()).collect();
+    let mut changes = Changes::new(disk, evidence, manifest.generation, first_new_segment);
+    let mut repaired = Repaired { files, ..Repaired::default() };
+    let as_found = Manifest {
+        segments: segments.iter().map(|segment| segment.entry.clone()).collect(),
+        ..manifest.clone()
+    };
+    let mut mended = manifest;
+    for planned in &segments {
+        let outcome = repair_segment::<F>(&mut changes, &as_found, planned, report)?;
+        outcome.files.into_iter().for_each(|file| repaired.add(file));
+        damaged.extend(outcome.damaged);
+        mended.segments.extend(outcome.entry);
+    }
+    mended.segments.sort_unstable_by_key(|entry| entry.number);
+    mended.next_segment = mended.next_segment.max(changes.next_segment());
+    let (log_damage, has_removals) = salvage::check_logs::<F>(disk, &mended)?;
+    let are_logs_damaged = log_damage.is_some();
+    if let Some(damage) = log_damage {
+        changes.begin()?;
+        damaged.extend(salvage::copy_intact_logs::<F>(disk, &mut mended, new_log, &damage, &mut repaired)?);
+    }
+    // Pairs that the logs remove may have been in a lost part of a segment.
+    let is_lost_known = repaired.lost_pairs() == 0 || !has_removals;
+    let is_known =
+        !are_logs_damaged && repaired.returned_pairs() == 0 && repaired.unknown_parts() == 0 && is_lost_known;
+    let is_changed = !repaired.was_whole();
+    if is_changed {
+        if is_doubtful {
+            // Files that only a lost line named look like leftovers.
+            let unnamed = manifest::leftovers(disk, &as_found)?.own.into_iter();
+            damaged.extend(unnamed.filter(|name| !evidence.is_own(name)));
+        }
+        repaired.kept = keep_damaged(disk, damaged)?;
+    }
+    if let Some(earlier) = &evidence.earlier {
+        repaired = repaired.after(&earlier.repaired);
+    }
+    if is_changed {
+        changes.keep(repaired.clone())?;
+        let mut file = ManifestFile::new(disk);
+        file.replace(&mended)?;
+        file.take_over(&mended, true)?;
+    } else {
+        mended = manifest::read(disk)?;
+    }
+    repaired.pairs_after = count::<F>(disk, &mended)?;
+    let has_earlier = evidence.earlier.is_some();
+    repaired.pairs_before = (is_known && !has_earlier).then(|| repaired.pairs_after + repaired.lost_pairs());
+    Ok(repaired)
+}
+
+/// Gives files a second name, as far as they exist. Returns the new names.
+fn keep_damaged(disk: &dyn Disk, mut names: Vec<String>) -> Result<Vec<PathBuf>, Error> {
+    names.sort_unstable();
+    names.dedup();
+    names.retain(|name| disk.exists(name).unwrap_or(true));
+    let kept = keep_aside(disk, names.into_iter())?;
+    Ok(kept.into_iter().map(Into::into).collect())
+}
+
+/// Counts the pairs of an intact store.
+fn count<F: Fingerprint>(disk: &dyn Disk, manifest: &Manifest) -> Result<u64, Error> {
+    let (view, _) = load::<F>(disk, manifest, Opening::default())?;
+    let stats = StoreStats::of(manifest, &view);
+    let in_segments: u64 = stats.segments.iter().map(|segment| segment.pairs - segment.removed).sum();
+    Ok(in_segments + stats.recent)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::manifest::ManifestFile;
     use crate::{CreateOptions, Store, StoreOptions};
+
+    use super::*;
 
     #[test]
     fn a_store_without_a_number_for_another_log_is_not_repaired() {

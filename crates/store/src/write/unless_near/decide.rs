@@ -7,10 +7,8 @@ use hamdex::{Fingerprint, Match, ReadError};
 use crate::manifest::identity::Identity;
 use crate::memtable::Memtable;
 use crate::view::{View, Written};
-use crate::write::batch::{Batch, Operation, Pair};
-use crate::write::document::Document;
-use crate::write::reply::Reply;
-use crate::write::unless_near::inserted::{Inserted, Near, Nears};
+use crate::write::batch::{Batch, Document, Operation, Pair};
+use crate::write::reply::{Inserted, Near, Nears, Reply};
 
 /// A request to insert pairs unless a fingerprint is near.
 pub(crate) struct UnlessNear<F> {

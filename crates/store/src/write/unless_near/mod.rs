@@ -2,14 +2,10 @@
 //!
 //! A snapshot is searched without any lock. When the pairs are committed, only newer writes are searched again.
 //!
-//! - [`search`]: the first half, on a snapshot, and the methods of [`Store`](crate::Store)
+//! - [`search`]: the first half, on a snapshot, also for replacements, and the methods of [`Store`](crate::Store)
 //! - [`decide`]: the second half, under the lock of the writer
-//! - [`replace_search`], [`replace`], [`owned`]: both for replacements, which are not near to what they replace
-//! - [`inserted`]: the outcome
+//! - [`replace`]: the second half for replacements, which are not near to what they replace
 
 pub(crate) mod decide;
-pub(crate) mod inserted;
-mod owned;
 pub(crate) mod replace;
-mod replace_search;
 mod search;

@@ -9,7 +9,7 @@
 //! and search otherwise, until the deadline. If newer pairs have been flushed, all results are in doubt, and the snapshot
 //! is searched again.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,11 +23,8 @@ use crate::memtable::Memtable;
 use crate::read::searcher::Searcher;
 use crate::read::snapshot::Snapshot;
 use crate::view::{View, Written};
-use crate::write::batch::{Batch, Operation, Pair};
-use crate::write::document::Document;
-use crate::write::reply::Reply;
-use crate::write::unless_near::inserted::Inserted;
-use crate::write::unless_near::owned::{Owned, count_within};
+use crate::write::batch::{Batch, Document, Operation, Pair};
+use crate::write::reply::{Inserted, Reply};
 
 /// A request to replace pairs unless something else is near.
 pub(crate) struct ReplaceUnlessNear<F: Fingerprint> {
@@ -216,5 +213,102 @@ impl<F: Fingerprint> ReplaceUnlessNear<F> {
         written.inserted += u64::from(!stays);
         own.insert((pair.0, id));
         Ok(Some(id))
+    }
+}
+
+/// The stored pairs of each label of a batch: of each id, or in a store with names of each name.
+pub(crate) struct Owned<F> {
+    /// The number of the label of each record.
+    pub(crate) labels: Vec<usize>,
+    /// The stored pairs of each label.
+    pub(crate) pairs: Vec<BTreeSet<Pair<F>>>,
+}
+
+impl<F: Fingerprint> Owned<F> {
+    /// Finds the stored pairs of the labels of records, in a view that `is_published` or not.
+    pub(crate) fn of(
+        view: &View<F>,
+        pairs: &[Pair<F>],
+        names: Option<&[Document]>,
+        is_published: bool,
+    ) -> Result<Self, ReadError> {
+        match names {
+            Some(names) => Self::of_names(view, names, is_published),
+            None => Self::of_ids(view, pairs),
+        }
+    }
+
+    fn of_ids(view: &View<F>, pairs: &[Pair<F>]) -> Result<Self, ReadError> {
+        let (labels, numbers) = numbered(pairs.iter().map(|pair| pair.1));
+        let mut owned = vec![BTreeSet::new(); numbers.len()];
+        for pair in view.pairs_with_ids(&numbers.keys().copied().collect())? {
+            owned[numbers[&pair.1]].insert(pair);
+        }
+        Ok(Self { labels, pairs: owned })
+    }
+
+    fn of_names(view: &View<F>, names: &[Document], is_published: bool) -> Result<Self, ReadError> {
+        let (labels, numbers) = numbered(names.iter().map(Document::name));
+        let mut owned = vec![BTreeSet::new(); numbers.len()];
+        let names: HashSet<Vec<u8>> = numbers.keys().map(|name| name.to_vec()).collect();
+        for pair in view.pairs_with_names(&names, is_published)? {
+            let name = view.name(pair.1)?.unwrap_or_default();
+            if let Some(&number) = numbers.get(name) {
+                owned[number].insert(pair);
+            }
+        }
+        Ok(Self { labels, pairs: owned })
+    }
+
+    /// Returns the pairs that a record would replace.
+    pub(crate) fn by(&self, record: usize) -> &BTreeSet<Pair<F>> {
+        &self.pairs[self.labels[record]]
+    }
+}
+
+/// Returns the number of each label, and the numbers by label.
+fn numbered<L: std::hash::Hash + Eq + Copy>(all: impl Iterator<Item = L>) -> (Vec<usize>, HashMap<L, usize>) {
+    let mut numbers = HashMap::new();
+    let labels = all
+        .map(|label| {
+            let next = numbers.len();
+            *numbers.entry(label).or_insert(next)
+        })
+        .collect();
+    (labels, numbers)
+}
+
+/// The number of distinct fingerprints of pairs within a distance.
+pub(crate) fn count_within<F: Fingerprint>(owned: &BTreeSet<Pair<F>>, value: F, distance: u32) -> usize {
+    let mut last = None;
+    let is_new = |&&(own, _): &&Pair<F>| last.replace(own) != Some(own);
+    owned.iter().filter(is_new).filter(|(own, _)| own.distance(value) <= distance).count()
+}
+
+impl<F: Fingerprint> View<F> {
+    /// Whether a fingerprint is stored with an id of none of these pairs, all of which are stored.
+    fn has_other(&self, value: F, owned: &BTreeSet<Pair<F>>) -> Result<bool, ReadError> {
+        let own = owned.range((value, 0)..=(value, u64::MAX)).count();
+        if own == 0 {
+            return self.contains(value);
+        }
+        // One id more than the own ones says it, however many there are: a count would read them all.
+        let (ids, _) = self.first_ids(value, true, own + 1)?;
+        Ok(ids.len() > own)
+    }
+
+    /// Returns the first match, of some from the nearest on, whose fingerprint is stored with an id of none of these
+    /// pairs.
+    fn first_other(
+        &self,
+        found: &[Match<F>],
+        owned: &BTreeSet<Pair<F>>,
+    ) -> Result<Option<Match<F>>, ReadError> {
+        for &found in found {
+            if self.has_other(found.fingerprint, owned)? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
     }
 }

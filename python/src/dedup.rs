@@ -13,10 +13,9 @@ use hamdex_documents::{
 use hamdex_simhash::recipe::Width as Bits;
 use hamdex_simhash::{Fingerprinter, Recipe};
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::arrow::{self, columns};
 use crate::errors::OrRaise;
 use crate::known_documents::{KnownDocuments, WatchedDocuments};
 use crate::numbers::{K, Memory, Shingle, Threads};
@@ -122,7 +121,7 @@ pub(crate) fn dedup<'py>(
         Some(against) => against.recipe(recipe)?,
         None => self::recipe(recipe.unwrap_or("default"), None)?,
     };
-    let (texts, ids) = input(table, text, id)?;
+    let (texts, ids) = Texts::with_ids(table, text, id)?;
     let outcome = match recipe.width {
         Bits::Bits64 => find::<u64>(py, &texts, &recipe, &choices, progress),
         Bits::Bits128 => find::<u128>(py, &texts, &recipe, &choices, progress),
@@ -152,35 +151,6 @@ fn one_of<T: Copy, const N: usize>(option: &str, given: &str, known: [(&str, T);
         let names = known.map(|(name, _)| name).join(" or ");
         PyValueError::new_err(format!("{option} must be {names}, not {given:?}"))
     })
-}
-
-/// Returns the texts, and the column of ids if there is one.
-pub(crate) fn input(
-    table: &Bound<'_, PyAny>,
-    text: &str,
-    id: Option<&str>,
-) -> PyResult<(Texts, Option<Vec<ArrayRef>>)> {
-    if !arrow::speaks_arrow(table)? {
-        if id.is_some() {
-            return Err(PyTypeError::new_err(
-                "id names a column, but a list of texts has none: pass an Arrow table",
-            ));
-        }
-        return Ok((Texts::of(table)?, None));
-    }
-    let batches = arrow::import(table)?;
-    if batches.iter().all(|batch| !matches!(batch.data_type(), arrow_schema::DataType::Struct(_)))
-        && id.is_none()
-    {
-        // The table is a column of texts.
-        return Ok((Texts::of_column(batches)?, None));
-    }
-    let texts = Texts::of_column(columns::of_table(&batches, text)?)?;
-    let ids = id.map(|id| columns::of_table(&batches, id)).transpose()?;
-    if let Some(ids) = &ids {
-        columns::refuse_nulls(ids, "id")?;
-    }
-    Ok((texts, ids))
 }
 
 fn find<F: Width>(

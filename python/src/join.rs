@@ -9,7 +9,7 @@ use hamdex::{FingerprintSet, Pair, PairsOptions, SetError};
 use hamdex_any::{AnySet, for_width};
 
 use crate::table::schema;
-use crate::width::Width;
+use crate::width::{Values, Width};
 use crate::work::Watch;
 
 /// The fingerprints whose pairs are found.
@@ -17,12 +17,6 @@ use crate::work::Watch;
 pub(crate) enum Source {
     Set(AnySet),
     Values(Arc<Values>),
-}
-
-/// Fingerprints in memory.
-pub(crate) enum Values {
-    Narrow(Vec<u64>),
-    Wide(Vec<u128>),
 }
 
 impl Source {

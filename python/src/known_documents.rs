@@ -21,7 +21,6 @@ use pyo3::types::PyList;
 use rayon::prelude::*;
 
 use crate::arrow::speaks_arrow;
-use crate::dedup;
 use crate::documents::words_in;
 use crate::errors::OrRaise;
 use crate::index::Handle;
@@ -122,7 +121,7 @@ impl KnownDocuments {
             )));
         }
         Self::refuse_distance(k)?;
-        let (texts, ids) = dedup::input(object, text, id.filter(|_| is_table))?;
+        let (texts, ids) = Texts::with_ids(object, text, id.filter(|_| is_table))?;
         Ok(Self::Table(texts, ids))
     }
 

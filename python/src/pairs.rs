@@ -11,10 +11,11 @@ use pyo3::types::PyCapsule;
 use crate::arrays::Fingerprints;
 use crate::arrow::{export_schema, export_stream};
 use crate::errors::{Error, IntoException};
-use crate::join::{Job, Source, Values};
+use crate::join::{Job, Source};
 use crate::numbers::{K, Memory, Threads};
 use crate::stream::Stream;
 use crate::table::Table;
+use crate::width::Values;
 use crate::work;
 
 /// The pairs of fingerprints within a distance of each other: a stream of tables of ``left``, ``right`` and

@@ -55,6 +55,36 @@ impl Texts {
         Ok(arrays.first().is_some_and(|array| are_texts(array.data_type())))
     }
 
+    /// Takes the texts of a list, of an Arrow column, or of the column `text` of a table, and its column `id`, if it is
+    /// named.
+    pub(crate) fn with_ids(
+        table: &Bound<'_, PyAny>,
+        text: &str,
+        id: Option<&str>,
+    ) -> PyResult<(Self, Option<Vec<ArrayRef>>)> {
+        if !arrow::speaks_arrow(table)? {
+            if id.is_some() {
+                return Err(PyTypeError::new_err(
+                    "id names a column, but a list of texts has none: pass an Arrow table",
+                ));
+            }
+            return Ok((Self::of(table)?, None));
+        }
+        let batches = arrow::import(table)?;
+        if batches.iter().all(|batch| !matches!(batch.data_type(), arrow_schema::DataType::Struct(_)))
+            && id.is_none()
+        {
+            // The table is a column of texts.
+            return Ok((Self::of_column(batches)?, None));
+        }
+        let texts = Self::of_column(columns::of_table(&batches, text)?)?;
+        let ids = id.map(|id| columns::of_table(&batches, id)).transpose()?;
+        if let Some(ids) = &ids {
+            columns::refuse_nulls(ids, "id")?;
+        }
+        Ok((texts, ids))
+    }
+
     /// Takes texts: an Arrow column, or any iterable of strings. Either may have nulls.
     pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         if arrow::speaks_arrow(object)? {

@@ -11,7 +11,12 @@ use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::arrays::{Fingerprints, fingerprint};
-use crate::join::Values;
+
+/// Fingerprints in memory.
+pub(crate) enum Values {
+    Narrow(Vec<u64>),
+    Wide(Vec<u128>),
+}
 
 /// A width of fingerprints.
 pub(crate) trait Width: Fingerprint {

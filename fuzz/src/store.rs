@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use hamdex_store::Operation;
 use hamdex_simulated_disk::SimulatedDisk;
+use hamdex_store::Operation;
 use hamdex_store::disk::Disk;
 use hamdex_store::inspect::{Identity, StoreId};
 use hamdex_store::internals::Document;

@@ -8,6 +8,8 @@
 //! `\w` is `isalnum() or '_'`, and `isalnum` is general category L or N. So it
 //! includes `²` and excludes combining marks, ZERO WIDTH JOINER and U+203F, unlike the `\w` of UTS 18.
 
+#[cfg(feature = "jieba")]
+mod chinese;
 mod words;
 
 use std::fmt;
@@ -142,15 +144,15 @@ impl Tokeniser {
             Self::Given => {}
             #[cfg(feature = "jieba")]
             Self::WordsJieba => {
-                for (script, run) in words::runs(text) {
+                for (script, run) in chinese::runs(text) {
                     match script {
-                        words::Run::Chinese => words::chinese_words(run, token),
-                        words::Run::Other => words::words(run, token),
+                        chinese::Run::Chinese => chinese::words(run, token),
+                        chinese::Run::Other => words::words(run, token),
                     }
                 }
             }
             #[cfg(feature = "jieba")]
-            Self::Jieba => words::chinese_words(text, token),
+            Self::Jieba => chinese::words(text, token),
             #[cfg(not(feature = "jieba"))]
             Self::WordsJieba | Self::Jieba => unreachable!("refused when the recipe is checked"),
         }

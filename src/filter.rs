@@ -149,7 +149,7 @@ impl Geometry {
         starts: &[u64; LANES],
         prefixes: &[u64; LANES],
     ) -> u32 {
-        // No closure: only what is sure to become part of a kernel is compiled for its instructions.
+        // No closure: its code would not be compiled for the instructions of the kernel.
         let (mut offsets, mut bits) = (*starts, [0; LANES]);
         if self.form == Form::Bitmap {
             for lane in 0..LANES {

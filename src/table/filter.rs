@@ -147,7 +147,7 @@ impl FilterInFile<'_> {
         errors: u32,
         mut visit: impl FnMut(Pattern),
     ) -> Result<(), ReadError> {
-        // No closure tests: only what is sure to become part of a kernel is compiled for its instructions.
+        // No closure tests: its code would not be compiled for the instructions of the kernel.
         let mut groups = Groups::new(prefix, self.geometry.prefix_bits, errors);
         let mut delay = Delay::default();
         while let Some(group) = groups.next() {

@@ -68,7 +68,7 @@ impl Instructions for Avx512 {
     #[inline(always)]
     fn select_zeros(self, bytes: &[u8; 64], ranks: [u32; 2]) -> [Result<u32, u32>; 2] {
         let zeros = Zeros::of(self, bytes);
-        // No closure: only what is sure to become part of the kernel is compiled for these instructions.
+        // No closure: its code would not be compiled for these instructions.
         [zeros.select(self, ranks[0]), zeros.select(self, ranks[1])]
     }
 

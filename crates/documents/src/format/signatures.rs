@@ -93,7 +93,7 @@ pub fn kind_of_file(start: &[u8]) -> Option<FileKind> {
     }
 }
 
-/// Returns the kind of a file that is not read as documents whatever its first bytes, by the extension of its name.
+/// Returns the kind of an unsupported file by the extension of its name.
 pub(crate) fn kind_of_name(name: &Path) -> Option<FileKind> {
     let is_archive = name.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("arc"));
     is_archive.then_some(OLD_ARCHIVE)

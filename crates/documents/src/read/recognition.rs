@@ -91,7 +91,7 @@ pub(crate) fn table_of(input: &Input, documents: &Documents) -> Option<Format> {
     Some(if named == b'\t' { Format::Tsv } else { Format::Csv })
 }
 
-/// Returns whether the first line is an object, or the start of one that is longer than what is known of it.
+/// Returns whether the first line is a JSON object; of a line that the known start cuts off, whether it begins one.
 fn starts_with_object(start: &[u8], is_all: bool) -> bool {
     let text = format::trimmed(start);
     let line = text.split(|&byte| byte == b'\n').next().unwrap_or_default();

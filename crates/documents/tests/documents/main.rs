@@ -9,6 +9,7 @@ mod folders;
 mod inputs;
 #[cfg(feature = "parquet")]
 mod joined;
+mod mail_and_web;
 #[cfg(feature = "parquet")]
 mod rows;
 mod tolerance;

@@ -10,7 +10,7 @@
 //! queries ([`sample`]); the number of queries that a stored fingerprint meets in a scan, from a sample of
 //! both. The constants are rounded from batches of a hundred to a million queries against 2^17 to 2^26 uniform
 //! fingerprints on one machine; only their ratios matter, within a factor of two or so. `cargo bench
-//! --bench strategies` shows all ways and the choice; BENCHMARKS.md has the time of decoding.
+//! --bench strategies` shows all ways and the choice; benches/results/engine.md has the time of decoding.
 //!
 //! [`scan::design`]: crate::batch::scan::design
 //! [`sample`]: crate::batch::sample

@@ -174,7 +174,7 @@ fn free_port() -> String {
     listener.local_addr().unwrap().port().to_string()
 }
 
-/// The files of which README speaks.
+/// The files of which `docs/commands.md` speaks.
 const FILES: &str = r#"
 mkdir corpus src notes
 text() { seq -s ' ' "$1" "$2"; }
@@ -198,9 +198,9 @@ fn check(page: &Path) -> usize {
     let port = free_port();
     let text = std::fs::read_to_string(page).unwrap();
     let mut shell = Shell::new();
-    if page.ends_with("README.md") {
+    if page.ends_with("docs/commands.md") {
         let (printed, ok) = shell.run(FILES);
-        assert!(ok, "the files of README: {printed}");
+        assert!(ok, "the files of the page: {printed}");
     }
     let mut commands = 0;
     for block in blocks(&text) {

@@ -5,6 +5,8 @@ mod build;
 #[cfg(unix)]
 mod clone;
 mod columns;
+#[cfg(unix)]
+mod commands_page;
 mod common;
 mod conventions;
 mod dedup;
@@ -23,8 +25,6 @@ mod names;
 mod outputs;
 mod pairs;
 mod query;
-#[cfg(unix)]
-mod readme;
 #[cfg(unix)]
 mod sessions;
 mod shards;

@@ -264,7 +264,7 @@ impl<F: Fingerprint> Reader<'_, F, Msb0> {
     }
 }
 
-/// Returns the most low bits that an entry may have.
+/// Maximum number of low bits of an entry.
 fn max_low_bits<F: Fingerprint>() -> u32 {
     F::BITS - 8
 }

@@ -75,7 +75,7 @@ pub(crate) const fn uppers_at<F: Fingerprint>() -> usize {
     FIRST_AT + F::BYTES
 }
 
-/// Returns the most low bits: so few that a word of the fingerprint's width, at whole bytes, has all of a field.
+/// Maximum number of low bits such that one unaligned load of the fingerprint's width covers a field.
 /// ([`Fields`] rely on it.)
 pub(crate) const fn max_low_bits<F: Fingerprint>() -> u32 {
     F::BITS - 8

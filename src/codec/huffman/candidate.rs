@@ -20,8 +20,7 @@ use crate::codec::huffman::{Block, TYPICAL_CODE_BITS, codes_at};
 use crate::codec::target::Target;
 use hamdex_fingerprint::Fingerprint;
 
-/// Entries behind the one nearest to the query, if all are evenly spread, that are decoded at first: these, and a share
-/// of the block's.
+/// Number of entries decoded past the interpolated position: this many, and a share of the block's entries.
 const MARGIN: usize = 8;
 const MARGIN_SHARE: usize = 32;
 

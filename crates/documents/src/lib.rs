@@ -97,7 +97,5 @@ pub mod tables {
     pub use crate::table_reader::Value;
     pub use crate::table_reader::quoting::Quoting;
     pub use crate::table_reader::rows::ColumnNames;
-    pub use crate::table_writer::cell::{Cell, Kind, write_json};
-    pub use crate::table_writer::format::TableFormat;
-    pub use crate::table_writer::rows::Rows;
+    pub use crate::table_writer::{Cell, Kind, Rows, TableFormat, write_json};
 }

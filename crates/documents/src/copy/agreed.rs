@@ -1,15 +1,14 @@
 //! The output columns that fit all inputs.
 
 use crate::copy::layout::{Layout, Shape, are_alike, layout, own_format};
-use crate::copy::union::cells::distinct;
+use crate::copy::union::cells::{self, distinct};
 use crate::copy::union::columns::Columns;
 #[cfg(feature = "parquet")]
 use crate::copy::union::columns::check_readable;
-use crate::copy::union::json;
 use crate::error::Error;
 use crate::problem::{Problem, shown_names};
 use crate::table_reader::quoting::Quoting;
-use crate::table_writer::format::TableFormat;
+use crate::table_writer::TableFormat;
 
 /// The output columns that fit all inputs seen so far.
 pub(crate) struct Agreed {
@@ -131,8 +130,8 @@ impl Agreed {
     /// Adds an object of the current input.
     pub(crate) fn enter_object(&mut self, text: &str) -> Result<(), Error> {
         if self.drops_columns && !self.is_partial {
-            let text = json::standard(text);
-            let keys = json::fields(&text).unwrap_or_default();
+            let text = cells::standard_json(text);
+            let keys = cells::json_fields(&text).unwrap_or_default();
             self.is_partial = keys.iter().any(|(key, _)| !self.fields.contains(key));
         }
         self.columns.enter_object(text)

@@ -6,10 +6,9 @@ use std::iter::Peekable;
 use arrow_array::RecordBatch;
 use hamdex_atomic_file::AtomicFile;
 
-use crate::copy::layout::Shape;
+use crate::copy::layout::{Row, RowSink, Shape};
 use crate::copy::output::Output;
 use crate::copy::plan::Target;
-use crate::copy::row_sink::{Row, RowSink};
 use crate::copy::union::cells::distinct;
 use crate::document::{Counts, Document};
 use crate::error::Error;

@@ -1,18 +1,18 @@
-//! The second reading of the inputs, each of which is copied to a file of its own.
+//! The second reading of the inputs, each of which is copied to a file of its own in its format.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::iter::Peekable;
 
 #[cfg(feature = "parquet")]
 use arrow_array::RecordBatch;
 use hamdex_atomic_file::AtomicDirectory;
 
+#[cfg(feature = "parquet")]
+use crate::copy::columnar::Columns;
 use crate::copy::copier::{Copied, ascending};
-use crate::copy::folder::Entry;
-use crate::copy::layout::Shape;
-use crate::copy::rewritten::Rewritten;
-use crate::copy::row_sink::{Row, RowSink};
+use crate::copy::layout::{Row, RowSink, Shape};
+use crate::copy::plan::Entry;
 use crate::document::{Counts, Document};
 use crate::error::Error;
 use crate::input::compression::Compression;
@@ -202,5 +202,87 @@ impl RowSink for FolderCopier<'_> {
             Current::Rows(rows) => rows.write_batch(batch, mask),
             _ => Ok(()),
         }
+    }
+}
+
+/// A file of rows.
+pub(super) enum Rewritten {
+    Text(TextFile),
+    #[cfg(feature = "parquet")]
+    Columns(Box<Columns>),
+}
+
+/// A file of text, in its encoding.
+pub(super) struct TextFile {
+    file: Sink,
+    encoded: Encoded,
+    /// Whether objects are in an array, and whether there is one already.
+    array: Option<bool>,
+}
+
+impl Rewritten {
+    pub(super) fn new(file: Sink, encoded: Encoded, shape: &Shape) -> Result<Self, Error> {
+        #[cfg(feature = "parquet")]
+        if let Shape::Columns { schema, container } = shape {
+            return Ok(Self::Columns(Box::new(Columns::new(file, *container, schema)?)));
+        }
+        let array = matches!(shape, Shape::Objects { are_in_array: true }).then_some(false);
+        let mut text = TextFile { file, encoded, array };
+        if encoded.has_mark {
+            text.write(&["\u{feff}".as_bytes()])?;
+        }
+        Ok(Self::Text(text))
+    }
+
+    /// Writes a row, unless it is part of a batch.
+    pub(super) fn write(&mut self, row: Row<'_>) -> Result<(), Error> {
+        let text = match self {
+            Self::Text(text) => text,
+            #[cfg(feature = "parquet")]
+            Self::Columns(_) => return Ok(()),
+        };
+        match (row, &mut text.array) {
+            (Row::Object(object), Some(has_one)) => {
+                let separator: &[u8] = if std::mem::replace(has_one, true) { b",\n" } else { b"[\n" };
+                text.write(&[separator, object.as_bytes()])
+            }
+            (Row::Object(line) | Row::Line(line), _) => text.write(&[line.as_bytes(), b"\n"]),
+            (Row::Record(records), _) => text.write(&[records.raw_record(), records.line_end()]),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the wanted rows of a batch.
+    #[cfg(feature = "parquet")]
+    pub(super) fn write_batch(&mut self, batch: &RecordBatch, wanted: Vec<bool>) -> Result<(), Error> {
+        match self {
+            Self::Text(_) => Ok(()),
+            Self::Columns(columns) => columns.write(batch, wanted),
+        }
+    }
+
+    /// Completes the file and gives it its name.
+    pub(super) fn finish(self) -> Result<(), Error> {
+        match self {
+            Self::Text(mut text) => {
+                match text.array {
+                    Some(true) => text.write(&[b"\n]\n"])?,
+                    Some(false) => text.write(&[b"[]\n"])?,
+                    None => {}
+                }
+                text.file.finish()
+            }
+            #[cfg(feature = "parquet")]
+            Self::Columns(columns) => columns.finish(),
+        }
+    }
+}
+
+impl TextFile {
+    fn write(&mut self, pieces: &[&[u8]]) -> Result<(), Error> {
+        let Self { file, encoded, .. } = self;
+        let written: io::Result<()> =
+            pieces.iter().try_for_each(|piece| file.write_all(&encoded.encode(piece)?));
+        Ok(written.map_err(|error| file.failed()(error))?)
     }
 }

@@ -1,14 +1,20 @@
-//! The columns of the inputs, and of the output that has room for all of them.
+//! The columns and rows of the inputs, and the columns of the output that has room for all of them.
 
+#[cfg(feature = "parquet")]
+use arrow_array::RecordBatch;
 #[cfg(feature = "parquet")]
 use arrow_schema::{DataType, SchemaRef};
 #[cfg(feature = "parquet")]
 use parquet::basic::Compression;
 
+use crate::document::Document;
+use crate::error::Error;
+use crate::input::Input;
+use crate::table_reader::csv::Records;
 use crate::table_reader::quoting::Quoting;
+use crate::table_writer::TableFormat;
 #[cfg(feature = "parquet")]
-use crate::table_writer::batches::Container;
-use crate::table_writer::format::TableFormat;
+use crate::table_writer::parquet::Container;
 
 /// The columns of an input.
 #[derive(Debug, Clone, PartialEq)]
@@ -119,4 +125,49 @@ pub(crate) fn are_alike(one: &Shape, other: &Shape) -> bool {
         }
         (one, other) => one == other,
     }
+}
+
+/// A row as it is stored in its input.
+#[derive(Clone, Copy)]
+pub(crate) enum Row<'a> {
+    /// An object of JSON.
+    Object(&'a str),
+    /// A record of CSV or TSV.
+    Record(&'a Records),
+    /// A row of the current batch of Parquet or Arrow.
+    #[cfg(feature = "parquet")]
+    OfBatch,
+    /// A line with a text.
+    Line(&'a str),
+    /// A file of text, or a part of one, which has only an id and a text.
+    Text,
+}
+
+/// Receives all rows of all inputs.
+pub(crate) trait RowSink {
+    /// Starts an input.
+    fn begin(&mut self, _: &Input) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Starts the rows of an input with these columns.
+    fn enter(&mut self, shape: Shape) -> Result<(), Error>;
+
+    /// Takes the record that names the columns.
+    fn header(&mut self, _: &Records) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Takes a row. Without a document, the row could not be read as one and never counts as a duplicate.
+    fn take(&mut self, row: Row<'_>, document: Option<&Document>) -> Result<(), Error>;
+
+    /// Counts a row that is not in memory.
+    fn leave_out(&mut self);
+
+    /// Counts files that are not read.
+    fn pass_over(&mut self, _files: u64) {}
+
+    /// Ends a batch after all its rows were taken.
+    #[cfg(feature = "parquet")]
+    fn end_batch(&mut self, batch: &RecordBatch) -> Result<(), Error>;
 }

@@ -7,14 +7,9 @@ use arrow_array::RecordBatch;
 use hamdex_atomic_file::AtomicFile;
 
 #[cfg(feature = "parquet")]
-use crate::copy::columnar::Columns;
-use crate::copy::layout::Layout;
-use crate::copy::records::Records;
-use crate::copy::row_sink::Row;
-use crate::copy::union::json;
-use crate::copy::union::table::Table;
-#[cfg(feature = "parquet")]
-use crate::copy::union::typed::Typed;
+use crate::copy::columnar::{Columns, Typed};
+use crate::copy::layout::{Layout, Row};
+use crate::copy::union::cells::{self, Places, Raw};
 #[cfg(feature = "parquet")]
 use crate::copy::union::value::{Value, write_object as write_values};
 use crate::document::Document;
@@ -22,10 +17,9 @@ use crate::error::Error;
 use crate::table_reader::csv;
 use crate::table_reader::quoting::Quoting;
 #[cfg(feature = "parquet")]
-use crate::table_writer::batches::Container;
-use crate::table_writer::cell::{Cell, Kind, write_json};
-use crate::table_writer::rows::Rows;
+use crate::table_writer::parquet::Container;
 use crate::table_writer::sink::Sink;
+use crate::table_writer::{Cell, Kind, Rows, write_json};
 
 /// The file to which rows are copied.
 pub(crate) enum Output {
@@ -182,7 +176,7 @@ impl Output {
 
 /// Writes an object as it is, on one line.
 fn write_object(output: &mut impl Write, text: &str) -> io::Result<()> {
-    writeln!(output, "{}", json::on_one_line(text))
+    writeln!(output, "{}", cells::on_one_line(text))
 }
 
 /// Writes a record as an object. Fields beyond the last name are named by their numbers, counted from 1.
@@ -200,6 +194,94 @@ fn push_record(rows: &mut Rows, records: &csv::Records, width: usize) -> Result<
     let cells: Vec<Cell<'_>> =
         (0..width).map(|at| Cell::Text(texts.get(at).map_or("", |text| text))).collect();
     rows.push(&cells)
+}
+
+/// A file of records, written as they are in the input where that has the same delimiter and quotes.
+pub(crate) struct Records {
+    file: Sink,
+    delimiter: u8,
+    quoting: Quoting,
+}
+
+impl Records {
+    pub(crate) fn new(file: Sink, delimiter: u8, quoting: Quoting) -> Self {
+        Self { file, delimiter, quoting }
+    }
+
+    pub(crate) fn write(&mut self, records: &csv::Records) -> Result<(), Error> {
+        let Self { file, delimiter, quoting } = self;
+        let Some(raw) = records.raw(*delimiter, *quoting) else { return self.write_fields(records.fields()) };
+        Ok(file.write_all(raw).and_then(|()| file.write_all(b"\n")).map_err(|error| file.failed()(error))?)
+    }
+
+    pub(crate) fn finish(self) -> Result<(), Error> {
+        self.file.finish()
+    }
+
+    fn write_fields(&mut self, fields: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Result<(), Error> {
+        let Self { file, delimiter, quoting } = self;
+        let record = match quoting {
+            Quoting::Csv => {
+                let mut writer = ::csv::WriterBuilder::new().delimiter(*delimiter).from_writer(Vec::new());
+                let written = writer.write_record(fields).map_err(io::Error::from);
+                written.and_then(|()| writer.into_inner().map_err(::csv::IntoInnerError::into_error))
+            }
+            Quoting::None => {
+                let fields: Vec<_> = fields.into_iter().collect();
+                let fields: Vec<&[u8]> = fields.iter().map(AsRef::as_ref).collect();
+                Ok([&fields.join(&*delimiter)[..], b"\n"].concat())
+            }
+        };
+        Ok(record.and_then(|record| file.write_all(&record)).map_err(|error| file.failed()(error))?)
+    }
+}
+
+/// A file of records with all columns of the inputs. A field is empty where an input lacks the column.
+pub(crate) struct Table {
+    records: Records,
+    pub(crate) places: Places,
+    width: usize,
+}
+
+impl Table {
+    pub(crate) fn new(mut records: Records, names: &[String], fields: [&str; 2]) -> Result<Self, Error> {
+        records.write_fields(names)?;
+        let places = Places::new(names.iter().map(String::as_str), fields);
+        Ok(Self { records, places, width: names.len() })
+    }
+
+    /// Writes a row. Returns whether it has a place in the table.
+    pub(crate) fn write(&mut self, row: Row<'_>, document: Option<&Document>) -> Result<bool, Error> {
+        let mut fields = vec![Vec::new(); self.width];
+        let has_place = self.places.each(row, document, |at, cell| {
+            fields[at] = match cell {
+                Raw::Text(bytes) => bytes.into_owned(),
+                Raw::Json(value) => {
+                    cells::json_text(value).map_or_else(Vec::new, |text| text.into_owned().into_bytes())
+                }
+            };
+        });
+        if has_place {
+            self.records.write_fields(&fields)?;
+        }
+        Ok(has_place)
+    }
+
+    /// Writes a row of values in the order of the columns of the input.
+    #[cfg(feature = "parquet")]
+    fn write_values(&mut self, row: Vec<Value>) -> Result<(), Error> {
+        let mut fields = vec![String::new(); self.width];
+        for (&at, value) in self.places.of_record().iter().zip(row) {
+            if let Some(at) = at {
+                fields[at] = value.into_text().unwrap_or_default();
+            }
+        }
+        self.records.write_fields(&fields)
+    }
+
+    pub(crate) fn finish(self) -> Result<(), Error> {
+        self.records.finish()
+    }
 }
 
 #[cfg(test)]

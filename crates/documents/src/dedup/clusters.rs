@@ -6,11 +6,9 @@ use crate::dedup::corpus::State;
 use crate::dedup::known::Known;
 use crate::dedup::members::Member;
 use crate::dedup::spill::Strings;
-use crate::document::Counts;
-use crate::document::TooShort;
+use crate::document::{Counts, TooShort};
 use crate::error::Error;
-use crate::table_writer::cell::{Cell, Kind};
-use crate::table_writer::rows::Rows;
+use crate::table_writer::{Cell, Kind, Rows};
 
 /// The clusters of near-duplicates in a corpus.
 ///

@@ -8,14 +8,12 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Schema, SchemaRef};
 
-use crate::copy::layout::Shape;
-use crate::copy::row_sink::Row;
+use crate::copy::layout::{Row, Shape};
 use crate::document::Document;
 use crate::error::Error;
 use crate::format::Format;
 use crate::input::Input;
-use crate::problem::shown_names;
-use crate::problem::{Field, Place, Problem};
+use crate::problem::{Field, Place, Problem, shown_names};
 use crate::read::collector::Collector;
 use crate::read::options::Documents;
 use crate::table_reader::columnar::{self, Batches, Visit, Wanted};

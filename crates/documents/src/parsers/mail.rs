@@ -5,8 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mail_parser::{HeaderName, MessageParser, PartType};
 
-use crate::copy::layout::Shape;
-use crate::copy::row_sink::Row;
+use crate::copy::layout::{Row, Shape};
 use crate::document::Document;
 use crate::error::Error;
 use crate::input::Input;

@@ -5,11 +5,10 @@ mod columnar;
 pub(crate) mod html;
 mod http;
 mod json;
-mod lines;
 pub(crate) mod mail;
 mod separated;
+mod text;
 mod web_archive;
-mod whole_file;
 
 use std::sync::atomic::Ordering;
 
@@ -38,8 +37,8 @@ pub(crate) fn read(mut input: Input, format: Format, collector: &mut Collector<'
 
 fn read_as(input: Input, format: Format, collector: &mut Collector<'_>) -> Result<(), Error> {
     match format {
-        Format::Lines => lines::read(input, collector),
-        Format::TextLines => lines::read_texts(input, collector),
+        Format::Lines => text::read_lines(input, collector),
+        Format::TextLines => text::read_texts(input, collector),
         Format::Jsonl => json::read_lines(input, collector),
         Format::Json => json::read(input, collector),
         Format::Csv | Format::Tsv => {
@@ -50,7 +49,7 @@ fn read_as(input: Input, format: Format, collector: &mut Collector<'_>) -> Resul
         Format::Parquet | Format::Arrow => columnar::read(input, format, collector),
         #[cfg(not(feature = "parquet"))]
         Format::Parquet | Format::Arrow => Err(Error::WithoutParquet { input: input.name().to_owned() }),
-        Format::Text | Format::Html | Format::Eml => whole_file::read(input, format, collector),
+        Format::Text | Format::Html | Format::Eml => text::read_whole(input, format, collector),
         Format::Mbox => mail::read(input, collector),
         Format::Warc => web_archive::read(input, collector),
     }

@@ -2,13 +2,11 @@
 
 use std::borrow::Cow;
 
-use crate::copy::layout::Shape;
-use crate::copy::row_sink::Row;
+use crate::copy::layout::{Row, Shape};
 use crate::document::Document;
 use crate::error::{Error, InvalidOption};
 use crate::input::Input;
-use crate::problem::shown_names;
-use crate::problem::{Action, Field, Place, Problem};
+use crate::problem::{Action, Field, Place, Problem, shown_names};
 use crate::read::collector::Collector;
 use crate::read::options::Documents;
 use crate::table_reader::csv::{Next, Records};

@@ -4,8 +4,7 @@
 
 use std::io::{self, BufRead, Read};
 
-use crate::copy::layout::Shape;
-use crate::copy::row_sink::Row;
+use crate::copy::layout::{Row, Shape};
 use crate::document::Document;
 use crate::error::Error;
 use crate::input::Input;

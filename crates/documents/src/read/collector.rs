@@ -8,19 +8,16 @@ use std::path::{Path, PathBuf};
 #[cfg(feature = "parquet")]
 use arrow_array::RecordBatch;
 
-use crate::copy::folder::{self, Folder};
-use crate::copy::layout::Shape;
-use crate::copy::row_sink::{Row, RowSink};
-use crate::document::Counts;
-use crate::document::Document;
+use crate::copy::layout::{Row, RowSink, Shape};
+use crate::copy::plan::{self, Folder};
+use crate::document::{Counts, Document};
 use crate::error::Error;
 use crate::format::Format;
 use crate::format::signatures::FileSort;
 use crate::input::{Input, encoding, input_name};
 use crate::problem::{Action, Notice, Place, Problem, SomeNames};
-use crate::read::known_files::KnownFiles;
 use crate::read::options::Documents;
-use crate::read::repeated_ids::RepeatedIds;
+use crate::read::repeated::{KnownFiles, RepeatedIds};
 use crate::table_reader::csv::Records;
 
 /// Receives documents.
@@ -187,7 +184,7 @@ impl<'a> Collector<'a> {
     pub(crate) fn enter_input(&mut self, input: &Input, format: Format) -> Result<bool, Error> {
         self.is_transcoded = input.is_transcoded();
         if self.is_probe() {
-            folder::check(input, format)?;
+            plan::check(input, format)?;
         }
         let documents = self.counts.documents;
         if let Some(mut origin) = self.origin.take() {

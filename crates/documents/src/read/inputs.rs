@@ -5,8 +5,7 @@ use std::path::Path;
 use hamdex_atomic_file::{AtomicDirectory, AtomicFile};
 
 use crate::copy::copier::Copied;
-use crate::copy::layout::Shape;
-use crate::copy::row_sink::Row;
+use crate::copy::layout::{Row, Shape};
 use crate::document::{Counts, Document};
 use crate::error::Error;
 use crate::format::Format;

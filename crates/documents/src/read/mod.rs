@@ -4,25 +4,22 @@
 //! - [`recognition`]: the format of each input
 //! - [`inputs`]: inputs whose rows the caller reads
 //! - [`collector`]: the receiver of documents and of problems with them, which are counted
-//! - [`known_files`]: files that are reached more than once
-//! - [`repeated_ids`]: ids that occur more than once
+//! - [`repeated`]: files that are reached more than once, and ids that occur more than once
 //! - [`fingerprint`]: fingerprints of documents, made on several threads
 
 pub(crate) mod collector;
 pub(crate) mod fingerprint;
 pub(crate) mod inputs;
-mod known_files;
 pub(crate) mod options;
 pub(crate) mod recognition;
-mod repeated_ids;
+mod repeated;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use crate::copy::plan::Plan;
-use crate::document::Counts;
-use crate::document::Document;
+use crate::document::{Counts, Document};
 use crate::error::Error;
 use crate::format::Format;
 use crate::input::{Input, encoding};

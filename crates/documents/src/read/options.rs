@@ -1,20 +1,19 @@
 //! Options of reading documents.
 
-use std::fmt;
-use std::iter;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::{fmt, iter};
 
 use encoding_rs::Encoding;
+use ignore::overrides::{Override, OverrideBuilder};
 
 use crate::copy::agreed::Agreed;
-use crate::copy::folder::Folder;
-use crate::copy::plan::{Plan, Target};
+use crate::copy::plan::{Folder, Plan, Target};
 use crate::error::{Error, InvalidOption};
 use crate::format::Format;
 use crate::problem::Notice;
 use crate::table_reader::quoting::Quoting;
-use crate::table_writer::format::TableFormat;
+use crate::table_writer::TableFormat;
 
 /// The default fields of a document.
 const DEFAULT_ID_FIELD: &str = "id";
@@ -83,6 +82,26 @@ pub(crate) struct Selection {
     pub(crate) included: Vec<String>,
     pub(crate) excluded: Vec<String>,
     pub(crate) obeys_ignore_files: bool,
+}
+
+impl Selection {
+    /// Returns the globs, relative to this directory or archive.
+    pub(crate) fn globs(&self, root: &Path) -> Result<Override, Error> {
+        let mut builder = OverrideBuilder::new(root);
+        let included = self.included.iter().map(|glob| (glob, glob.clone()));
+        // An exclamation mark excludes.
+        let excluded = self.excluded.iter().map(|glob| (glob, format!("!{glob}")));
+        for (glob, line) in included.chain(excluded) {
+            builder.add(&line).map_err(|error| Error::Option {
+                option: "glob",
+                reason: InvalidOption::Glob { glob: glob.clone(), message: error.to_string() },
+            })?;
+        }
+        builder.build().map_err(|error| Error::Option {
+            option: "globs",
+            reason: InvalidOption::Globs { message: error.to_string() },
+        })
+    }
 }
 
 impl Documents {

@@ -27,7 +27,7 @@ use crate::format::{self, Format};
 use crate::input::{Input, OnRead};
 use crate::problem::Place;
 use crate::table_reader::{Value, ordered};
-use crate::table_writer::batches::Container;
+use crate::table_writer::parquet::Container;
 
 /// The start of an Arrow file, behind which it is as a stream.
 const ARROW_MAGIC: &[u8] = b"ARROW1\0\0";

@@ -7,11 +7,9 @@ use std::cell::RefCell;
 use arrow_array::RecordBatch;
 #[cfg(feature = "parquet")]
 use arrow_schema::{DataType, SchemaRef};
-
 use hamdex::Names;
 
-use crate::copy::layout::Shape;
-use crate::copy::row_sink::Row;
+use crate::copy::layout::{Row, Shape};
 use crate::document::Document;
 use crate::error::Error;
 use crate::format::Format;

@@ -10,7 +10,7 @@ use crate::problem::{Place, Problem};
 use crate::read::collector::Collector;
 use crate::read::options::Documents;
 use crate::walk::litter::Litter;
-use crate::walk::{archive, file_set, selection};
+use crate::walk::{archive, file_set};
 
 /// Reads all files below a directory. Symbolic links are not followed, since their targets are in the tree under
 /// another name, or outside it. They are counted as ignored, as are pipes, sockets and devices.
@@ -76,7 +76,7 @@ fn walk(directory: &Path, documents: &Documents) -> Result<WalkBuilder, Error> {
     walk.standard_filters(selection.obeys_ignore_files)
         .require_git(false)
         .follow_links(false)
-        .overrides(selection::globs(selection, directory)?)
+        .overrides(selection.globs(directory)?)
         .sort_by_file_name(std::ffi::OsStr::cmp);
     Ok(walk)
 }

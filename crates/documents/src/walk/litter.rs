@@ -21,7 +21,6 @@ use crate::parsers;
 use crate::problem::SomeNames;
 use crate::read::options::{Documents, Selection};
 use crate::read::recognition;
-use crate::walk::selection;
 
 /// Extensions of files that say something about a table whose name they have in front: checksums, signatures, locks.
 const ABOUT: [&str; 12] =
@@ -54,7 +53,7 @@ impl Litter {
         let shown = Selection { included: shown, ..Selection::default() };
         Ok(Self {
             root: root.to_owned(),
-            shown: selection::globs(&shown, root)?,
+            shown: shown.globs(root)?,
             is_chosen: documents.format.is_some() || !included.is_empty(),
             table_bytes: 0,
             other_bytes: 0,

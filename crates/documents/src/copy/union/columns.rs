@@ -5,9 +5,9 @@ use std::collections::HashMap;
 #[cfg(feature = "parquet")]
 use arrow_schema::{DataType, Field, Metadata, Schema, SchemaRef};
 
+use crate::copy::union::cells;
 #[cfg(feature = "parquet")]
 use crate::copy::union::cells::distinct;
-use crate::copy::union::json;
 #[cfg(feature = "parquet")]
 use crate::copy::union::kinds;
 #[cfg(feature = "parquet")]
@@ -115,8 +115,8 @@ impl Columns {
         let Some(objects) = self.objects.take() else { return Ok(()) };
         #[cfg(feature = "parquet")]
         let mut objects = objects;
-        let text = json::standard(text);
-        for (key, value) in json::fields(&text).unwrap_or_default() {
+        let text = cells::standard_json(text);
+        for (key, value) in cells::json_fields(&text).unwrap_or_default() {
             let at = self.place(&objects.input, &key)?;
             #[cfg(feature = "parquet")]
             if self.has_types {

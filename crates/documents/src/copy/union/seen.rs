@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use arrow_schema::{DataType, Field};
 use serde_json::value::RawValue;
 
-use crate::copy::union::json::Json;
+use crate::copy::union::cells::Json;
 
 /// Objects with more different keys than this are no structures.
 const MAX_FIELDS: usize = 256;

@@ -16,7 +16,7 @@ use arrow_buffer::i256;
 use arrow_schema::{DataType, TimeUnit};
 use serde_json::value::RawValue;
 
-use crate::copy::union::json::{self, Json};
+use crate::copy::union::cells::{self, Json};
 use crate::copy::union::kinds::nanoseconds;
 
 const SECOND: i128 = 1_000_000_000;
@@ -90,7 +90,7 @@ impl Value {
 
     /// Returns a value of JSON as text where it is no text.
     pub(crate) fn text_of_json(raw: &RawValue) -> Self {
-        json::text(raw).map_or(Self::Null, |text| Self::Text(text.into_owned()))
+        cells::json_text(raw).map_or(Self::Null, |text| Self::Text(text.into_owned()))
     }
 
     /// Reads a value of a readable type.

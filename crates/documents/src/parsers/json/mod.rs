@@ -14,8 +14,7 @@ use std::iter;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::copy::layout::Shape;
-use crate::copy::row_sink::Row;
+use crate::copy::layout::{Row, Shape};
 use crate::document::Document;
 use crate::error::{Error, InvalidOption};
 use crate::format::lenient_json;
@@ -23,7 +22,7 @@ use crate::input::Input;
 use crate::parsers::json::fields::{LIST_MARK, Named, Presence};
 use crate::parsers::json::list::ListItems;
 use crate::parsers::json::values::{Next, Scan, Values};
-use crate::parsers::lines::{self, At};
+use crate::parsers::text::{self, At};
 use crate::problem::{Field, Place, Position, Problem, shown_names};
 use crate::read::collector::Collector;
 use crate::read::options::Documents;
@@ -42,7 +41,7 @@ pub(crate) fn read_lines(input: Input, collector: &mut Collector<'_>) -> Result<
     }
     let name = input.name().to_owned();
     collector.enter(&name, || Shape::Objects { are_in_array: false })?;
-    lines::each(input, collector, &mut |line, at, collector| {
+    text::each(input, collector, &mut |line, at, collector| {
         take(line, &mut fields, at.input, at.number, || at.place(), collector)
     })?;
     fields.finish(&name, false, collector)
@@ -93,7 +92,7 @@ fn read_consecutive(
         take(text, &mut fields, &name, number, || at.place(), collector)
     };
     let mut open: Option<Open> = None;
-    lines::each(input, collector, &mut |line, at, collector| {
+    text::each(input, collector, &mut |line, at, collector| {
         let is_damaged = collector.take_damage();
         let mut rest = line;
         loop {

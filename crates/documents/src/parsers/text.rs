@@ -1,17 +1,21 @@
-//! One document per line: an id, a blank or tab, the text; or the text alone.
+//! Plain text: a document per line, with an id before a blank or tab or without one; or one per file, which may also be
+//! HTML, with about the text that a browser shows, or a message of mail.
 
 use std::io::{self, BufRead, Read};
+use std::path::Path;
 
-use crate::copy::layout::Shape;
-use crate::copy::row_sink::Row;
+use crate::copy::layout::{Row, Shape};
 use crate::document::Document;
 use crate::error::Error;
+use crate::format::{self, Format};
 use crate::input::Input;
-use crate::problem::Place;
+use crate::parsers::html::html_text;
+use crate::parsers::mail::Message;
+use crate::problem::{Place, Problem};
 use crate::read::collector::Collector;
 
 /// Reads lines of ids and texts.
-pub(crate) fn read(input: Input, collector: &mut Collector<'_>) -> Result<(), Error> {
+pub(crate) fn read_lines(input: Input, collector: &mut Collector<'_>) -> Result<(), Error> {
     collector.enter(input.name(), || Shape::Lines)?;
     each(input, collector, &mut |line, at, collector| {
         let (id, text) = line.split_once([' ', '\t']).unwrap_or((line, ""));
@@ -90,6 +94,42 @@ fn bounded(reader: &mut impl BufRead, buffer: &mut Vec<u8>, max_bytes: u64) -> i
     // Release the memory of a long line.
     *buffer = Vec::new();
     Ok(Bounded::TooLong)
+}
+
+/// Reads a whole file as one document, with its name as the id: text, HTML or a message of mail.
+pub(crate) fn read_whole(
+    mut input: Input,
+    format: Format,
+    collector: &mut Collector<'_>,
+) -> Result<(), Error> {
+    collector.enter(input.name(), || Shape::Whole)?;
+    let max_bytes = collector.max_bytes();
+    let mut bytes = Vec::new();
+    let outcome = (&mut input).take(max_bytes.saturating_add(1)).read_to_end(&mut bytes);
+    outcome.map_err(input.unreadable())?;
+    let place = || Place::whole(input.name());
+    if bytes.len() as u64 > max_bytes {
+        return collector.too_long(place(), "file");
+    }
+    let text = match format {
+        Format::Eml => {
+            let text = Message::parse(&bytes).text;
+            collector.check_decoded(&text);
+            text
+        }
+        _ => {
+            let text = collector.text(&bytes);
+            let is_html = format == Format::Html || format::is_html(bytes.trim_ascii_start());
+            if is_html { html_text(text.as_bytes()) } else { text.into_owned() }
+        }
+    };
+    if collector.is_undecodable(&text) {
+        collector.take_damage();
+        return Err(Error::Document { place: place(), problem: Problem::NotUtf8 });
+    }
+    let mut document = Document::new(input.name(), text);
+    document.path = input.undecodable_path().map(Path::to_owned);
+    collector.take(document, Row::Text, place)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use hamdex::{BuildError, Category, DesignError, OutputError, ReadError, ReadErrorKind, SetError};
 use hamdex_atomic_file::STANDARD_OUTPUT;
 
-use crate::documents::message::of_error;
+use crate::documents::notices::of_error;
 use crate::messages::chain;
 
 /// The reason why a command fails.

@@ -1,7 +1,5 @@
 //! Pages of HTML that load nothing else.
 
-use crate::escape::escape;
-
 /// The styles of every page; colours follow the reader's choice of a light or a dark page.
 const STYLE: &str = "\
 :root { color-scheme: light dark; --text: #222; --ground: #fff; --grid: #ccc; }
@@ -25,3 +23,8 @@ pub(crate) fn start(title: &str, style: &str) -> String {
 
 /// The end of a page.
 pub(crate) const END: &str = "</body>\n</html>\n";
+
+/// Returns the text as HTML or SVG, also for attributes.
+pub(crate) fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

@@ -1,16 +1,19 @@
-//! Prints the ids of a fingerprint.
+//! The ids of fingerprints, in lines, in JSON, and in tables, which have a row for each id of each result.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
+use std::path::Path;
 
 use hamdex::set::MatchIds;
 use hamdex::{Fingerprint, FingerprintSet, Names};
-use hamdex_documents::tables::Cell;
+use hamdex_atomic_file::{AtomicFile, Inputs};
+use hamdex_documents::tables::{Cell, Kind, Rows, TableFormat};
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
 use crate::failure::Failure;
 use crate::names;
+use crate::output::{Force, Output, is_standard_output};
 
 /// The ids of a match or pair that are printed, unless another number is asked for.
 pub(crate) const DEFAULT_LIMIT: &str = "10";
@@ -122,4 +125,57 @@ impl Serialize for Ids<'_> {
             }
         }
     }
+}
+
+/// The columns of results.
+pub(crate) type Columns<'a> = &'a [(&'a str, Kind)];
+
+/// A table of results.
+pub(crate) struct TableOutput(Rows);
+
+impl TableOutput {
+    /// Returns the file of an argument, if it names one; the columns are given to [`open`](Self::open).
+    pub(crate) fn create(
+        argument: Option<&Path>,
+        force: Force,
+        inputs: &Inputs,
+    ) -> Result<Option<(AtomicFile, TableFormat)>, Failure> {
+        let Some(path) = argument else { return Ok(None) };
+        let output = Output::new(path, force, inputs);
+        output.check()?;
+        // A device has no ending.
+        let is_device = path.metadata().is_ok_and(|there| !there.is_file());
+        let format = match is_device || is_standard_output(path) {
+            true => TableFormat::Jsonl,
+            false => TableFormat::of(path)?,
+        };
+        Ok(Some((output.create()?, format)))
+    }
+
+    pub(crate) fn open(
+        (file, format): (AtomicFile, TableFormat),
+        columns: Columns<'_>,
+    ) -> Result<Self, Failure> {
+        Ok(Self(Rows::new(file, format, columns)?))
+    }
+
+    /// Writes a result without ids.
+    pub(crate) fn push(&mut self, cells: &[Cell<'_>]) -> Result<(), Failure> {
+        Ok(self.0.push(cells)?)
+    }
+
+    /// Writes a result: a row with each of its ids and the number of all.
+    pub(crate) fn push_with_ids(&mut self, cells: &[Cell<'_>], ids: &Ids<'_>) -> Result<(), Failure> {
+        ids.for_each_cell(&mut |id| self.push(&[cells, &[id, Cell::Number(ids.all())]].concat()))
+    }
+
+    /// Completes the file.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        Ok(self.0.finish()?)
+    }
+}
+
+/// Returns the kind of the ids of a set.
+pub(crate) fn id_kind(has_names: bool) -> Kind {
+    if has_names { Kind::Text } else { Kind::Number }
 }

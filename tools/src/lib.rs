@@ -5,7 +5,6 @@ mod build_report;
 mod cli;
 mod commands;
 mod documents;
-mod escape;
 mod failure;
 mod html;
 mod ids;
@@ -17,7 +16,6 @@ mod output;
 mod progress;
 mod set;
 mod standard_output;
-mod table_output;
 mod threads;
 mod tips;
 

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use hamdex::{Phase, Progress};
+use hamdex_documents::Stage;
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::messages;
@@ -201,5 +202,69 @@ fn describe(phase: Phase) -> String {
         Phase::Pairs => "Comparing".to_owned(),
         Phase::Copy => "Copying".to_owned(),
         _ => "Reading".to_owned(),
+    }
+}
+
+/// The bars of reading and of each stage of the search, one after the other.
+#[derive(Clone)]
+pub(crate) struct SearchBars {
+    reading: ProgressBar,
+    current: Arc<Mutex<Option<(Stage, ProgressBar)>>>,
+}
+
+impl SearchBars {
+    pub(crate) fn new(reading: ProgressBar) -> Self {
+        Self { reading, current: Arc::default() }
+    }
+
+    /// Returns a callback that shows progress.
+    pub(crate) fn reporter(
+        &self,
+    ) -> impl Fn(hamdex_documents::Progress) -> ControlFlow<()> + Send + Sync + use<> {
+        let bars = self.clone();
+        move |progress| {
+            bars.show(progress);
+            ControlFlow::Continue(())
+        }
+    }
+
+    fn show(&self, progress: hamdex_documents::Progress) {
+        if progress.stage == Stage::Read {
+            // Its own bar counts bytes.
+            return;
+        }
+        self.reading.finish_and_clear();
+        let mut current = self.current.lock().expect("no thread panics while it draws");
+        if current.as_ref().is_none_or(|(stage, _)| *stage != progress.stage) {
+            if let Some((_, bar)) = current.take() {
+                bar.finish_and_clear();
+            }
+            let message = of_stage(progress.stage);
+            let bar = match progress.total {
+                Some(total) => of_items(message, total),
+                None => of_endless_items(message),
+            };
+            *current = Some((progress.stage, bar));
+        }
+        if let Some((_, bar)) = &*current {
+            progress.total.into_iter().for_each(|total| bar.set_length(total));
+            bar.set_position(progress.done);
+        }
+    }
+
+    pub(crate) fn finish(&self) {
+        if let Some((_, bar)) = self.current.lock().expect("no thread panics while it draws").take() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn of_stage(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Known => "Comparing with known documents",
+        Stage::Count => "Counting shingles",
+        Stage::Cluster => "Clustering",
+        Stage::Measure => "Measuring clusters",
+        _ => "Comparing",
     }
 }

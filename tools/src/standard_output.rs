@@ -30,9 +30,20 @@ pub(crate) fn lines() -> LineWriter<StandardOutput> {
 /// Prints an object as a line of JSON.
 pub(crate) fn print_json(object: &impl Serialize) -> Result<(), Failure> {
     let mut output = buffered();
-    serde_json::to_writer(&mut output, object).map_err(io::Error::from)?;
-    writeln!(output)?;
+    write_json(&mut output, object)?;
     Ok(output.flush()?)
+}
+
+/// Writes an object of JSON on a line.
+pub(crate) fn write_json(output: &mut impl Write, object: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *output, object)?;
+    writeln!(output)
+}
+
+/// Writes a value of JSON on several lines.
+pub(crate) fn write_pretty_json(output: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *output, value)?;
+    writeln!(output)
 }
 
 /// Returns standard output without a buffer.

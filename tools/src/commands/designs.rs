@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::option_values;
-use crate::standard_output;
+use crate::standard_output::{self, write_pretty_json};
 
 /// List the designs for a distance, with the cost of each.
 ///
@@ -71,8 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let rows = rows(args)?;
     let mut output = standard_output::lines();
     if args.json {
-        serde_json::to_writer_pretty(&mut output, &rows).map_err(std::io::Error::from)?;
-        writeln!(output)?;
+        write_pretty_json(&mut output, &rows)?;
         return Ok(());
     }
     writeln!(

@@ -1,7 +1,7 @@
 //! `hamdex idf`: inverse document frequencies of the words of a corpus.
 
 use std::borrow::Cow;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ use crate::documents::report;
 use crate::failure::Failure;
 use crate::messages::{self, counted};
 use crate::output::{Force, Output, check_not_mixed, inputs_or_standard_input, temp_dir};
-use crate::standard_output;
+use crate::standard_output::print_json;
 
 /// Build a dictionary of inverse document frequencies from a corpus.
 ///
@@ -98,10 +98,7 @@ fn print_summary(
     if args.json {
         let report =
             Report { output: args.output.to_string_lossy(), documents, words, error_documents, digest };
-        let mut output = standard_output::lines();
-        serde_json::to_writer(&mut output, &report).map_err(io::Error::from)?;
-        writeln!(output)?;
-        return Ok(());
+        return print_json(&report);
     }
     let inexact = match error_documents {
         0 => String::new(),

@@ -1,13 +1,15 @@
-//! Problems with single documents, printed when all are read: one line for each kind of problem.
+//! Problems with single documents, printed when all are read, one line for each kind of problem; and the messages about
+//! documents, which name options of the command.
 
 use std::mem::{self, Discriminant};
 use std::sync::{Mutex, PoisonError};
 
-use hamdex_documents::problems::{Action, Field, Notice, Problem};
+use bytesize::ByteSize;
+use hamdex_documents::Error;
+use hamdex_documents::problems::{Action, Field, FileKind, FileSort, Notice, Position, Problem};
 use indicatif::{HumanCount, ProgressBar};
 
-use crate::documents::message;
-use crate::messages;
+use crate::messages::{self, chain};
 
 /// The most places of a problem that a line names behind the first.
 const NAMED: usize = 2;
@@ -50,7 +52,7 @@ impl Notices {
                 }
             }
             None => {
-                let first = format!("{}: {}", notice.place, message::of_problem(&notice.problem));
+                let first = format!("{}: {}", notice.place, of_problem(&notice.problem));
                 kinds.push(Kind { problem, action, first, places: Vec::new(), others: 0 });
             }
         }
@@ -94,5 +96,100 @@ impl Kind {
 impl Drop for Notices {
     fn drop(&mut self) {
         self.print();
+    }
+}
+
+fn option_of(field: Field) -> &'static str {
+    match field {
+        Field::Id => "--id-field",
+        _ => "--text-field",
+    }
+}
+
+/// Returns the advice for a file of a kind that is not read.
+fn advice(kind: FileKind) -> &'static str {
+    match kind.sort {
+        FileSort::Document => "convert it to text first",
+        FileSort::Data => "write its texts as JSON Lines, CSV or Parquet",
+        FileSort::Archive => "unpack it, and name the files in it",
+        FileSort::Compressed(_) => "decompress it first",
+        FileSort::Pointer => "download it, as with git lfs pull",
+        FileSort::Pages => "convert it to WARC",
+        _ => "it holds no documents",
+    }
+}
+
+/// Describes a problem with a document.
+fn of_problem(problem: &Problem) -> String {
+    match problem {
+        Problem::MissingList { .. } => format!("{problem} (--text-field)"),
+        Problem::OneDocument { format } => {
+            format!("{problem}; --format {format} reads a document on each line")
+        }
+        Problem::MissingField { field, .. } => format!("{problem} ({})", option_of(*field)),
+        Problem::MissingColumn { field, column, columns } => missing(*field, column, columns),
+        Problem::TooLong { what, max_bytes } => {
+            format!("the {what} is longer than {} (--max-document)", ByteSize(*max_bytes))
+        }
+        Problem::NotRead { kind } => format!("{problem}; {}", advice(*kind)),
+        Problem::NotUtf8 => format!("{problem}; name its encoding with --encoding, as in windows-1252"),
+        Problem::Binary => {
+            format!(
+                "{problem}: it has zero bytes (UTF-16 without a byte order mark needs --encoding utf-16le or utf-16be)"
+            )
+        }
+        Problem::ManyLines { .. } | Problem::StrayQuote | Problem::UnclosedQuote | Problem::Quotes => {
+            format!("{problem} (--quoting none)")
+        }
+        Problem::NoQuotes => format!("{problem} (--quoting csv)"),
+        Problem::Litter { .. } => format!("{problem} (--include, as in --include '*', reads them)"),
+        other => other.to_string(),
+    }
+}
+
+/// Returns whether the name of a column holds what often lies between names.
+fn has_delimiter(name: &str) -> bool {
+    name.contains([',', ';', '|', '\t', '^'])
+}
+
+fn missing(field: Field, column: &str, columns: &[String]) -> String {
+    let hint = if column.contains("[]") { "; lists: --join, in JSON, Parquet and Arrow" } else { "" };
+    format!("no column is named {column:?} ({}{hint}); there are: {}", option_of(field), columns.join(", "))
+}
+
+/// Describes an error and its causes, in one line.
+pub(crate) fn of_error(error: &Error) -> String {
+    match error {
+        Error::Document { place, problem } => format!("{place}: {}", of_problem(problem)),
+        Error::MissingColumn { place, field: Some(field), column, columns } => {
+            // Only text tables have line numbers, and they may lack a header.
+            let hint = match place.position {
+                Position::Line(_) if columns.len() == 1 && has_delimiter(&columns[0]) => {
+                    " (if these are several: --delimiter)"
+                }
+                Position::Line(_) => " (if that is no header: --no-header, and numbers of columns)",
+                _ => "",
+            };
+            format!("{place}: {}{hint}", missing(*field, column, columns))
+        }
+        Error::LostColumns { .. } => {
+            format!(
+                "{error} (--drop-columns does that; a file that ends as the inputs do keeps all, as --output-dir does)"
+            )
+        }
+        Error::OtherColumns { .. } => {
+            format!(
+                "{error} (--output-dir gives each file its own; a .jsonl file takes those of JSON, CSV and TSV)"
+            )
+        }
+        Error::Unfit { .. } => {
+            format!("{error} (a .jsonl file takes it, and --output-dir gives each file its own)")
+        }
+        Error::NoText { .. } => format!("{error} (--output-dir gives each file its own)"),
+        Error::NoValues => format!("{error} (--keep)"),
+        Error::NoTextForm { .. } => format!("{error}: name one with --out, as in --out unique.parquet"),
+        Error::Unread { .. } => format!("{error} (--skip-unreadable leaves them out)"),
+        Error::ColumnType { .. } => format!("{error} (--text-field, --id-field)"),
+        other => chain(other),
     }
 }

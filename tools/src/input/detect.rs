@@ -1,14 +1,15 @@
 //! Detects the format of an input by its name and first bytes, and refuses it if they leave a doubt that
-//! matters.
+//! matters, or if it holds no fingerprints.
 
 use std::io::{self, BufRead};
 use std::path::Path;
 
 use hamdex::Fingerprint;
+use hamdex_documents::problems::FileSort;
 
 use crate::failure::Failure;
 use crate::input::numbers::{Evidence, Notation};
-use crate::input::{Beside, Format, Source, magic, text};
+use crate::input::{Beside, Format, Source, text};
 
 const NPY_MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -142,7 +143,7 @@ pub(super) fn format<F: Fingerprint>(
         return Err(source.complaint(format_args!(
             "is {}; {} (raw numbers that only look like it: {raw_option})",
             kind.name,
-            magic::advice(kind.sort)
+            advice(kind.sort)
         )));
     }
     match (start.is_text(), path.is_some_and(is_raw_name::<F>)) {
@@ -196,6 +197,19 @@ fn notation<F: Fingerprint>(source: &Source, start: &Start, beside: Beside) -> R
             "line {hex} looks hexadecimal and line {decimal} decimal; choose one with --format"
         ))
     })
+}
+
+/// Returns the advice for a sort of file, as the end of a sentence.
+pub(crate) fn advice(sort: FileSort) -> String {
+    match sort {
+        FileSort::Compressed(program) => format!("decompress it first: {program} -dc FILE | hamdex …"),
+        FileSort::Archive => "unpack it, and name the files in it".to_owned(),
+        FileSort::Index => "its fingerprints are printed by: hamdex dump FILE --fingerprints".to_owned(),
+        FileSort::Names => "it belongs to the index whose name it has without .ids".to_owned(),
+        FileSort::Data => "write its fingerprints as Parquet, CSV, .npy or a text line each".to_owned(),
+        FileSort::Pointer => "download it, as with git lfs pull".to_owned(),
+        _ => "name a file of fingerprints".to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -2,11 +2,10 @@
 //!
 //! - [`open`]: files and standard input
 //! - [`format`]: the formats that options name
-//! - [`detect`], [`magic`]: the detection of formats, and of files that are not read
+//! - [`detect`]: the detection of formats, and of files that are not read
 //! - [`numbers`]: hexadecimal and decimal numbers
 //! - [`text`]: lines of numbers
-//! - [`binary`]: raw little-endian numbers
-//! - [`npy`]: NumPy arrays
+//! - [`binary`]: raw little-endian numbers, bare or in NumPy arrays
 //! - [`table`]: columns of Parquet, Arrow, CSV and TSV
 //! - [`copied`]: inputs whose rows are copied
 //! - [`ids`]: ids or names alone
@@ -19,8 +18,6 @@ mod copied;
 mod detect;
 mod format;
 mod ids;
-mod magic;
-mod npy;
 mod numbers;
 mod open;
 #[cfg(feature = "unstable")]
@@ -307,7 +304,7 @@ fn read_one<F: Fingerprint>(
         }
         Format::Npy => {
             let sink = &mut |fingerprint, found| rows(Some(fingerprint), found, None);
-            npy::read(&source, &mut reader, beside == Beside::Id, sink)
+            binary::read_npy(&source, &mut reader, beside == Beside::Id, sink)
         }
         _ => unreachable!("it is detected or was checked, and tables are read above"),
     };

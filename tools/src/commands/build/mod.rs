@@ -1,16 +1,10 @@
 //! `hamdex build`: fingerprints or documents in, one index file out.
 //!
-//! - [`design`]: the choice of tables
 //! - [`documents`]: texts to fingerprints and names
 //! - [`sink`]: the output, one file or a set of shards
-//! - [`shards`]: options of a set of shards
-//! - [`skew`]: a warning about skewed fingerprints
 
-mod design;
 mod documents;
-mod shards;
 mod sink;
-mod skew;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -19,23 +13,19 @@ use std::time::Instant;
 
 use bytesize::ByteSize;
 use clap::ValueEnum;
-use hamdex::{BuildOptions, Codec, FilterChoice, Fingerprint, Summary};
+use hamdex::{AUTO, BuildOptions, Codec, Design, DesignError, FilterChoice, Fingerprint, Summary};
 use hamdex_any::for_width;
 
-use crate::build_report::{BuildReport, Finished};
+use crate::build_report::{BuildReport, Finished, skew_warning, stats_of};
 use crate::documents::inputs::{Fields, Reading};
 use crate::documents::{recipe, report as documents_report};
 use crate::failure::Failure;
 use crate::input::{self, Beside, Columns, Format, Found, IdSource};
-use crate::messages;
-use crate::option_values;
 use crate::output::{Force, Output, check_index_output, inputs_or_standard_input, path_of, temp_dir};
 use crate::progress::Phases;
 use crate::threads::Threads;
-
+use crate::{messages, option_values};
 use sink::{Record, Sink};
-
-pub(crate) use design::choose;
 
 /// Build an index file from fingerprints, or from documents.
 ///
@@ -84,7 +74,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
     #[command(flatten)]
-    shards: shards::Options,
+    shards: sink::ShardOptions,
     /// The distance, in bits: queries find everything within it
     #[arg(short = 'k', long, value_name = "K", default_value_t = 3)]
     distance: u32,
@@ -199,7 +189,7 @@ fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Fa
     args.recipe.files().for_each(|list| inputs.add(list));
     let output = Output::new(&args.output, args.force, &inputs);
     match args.shards.shards {
-        Some(_) => shards::check_output(args)?,
+        Some(_) => sink::check_output(args)?,
         None => {
             output.check()?;
             check_index_output(&args.output, args.json)?;
@@ -322,10 +312,23 @@ fn warn_of_skew<F: Fingerprint>(args: &Args, summary: &Summary) -> Result<(), Fa
         // A stream's output, or one appended to another file, cannot be opened.
         return Ok(());
     }
-    if let Some(stats) = skew::stats::<F>(path)?
-        && let Some(warning) = skew::warning(summary.pushed, &stats)
+    if let Some(stats) = stats_of::<F>(path)?
+        && let Some(warning) = skew_warning(summary.pushed, &stats)
     {
         messages::warning(format_args!("{}: {warning}", args.output.display()));
     }
     Ok(())
+}
+
+/// Returns the named design for a distance, or one chosen by the number of fingerprints.
+pub(crate) fn choose<F: Fingerprint>(
+    options: BuildOptions<F>,
+    name: &str,
+    distance: u32,
+) -> Result<BuildOptions<F>, DesignError> {
+    if name == AUTO {
+        Ok(options.distance(distance))
+    } else {
+        Ok(options.design(Design::named(name, distance)?))
+    }
 }

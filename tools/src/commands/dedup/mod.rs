@@ -2,7 +2,6 @@
 //!
 //! - [`method`]: the definition of near-duplicates
 //! - [`fingerprints`]: inputs that are fingerprints
-//! - [`progress`]: progress bars
 //! - [`known`]: known documents, in indexes and stores or as they are
 //! - [`output`]: clusters, or ids alone
 //! - [`page`]: clusters as a page of HTML
@@ -13,7 +12,6 @@ mod known;
 mod method;
 mod output;
 mod page;
-mod progress;
 mod summary;
 
 use std::path::{Path, PathBuf};
@@ -32,7 +30,6 @@ use indicatif::ProgressBar;
 use crate::commands::dedup::fingerprints::Target;
 use crate::commands::dedup::known::{Against, Source};
 use crate::commands::dedup::output::Which;
-use crate::commands::dedup::progress::Bars;
 use crate::commands::dedup::summary::Kind;
 use crate::documents::inputs::{self, Reading};
 use crate::documents::recipe::{self, usage};
@@ -43,6 +40,7 @@ use crate::option_values;
 use crate::output::{
     Force, Output, check_distinct, check_not_mixed, check_temp_dir, inputs_or_standard_input, temp_dir,
 };
+use crate::progress::SearchBars;
 use crate::standard_output::print_json;
 use crate::threads::Threads;
 
@@ -219,7 +217,7 @@ fn dedup<F: Fingerprint>(
     let against = source.map(|source| Against::<F>::new(args, source, &directory)).transpose()?;
     let reading = reading_of(args, format, &directory)?;
     let bar = reading.as_ref().map_or_else(ProgressBar::hidden, |reading| reading.bar().clone());
-    let bars = Bars::new(bar.clone());
+    let bars = SearchBars::new(bar.clone());
     let mut dedup = options(args, &directory, fingerprinter)?
         .on_progress(bars.reporter())
         .on_too_short(move |documents| bar.suspend(|| report::too_short(documents)));

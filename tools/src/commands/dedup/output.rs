@@ -1,6 +1,6 @@
 //! The output: clusters, or ids alone.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
 use clap::ValueEnum;
@@ -104,8 +104,7 @@ pub(super) fn known<F: Fingerprint>(
     let mut output = standard_output::buffered();
     known::for_each(clusters, against, |row| {
         if json {
-            serde_json::to_writer(&mut output, &row).map_err(io::Error::from)?;
-            writeln!(output)?;
+            standard_output::write_json(&mut output, &row)?;
         } else {
             // The column of cluster numbers is empty.
             write!(output, "-\tknown\t")?;

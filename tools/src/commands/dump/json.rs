@@ -7,7 +7,8 @@ use hamdex::{Fingerprint, Index};
 use serde_json::{Value, json};
 
 use crate::commands::dump::block::Located;
-use crate::commands::dump::filter::MeasuredFilter;
+use crate::commands::dump::overview::MeasuredFilter;
+use crate::standard_output::write_pretty_json;
 
 pub(super) fn overview<F: Fingerprint>(
     index: &Index<F>,
@@ -66,8 +67,7 @@ pub(super) fn overview<F: Fingerprint>(
         "metadata": metadata,
         "tables": tables,
     });
-    serde_json::to_writer_pretty(&mut *output, &whole)?;
-    writeln!(output)
+    write_pretty_json(output, &whole)
 }
 
 fn table<F: Fingerprint>(
@@ -146,6 +146,5 @@ pub(super) fn block<F: Fingerprint>(found: &Located<'_, F>, output: &mut impl Wr
         "error": found.fields.as_ref().err().map(ToString::to_string),
         "entries": entries,
     });
-    serde_json::to_writer_pretty(&mut *output, &whole)?;
-    writeln!(output)
+    write_pretty_json(output, &whole)
 }

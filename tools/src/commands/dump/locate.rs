@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::failure::{Failure, shown};
 use crate::input::Notation;
 use crate::messages::counted;
+use crate::standard_output::write_pretty_json;
 
 /// The steps of a query.
 pub(super) struct Steps<F> {
@@ -58,8 +59,7 @@ impl<F: Fingerprint> Steps<F> {
             "matches": self.matches(),
             "probes": self.probes.iter().map(probe_json).collect::<Vec<Value>>(),
         });
-        serde_json::to_writer_pretty(&mut *output, &whole)?;
-        writeln!(output)
+        write_pretty_json(output, &whole)
     }
 }
 

@@ -1,28 +1,20 @@
 //! `hamdex dump`: the contents of a file, down to the bit.
 //!
 //! - [`overview`]: the file and its tables
-//! - [`block`]: one block, entry by entry or bit by bit
-//! - [`keys`]: the keys of a table
+//! - [`block`]: one block, entry by entry or bit by bit, and the keys of a table
 //! - [`locate`]: the blocks that a query reads, and why
-//! - [`lookup`]: the fingerprints of an id or a name
 //! - [`json`]: the overview and blocks as JSON
-//! - [`filter`]: the filter of a table, measured
-//! - [`fingerprints`]: all fingerprints, with or without their ids
+//! - [`fingerprints`]: all fingerprints, with or without their ids, or those of an id or a name
 //! - [`stats`]: the distribution of the fingerprints
-//! - [`store`]: a store, its segments, logs and removals
-//! - [`shards`]: a set of shards
+//! - [`directories`]: a store, its segments, logs and removals; a set of shards
 
 mod block;
-mod filter;
+mod directories;
 mod fingerprints;
 mod json;
-mod keys;
 mod locate;
-mod lookup;
 mod overview;
-mod shards;
 mod stats;
-mod store;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -123,14 +115,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         return fingerprints(args);
     }
     if args.id.is_some() || args.name.is_some() {
-        return lookup::run(args);
+        return fingerprints::look_up(args);
     }
     match Kind::of(&args.index)? {
         Kind::Store => for_width!(hamdex_any::width(&args.index)?, F => {
-            dump_directory(args, "a store", "its directory segments", store::StoreDump::<F>::open)
+            dump_directory(args, "a store", "its directory segments", directories::StoreDump::<F>::open)
         }),
         Kind::Shards => for_width!(hamdex_any::width(&args.index)?, F => {
-            dump_directory(args, "a set of shards", "it", shards::ShardsDump::<F>::open)
+            dump_directory(args, "a set of shards", "it", directories::ShardsDump::<F>::open)
         }),
         _ => for_width!(hamdex_any::width(&args.index)?, F => dump::<F>(args)),
     }
@@ -219,7 +211,7 @@ fn dump<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
             )));
         }
         if let (Some(table), true) = (args.table, args.keys) {
-            keys::print(&index, table, args.json, &mut output)?;
+            block::print_keys(&index, table, args.json, &mut output)?;
         } else if args.json {
             json::overview(&index, args.table, &mut output)?;
         } else {

@@ -1,29 +1,28 @@
 //! `hamdex query`: the stored fingerprints near given ones.
 //!
-//! - [`texts`]: queries by text, and by whole files of documents
-//! - [`answer`]: answers to queries
-//! - [`output`]: matches as lines of text or JSON
+//! - [`answer`]: answers to queries, by fingerprints or by texts
 
 mod answer;
-mod output;
-mod texts;
 
-use std::io::{self, IsTerminal};
+use std::borrow::Cow;
+use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use hamdex::{Fingerprint, OpenOptions};
+use hamdex::{Fingerprint, Match, Names, OpenOptions};
 use hamdex_any::for_width;
+use hamdex_documents::tables::{Cell, Kind};
+use serde::Serialize;
 
-use crate::documents::inputs as documents;
-use crate::documents::recipe;
+use crate::documents::{inputs as documents, recipe};
 use crate::failure::{Failure, shown};
-use crate::ids;
+use crate::ids::{self, Ids, TableOutput, id_kind};
 use crate::input::Format;
-use crate::option_values;
 use crate::output::{Force, check_not_mixed};
 use crate::set::Set;
+use crate::standard_output::write_json;
 use crate::threads::Threads;
+use crate::{names, option_values};
 use answer::{Answerer, Asked};
 
 /// How many queries are answered together.
@@ -190,10 +189,10 @@ fn query<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<(), Failure> {
         args.fields.refuse_for_fingerprints()?;
     }
     if let Some(format) = args.documents {
-        texts::answer_documents(args, set, args.format.either(format)?, &mut answerer)?;
+        answer::answer_documents(args, set, args.format.either(format)?, &mut answerer)?;
         return answerer.finish();
     }
-    let mut queries: Vec<F> = texts::fingerprint(args, set)?.into_iter().collect();
+    let mut queries: Vec<F> = answer::fingerprint(args, set)?.into_iter().collect();
     let is_of_text = !queries.is_empty();
     for text in &args.fingerprints {
         let parsed = args.format.notation().parse(text);
@@ -214,4 +213,155 @@ fn query<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<(), Failure> {
         answerer.answer_file(file)?;
     }
     answerer.finish()
+}
+
+/// A line of `--json`.
+#[derive(Serialize)]
+struct Line<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    document: Option<Cow<'a, str>>,
+    query: String,
+    fingerprint: String,
+    distance: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ids: Option<Ids<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ids_count: Option<u64>,
+}
+
+/// A match in a line of `--each --json`.
+#[derive(Serialize)]
+struct Near<'a> {
+    fingerprint: String,
+    distance: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ids: Option<Ids<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ids_count: Option<u64>,
+}
+
+/// A line of `--each --json`.
+#[derive(Serialize)]
+struct Answer<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    document: Option<Cow<'a, str>>,
+    query: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    too_short_features: Option<usize>,
+    matches: Vec<Near<'a>>,
+}
+
+/// Writes one line with all matches of a query, also if there are none. `ids` has those of each match, or nothing.
+fn print_each<F: Fingerprint>(
+    output: &mut impl Write,
+    json: bool,
+    (query, document): (F, Option<&[u8]>),
+    matches: &[Match<F>],
+    ids: Vec<Ids<'_>>,
+) -> Result<(), Failure> {
+    let mut ids = ids.into_iter();
+    if json {
+        let near = |found: &Match<F>| {
+            let ids = ids.next();
+            Near {
+                fingerprint: found.fingerprint.hex().to_string(),
+                distance: found.distance,
+                ids_count: ids.as_ref().and_then(Ids::count),
+                ids,
+            }
+        };
+        let matches = matches.iter().map(near).collect();
+        let query = Some(query.hex().to_string());
+        let document = document.map(Names::text_of);
+        return line_of_json(output, &Answer { document, query, too_short_features: None, matches });
+    }
+    print_query(output, query, document)?;
+    write!(output, "\t{}", matches.len())?;
+    for found in matches {
+        write!(output, "\t{}\t{}", found.fingerprint.hex(), found.distance)?;
+        if let Some(ids) = ids.next() {
+            ids.print(output)?;
+        }
+    }
+    Ok(writeln!(output)?)
+}
+
+/// Writes the line of a document that is too short for a query.
+fn print_too_short(
+    output: &mut impl Write,
+    json: bool,
+    document: &[u8],
+    features: usize,
+) -> Result<(), Failure> {
+    if json {
+        let (document, too_short_features) = (Some(Names::text_of(document)), Some(features));
+        return line_of_json(output, &Answer { document, query: None, too_short_features, matches: vec![] });
+    }
+    output.write_all(&names::written(document))?;
+    Ok(writeln!(output, "\t-")?)
+}
+
+fn line_of_json(output: &mut impl Write, line: &impl Serialize) -> Result<(), Failure> {
+    Ok(write_json(output, line)?)
+}
+
+fn print_query<F: Fingerprint>(output: &mut impl Write, query: F, document: Option<&[u8]>) -> io::Result<()> {
+    match document {
+        Some(document) => output.write_all(&names::written(document)),
+        None => write!(output, "{}", query.hex()),
+    }
+}
+
+/// Returns the columns of a table of matches; with ids, which are names or numbers.
+fn columns(ids: Option<bool>) -> Vec<(&'static str, Kind)> {
+    let texts = ["document", "query", "fingerprint"].map(|name| (name, Kind::Text));
+    let mut columns = [&texts[..], &[("distance", Kind::Number)]].concat();
+    if let Some(has_names) = ids {
+        columns.extend([("id", id_kind(has_names)), ("ids_count", Kind::Number)]);
+    }
+    columns
+}
+
+/// Writes a match of a query to a table.
+fn push<F: Fingerprint>(
+    table: &mut TableOutput,
+    (query, document): (F, Option<&[u8]>),
+    found: &Match<F>,
+    ids: Option<Ids<'_>>,
+) -> Result<(), Failure> {
+    let document = document.map(Names::text_of).unwrap_or_default();
+    let (query, fingerprint) = (query.hex().to_string(), found.fingerprint.hex().to_string());
+    let texts = [&document[..], &query, &fingerprint].map(Cell::Text);
+    let cells = [&texts[..], &[Cell::Number(found.distance.into())]].concat();
+    match ids {
+        Some(ids) => table.push_with_ids(&cells, &ids),
+        None => table.push(&cells),
+    }
+}
+
+/// Writes a match of a query, or of the document behind it.
+fn print<F: Fingerprint>(
+    output: &mut impl Write,
+    json: bool,
+    (query, document): (F, Option<&[u8]>),
+    found: &Match<F>,
+    ids: Option<Ids<'_>>,
+) -> Result<(), Failure> {
+    if json {
+        let line = Line {
+            document: document.map(Names::text_of),
+            query: query.hex().to_string(),
+            fingerprint: found.fingerprint.hex().to_string(),
+            distance: found.distance,
+            ids_count: ids.as_ref().and_then(Ids::count),
+            ids,
+        };
+        return line_of_json(output, &line);
+    }
+    print_query(output, query, document)?;
+    write!(output, "\t{}\t{}", found.fingerprint.hex(), found.distance)?;
+    if let Some(ids) = ids {
+        ids.print(output)?;
+    }
+    Ok(writeln!(output)?)
 }

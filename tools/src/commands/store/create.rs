@@ -11,11 +11,12 @@ use hamdex_store::inspect::Identity;
 use hamdex_store::{CreateOptions, Store, StoreOptions};
 use serde::Serialize;
 
-use crate::commands::store::{manifest_of, print_json};
+use crate::commands::store::manifest_of;
 use crate::documents::recipe;
 use crate::failure::Failure;
 use crate::messages;
 use crate::option_values;
+use crate::standard_output::print_json;
 
 /// Create an empty store.
 ///

@@ -1,4 +1,5 @@
-//! `hamdex store flush`, `compact` and `purge`: maintenance of a whole store.
+//! Maintenance of a whole store: `hamdex store flush`, `compact` and `purge`; `backup` and `checkpoint`, which make
+//! consistent copies; and `ingest`, which adds index files.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,10 +11,11 @@ use hamdex_store::{Store, StoreOptions};
 use indicatif::HumanBytes;
 use serde::Serialize;
 
-use crate::commands::store::{manifest_of, of_width, print_json};
+use crate::commands::store::{manifest_of, of_width};
 use crate::failure::Failure;
 use crate::messages::{self, counted};
 use crate::progress::{self, Phases};
+use crate::standard_output::print_json;
 
 /// The arguments of a maintenance command.
 #[derive(clap::Args)]
@@ -159,4 +161,113 @@ fn print_summary(path: &Path, stats: &StoreStats, purged: Option<u64>, seconds: 
         counted(stats.segments.len() as u64, "segment", "segments"),
         HumanBytes(stats.bytes)
     ));
+}
+
+/// Copy a store to another directory, also while another process writes to it.
+///
+/// The copy is a store of its own, with everything that was acknowledged before the command began, and is checked
+/// as it is made. Its files are files of their own; on a file system that can do it, such as Btrfs and XFS, they
+/// share blocks with the originals until either changes, which takes little time and space. For a copy on another
+/// device, name a directory there. The copy is usable only when the command has ended. The next backup replaces an
+/// interrupted one.
+#[derive(clap::Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+Example:
+  hamdex store backup news.store /backup/news.store"
+)]
+pub(super) struct BackupArgs {
+    /// The directory of the store
+    #[arg(value_name = "DIR")]
+    store: PathBuf,
+    /// The directory of the copy; it may exist if it is empty, or has an interrupted copy
+    #[arg(value_name = "TO")]
+    target: PathBuf,
+}
+
+pub(super) fn backup(args: &BackupArgs) -> Result<(), Failure> {
+    let phases = Arc::new(Phases::default());
+    let outcome = hamdex_store::backup_with(&args.store, &args.target, phases.reporter());
+    phases.finish();
+    outcome?;
+    messages::summary(format_args!("{}: copied to {}", args.store.display(), args.target.display()));
+    Ok(())
+}
+
+/// Make a store of this moment in another directory, by links.
+///
+/// It takes little time and no space, since its large files are the same as those of the store: damage to one shows
+/// in both, as by a program that writes to a file in place. So it is no backup, but a way back after a change, or
+/// what a backup elsewhere is copied from. Either store can be written to, compacted and removed without the other.
+/// The directory lies on the file system of the store.
+#[derive(clap::Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+Example:
+  hamdex store checkpoint news.store before.store"
+)]
+pub(super) struct CheckpointArgs {
+    /// The directory of the store
+    #[arg(value_name = "DIR")]
+    store: PathBuf,
+    /// The directory of the checkpoint; it may exist if it is empty, or has an interrupted copy
+    #[arg(value_name = "TO")]
+    target: PathBuf,
+}
+
+pub(super) fn checkpoint(args: &CheckpointArgs) -> Result<(), Failure> {
+    hamdex_store::checkpoint(&args.store, &args.target)?;
+    messages::summary(format_args!("{}: linked to {}", args.store.display(), args.target.display()));
+    Ok(())
+}
+
+/// Add index files that `hamdex build` has made to a store, each in one step.
+///
+/// Every file is copied, and the copy is read and checked before it counts. It must have the width of the store, and
+/// ids if the store has ids; design and codec may differ. On a file system that can do it, such as Btrfs and XFS,
+/// the copy shares its blocks with the file. Afterwards the file may be changed or deleted.
+///
+/// A store with names takes files with names, and renumbers their ids to follow its own.
+#[derive(clap::Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+Example:
+  hamdex build -o monday.hamdex --ids pairs monday.txt
+  hamdex store ingest news.store monday.hamdex"
+)]
+pub(super) struct IngestArgs {
+    /// The directory of the store
+    #[arg(value_name = "DIR")]
+    store: PathBuf,
+    /// Index files
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+}
+
+pub(super) fn ingest(args: &IngestArgs) -> Result<(), Failure> {
+    let manifest = manifest_of(&args.store)?;
+    of_width!(manifest, ingest_into(args))
+}
+
+fn ingest_into<F: Fingerprint>(args: &IngestArgs) -> Result<(), Failure> {
+    let store = Store::<F>::open(&args.store, StoreOptions::new())?;
+    for (done, file) in args.files.iter().enumerate() {
+        let phases = Arc::new(Phases::of_item(done + 1, args.files.len()));
+        let outcome = store.ingest_with(file, phases.reporter());
+        phases.finish();
+        outcome.map_err(|error| match done as u64 {
+            0 => Failure::from(error),
+            done => Failure::from(error).after(format!("{} added before it", counted(done, "file", "files"))),
+        })?;
+    }
+    store.close()?;
+    messages::summary(format_args!(
+        "{}: {} added",
+        args.store.display(),
+        counted(args.files.len() as u64, "file", "files")
+    ));
+    Ok(())
 }

@@ -3,17 +3,13 @@
 //! - [`create`]: creates a store
 //! - [`insert`]: inserts records, all or only those without a near one; [`inserter`] writes batches of them
 //! - [`remove`]: removes records, or everything with some ids
-//! - [`maintain`]: flush, compact, purge
-//! - [`backup`]: backups and checkpoints, consistent copies
-//! - [`ingest`]: adds index files
+//! - [`maintain`]: flush, compact, purge; backups and checkpoints; index files that are added
 //! - [`repair`]: salvages a damaged store
 //! - [`stats`]: counts and costs
 //! - [`records`]: fingerprints, with ids or names, from files or a pipe
 //! - [`texts`]: documents to insert
 
-mod backup;
 mod create;
-mod ingest;
 mod insert;
 mod inserter;
 mod maintain;
@@ -23,15 +19,13 @@ mod repair;
 mod stats;
 mod texts;
 
-use std::io::Write;
 use std::path::Path;
 
 use clap::Subcommand;
 use hamdex_store::inspect::Manifest;
-use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::standard_output;
+use crate::standard_output::print_json;
 
 /// Keep an updatable set of fingerprints in a directory.
 ///
@@ -60,9 +54,9 @@ enum Command {
     Flush(maintain::FlushArgs),
     Compact(maintain::CompactArgs),
     Purge(maintain::PurgeArgs),
-    Backup(backup::BackupArgs),
-    Checkpoint(backup::CheckpointArgs),
-    Ingest(ingest::Args),
+    Backup(maintain::BackupArgs),
+    Checkpoint(maintain::CheckpointArgs),
+    Ingest(maintain::IngestArgs),
     Stats(stats::Args),
     Repair(repair::Args),
 }
@@ -75,9 +69,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Command::Flush(args) => maintain::flush(args),
         Command::Compact(args) => maintain::compact(args),
         Command::Purge(args) => maintain::purge(args),
-        Command::Backup(args) => backup::backup(args),
-        Command::Checkpoint(args) => backup::checkpoint(args),
-        Command::Ingest(args) => ingest::run(args),
+        Command::Backup(args) => maintain::backup(args),
+        Command::Checkpoint(args) => maintain::checkpoint(args),
+        Command::Ingest(args) => maintain::ingest(args),
         Command::Stats(args) => stats::run(args),
         Command::Repair(args) => repair::run(args),
     }
@@ -94,12 +88,4 @@ use of_width;
 /// Reads the manifest of a store.
 fn manifest_of(path: &Path) -> Result<Manifest, Failure> {
     Ok(hamdex_store::inspect(path)?.manifest)
-}
-
-/// Prints a JSON object on standard output.
-fn print_json(value: &impl Serialize) -> Result<(), Failure> {
-    let mut output = standard_output::lines();
-    serde_json::to_writer(&mut output, value).map_err(std::io::Error::from)?;
-    writeln!(output)?;
-    Ok(())
 }

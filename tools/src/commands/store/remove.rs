@@ -9,11 +9,12 @@ use hamdex_store::{Operation, Store, StoreOptions};
 use serde::Serialize;
 
 use crate::commands::store::records::Records;
-use crate::commands::store::{manifest_of, of_width, print_json};
+use crate::commands::store::{manifest_of, of_width};
 use crate::failure::Failure;
 use crate::input::{Arrivals, Beside, Format, Found, announce_terminal_input, read_ids, read_names};
 use crate::messages::{self, counted};
 use crate::progress;
+use crate::standard_output::print_json;
 
 /// The most records removed together.
 const MAX_BATCH: usize = 1 << 14;

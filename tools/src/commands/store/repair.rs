@@ -8,11 +8,10 @@ use hamdex_store::repair::{Repaired, RepairedFile};
 use indicatif::HumanCount;
 use serde::Serialize;
 
-use crate::commands::store::print_json;
 use crate::failure::Failure;
 use crate::messages::{self, counted};
 use crate::progress::Phases;
-use crate::standard_output;
+use crate::standard_output::{self, print_json};
 
 /// Make a damaged store usable again, with everything that can still be read.
 ///

@@ -11,11 +11,11 @@ use hamdex_store::inspect::{Manifest, StoreStats};
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
 
-use crate::commands::store::{manifest_of, of_width, print_json};
+use crate::commands::store::{manifest_of, of_width};
 use crate::failure::Failure;
 use crate::messages::counted;
 use crate::progress;
-use crate::standard_output;
+use crate::standard_output::{self, print_json};
 
 /// Show the counts of a store, and their costs.
 ///

@@ -2,7 +2,7 @@
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use crate::escape::escape;
+use crate::html::escape;
 
 /// The most words of a text that are compared and shown.
 pub(super) const MAX_WORDS: usize = 3000;

@@ -15,9 +15,8 @@ use indicatif::HumanCount;
 
 use crate::commands::dedup::page::difference::{beginning, marked};
 use crate::commands::dedup::page::overview::Bytes;
-use crate::escape::escape;
 use crate::failure::Failure;
-use crate::html;
+use crate::html::{self, escape};
 use crate::messages::counted;
 
 /// The most clusters on the page, and the most duplicates of each whose texts are shown.

@@ -8,8 +8,8 @@ use bytesize::ByteSize;
 use hamdex_documents::{Clusters, Member};
 use indicatif::HumanCount;
 
-use crate::escape::escape;
 use crate::failure::Failure;
+use crate::html::escape;
 use crate::messages::counted;
 
 /// The width of a bar of the histogram: this many per unit of similarity.

@@ -1,33 +1,27 @@
 //! `hamdex pairs`: all pairs of stored fingerprints that are near each other.
-//!
-//! - [`output`]: a line for each pair
 
-mod output;
-
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use bytesize::ByteSize;
-use hamdex::{Fingerprint, Pair, PairsOptions};
+use hamdex::{Fingerprint, Match, Pair, PairsOptions, SetSearcher};
 use hamdex_any::for_width;
 use hamdex_atomic_file::{AtomicFile, Inputs};
-use hamdex_documents::tables::{Cell, TableFormat};
+use hamdex_documents::tables::{Cell, Kind, TableFormat};
 use serde::Serialize;
 
-use crate::commands::pairs::output::{Form, IdSource, Printer};
 use crate::failure::Failure;
-use crate::ids;
+use crate::ids::{self, Ids, TableOutput, id_kind};
 use crate::messages::{self, counted};
-use crate::option_values;
 use crate::output::{Force, check_not_mixed};
 use crate::progress::Phases;
 use crate::set::Set;
-use crate::standard_output;
-use crate::table_output::TableOutput;
+use crate::standard_output::write_json;
 use crate::threads::Threads;
+use crate::{option_values, standard_output};
 
 /// Find all pairs of stored fingerprints that are near each other.
 ///
@@ -161,7 +155,7 @@ impl<F: Fingerprint> Work<'_, F> {
     fn write(self, output: &mut impl Write) -> Result<u64, Failure> {
         if self.args.count {
             let counts = self.set.set.count_pairs(self.distance, &self.options)?;
-            output::counts(output, self.args.json, &counts)?;
+            print_counts(output, self.args.json, &counts)?;
             return Ok(counts.iter().sum());
         }
         let form = if self.args.json { Form::Json } else { Form::Lines };
@@ -172,7 +166,7 @@ impl<F: Fingerprint> Work<'_, F> {
     /// Writes the same as a table.
     fn write_table(self, file: (AtomicFile, TableFormat)) -> Result<u64, Failure> {
         if self.args.count {
-            let mut table = TableOutput::open(file, &output::COUNT_COLUMNS)?;
+            let mut table = TableOutput::open(file, &COUNT_COLUMNS)?;
             let counts = self.set.set.count_pairs(self.distance, &self.options)?;
             for (distance, &pairs) in counts.iter().enumerate().skip(1) {
                 table.push(&[Cell::Number(distance as u64), Cell::Number(pairs)])?;
@@ -182,16 +176,16 @@ impl<F: Fingerprint> Work<'_, F> {
         }
         // Without an id, a pair would have no row.
         let with_ids = self.args.ids && self.args.ids_limit > 0;
-        let columns = output::columns(with_ids.then_some(self.set.description.has_names));
+        let columns = columns(with_ids.then_some(self.set.description.has_names));
         let mut table = TableOutput::open(file, &columns)?;
-        let found = self.visit(&mut |pair, ids| output::push(&mut table, pair, ids.filter(|_| with_ids)))?;
+        let found = self.visit(&mut |pair, ids| push(&mut table, pair, ids.filter(|_| with_ids)))?;
         table.finish()?;
         Ok(found)
     }
 
     /// Calls `print` with every pair; returns how many there are.
     fn visit(&self, print: &mut Print<'_, F>) -> Result<u64, Failure> {
-        let mut ids = self.args.ids.then(|| output::IdSource {
+        let mut ids = self.args.ids.then(|| IdSource {
             searcher: self.set.set.open_searcher(),
             set: self.set,
             most: self.args.ids_limit,
@@ -211,4 +205,130 @@ impl<F: Fingerprint> Work<'_, F> {
             None => Ok(outcome.map(|_| found)?),
         }
     }
+}
+
+/// The form of a printed pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Lines,
+    Json,
+}
+
+/// Looks up the ids of both fingerprints of a pair.
+struct IdSource<'a, F: Fingerprint> {
+    searcher: Box<dyn SetSearcher<F> + Send + 'a>,
+    set: Set<'a, F>,
+    /// The most ids of each.
+    most: usize,
+}
+
+impl<'a, F: Fingerprint> IdSource<'a, F> {
+    fn of(&mut self, pair: &Pair<F>) -> Result<(Ids<'_>, Ids<'_>), Failure> {
+        let both = [pair.a, pair.b].map(|fingerprint| Match::new(fingerprint, fingerprint));
+        let (names, most) = (self.set.names(), self.most);
+        let lists = self.searcher.ids_of(&both, most)?;
+        let mut ids = lists.into_iter().map(|ids| Ids::new(ids, names, most));
+        let mut next = || ids.next().expect("a list for each");
+        Ok((next()?, next()?))
+    }
+}
+
+/// A line of `--json`.
+#[derive(Serialize)]
+struct Line<'a> {
+    a: String,
+    b: String,
+    distance: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    a_ids: Option<Ids<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    a_ids_count: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    b_ids: Option<Ids<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    b_ids_count: Option<u64>,
+}
+
+struct Printer<'a, W> {
+    output: &'a mut W,
+    form: Form,
+}
+
+impl<'a, W: Write> Printer<'a, W> {
+    fn new(output: &'a mut W, form: Form) -> Self {
+        Self { output, form }
+    }
+
+    fn print<F: Fingerprint>(
+        &mut self,
+        pair: &Pair<F>,
+        source: Option<&mut IdSource<'_, F>>,
+    ) -> Result<(), Failure> {
+        let (a_ids, b_ids) = source.map(|source| source.of(pair)).transpose()?.unzip();
+        let output = &mut *self.output;
+        match self.form {
+            Form::Json => {
+                let (a, b) = (pair.a.hex().to_string(), pair.b.hex().to_string());
+                let (a_ids_count, b_ids_count) =
+                    (a_ids.as_ref().and_then(Ids::count), b_ids.as_ref().and_then(Ids::count));
+                let line = Line { a, b, distance: pair.distance, a_ids, a_ids_count, b_ids, b_ids_count };
+                serde_json::to_writer(&mut *output, &line).map_err(io::Error::from)?;
+            }
+            Form::Lines => {
+                write!(output, "{}\t{}\t{}", pair.a.hex(), pair.b.hex(), pair.distance)?;
+                for ids in [a_ids, b_ids].into_iter().flatten() {
+                    ids.print(output)?;
+                }
+            }
+        }
+        writeln!(output)?;
+        Ok(())
+    }
+}
+
+/// Returns the columns of a table of pairs; with ids, which are names or numbers.
+fn columns(ids: Option<bool>) -> Vec<(&'static str, Kind)> {
+    let mut columns = vec![("a", Kind::Text), ("b", Kind::Text), ("distance", Kind::Number)];
+    if let Some(has_names) = ids {
+        let (id, count) = (id_kind(has_names), Kind::Number);
+        columns.extend([("a_id", id), ("a_ids_count", count), ("b_id", id), ("b_ids_count", count)]);
+    }
+    columns
+}
+
+/// Writes a pair to a table.
+fn push<F: Fingerprint>(
+    table: &mut TableOutput,
+    pair: &Pair<F>,
+    source: Option<&mut IdSource<'_, F>>,
+) -> Result<(), Failure> {
+    let (a, b) = (pair.a.hex().to_string(), pair.b.hex().to_string());
+    let cells = [Cell::Text(&a), Cell::Text(&b), Cell::Number(pair.distance.into())];
+    let Some(source) = source else { return table.push(&cells) };
+    let (a_ids, b_ids) = source.of(pair)?;
+    a_ids.for_each_cell(&mut |a_id| {
+        table.push_with_ids(&[&cells[..], &[a_id, Cell::Number(a_ids.all())]].concat(), &b_ids)
+    })
+}
+
+/// The columns of `--count`.
+const COUNT_COLUMNS: [(&str, Kind); 2] = [("distance", Kind::Number), ("pairs", Kind::Number)];
+
+/// The object that `--count --json` prints.
+#[derive(Serialize)]
+struct Count {
+    distance: usize,
+    pairs: u64,
+}
+
+/// The number of pairs at each distance from 1 on.
+fn print_counts(output: &mut impl Write, json: bool, counts: &[u64]) -> Result<(), Failure> {
+    for (distance, &pairs) in counts.iter().enumerate().skip(1) {
+        if json {
+            write_json(output, &Count { distance, pairs })?;
+        } else {
+            writeln!(output, "{distance}\t{pairs}")?;
+        }
+    }
+    Ok(())
 }

@@ -1,26 +1,93 @@
-//! The report on an undamaged file, store or set of shards.
+//! `hamdex verify`: checks a file, a store or a set of shards, and reports on an undamaged one.
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use hamdex::Verified;
+use hamdex::{Verified, VerifyOptions};
 use hamdex_any::Kind;
 use indicatif::HumanBytes;
 use serde::Serialize;
 
+use crate::failure::Failure;
 use crate::messages::counted;
+use crate::progress::Phases;
+use crate::standard_output::{self, print_json};
+use crate::threads::Threads;
+
+/// Read a whole index file, store or set of shards and check everything in it.
+///
+/// Checks all checksums and padding, the order of entries and keys, counts, codebooks, ids and their names,
+/// and that all tables hold the same fingerprints; in a store, all its files, removals, logs and the
+/// manifest; in a set of shards, all its files, that each is the one that the manifest names, and with
+/// families that every fingerprint is in the right shard of each. The exit code is 3 if something is damaged.
+/// Leftovers of a crash in a store, which its next writer removes, are no damage: they are printed.
+#[derive(clap::Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+Example:
+  hamdex verify news.hamdex
+  hamdex verify news.hamdex --json"
+)]
+pub(crate) struct Args {
+    /// The index file, or the directory of a store or of shards
+    #[arg(value_name = "FILE")]
+    index: PathBuf,
+    #[command(flatten)]
+    threads: Threads,
+    /// Print the outcome as a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// The object that `--json` prints.
+#[derive(Serialize)]
+struct Report<'a> {
+    ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(flatten)]
+    contents: Option<Contents<'a>>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    args.threads.start()?;
+    let outcome = verify(args);
+    if args.json {
+        let report = Report {
+            ok: outcome.is_ok(),
+            error: outcome.as_ref().err().map(Failure::line),
+            contents: outcome.as_ref().ok().map(Whole::contents),
+        };
+        print_json(&report)?;
+    }
+    let whole = outcome?;
+    if !args.json {
+        whole.print(&args.index, &mut standard_output::lines())?;
+    }
+    Ok(())
+}
+
+fn verify(args: &Args) -> Result<Whole, Failure> {
+    let set = hamdex_any::open(&args.index)?;
+    let phases = Arc::new(Phases::default());
+    let verified = set.verify(&VerifyOptions::new().progress(phases.reporter()));
+    phases.finish();
+    Ok(Whole { kind: set.kind(), has_names: set.description().has_names, verified: verified? })
+}
 
 /// The amounts that were read and checked.
-pub(super) struct Whole {
-    pub(super) kind: Kind,
-    pub(super) has_names: bool,
-    pub(super) verified: Verified,
+struct Whole {
+    kind: Kind,
+    has_names: bool,
+    verified: Verified,
 }
 
 /// The amounts, as `--json` prints them.
 #[derive(Serialize)]
 #[serde(untagged)]
-pub(super) enum Contents<'a> {
+enum Contents<'a> {
     File {
         bytes: u64,
         tables: usize,
@@ -52,7 +119,7 @@ pub(super) enum Contents<'a> {
 }
 
 impl Whole {
-    pub(super) fn contents(&self) -> Contents<'_> {
+    fn contents(&self) -> Contents<'_> {
         let verified = &self.verified;
         match self.kind {
             Kind::Store => Contents::Store {
@@ -83,7 +150,7 @@ impl Whole {
     }
 
     /// Prints a line, and one for each note.
-    pub(super) fn print(&self, path: &Path, output: &mut impl Write) -> io::Result<()> {
+    fn print(&self, path: &Path, output: &mut impl Write) -> io::Result<()> {
         let verified = &self.verified;
         let fingerprints = counted(verified.fingerprints, "fingerprint", "fingerprints");
         let blocks = counted(verified.blocks, "block", "blocks");

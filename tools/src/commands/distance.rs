@@ -1,30 +1,24 @@
 //! `hamdex distance`: how far apart two fingerprints or documents are.
-//!
-//! - [`subject`]: one of the two
-//! - [`changes`]: the words that differ
-
-mod changes;
-mod subject;
 
 use std::io::Write;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use hamdex::Fingerprint;
 use hamdex_any::for_width;
 use hamdex_documents::Similarity;
 use hamdex_simhash::recipe::Shingle;
-use hamdex_simhash::{Fingerprinter, Outcome, Shingler};
+use hamdex_simhash::{Fingerprinter, Outcome, Scratch, Shingler};
 use serde::Serialize;
+use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 
-use crate::commands::distance::changes::{Change, changes};
-use crate::commands::distance::subject::Subject;
 use crate::documents::recipe::{self, usage};
-use crate::failure::Failure;
-use crate::input::Notation;
+use crate::failure::{Failure, shown};
+use crate::input::{Notation, announce_terminal_input};
 use crate::messages::{self, counted};
-use crate::option_values;
-use crate::standard_output;
+use crate::standard_output::print_json;
+use crate::{option_values, standard_output};
 
 /// The most changes printed as text.
 const MAX_CHANGES: usize = 20;
@@ -170,9 +164,7 @@ fn compare<F: Fingerprint>(
         texts: one.text().zip(other.text()).map(|(first, second)| texts(first, second, args.words)),
     };
     if args.json {
-        let mut output = standard_output::lines();
-        serde_json::to_writer(&mut output, &report).map_err(std::io::Error::from)?;
-        return Ok(writeln!(output)?);
+        return print_json(&report);
     }
     for side in [&report.a, &report.b] {
         if let Some(features) = side.too_short_features {
@@ -246,5 +238,145 @@ fn shortened(words: &[String]) -> String {
     match words.len().saturating_sub(MAX_WORDS) {
         0 => shown,
         more => format!("{shown} … {}", counted(more as u64, "more word", "more words")),
+    }
+}
+
+/// One of the two that are compared.
+enum Subject {
+    Text { name: String, text: String },
+    Number(String),
+}
+
+impl Subject {
+    /// Reads a document if the argument names a file, or is itself a text; anything else is a fingerprint.
+    fn of(argument: &Path, is_text: bool) -> Result<Self, Failure> {
+        let name = argument.display().to_string();
+        if is_text {
+            return Ok(Self::Text { name: shown(&name), text: name });
+        }
+        if argument.as_os_str() == "-" || argument.exists() {
+            announce_terminal_input([argument]);
+            return Ok(Self::Text { text: hamdex_documents::read_text(argument)?, name });
+        }
+        let is_number =
+            [Notation::Hex, Notation::Decimal].iter().any(|form| form.parse::<u128>(&name).is_ok())
+                || Notation::Either.parse::<u64>(&name).is_ok();
+        if is_number {
+            return Ok(Self::Number(name));
+        }
+        let what = format!("{}: neither a file nor a fingerprint; --text compares texts", shown(&name));
+        Err(Failure::Usage(what))
+    }
+
+    fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text { text, .. } => Some(text),
+            Self::Number(_) => None,
+        }
+    }
+
+    /// Whether it is written as a fingerprint of 128 bits, and not as one of 64.
+    fn has_128_bits(&self) -> bool {
+        match self {
+            Self::Text { .. } => false,
+            // As many digits as those of 128 bits are hexadecimal, whatever they are.
+            Self::Number(number) if number.len() == 32 && number.bytes().all(|b| b.is_ascii_hexdigit()) => {
+                true
+            }
+            Self::Number(number) => Notation::Either.parse::<u64>(number).is_err(),
+        }
+    }
+
+    /// Returns the fingerprint; of a text by the recipe.
+    fn outcome<F: Fingerprint>(
+        &self,
+        notation: Notation,
+        fingerprinter: Option<&Fingerprinter<F>>,
+    ) -> Result<Outcome<F>, Failure> {
+        match self {
+            Self::Text { text, .. } => {
+                let fingerprinter = fingerprinter.expect("there is one for texts");
+                Ok(fingerprinter.fingerprint(text, &mut Scratch::default()))
+            }
+            Self::Number(number) => {
+                let parsed = notation.parse(number).map(Outcome::Fingerprint);
+                parsed.map_err(|error| Failure::Usage(format!("fingerprint {}: {error}", shown(number))))
+            }
+        }
+    }
+
+    fn side<F: Fingerprint>(&self, outcome: &Outcome<F>) -> Side {
+        let (Self::Text { name, .. } | Self::Number(name)) = self;
+        Side {
+            name: name.clone(),
+            fingerprint: outcome.value().map(|fingerprint| fingerprint.hex().to_string()),
+            too_short_features: match outcome {
+                Outcome::TooShort { features, .. } => Some(*features),
+                Outcome::Fingerprint(_) => None,
+            },
+        }
+    }
+}
+
+/// The time after which long texts with little in common are compared by larger pieces.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// Words of one text in place of words of the other.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+struct Change {
+    /// The number of the first of them in the first text, from 1.
+    word: usize,
+    removed: Vec<String>,
+    added: Vec<String>,
+}
+
+/// Returns the changes that make the second text of the first, in their order. Words are those of shingles.
+fn changes(shingler: &mut Shingler, one: &str, other: &str) -> Vec<Change> {
+    let mut words = |text: &str| {
+        let mut words = Vec::new();
+        shingler.words(text, |word| words.push(word.to_owned()));
+        words
+    };
+    let (old, new) = (words(one), words(other));
+    let deadline = Some(Instant::now() + DEADLINE);
+    let operations = capture_diff_slices_deadline(Algorithm::Myers, &old, &new, deadline);
+    let mut changes: Vec<Change> = Vec::new();
+    let mut end = (0, 0);
+    for operation in operations.iter().filter(|operation| !matches!(operation, DiffOp::Equal { .. })) {
+        let (removed, added) = (operation.old_range(), operation.new_range());
+        let (gone, come) = (old[removed.clone()].to_vec(), new[added.clone()].to_vec());
+        match changes.last_mut() {
+            // A removal next to an insertion is one change.
+            Some(last) if end == (removed.start, added.start) => {
+                last.removed.extend(gone);
+                last.added.extend(come);
+            }
+            _ => changes.push(Change { word: removed.start + 1, removed: gone, added: come }),
+        }
+        end = (removed.end, added.end);
+    }
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(one: &str, other: &str) -> Vec<(usize, String, String)> {
+        let mut shingler = Shingler::new(std::num::NonZeroUsize::MIN);
+        let changes = changes(&mut shingler, one, other);
+        changes
+            .into_iter()
+            .map(|change| (change.word, change.removed.join(" "), change.added.join(" ")))
+            .collect()
+    }
+
+    #[test]
+    fn words_that_differ_are_found() {
+        let change = |word, removed: &str, added: &str| (word, removed.to_owned(), added.to_owned());
+        assert_eq!(of("the cat sat", "The cat, sat!"), []);
+        assert_eq!(of("the cat sat here", "the dog sat"), [change(2, "cat", "dog"), change(4, "here", "")]);
+        assert_eq!(of("", "a b"), [change(1, "", "a b")]);
+        assert_eq!(of("我们在家", "我在家里"), [change(2, "们", ""), change(5, "", "里")]);
     }
 }

@@ -1,13 +1,6 @@
 //! `hamdex shards`: sets of index files that were built separately.
-//!
-//! - [`create`]: makes a set of index files
-//! - [`add`]: adds index files to a set
-
-mod add;
-mod create;
 
 use std::borrow::Cow;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,8 +11,9 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::messages::{self, counted};
+use crate::output::Force;
 use crate::progress::Phases;
-use crate::standard_output;
+use crate::standard_output::print_json;
 use crate::threads::Threads;
 
 /// Query many index files as one set, in a directory.
@@ -44,14 +38,14 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    Create(create::Args),
-    Add(add::Args),
+    Create(CreateArgs),
+    Add(AddArgs),
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match &args.command {
-        Command::Create(args) => create::run(args),
-        Command::Add(args) => add::run(args),
+        Command::Create(args) => create(args),
+        Command::Add(args) => add(args),
     }
 }
 
@@ -119,9 +113,54 @@ fn report(set: &Path, added: usize, manifest: &Manifest, json: bool) -> Result<(
         ids: manifest.ids(),
         bytes: manifest.bytes(),
     };
-    let mut output = standard_output::lines();
-    let written = serde_json::to_writer(&mut output, &report).map_err(std::io::Error::from);
-    written
-        .and_then(|()| writeln!(output))
-        .map_err(|error| Failure::InPlace { path: set.to_owned(), source: Box::new(Failure::Output(error)) })
+    print_json(&report)
+        .map_err(|failure| Failure::InPlace { path: set.to_owned(), source: Box::new(failure) })
+}
+
+/// Make a set of index files that were built separately.
+///
+/// Each file is read and checked before. All must have the same width, distance, recipe and kind of ids;
+/// designs and codecs may differ. A fingerprint may be in several files, and has the ids of all. On the same
+/// file system the set links the files, otherwise it copies them: they must not be changed in place
+/// afterwards, but may be deleted.
+#[derive(clap::Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+Example:
+  hamdex shards create web.shards monday.hamdex tuesday.hamdex"
+)]
+struct CreateArgs {
+    #[command(flatten)]
+    joining: Joining,
+    #[command(flatten)]
+    force: Force,
+}
+
+fn create(args: &CreateArgs) -> Result<(), Failure> {
+    args.joining.run(|set, files, options| hamdex_shards::create(set, files, args.force.force, options))
+}
+
+/// Add index files that were built separately to a set of shards, all in one step.
+///
+/// Each file is read and checked before. It must have the width, the distance, the recipe and the kind of ids
+/// of the set; design and codec may differ. On the same file system the set links the file, otherwise it
+/// copies it: the file must not be changed in place afterwards, but may be deleted. Programs that have the
+/// set open keep its previous state.
+///
+/// A set with the layout families is refused: its fingerprints are spread by their bits.
+#[derive(clap::Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+Example:
+  hamdex shards add web.shards wednesday.hamdex thursday.hamdex"
+)]
+struct AddArgs {
+    #[command(flatten)]
+    joining: Joining,
+}
+
+fn add(args: &AddArgs) -> Result<(), Failure> {
+    args.joining.run(|set, files, options| hamdex_shards::add(set, files, options))
 }

@@ -1,29 +1,27 @@
 //! `hamdex fingerprint`: a fingerprint for each document.
-//!
-//! - [`features`]: fingerprints of features that another program has made
 
-mod features;
-
-use std::io::{self, Write};
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use clap::ValueEnum;
 use hamdex::Fingerprint;
 use hamdex_any::for_width;
 use hamdex_documents::tables::{Cell, Kind, Rows, TableFormat};
-use hamdex_documents::{Document, TooShort};
-use hamdex_simhash::{Fingerprinter, Lists, Outcome, Recipe};
+use hamdex_documents::{Document, Input, TooShort};
+use hamdex_simhash::{FeatureFingerprinter, Fingerprinter, Lists, Outcome, Recipe};
 use serde::Serialize;
 
 use crate::documents::inputs::Inputs;
 use crate::documents::recipe::{self, usage};
 use crate::documents::report;
-use crate::failure::Failure;
-use crate::names;
-use crate::option_values;
+use crate::failure::{Failure, shown};
+use crate::input::{Notation, Source, announce_terminal_input, has_pipe, next_line};
+use crate::messages::{self, counted};
 use crate::output::{Force, Output, inputs_or_standard_input, temp_dir};
-use crate::standard_output;
+use crate::standard_output::write_json;
 use crate::threads::Threads;
+use crate::{names, option_values, standard_output};
 
 /// Print the fingerprints of documents.
 ///
@@ -55,7 +53,7 @@ pub(crate) struct Args {
         default_missing_value = "texts",
         conflicts_with_all = ["parquet", "idf", "stop_words"]
     )]
-    features: Option<features::Kind>,
+    features: Option<FeatureKind>,
     /// Print a JSON object for each document
     #[arg(long)]
     json: bool,
@@ -89,7 +87,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let (recipe, lists) = args.recipe.load(args.width)?;
     if let Some(kind) = args.features {
         let paths = args.inputs.paths()?;
-        return for_width!(recipe.width.bits(), F => features::print::<F>(paths, kind, &recipe, args.json));
+        return for_width!(recipe.width.bits(), F => print_features::<F>(paths, kind, &recipe, args.json));
     }
     for_width!(recipe.width.bits(), F => fingerprint::<F>(args, &recipe, lists))
 }
@@ -149,12 +147,136 @@ fn print<F: Fingerprint>(
         };
         let fingerprint = fingerprint.map(|fingerprint| fingerprint.hex().to_string());
         let line = Line { id: &document.id, fingerprint, too_short_features: features };
-        serde_json::to_writer(&mut *output, &line).map_err(io::Error::from)?;
-        writeln!(output)?;
+        write_json(output, &line)?;
     } else if let Some(fingerprint) = fingerprint {
         write!(output, "{}\t", fingerprint.hex())?;
         output.write_all(&names::written(document.id_bytes()))?;
         writeln!(output)?;
     }
     Ok(())
+}
+
+/// The longest line of a feature and its weight.
+const MAX_LINE_BYTES: u64 = 1 << 20;
+
+/// The kind of features.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FeatureKind {
+    /// Words or other texts, which the recipe hashes
+    Texts,
+    /// Hashes: as many hexadecimal digits as a fingerprint has, 0x and digits, or decimal
+    Hashes,
+}
+
+/// Prints the fingerprint of each document of the inputs.
+fn print_features<F: Fingerprint>(
+    paths: &[PathBuf],
+    kind: FeatureKind,
+    recipe: &Recipe,
+    json: bool,
+) -> Result<(), Failure> {
+    let standard_input = [PathBuf::from("-")];
+    let is_prompt = has_pipe(paths);
+    let paths = if paths.is_empty() { &standard_input } else { paths };
+    announce_terminal_input(paths);
+    let fingerprinter = FeatureFingerprinter::<F>::new(recipe).map_err(usage)?;
+    let mut output = standard_output::buffered();
+    let (mut documents, mut too_short) = (0u64, 0);
+    for path in paths {
+        let mut features = Features::open(path, kind)?;
+        while let Some(outcome) = features.next_document(&fingerprinter, recipe)? {
+            documents += 1;
+            too_short += u64::from(outcome.is_too_short());
+            print(&mut output, json, &Document::new(documents.to_string(), ""), &outcome)?;
+            if is_prompt {
+                output.flush()?;
+            }
+        }
+    }
+    output.flush()?;
+    let short = if too_short == 0 { String::new() } else { format!(", {too_short} too short") };
+    messages::summary(format_args!("{}{short}", counted(documents, "document", "documents")));
+    Ok(())
+}
+
+/// The features of an input, document by document.
+struct Features {
+    input: Input,
+    source: Source,
+    kind: FeatureKind,
+    line: Vec<u8>,
+    number: u64,
+    has_ended: bool,
+}
+
+impl Features {
+    fn open(path: &Path, kind: FeatureKind) -> Result<Self, Failure> {
+        let input = Input::open(path)?;
+        let source = Source { name: input.name().to_owned() };
+        Ok(Self { input, source, kind, line: Vec::new(), number: 0, has_ended: false })
+    }
+
+    /// Returns the fingerprint of the next document; `None` at the end. A blank line ends a document.
+    fn next_document<F: Fingerprint>(
+        &mut self,
+        fingerprinter: &FeatureFingerprinter<F>,
+        recipe: &Recipe,
+    ) -> Result<Option<Outcome<F>>, Failure> {
+        let (mut failure, mut has_features) = (None, false);
+        let votes = std::iter::from_fn(|| {
+            let vote = self.next_vote(recipe).unwrap_or_else(|error| {
+                failure = Some(error);
+                None
+            });
+            has_features |= vote.is_some();
+            vote
+        });
+        let outcome = fingerprinter.weighted_hashes(votes);
+        match failure {
+            Some(failure) => Err(failure),
+            None if self.has_ended && !has_features => Ok(None),
+            None => Ok(Some(outcome)),
+        }
+    }
+
+    /// Returns the hash of the next feature, and its weight; `None` at the end of the document.
+    fn next_vote<F: Fingerprint>(&mut self, recipe: &Recipe) -> Result<Option<(F, f64)>, Failure> {
+        let Self { input, source, kind, line, .. } = self;
+        let read = next_line(input, line, MAX_LINE_BYTES).map_err(|error| source.unreadable(&error))?;
+        let Some(line) = read else {
+            self.has_ended = true;
+            return Ok(None);
+        };
+        self.number += 1;
+        let number = self.number;
+        let refuse = |what: String| source.complaint_at(format!(":{number}"), what);
+        if line.len() as u64 == MAX_LINE_BYTES {
+            return Err(refuse(format!("the line is longer than {MAX_LINE_BYTES} bytes")));
+        }
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.is_empty() {
+            return Ok(None);
+        }
+        let (feature, weight) = match line.iter().rposition(|&byte| byte == b'\t') {
+            Some(tab) => (&line[..tab], Some(String::from_utf8_lossy(&line[tab + 1..]))),
+            None => (line, None),
+        };
+        let weight = weight.map_or(Ok(1.0), |text| match text.trim().parse::<f64>() {
+            Ok(weight) if weight.is_finite() => Ok(weight),
+            _ => Err(refuse(format!(
+                "expected a feature, a tab and its weight, a number; found {}",
+                shown(&text)
+            ))),
+        })?;
+        let hash = match kind {
+            FeatureKind::Texts => recipe.hash.of(feature),
+            FeatureKind::Hashes => {
+                let text = String::from_utf8_lossy(feature);
+                let parsed = Notation::Either.parse(text.trim());
+                parsed.map_err(|error| refuse(format!("hash {}: {error}", shown(&text))))?
+            }
+        };
+        Ok(Some((hash, weight)))
+    }
 }

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use crate::batch::{Batch, BatchOptions, Gathered, Parts, deliver};
 use crate::error::{ReadError, check_distance};
-use crate::index::Match;
 use crate::index::nearest::Counts;
+use crate::index::{Match, MatchVisitor};
 use crate::multi::searcher::MultiSearcher;
 use crate::multi::{FoundIn, Grouped, MultiIndex, MultiMatches};
 use crate::widths::per_width;
@@ -13,11 +13,19 @@ use hamdex_fingerprint::Fingerprint;
 
 /// Receives the place of each query and its matches; returns whether there should be more.
 type Visitor<'v, F> = dyn FnMut(usize, MultiMatches<'_, F>) -> ControlFlow<()> + 'v;
-type Answer<F> =
+type United<F> =
     fn(&MultiIndex<F>, &[F], u32, &BatchOptions, &mut Visitor<'_, F>) -> Result<ControlFlow<()>, ReadError>;
+type Alone<F> = fn(
+    &MultiIndex<F>,
+    &[F],
+    u32,
+    &BatchOptions,
+    &mut MatchVisitor<'_, F>,
+) -> Result<ControlFlow<()>, ReadError>;
 
 per_width! {
-    compiled_answer: Answer = answer;
+    compiled_united: United = answer_united;
+    compiled_alone: Alone = answer_alone;
 }
 
 impl<F: Fingerprint> MultiIndex<F> {
@@ -29,11 +37,8 @@ impl<F: Fingerprint> MultiIndex<F> {
     /// When a block that is read is damaged, the filter fails, or the distance exceeds the width.
     pub fn batch(&self, queries: &[F], distance: u32) -> Result<Batch<F>, ReadError> {
         let mut batch = Batch::with_capacity(queries.len());
-        let mut matches = Vec::new();
-        let _ = self.batch_with(queries, distance, &BatchOptions::new(), |_, united| {
-            matches.clear();
-            matches.extend(united.iter().map(|found| Match::at_distance(found.distance, found.fingerprint)));
-            batch.push(&matches);
+        let _ = self.batch_of_matches(queries, distance, &BatchOptions::new(), |_, matches| {
+            batch.push(matches);
             ControlFlow::Continue(())
         })?;
         Ok(batch)
@@ -74,7 +79,21 @@ impl<F: Fingerprint> MultiIndex<F> {
         options: &BatchOptions,
         mut visit: impl FnMut(usize, MultiMatches<'_, F>) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
-        compiled_answer()(self, queries, distance, options, &mut visit)
+        compiled_united()(self, queries, distance, options, &mut visit)
+    }
+
+    /// As [`MultiIndex::batch_with`], without the indexes that each match is in. More matches have room in memory.
+    ///
+    /// # Errors
+    /// As for [`MultiIndex::batch_with`].
+    pub fn batch_of_matches(
+        &self,
+        queries: &[F],
+        distance: u32,
+        options: &BatchOptions,
+        mut visit: impl FnMut(usize, &[Match<F>]) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, ReadError> {
+        compiled_alone()(self, queries, distance, options, &mut visit)
     }
 }
 
@@ -86,46 +105,47 @@ struct Indexes<'a, F> {
     searcher: Option<MultiSearcher<F>>,
 }
 
-impl<F: Fingerprint> Parts<F, FoundIn<F>> for Indexes<'_, F> {
+impl<F: Fingerprint, T: Copy + Ord + From<FoundIn<F>>> Parts<F, T> for Indexes<'_, F> {
     type Error = ReadError;
 
     fn gather(
         &mut self,
         queries: &[F],
         options: &BatchOptions,
-        found: &mut Gathered<'_, FoundIn<F>>,
+        found: &mut Gathered<'_, T>,
     ) -> Result<ControlFlow<()>, ReadError> {
-        for (number, index) in self.indexes.as_slice().iter().enumerate() {
-            let mut counts = |one: &Match<F>| self.indexes.counts(number, one);
+        let (indexes, distance) = (self.indexes, self.distance);
+        // Memory first, as it is most likely to show early that there is too little room.
+        if indexes.gather_from_memory(queries, distance, options.match_limit(), found)?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        for (number, index) in indexes.as_slice().iter().enumerate() {
+            let mut counts = |one: &Match<F>| indexes.counts(number, one);
             let counts: Option<Counts<'_, F>> =
-                if self.indexes.is_filtered() { Some(&mut counts) } else { None };
-            let found_in = |one| FoundIn { found: one, index: number };
-            if found.add_batch(index, queries, self.distance, options, counts, found_in)?.is_break() {
+                if indexes.is_filtered(number) { Some(&mut counts) } else { None };
+            let found_in = |one| T::from(FoundIn { found: one, index: number });
+            if found.add_batch(index, queries, distance, options, counts, found_in)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }
         Ok(ControlFlow::Continue(()))
     }
 
-    fn answer(
-        &mut self,
-        query: F,
-        options: &BatchOptions,
-        found: &mut Vec<FoundIn<F>>,
-    ) -> Result<(), ReadError> {
+    fn answer(&mut self, query: F, options: &BatchOptions, found: &mut Vec<T>) -> Result<(), ReadError> {
         let searcher = self.searcher.get_or_insert_with(|| {
             let mut searcher = self.indexes.searcher();
             options.callback().into_iter().for_each(|report| searcher.report_to(report));
             searcher
         });
-        let united = searcher.limited_within(query, self.distance, options.match_limit())?;
+        let united = searcher.nearest_within(query, options.match_limit(), self.distance)?;
         found.clear();
-        found.extend(united.iter().flat_map(|one| one.found_in));
+        found.extend(united.iter().flat_map(|one| one.found_in).map(|&one| T::from(one)));
+        found.dedup();
         Ok(())
     }
 }
 
-fn answer<F: Fingerprint>(
+fn answer_united<F: Fingerprint>(
     indexes: &MultiIndex<F>,
     queries: &[F],
     distance: u32,
@@ -133,9 +153,23 @@ fn answer<F: Fingerprint>(
     visit: &mut Visitor<'_, F>,
 ) -> Result<ControlFlow<()>, ReadError> {
     check_distance::<F>(distance)?;
-    let mut grouped = Grouped::default();
+    let (mut grouped, limit) = (Grouped::default(), options.match_limit());
     let mut parts = Indexes { indexes, distance, searcher: None };
-    deliver(&mut parts, queries, options, &mut |place, found| {
-        visit(place, grouped.group(found, options.match_limit()))
+    deliver(&mut parts, queries, options, &mut |place, found| visit(place, grouped.group(found, limit)))
+}
+
+fn answer_alone<F: Fingerprint>(
+    indexes: &MultiIndex<F>,
+    queries: &[F],
+    distance: u32,
+    options: &BatchOptions,
+    visit: &mut MatchVisitor<'_, F>,
+) -> Result<ControlFlow<()>, ReadError> {
+    check_distance::<F>(distance)?;
+    let limit = options.match_limit();
+    let mut parts = Indexes { indexes, distance, searcher: None };
+    // The parts are limited one by one before.
+    deliver(&mut parts, queries, options, &mut |place, found: &[Match<F>]| {
+        visit(place, &found[..found.len().min(limit)])
     })
 }

@@ -1,10 +1,12 @@
 //! Several indexes queried as one: [`MultiIndex`], and the matches that it returns.
 //!
 //! - `searcher`: one query at a time: all look-ups of all indexes, one wave of reads, then all scans
+//! - `memory`: a part without a file
 //! - `batch`: many queries at once
 //! - `pairs`: all against all
 
 mod batch;
+mod memory;
 mod pairs;
 mod searcher;
 
@@ -14,6 +16,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+pub use memory::MemoryPart;
 pub use searcher::MultiSearcher;
 
 use crate::error::ReadError;
@@ -52,14 +55,16 @@ pub(crate) type Filter<F> = Arc<dyn Fn(usize, &Match<F>) -> Result<bool, ReadErr
 /// ```
 pub struct MultiIndex<F> {
     indexes: Vec<Arc<Index<F>>>,
-    filter: Option<Filter<F>>,
+    /// The filter of each index; shorter if the last ones have none.
+    filters: Vec<Option<Filter<F>>>,
+    memory: Option<Arc<dyn MemoryPart<F>>>,
 }
 
 impl<F: Fingerprint> MultiIndex<F> {
     /// Returns a set of these indexes; matches name them by their position.
     #[must_use]
     pub fn new(indexes: impl IntoIterator<Item = Arc<Index<F>>>) -> Self {
-        Self { indexes: indexes.into_iter().collect(), filter: None }
+        Self { indexes: indexes.into_iter().collect(), filters: Vec::new(), memory: None }
     }
 
     /// Sets a filter of matches, by which a store leaves out removed fingerprints: `counts` is called with the
@@ -68,10 +73,60 @@ impl<F: Fingerprint> MultiIndex<F> {
     /// It is called for matches only, once for each index that one is in, from any thread. Its errors end the query.
     #[must_use]
     pub fn filter(
-        mut self,
+        self,
         counts: impl Fn(usize, &Match<F>) -> Result<bool, ReadError> + Send + Sync + 'static,
     ) -> Self {
-        self.filter = Some(Arc::new(counts));
+        let all = 0..self.indexes.len();
+        self.filter_in(all, counts)
+    }
+
+    /// Sets a filter, as [`MultiIndex::filter`] does, of matches in the indexes of these numbers. Others are searched
+    /// faster for it.
+    ///
+    /// # Panics
+    /// When there is no index of such a number.
+    #[must_use]
+    pub fn filter_in(
+        mut self,
+        numbers: impl IntoIterator<Item = usize>,
+        counts: impl Fn(usize, &Match<F>) -> Result<bool, ReadError> + Send + Sync + 'static,
+    ) -> Self {
+        let counts: Filter<F> = Arc::new(counts);
+        self.filters.resize(self.indexes.len(), None);
+        numbers.into_iter().for_each(|number| self.filters[number] = Some(Arc::clone(&counts)));
+        self
+    }
+
+    /// Sets a part in memory, which searchers and batches ask first; its number is that after the last index. With enough
+    /// matches there, the indexes are searched only as far as they can have nearer ones, so a match in memory may not say
+    /// that it is in an index too. The self-join, entries and ids are those of the indexes alone.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    /// use std::sync::Arc;
+    /// use hamdex::MultiIndex;
+    /// use hamdex::multi::MemoryPart;
+    ///
+    /// struct Recent(Vec<u64>);
+    ///
+    /// impl MemoryPart<u64> for Recent {
+    ///     fn for_each(
+    ///         &self,
+    ///         query: u64,
+    ///         distance: u32,
+    ///         visit: &mut dyn FnMut(u64) -> ControlFlow<()>,
+    ///     ) -> ControlFlow<()> {
+    ///         self.0.iter().filter(|&&value| (value ^ query).count_ones() <= distance).try_for_each(|&value| visit(value))
+    ///     }
+    /// }
+    ///
+    /// let set = MultiIndex::new([]).memory(Arc::new(Recent(vec![0x0f, 0xff])));
+    /// assert_eq!(set.searcher().within(0x0e, 1)?.len(), 1);
+    /// # Ok::<(), hamdex::ReadError>(())
+    /// ```
+    #[must_use]
+    pub fn memory(mut self, part: Arc<dyn MemoryPart<F>>) -> Self {
+        self.memory = Some(part);
         self
     }
 
@@ -98,23 +153,35 @@ impl<F: Fingerprint> MultiIndex<F> {
     fn replace(&mut self, indexes: impl IntoIterator<Item = Arc<Index<F>>>) {
         self.indexes.clear();
         self.indexes.extend(indexes);
+        self.filters.clear();
     }
 
-    /// Returns whether there is a filter.
-    pub(crate) fn is_filtered(&self) -> bool {
-        self.filter.is_some()
+    /// Returns the indexes and their filters alone.
+    fn without_memory(&self) -> Self {
+        Self { memory: None, ..self.clone() }
+    }
+
+    /// Returns the filter of an index.
+    #[inline]
+    fn filter_of(&self, number: usize) -> Option<&Filter<F>> {
+        self.filters.get(number)?.as_ref()
+    }
+
+    /// Returns whether an index has a filter.
+    pub(crate) fn is_filtered(&self, number: usize) -> bool {
+        self.filter_of(number).is_some()
     }
 
     /// Returns whether a match counts.
     #[inline]
     pub(crate) fn counts(&self, number: usize, found: &Match<F>) -> Result<bool, ReadError> {
-        self.filter.as_ref().map_or(Ok(true), |counts| counts(number, found))
+        self.filter_of(number).map_or(Ok(true), |counts| counts(number, found))
     }
 }
 
 impl<F: Fingerprint> Clone for MultiIndex<F> {
     fn clone(&self) -> Self {
-        Self { indexes: self.indexes.clone(), filter: self.filter.clone() }
+        Self { indexes: self.indexes.clone(), filters: self.filters.clone(), memory: self.memory.clone() }
     }
 }
 
@@ -123,7 +190,8 @@ impl<F: Fingerprint> fmt::Debug for MultiIndex<F> {
         let indexes: Vec<_> = self.indexes.iter().map(|index| &**index).collect();
         f.debug_struct("MultiIndex")
             .field("indexes", &indexes)
-            .field("is_filtered", &self.filter.is_some())
+            .field("is_filtered", &self.filters.iter().any(Option::is_some))
+            .field("has_memory", &self.memory.is_some())
             .finish()
     }
 }
@@ -134,8 +202,14 @@ impl<F: Fingerprint> fmt::Debug for MultiIndex<F> {
 pub struct FoundIn<F> {
     /// The match, as the index itself gives it.
     pub found: Match<F>,
-    /// The number of the index.
+    /// The number of the index; that after the last for a match in memory.
     pub index: usize,
+}
+
+impl<F> From<FoundIn<F>> for Match<F> {
+    fn from(found: FoundIn<F>) -> Self {
+        found.found
+    }
 }
 
 impl<F: Ord> PartialOrd for FoundIn<F> {

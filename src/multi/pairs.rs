@@ -97,7 +97,7 @@ impl<F: Fingerprint> Population<F> for OfIndexes<'_, F> {
         take: &mut dyn FnMut(&[F]),
     ) -> Result<(), ReadError> {
         let index = &*self.0.as_slice()[part.source];
-        if !self.0.is_filtered() {
+        if !self.0.is_filtered(part.source) {
             let outcome = read_runs(index, &index.tables[0], part.range.clone(), workspace, take);
             return outcome.map_err(|error| index.error(error));
         }
@@ -121,7 +121,7 @@ impl<F: Fingerprint> Population<F> for OfIndexes<'_, F> {
     }
 
     fn neighbours(&self) -> Box<dyn Neighbours<F> + '_> {
-        Box::new(NeighboursOfIndexes(self.0.searcher()))
+        Box::new(NeighboursOfIndexes(self.0.without_memory().searcher()))
     }
 
     /// Errors of an index have its name already.

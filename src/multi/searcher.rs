@@ -8,7 +8,7 @@ use crate::error::{ReadError, check_distance};
 use crate::index::nearest::{self, Limited, is_walk_cheaper};
 use crate::index::search::{Search, give_back};
 use crate::index::{Index, Match};
-use crate::multi::{FoundIn, MultiIndex, MultiMatches, United};
+use crate::multi::{FoundIn, MemoryPart, MultiIndex, MultiMatches, United};
 use crate::progress::{Phase, Progress, ProgressCallback, Report};
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
@@ -19,11 +19,15 @@ pub struct MultiSearcher<F> {
     indexes: MultiIndex<F>,
     /// One for each index.
     searches: Vec<Search<F>>,
+    /// The nearest in memory.
+    recent: Vec<FoundIn<F>>,
     united: United<F>,
+    /// The united matches alone.
+    matches: Vec<Match<F>>,
     report: Report,
 }
 
-type Within<F> = fn(&mut MultiSearcher<F>, F, u32, usize) -> Result<(), ReadError>;
+type Nearest<F> = fn(&mut MultiSearcher<F>, F, u32, usize) -> Result<(), ReadError>;
 type ForEach<F> = fn(
     &mut MultiSearcher<F>,
     F,
@@ -32,9 +36,8 @@ type ForEach<F> = fn(
 ) -> Result<ControlFlow<()>, ReadError>;
 
 per_width! {
-    compiled_within: Within = limited_within;
-    compiled_nearest: Within = nearest_within;
-    compiled_for_each: ForEach = for_each_dyn;
+    compiled_nearest: Nearest = nearest_within;
+    compiled_for_each: ForEach = for_each;
 }
 
 impl<F: Fingerprint> MultiIndex<F> {
@@ -48,11 +51,11 @@ impl<F: Fingerprint> MultiIndex<F> {
 impl<F: Fingerprint> MultiSearcher<F> {
     fn new(indexes: MultiIndex<F>) -> Self {
         let searches = indexes.as_slice().iter().map(|_| Search::default()).collect();
-        Self { indexes, searches, united: United::default(), report: Report::default() }
+        let (recent, united, matches, report) = Default::default();
+        Self { indexes, searches, recent, united, matches, report }
     }
 
-    /// Switches to these indexes, with the same filter and memory: for a set of which each query
-    /// needs a few.
+    /// Switches to these indexes, without filters, with the same buffers: for a set of which each query needs a few.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -73,6 +76,11 @@ impl<F: Fingerprint> MultiSearcher<F> {
     pub fn turn_to(&mut self, indexes: impl IntoIterator<Item = Arc<Index<F>>>) {
         self.indexes.replace(indexes);
         self.searches.resize_with(self.indexes.as_slice().len(), Search::default);
+    }
+
+    /// Switches to this part in memory, or to none.
+    pub fn turn_to_memory(&mut self, part: Option<Arc<dyn MemoryPart<F>>>) {
+        self.indexes.memory = part;
     }
 
     /// Returns the indexes.
@@ -100,19 +108,7 @@ impl<F: Fingerprint> MultiSearcher<F> {
     /// # Errors
     /// When a block that is read is damaged, the filter fails, or the distance exceeds the width.
     pub fn within(&mut self, query: F, distance: u32) -> Result<MultiMatches<'_, F>, ReadError> {
-        compiled_within()(self, query, distance, usize::MAX)?;
-        Ok(self.united.matches())
-    }
-
-    /// As [`Self::within`], at most `limit` of them.
-    pub(super) fn limited_within(
-        &mut self,
-        query: F,
-        distance: u32,
-        limit: usize,
-    ) -> Result<MultiMatches<'_, F>, ReadError> {
-        limited_within(self, query, distance, limit)?;
-        Ok(self.united.matches())
+        self.nearest_within(query, usize::MAX, distance)
     }
 
     /// Returns the first fingerprint found within `distance` of `query` that counts, if any, with one of the
@@ -153,10 +149,28 @@ impl<F: Fingerprint> MultiSearcher<F> {
         Ok(self.united.matches())
     }
 
+    /// As [`MultiSearcher::nearest_within`], without the indexes that each match is in.
+    ///
+    /// # Errors
+    /// As for [`MultiSearcher::nearest_within`].
+    pub fn nearest_matches(
+        &mut self,
+        query: F,
+        count: usize,
+        distance: u32,
+    ) -> Result<&[Match<F>], ReadError> {
+        compiled_nearest()(self, query, distance, count)?;
+        let Self { united, matches, .. } = self;
+        give_back(matches);
+        matches.clear();
+        matches.extend(united.matches().iter().map(|found| found.found_in[0].found));
+        Ok(matches)
+    }
+
     /// Gathers the nearest of each index: the nearest of all are among them, and each of these in all indexes that it
     /// is in.
     fn walk(&mut self, query: F, count: usize, most: u32) -> Result<(), ReadError> {
-        let Self { indexes, searches, united, report } = self;
+        let Self { indexes, searches, united, report, .. } = self;
         let all = united.all_mut();
         all.clear();
         let check_wave =
@@ -196,9 +210,9 @@ impl<F: Fingerprint> MultiSearcher<F> {
     pub fn ids_of(&mut self, found_in: &[FoundIn<F>]) -> Result<Vec<u64>, ReadError> {
         let mut ids = Vec::new();
         for FoundIn { found, index } in found_in {
-            let scanner = &mut self.searches[*index].scanner;
-            let lists =
-                self.indexes.as_slice()[*index].ids_of_through(std::slice::from_ref(found), scanner)?;
+            let Some(search) = self.searches.get_mut(*index) else { continue };
+            let index = &self.indexes.as_slice()[*index];
+            let lists = index.ids_of_through(std::slice::from_ref(found), &mut search.scanner)?;
             ids.extend(lists.into_iter().flatten());
         }
         ids.sort_unstable();
@@ -207,7 +221,8 @@ impl<F: Fingerprint> MultiSearcher<F> {
     }
 
     /// Calls `visit` with every match in every index that counts, in no particular order, until it breaks: a
-    /// fingerprint comes once for each index that it is in. Returns whether it did.
+    /// fingerprint comes once for each index that it is in, those in memory first and perhaps several times. Returns
+    /// whether it did.
     ///
     /// # Errors
     /// When a block that is read is damaged, the filter fails, or the distance exceeds the width.
@@ -220,28 +235,36 @@ impl<F: Fingerprint> MultiSearcher<F> {
         compiled_for_each()(self, query, distance, &mut visit)
     }
 
-    /// Gathers the matches of all indexes: of at least the `count` nearest fingerprints.
-    fn collect(&mut self, query: F, distance: u32, count: usize) -> Result<(), ReadError> {
+    /// Unites the `limit` nearest matches of all indexes.
+    fn unite(&mut self, query: F, distance: u32, limit: usize) -> Result<(), ReadError> {
         let mut united = std::mem::take(&mut self.united);
         let all = united.all_mut();
         give_back(all);
         // No fingerprint is in more than all of the indexes.
-        let mut limited = Limited::new(all, count.saturating_mul(self.searches.len()));
-        let outcome = for_each(self, query, distance, |found| limited.push(found));
+        let mut limited = Limited::new(all, limit.saturating_mul(self.searches.len()));
+        let outcome = for_each_in_files(self, query, distance, |found| limited.push(found));
+        united.unite(limit);
         self.united = united;
         outcome.map(drop)
     }
-}
 
-fn limited_within<F: Fingerprint>(
-    searcher: &mut MultiSearcher<F>,
-    query: F,
-    distance: u32,
-    limit: usize,
-) -> Result<(), ReadError> {
-    searcher.collect(query, distance, limit)?;
-    searcher.united.unite(limit);
-    Ok(())
+    /// Unites the `count` nearest of the indexes within `most` bits.
+    fn nearest_in_files(&mut self, query: F, most: u32, count: usize) -> Result<(), ReadError> {
+        let mut distance = nearest::first_distance(count, most, self.indexes.distance());
+        loop {
+            self.unite(query, distance, count)?;
+            if self.united.matches().len() >= count || distance == most {
+                return Ok(());
+            }
+            // Increases the distance by one, until that would cost as much as a walk.
+            distance += 1;
+            if self.indexes.as_slice().iter().any(|index| is_walk_cheaper(&**index, distance)) {
+                self.walk(query, count, most)?;
+                self.united.unite(count);
+                return Ok(());
+            }
+        }
+    }
 }
 
 fn nearest_within<F: Fingerprint>(
@@ -251,40 +274,41 @@ fn nearest_within<F: Fingerprint>(
     count: usize,
 ) -> Result<(), ReadError> {
     check_distance::<F>(distance)?;
-    let most = distance;
-    let mut distance = nearest::first_distance(count, most, searcher.indexes.distance());
-    loop {
-        let found = searcher.limited_within(query, distance, count)?.len();
-        if found >= count || distance == most {
-            break;
-        }
-        // Increases the distance by one, until that would cost as much as a walk.
-        distance += 1;
-        if searcher.indexes.as_slice().iter().any(|index| is_walk_cheaper(&**index, distance)) {
-            searcher.walk(query, count, most)?;
-            searcher.united.unite(count);
-            break;
-        }
+    let MultiSearcher { indexes, recent, .. } = searcher;
+    give_back(recent);
+    indexes.nearest_in_memory(query, distance, count, recent);
+    // With enough matches in memory, the indexes matter only within the distance of the last one; if that is 0, not at
+    // all.
+    match count.checked_sub(1).and_then(|last| recent.get(last)).map(|last| last.found.distance) {
+        Some(0) => searcher.united.all_mut().clear(),
+        last => searcher.nearest_in_files(query, last.unwrap_or(distance), count)?,
+    }
+    if !searcher.recent.is_empty() {
+        searcher.united.all_mut().extend(&searcher.recent);
+        searcher.united.unite(count);
     }
     Ok(())
-}
-
-fn for_each_dyn<F: Fingerprint>(
-    searcher: &mut MultiSearcher<F>,
-    query: F,
-    distance: u32,
-    visit: &mut dyn FnMut(FoundIn<F>) -> ControlFlow<()>,
-) -> Result<ControlFlow<()>, ReadError> {
-    for_each(searcher, query, distance, visit)
 }
 
 fn for_each<F: Fingerprint>(
     searcher: &mut MultiSearcher<F>,
     query: F,
     distance: u32,
-    mut visit: impl FnMut(FoundIn<F>) -> ControlFlow<()>,
+    visit: &mut dyn FnMut(FoundIn<F>) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, ReadError> {
     check_distance::<F>(distance)?;
+    if searcher.indexes.for_each_in_memory(query, distance, &mut *visit).is_break() {
+        return Ok(ControlFlow::Break(()));
+    }
+    for_each_in_files(searcher, query, distance, visit)
+}
+
+fn for_each_in_files<F: Fingerprint>(
+    searcher: &mut MultiSearcher<F>,
+    query: F,
+    distance: u32,
+    mut visit: impl FnMut(FoundIn<F>) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, ReadError> {
     let MultiSearcher { indexes, searches, report, .. } = searcher;
     let each = || indexes.as_slice().iter().map(|index| -> &Index<F> { index });
     // All look-ups, then one wave of reads, then all scans: neither memory nor storage is waited for index by index.

@@ -132,7 +132,7 @@ impl<F: Fingerprint> FingerprintSet<F> for MultiIndex<F> {
     }
 
     fn open_searcher(&self) -> Box<dyn SetSearcher<F> + Send + '_> {
-        Box::new(OneByOne { searcher: self.searcher(), matches: Vec::new() })
+        Box::new(self.searcher())
     }
 
     fn visit_batch(
@@ -142,12 +142,7 @@ impl<F: Fingerprint> FingerprintSet<F> for MultiIndex<F> {
         options: &BatchOptions,
         visit: &mut MatchVisitor<'_, F>,
     ) -> Result<ControlFlow<()>, SetError> {
-        let mut matches = Vec::new();
-        Ok(self.batch_with(queries, distance, options, |place, found| {
-            matches.clear();
-            matches.extend(found.iter().map(|found| found.found_in[0].found));
-            visit(place, &matches)
-        })?)
+        Ok(self.batch_of_matches(queries, distance, options, visit)?)
     }
 
     fn visit_pairs(
@@ -167,7 +162,7 @@ impl<F: Fingerprint> FingerprintSet<F> for MultiIndex<F> {
         let (mut searcher, have_names) = (self.searcher(), has_names(self));
         for entry in self.entries_from(from) {
             let (fingerprint, mut lists) = entry?;
-            if self.is_filtered() {
+            if lists.iter().any(|(number, _)| self.is_filtered(*number)) {
                 let found = searcher.within(fingerprint, 0)?.get(0);
                 let found_in = found.map_or_else(Vec::new, |found| found.found_in.to_vec());
                 lists.retain(|(number, _)| found_in.iter().any(|found| found.index == *number));
@@ -217,40 +212,31 @@ fn has_names<F: Fingerprint>(indexes: &MultiIndex<F>) -> bool {
     indexes.as_slice().iter().any(|index| index.has_names())
 }
 
-/// Keeps the matches of a query without the indexes that they are in.
-struct OneByOne<F> {
-    searcher: MultiSearcher<F>,
-    matches: Vec<Match<F>>,
-}
-
-impl<F: Fingerprint> SetSearcher<F> for OneByOne<F> {
+impl<F: Fingerprint> SetSearcher<F> for MultiSearcher<F> {
     fn nearest_within(&mut self, query: F, count: usize, distance: u32) -> Result<&[Match<F>], SetError> {
-        let found = self.searcher.nearest_within(query, count, distance)?;
-        self.matches.clear();
-        self.matches.extend(found.iter().map(|found| found.found_in[0].found));
-        Ok(&self.matches)
+        Ok(self.nearest_matches(query, count, distance)?)
     }
 
     fn first(&mut self, query: F, distance: u32) -> Result<Option<Match<F>>, SetError> {
-        Ok(self.searcher.first(query, distance)?.map(|found| found.found))
+        Ok(self.first(query, distance)?.map(Match::from))
     }
 
     fn ids_of(&mut self, matches: &[Match<F>], most: usize) -> Result<Vec<MatchIds<'_>>, SetError> {
         let of_match = |one: &Match<F>| {
-            let found = self.searcher.within(one.fingerprint, 0)?.get(0);
+            let found = self.within(one.fingerprint, 0)?.get(0);
             let found_in = found.map_or_else(Vec::new, |found| found.found_in.to_vec());
-            let indexes = self.searcher.indexes();
             let mut lists = Vec::with_capacity(found_in.len());
             for FoundIn { found, index } in found_in {
-                let of_index = indexes.as_slice()[index].ids_of(std::slice::from_ref(&found))?;
+                let Some(of_number) = self.indexes().as_slice().get(index) else { continue };
+                let of_index = of_number.ids_of(std::slice::from_ref(&found))?;
                 lists.extend(of_index.into_iter().map(|ids| (index, ids)));
             }
-            Ok(ids_of_parts(lists, has_names(indexes), most))
+            Ok(ids_of_parts(lists, has_names(self.indexes()), most))
         };
         matches.iter().map(of_match).collect()
     }
 
     fn set_progress(&mut self, report: ProgressCallback) {
-        self.searcher.report_to(report);
+        self.report_to(report);
     }
 }

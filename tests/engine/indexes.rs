@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::common::{Numbers, Reports, SHAPES, Shape, built, built_with_ids, data, index, queries};
 use hamdex::internals::{Tuning, Way};
-use hamdex::multi::{MultiMatches, MultiSearcher};
+use hamdex::multi::{MemoryPart, MultiMatches, MultiSearcher};
 use hamdex::set::MatchIds;
 use hamdex::{
     BatchOptions, BuildOptions, Builder, Codec, Design, Fingerprint, FingerprintSet, Index, MultiIndex, Pair,
@@ -179,6 +179,80 @@ fn what_does_not_count_is_not_found() {
         assert!(outcome.unwrap().is_continue());
         assert_eq!(answered, queries.len());
     }
+}
+
+/// Fingerprints in memory, each of which is visited twice.
+struct Recent(Vec<u64>);
+
+impl MemoryPart<u64> for Recent {
+    fn for_each(
+        &self,
+        query: u64,
+        distance: u32,
+        visit: &mut dyn FnMut(u64) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let near = self.0.iter().filter(|value| value.distance(query) <= distance);
+        near.flat_map(|&value| [value; 2]).try_for_each(visit)
+    }
+}
+
+#[test]
+fn a_part_in_memory_is_queried_with_the_indexes() {
+    let stored = data::<u64>(Shape::Mixed, 2000, 45);
+    let mut parts = parts(&stored[..1500], 2, 46);
+    let recent = stored[1000..].to_vec();
+    let indexes = united(&parts).memory(Arc::new(Recent(recent.clone())));
+    parts.push(Part {
+        stored: recent.iter().map(|&x| (x, 0)).collect(),
+        index: Arc::new(index(built::<u64>(&recent, BuildOptions::new()))),
+    });
+    let expected = |query, distance, count| {
+        let all = brute_force(&parts, query, distance).into_iter();
+        all.map(|(distance, x, _)| (distance, x)).take(count).collect::<Vec<_>>()
+    };
+    let queries = queries(&stored, 30, 47);
+    let mut searcher = indexes.searcher();
+    for &query in &queries {
+        assert_eq!(of_matches(searcher.within(query, 3).unwrap()), brute_force(&parts, query, 3));
+        for (count, distance) in [(0, 9), (1, 64), (4, 64), (3, 4), (usize::MAX, 9)] {
+            let expected = expected(query, distance, count);
+            let found = searcher.nearest_within(query, count, distance).unwrap();
+            assert!(found.iter().map(|one| (one.distance, one.fingerprint)).eq(expected.iter().copied()));
+            let found = searcher.nearest_matches(query, count, distance).unwrap();
+            assert!(found.iter().map(|one| (one.distance, one.fingerprint)).eq(expected));
+        }
+        assert_eq!(searcher.first(query, 3).unwrap().is_some(), !expected(query, 3, 1).is_empty());
+        assert_eq!(searcher.contains(query).unwrap(), !expected(query, 0, 1).is_empty());
+    }
+    let queries = crate::common::queries(&stored, 300, 48);
+    for (memory, limit) in
+        [(64 << 20, usize::MAX), (64 << 20, 1), (4096, 2), (4096, usize::MAX), (64 << 20, 0)]
+    {
+        let options = BatchOptions::new().memory(memory).limit(limit);
+        let mut answered = 0;
+        let outcome = indexes.batch_of_matches(&queries, 3, &options, |place, matches| {
+            let found = matches.iter().map(|one| (one.distance, one.fingerprint));
+            assert!(found.eq(expected(queries[place], 3, limit)), "at most {limit}");
+            answered += 1;
+            ControlFlow::Continue(())
+        });
+        assert!(outcome.unwrap().is_continue());
+        assert_eq!(answered, queries.len());
+    }
+}
+
+/// With enough matches in memory, nothing is read.
+#[test]
+fn indexes_are_not_asked_for_what_is_in_memory() {
+    let stored = data::<u64>(Shape::Uniform, 500, 49);
+    let indexes = united(&parts(&stored, 2, 50)).filter(|_, _| Err(ReadErrorKind::Stopped.into()));
+    let mut searcher = indexes.memory(Arc::new(Recent(stored.clone()))).searcher();
+    for &query in &stored {
+        assert_eq!(searcher.nearest_within(query, 1, 3).unwrap().len(), 1);
+        assert!(searcher.contains(query).unwrap());
+    }
+    searcher.turn_to_memory(None);
+    assert!(stored.iter().any(|&query| searcher.nearest_within(query, 1, 3).is_err()));
 }
 
 /// All pairs of what counts, ascending.

@@ -3,8 +3,10 @@
 //! A published view never changes. A writer clones the current one, which is cheap, changes the clone, and publishes
 //! it. So a reader that holds a view has a consistent snapshot, and readers and writers do not wait for each other.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use hamdex::multi::MemoryPart;
 use hamdex::set::{StoredId, unite_ids};
 use hamdex::{Fingerprint, Index, MultiIndex, ReadError};
 
@@ -71,6 +73,18 @@ impl<F> Clone for View<F> {
             pending: self.pending.clone(),
             gone_names: Arc::clone(&self.gone_names),
         }
+    }
+}
+
+/// The memtables.
+impl<F: Fingerprint> MemoryPart<F> for View<F> {
+    fn for_each(
+        &self,
+        query: F,
+        distance: u32,
+        visit: &mut dyn FnMut(F) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        self.memtables().try_for_each(|memtable| memtable.visit_near(query, distance, visit))
     }
 }
 
@@ -154,24 +168,15 @@ impl<F: Fingerprint> View<F> {
         std::iter::once(&self.memtable).chain(self.frozen.iter().rev().map(|frozen| &frozen.memtable))
     }
 
-    /// Returns the indexes of all segments, to be queried as one.
-    pub(crate) fn segment_indexes(&self) -> MultiIndex<F> {
-        self.with_segment_indexes(Vec::new())
-    }
-
     /// Returns other indexes and those of all segments, to be queried as one.
     pub(crate) fn with_segment_indexes(&self, mut all: Vec<Arc<Index<F>>>) -> MultiIndex<F> {
         let others = all.len();
         all.extend(self.segments.iter().map(|live| Arc::clone(live.index())));
-        let indexes = MultiIndex::new(all);
-        if self.segments.iter().all(|live| live.removed.is_empty()) {
-            return indexes;
-        }
+        let removed = (others..).zip(&*self.segments).filter(|(_, live)| !live.removed.is_empty());
+        let filtered: Vec<usize> = removed.map(|(number, _)| number).collect();
         let segments = Arc::clone(&self.segments);
-        indexes.filter(move |number, found| match number.checked_sub(others) {
-            Some(segment) => segments[segment].is_left(found.fingerprint),
-            None => Ok(true),
-        })
+        MultiIndex::new(all)
+            .filter_in(filtered, move |number, found| segments[number - others].is_left(found.fingerprint))
     }
 
     /// The number of fingerprints, at most, and whether it is exact: nothing can be held twice, and no fingerprint has

@@ -220,7 +220,17 @@ impl<F: Fingerprint> Memtable<F> {
         distance: u32,
         mut visit: impl FnMut(F) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        hamdex::run_compiled(Search { memtable: self, query, distance, visit: &mut visit })
+        self.visit_near(query, distance, &mut visit)
+    }
+
+    /// As [`Memtable::for_each`], for a visitor behind a pointer.
+    pub(crate) fn visit_near(
+        &self,
+        query: F,
+        distance: u32,
+        visit: &mut dyn FnMut(F) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        hamdex::run_compiled(Search { memtable: self, query, distance, visit })
     }
 
     /// Returns the nearest fingerprint within `distance` of the query; the least of several.

@@ -1,7 +1,7 @@
 //! Reading: snapshots and their queries.
 //!
 //! - [`snapshot`]: an immutable view of the set
-//! - [`batch`]: segments and memtables as the parts of a batch
+//! - [`batch`]: many queries at once
 //! - [`searcher`]: queries with reusable buffers, and a pool of them
 //! - [`reader`]: reading a store that another process may write to, and how its view is refreshed
 //! - [`pairs`]: all pairs of fingerprint and id, in order

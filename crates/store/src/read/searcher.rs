@@ -1,12 +1,11 @@
 //! Single queries, and a pool of searchers, since creating one costs as much as a search.
 
 use std::fmt;
-use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
 use hamdex::multi::MultiSearcher;
-use hamdex::{Fingerprint, Match, ProgressCallback, check_distance};
+use hamdex::{Fingerprint, Match, ProgressCallback};
 
 use crate::error::Error;
 use crate::read::snapshot::Snapshot;
@@ -19,8 +18,7 @@ use crate::view::View;
 /// A query searches the memtables first, and then all segments in one plan: all look-ups, one wave of reads, all scans.
 pub struct Searcher<F: Fingerprint> {
     snapshot: Snapshot<F>,
-    segments: MultiSearcher<F>,
-    matches: Vec<Match<F>>,
+    parts: MultiSearcher<F>,
 }
 
 impl<F: Fingerprint> Snapshot<F> {
@@ -33,20 +31,20 @@ impl<F: Fingerprint> Snapshot<F> {
 
 impl<F: Fingerprint> Searcher<F> {
     pub(crate) fn new(snapshot: Snapshot<F>) -> Self {
-        let segments = snapshot.view().segment_indexes().searcher();
-        Self { snapshot, segments, matches: Vec::new() }
+        let parts = snapshot.parts().searcher();
+        Self { snapshot, parts }
     }
 
     /// Drops the snapshot and keeps the buffers.
-    fn detach(self) -> PooledSearcher<F> {
-        let of = Arc::clone(&self.snapshot.view().segments);
-        PooledSearcher { of, segments: self.segments, matches: self.matches }
+    fn detach(mut self) -> PooledSearcher<F> {
+        self.parts.turn_to_memory(None);
+        PooledSearcher { of: Arc::clone(&self.snapshot.view().segments), parts: self.parts }
     }
 
     /// Sets a progress callback for queries that read many blocks, which may cancel them: see
     /// [`MultiSearcher::progress`].
     pub fn report_to(&mut self, report: ProgressCallback) {
-        self.segments.report_to(report);
+        self.parts.report_to(report);
     }
 
     /// Returns the snapshot.
@@ -69,18 +67,7 @@ impl<F: Fingerprint> Searcher<F> {
     /// # Errors
     /// When a block that has to be read is damaged, or the distance exceeds the width.
     pub fn first(&mut self, query: F, distance: u32) -> Result<Option<Match<F>>, Error> {
-        check_distance::<F>(distance)?;
-        for memtable in self.snapshot.view().memtables() {
-            let mut first = None;
-            let _ = memtable.for_each(query, distance, |value| {
-                first = Some(Match::new(query, value));
-                ControlFlow::Break(())
-            });
-            if first.is_some() {
-                return Ok(first);
-            }
-        }
-        Ok(self.segments.first(query, distance)?.map(|found| found.found))
+        Ok(self.parts.first(query, distance)?.map(Match::from))
     }
 
     /// Returns the `count` nearest fingerprints within `distance` of `query`, nearest first, then by fingerprint; all
@@ -89,28 +76,7 @@ impl<F: Fingerprint> Searcher<F> {
     /// # Errors
     /// When a block that has to be read is damaged, or the distance exceeds the width.
     pub fn nearest_within(&mut self, query: F, count: usize, distance: u32) -> Result<&[Match<F>], Error> {
-        check_distance::<F>(distance)?;
-        let Self { snapshot, segments, matches } = self;
-        matches.clear();
-        for memtable in snapshot.view().memtables() {
-            let _ = memtable.for_each(query, distance, |value| {
-                matches.push(Match::new(query, value));
-                keep_nearest(matches, count, count.saturating_mul(2));
-                ControlFlow::Continue(())
-            });
-        }
-        keep_nearest(matches, count, 0);
-        // With enough matches in memory, segments matter only within the distance of the last one; if that is 0, not at
-        // all.
-        let distance = match count.checked_sub(1).and_then(|last| matches.get(last)) {
-            Some(last) if last.distance == 0 => return Ok(matches),
-            Some(last) => last.distance,
-            None => distance,
-        };
-        let found = segments.nearest_within(query, count, distance)?;
-        matches.extend(found.iter().map(|found| found.found_in[0].found));
-        keep_nearest(matches, count, 0);
-        Ok(matches)
+        Ok(self.parts.nearest_matches(query, count, distance)?)
     }
 
     /// Returns the `count` fingerprints nearest to `query`, at any distance: see [`Searcher::nearest_within`].
@@ -134,8 +100,7 @@ impl<F: Fingerprint> Searcher<F> {
 struct PooledSearcher<F: Fingerprint> {
     /// The segments that it is for.
     of: Arc<Vec<LiveSegment<F>>>,
-    segments: MultiSearcher<F>,
-    matches: Vec<Match<F>>,
+    parts: MultiSearcher<F>,
 }
 
 impl<F: Fingerprint> PooledSearcher<F> {
@@ -145,17 +110,9 @@ impl<F: Fingerprint> PooledSearcher<F> {
     }
 
     /// Returns a searcher of a snapshot that it [is for](Self::is_for).
-    fn attach(self, snapshot: Snapshot<F>) -> Searcher<F> {
-        Searcher { snapshot, segments: self.segments, matches: self.matches }
-    }
-}
-
-/// Sorts and deduplicates matches and keeps the first `count`, if there are more than `most`.
-pub(super) fn keep_nearest<F: Fingerprint>(matches: &mut Vec<Match<F>>, count: usize, most: usize) {
-    if matches.len() > most {
-        matches.sort_unstable();
-        matches.dedup();
-        matches.truncate(count);
+    fn attach(mut self, snapshot: Snapshot<F>) -> Searcher<F> {
+        self.parts.turn_to_memory(Some(snapshot.memory()));
+        Searcher { snapshot, parts: self.parts }
     }
 }
 

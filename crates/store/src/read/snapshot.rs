@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use hamdex::multi::MemoryPart;
 use hamdex::set::MatchIds;
 use hamdex::{Fingerprint, MultiIndex, OpenOptions};
 
@@ -43,6 +44,16 @@ impl<F: Fingerprint> Snapshot<F> {
 
     pub(crate) fn view(&self) -> &View<F> {
         &self.view
+    }
+
+    /// Returns the memtables, as a part of a set.
+    pub(super) fn memory(&self) -> Arc<dyn MemoryPart<F>> {
+        Arc::clone(&self.view) as Arc<_>
+    }
+
+    /// Returns the segments and memtables, to be queried as one.
+    pub(super) fn parts(&self) -> MultiIndex<F> {
+        self.view.with_segment_indexes(Vec::new()).memory(self.memory())
     }
 
     /// Whether a fingerprint is stored.

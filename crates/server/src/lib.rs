@@ -26,18 +26,18 @@ mod budget;
 mod failure;
 mod jobs;
 mod lane;
-mod logs;
 mod metrics;
 mod options;
 mod problem;
-mod request_id;
 mod server;
 mod sets;
-mod tls;
 mod tokens;
+
+use std::io::IsTerminal;
 
 use tokio::runtime::Builder;
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::fmt;
 
 pub use api::openapi::openapi;
 pub use failure::Failure;
@@ -60,7 +60,7 @@ const MAX_POLLERS: usize = 4;
 /// When the options are wrong, the address is taken, a set cannot be opened or closed, or the system refuses something.
 pub fn run(options: Options, is_quiet: bool, announce: impl FnOnce(&str)) -> Result<(), Failure> {
     let config = options.with_environment().check()?;
-    logs::start(config.log_form(), if is_quiet { LevelFilter::ERROR } else { config.log_level });
+    start_log(config.log_form(), if is_quiet { LevelFilter::ERROR } else { config.log_level });
     tracing::debug!(?config, "options");
     // Threads of work come and go.
     hamdex::limit_heaps(MAX_HEAPS);
@@ -81,6 +81,16 @@ pub fn run(options: Options, is_quiet: bool, announce: impl FnOnce(&str)) -> Res
     // Work that did not end in its time is not waited for.
     runtime.shutdown_background();
     outcome
+}
+
+/// Starts the log of this process, unless it has one.
+fn start_log(form: LogForm, level: LevelFilter) {
+    let log = fmt().with_max_level(level).with_writer(std::io::stderr).with_target(false);
+    // One that a program has started before stays.
+    drop(match form {
+        LogForm::Text => log.with_ansi(std::io::stderr().is_terminal()).try_init(),
+        LogForm::Json => log.json().flatten_event(true).try_init(),
+    });
 }
 
 #[cfg(unix)]

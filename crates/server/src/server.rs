@@ -1,16 +1,17 @@
-//! The listener, its connections, and their end.
+//! The listener, its connections, and their end; and the certificate of TLS with its key, which can be replaced while the
+//! service runs.
 
 use std::convert::Infallible;
 use std::future::Future;
-use std::io;
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 use std::time::Duration;
+use std::{io, thread};
 
+use arc_swap::ArcSwap;
 use axum::Router;
 use hamdex::Mapping;
 use hyper::server::conn::http1;
@@ -18,18 +19,22 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
+use rustls::ServerConfig;
+use rustls::crypto::ring;
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::{pin, select, task, time};
 use tokio_io_timeout::TimeoutStream;
+use tokio_rustls::TlsAcceptor;
 
 use crate::api::{Client, MAX_HEAD, router};
 use crate::app::App;
 use crate::failure::{Failure, chain};
 use crate::options::Config;
 use crate::problem::{MEDIA_TYPE, Problem};
-use crate::tls::Tls;
 use crate::tokens::Tokens;
 
 /// The time for the handshake of TLS.
@@ -281,4 +286,58 @@ async fn answer(
 pub async fn never() {
     let never: Infallible = std::future::pending().await;
     match never {}
+}
+
+/// A certificate and its key.
+pub(crate) struct Tls {
+    certificate: PathBuf,
+    key: PathBuf,
+    current: ArcSwap<ServerConfig>,
+}
+
+impl Tls {
+    /// # Errors
+    /// When a file cannot be read, or the key is not that of the certificate.
+    pub(crate) fn load(certificate: &Path, key: &Path) -> Result<Self, Failure> {
+        let current = ArcSwap::new(read(certificate, key)?);
+        Ok(Self { certificate: certificate.to_owned(), key: key.to_owned(), current })
+    }
+
+    /// Reads the files again, for [`Tls::replace`].
+    ///
+    /// # Errors
+    /// As for [`Tls::load`].
+    pub(crate) fn read_again(&self) -> Result<Arc<ServerConfig>, Failure> {
+        read(&self.certificate, &self.key)
+    }
+
+    /// Uses another certificate from now on; connections that are open keep what they have.
+    pub(crate) fn replace(&self, config: Arc<ServerConfig>) {
+        self.current.store(config);
+    }
+
+    fn acceptor(&self) -> TlsAcceptor {
+        TlsAcceptor::from(self.current.load_full())
+    }
+}
+
+fn read(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, Failure> {
+    let wrong = |path: &Path, error: &dyn std::fmt::Display| {
+        Failure::input(path, format!("cannot be used for TLS: {error}"))
+    };
+    let open = |path: &Path| std::fs::read(path).map_err(Failure::io("read it", path));
+    let pem = open(certificate)?;
+    let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&pem)
+        .collect::<Result<_, _>>()
+        .map_err(|error| wrong(certificate, &error))?;
+    if chain.is_empty() {
+        return Err(wrong(certificate, &"it has no certificate as PEM"));
+    }
+    let own_key = PrivateKeyDer::from_pem_slice(&open(key)?).map_err(|error| wrong(key, &error))?;
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, own_key));
+    let mut config = config.map_err(|error| wrong(key, &error))?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
 }

@@ -1,8 +1,10 @@
 //! Middleware of every request: its id, tokens, origin, log and metrics.
 
+use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request, State};
@@ -13,10 +15,9 @@ use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use tracing::Instrument;
 
-use crate::api::page;
+use crate::api::service;
 use crate::app::App;
 use crate::problem::{Logged, Problem};
-use crate::request_id::RequestId;
 use crate::tokens::Access;
 
 /// The header of request ids.
@@ -42,7 +43,7 @@ pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
         match check(&app, &request) {
             Err(problem) if path == "/" && problem.status() == StatusCode::UNAUTHORIZED => {
                 // A browser shows the page, which asks for a token.
-                let mut response = page::page(StatusCode::UNAUTHORIZED);
+                let mut response = service::page_with(StatusCode::UNAUTHORIZED);
                 response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
                 response
             }
@@ -177,6 +178,28 @@ fn check_origin(headers: &HeaderMap, any_host: bool) -> Result<(), Problem> {
         None => Ok(()),
         Some(name) if name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok() => Ok(()),
         Some(_) => Err(foreign()),
+    }
+}
+
+/// The beginning of all ids of this process.
+static OF_PROCESS: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(std::process::id()));
+
+static LAST: AtomicU64 = AtomicU64::new(0);
+
+/// The id of a request: that of its client, or one that no other request has.
+pub(crate) struct RequestId(String);
+
+impl RequestId {
+    pub(crate) fn new() -> Self {
+        Self(format!("{:08x}-{}", *OF_PROCESS as u32, LAST.fetch_add(1, Ordering::Relaxed) + 1))
+    }
+
+    pub(crate) fn given(id: &str) -> Self {
+        Self(id.to_owned())
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
     }
 }
 

@@ -7,14 +7,12 @@
 //! - [`streams`]: entries and pairs, as lines of JSON
 //! - [`maintenance`]: long work, as jobs
 //! - [`inspect`]: a look inside index files
-//! - [`health`], [`openapi`], [`page`]: the service itself
+//! - [`service`], [`openapi`]: the service itself
 //! - [`payload`], [`list`], [`records`], [`id`], [`answer`]: the parts of requests and responses
 //! - [`guard`]: tokens, origins, logs and metrics of every request
 
 mod answer;
-mod gauges;
 mod guard;
-mod health;
 mod id;
 mod insert;
 mod inspect;
@@ -22,17 +20,15 @@ mod list;
 mod lookup;
 mod maintenance;
 pub(crate) mod openapi;
-mod page;
 mod payload;
 mod query;
 mod records;
 mod remove;
+mod service;
 mod sets;
 mod similar;
 mod streams;
 mod write_records;
-
-pub(crate) use guard::{Client, MAX_HEAD};
 
 use std::sync::Arc;
 
@@ -42,6 +38,8 @@ use axum::{Router, middleware};
 
 use crate::app::App;
 use crate::problem::Problem;
+
+pub(crate) use guard::{Client, MAX_HEAD};
 
 /// Returns all routes.
 pub(crate) fn router(app: &Arc<App>) -> Router {
@@ -65,11 +63,11 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
         .nest("/v1/sets", set)
         .route("/v1/jobs", get(maintenance::jobs))
         .route("/v1/jobs/{job}", get(maintenance::job).delete(maintenance::cancel))
-        .route("/healthz", get(health::healthz))
-        .route("/readyz", get(health::readyz))
-        .route("/metrics", get(health::metrics))
+        .route("/healthz", get(service::healthz))
+        .route("/readyz", get(service::readyz))
+        .route("/metrics", get(service::metrics))
         .route("/openapi.json", get(openapi::get))
-        .route("/", get(page::get))
+        .route("/", get(service::page))
         .fallback(async || {
             Problem::not_found("not_found", "there is nothing at this path; /openapi.json lists all")
         })

@@ -5,7 +5,7 @@ use axum::response::IntoResponse;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
-use crate::api::{health, insert, inspect, lookup, maintenance, query, remove, sets, streams};
+use crate::api::{insert, inspect, lookup, maintenance, query, remove, service, sets, streams};
 
 /// The description of the API.
 #[derive(OpenApi)]
@@ -26,7 +26,7 @@ use crate::api::{health, insert, inspect, lookup, maintenance, query, remove, se
         maintenance::jobs, maintenance::job, maintenance::cancel,
         streams::entries, streams::pairs,
         inspect::tables, inspect::block,
-        health::healthz, health::readyz, health::metrics,
+        service::healthz, service::readyz, service::metrics,
     ),
     tags(
         (name = "sets", description = "The sets of the service."),

@@ -9,7 +9,7 @@ use hamdex_any::{AnySet, Kind, for_width};
 use hamdex_shards::Shards;
 
 use crate::problem::Problem;
-use crate::sets::extent::Extent;
+use crate::sets::Extent;
 use crate::sets::watch::{Stamp, Watch};
 
 /// The set that a path named last.

@@ -2,25 +2,18 @@
 //!
 //! - [`served`]: one set, and how it is read
 //! - [`fixed`]: index files and sets of shards, which others replace
-//! - [`extent`]: the width and the distance of a set
-//! - [`finding`]: records by their id
-//! - [`reading`]: stores that are open for reading
+//! - [`reading`]: stores that are open for reading, and records by their id
 //! - [`watch`]: files that others overwrite
 //! - [`writing`]: changes of a store
 //! - [`texts`]: fingerprints and shingles of texts
-//! - [`naming`]: the names of sets
 //! - [`opening`]: from a path to a set
-//! - [`made`]: the stores that the service has made
+//! - [`made`]: the names of sets, and the stores that the service has made
 //! - [`registry`]: all sets by name
-//! - [`making`], [`looking`]: stores that are made and deleted; sets that others put into the directory, or take out
+//! - [`making`]: stores that are made and deleted; sets that others put into the directory, or take out
 
-mod extent;
-mod finding;
 mod fixed;
-mod looking;
 mod made;
 mod making;
-mod naming;
 mod opening;
 mod reading;
 mod registry;
@@ -29,11 +22,24 @@ mod texts;
 mod watch;
 mod writing;
 
-pub(crate) use extent::Extent;
-pub(crate) use finding::Key;
-pub(crate) use naming::check_name;
+use hamdex::set::Description;
+
+pub(crate) use made::check_name;
+pub(crate) use reading::Key;
 pub(crate) use registry::Sets;
 pub(crate) use served::{IdKind, Part, Served};
 pub(crate) use texts::{TextReader, Texts, recipe_of};
-
 pub(crate) use writing::write;
+
+/// The width of the fingerprints of a set, and the distance for which it is made.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Extent {
+    pub(crate) width: u32,
+    pub(crate) distance: u32,
+}
+
+impl Extent {
+    fn of(description: &Description) -> Self {
+        Self { width: description.width, distance: description.distance }
+    }
+}

@@ -1,9 +1,8 @@
 //! From a path to a set that is served.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fs, io};
 
 use hamdex::Category;
 use hamdex_any::Kind;
@@ -12,8 +11,7 @@ use hamdex_store::{AnyStore, Durability, Error as StoreError, StoreOptions};
 use crate::failure::{Failure, chain};
 use crate::metrics::Metrics;
 use crate::problem::Problem;
-use crate::sets::made::Made;
-use crate::sets::naming::name_of;
+use crate::sets::made::{Made, name_of};
 use crate::sets::served::Served;
 
 /// The directory that file systems have at their root.

@@ -1,16 +1,16 @@
-//! Stores that are open for reading, which another process may write to.
+//! Stores that are open for reading, which another process may write to, and records by their id, in a set with look-ups.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
-use hamdex::{Fingerprint, SetError, Verified, VerifyOptions};
+use hamdex::{Fingerprint, Index, SetError, Verified, VerifyOptions};
 use hamdex_any::{AnySet, Kind, for_width};
-use hamdex_store::{Error, ReadOptions, StoreReader};
+use hamdex_store::{Error, ReadOptions, Snapshot, StoreReader};
 
 use crate::problem::Problem;
-use crate::sets::extent::Extent;
-use crate::sets::finding::{self, Key};
+use crate::sets::Extent;
 use crate::sets::watch::Watch;
 
 /// A store that is open for reading: no lock is taken, and nothing written.
@@ -50,7 +50,7 @@ impl<F: Fingerprint> Reader for StoreReader<F> {
 
     fn finder(&self) -> Finder {
         let snapshot = StoreReader::snapshot(self);
-        Box::new(move |key| finding::in_snapshot(&snapshot, key))
+        Box::new(move |key| in_snapshot(&snapshot, key))
     }
 }
 
@@ -96,7 +96,7 @@ impl Reading {
         Extent::of(self.current.load().description())
     }
 
-    /// Returns the fingerprints of an id: see [`finding::in_snapshot`].
+    /// Returns the fingerprints of an id: see [`in_snapshot`].
     ///
     /// # Errors
     /// When a page is damaged.
@@ -149,4 +149,66 @@ pub(super) fn segments_of(path: &Path) -> Result<Vec<PathBuf>, Error> {
 /// Returns the path of a segment of a store.
 pub(super) fn segment(path: &Path, number: u64) -> PathBuf {
     path.join("segments").join(format!("{number:06}.hamdex"))
+}
+
+/// The most records of an id that are answered.
+const MAX_MATCHES: usize = 1_000_000;
+
+/// An id to look for.
+pub(crate) enum Key {
+    Number(u64),
+    /// The names that are shown as one text.
+    Names(Vec<Vec<u8>>),
+}
+
+/// Returns the fingerprints of an id, ascending, as hexadecimal digits: all if they are at most [`MAX_MATCHES`].
+///
+/// # Errors
+/// When they are more, of which no more are gathered; when a page is damaged.
+pub(super) fn in_snapshot<F: Fingerprint>(snapshot: &Snapshot<F>, key: &Key) -> Result<Vec<String>, Problem> {
+    let ids = match key {
+        Key::Number(id) => HashSet::from([*id]),
+        Key::Names(names) => snapshot.some_ids_of_names(&names.iter().cloned().collect(), MAX_MATCHES)?,
+    };
+    check_number(ids.len())?;
+    let pairs = snapshot.some_pairs_of(&ids, MAX_MATCHES)?;
+    digits(pairs.into_iter().map(|(fingerprint, _)| fingerprint).collect())
+}
+
+/// As [`in_snapshot`].
+pub(super) fn in_index<F: Fingerprint>(index: &Index<F>, key: &Key) -> Result<Vec<String>, Problem> {
+    let lookups = index.lookups()?.ok_or_else(Problem::no_lookups)?;
+    let mut ids = Vec::new();
+    match key {
+        Key::Number(id) => ids.push(*id),
+        Key::Names(names) => {
+            for name in names {
+                ids.extend(lookups.ids_of_name_from(name, 0, MAX_MATCHES + 1)?);
+                check_number(ids.len())?;
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for id in ids {
+        for place in lookups.places_of(id, MAX_MATCHES + 1, |_| true)? {
+            found.push(index.fingerprint_at(place)?);
+        }
+        check_number(found.len())?;
+    }
+    digits(found)
+}
+
+fn check_number(found: usize) -> Result<(), Problem> {
+    if found <= MAX_MATCHES {
+        return Ok(());
+    }
+    let detail = format!("the id has more than {MAX_MATCHES} records; entries has all");
+    Err(Problem::unprocessable("too_many_matches", detail))
+}
+
+fn digits<F: Fingerprint>(mut fingerprints: Vec<F>) -> Result<Vec<String>, Problem> {
+    check_number(fingerprints.len())?;
+    fingerprints.sort_unstable();
+    fingerprints.dedup();
+    Ok(fingerprints.into_iter().map(|fingerprint| fingerprint.hex().to_string()).collect())
 }

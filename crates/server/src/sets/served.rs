@@ -16,11 +16,10 @@ use crate::failure::Failure;
 use crate::lane::Lane;
 use crate::metrics::Metrics;
 use crate::problem::Problem;
-use crate::sets::extent::Extent;
-use crate::sets::finding::{self, Key};
+use crate::sets::Extent;
 use crate::sets::fixed::{self, Fixed};
-use crate::sets::naming::may_be_made;
-use crate::sets::reading::{self, Reading};
+use crate::sets::made::may_be_made;
+use crate::sets::reading::{self, Key, Reading};
 use crate::sets::watch::{Stamp, Watch};
 
 /// The file whose change tells that a store was repaired.
@@ -402,12 +401,12 @@ impl Served {
     pub(crate) fn find(&self, key: &Key) -> Result<Vec<String>, Problem> {
         self.read(|set| match &self.source {
             Source::Store(written) => {
-                for_any_store!(&written.store, store => finding::in_snapshot(&store.snapshot(), key))
+                for_any_store!(&written.store, store => reading::in_snapshot(&store.snapshot(), key))
             }
             Source::Reading(reading, _) => reading.find(key),
             _ => for_width!(set.description().width, F => {
                 let index = set.typed::<F>().and_then(|set| set.as_index());
-                finding::in_index(index.ok_or_else(Problem::no_lookups)?, key)
+                reading::in_index(index.ok_or_else(Problem::no_lookups)?, key)
             }),
         })
     }

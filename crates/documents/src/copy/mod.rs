@@ -23,4 +23,4 @@ mod folder_copier;
 pub(crate) mod layout;
 mod output;
 pub(crate) mod plan;
-mod union;
+pub(crate) mod union;

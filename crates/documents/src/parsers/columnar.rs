@@ -9,6 +9,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Schema, SchemaRef};
 
 use crate::copy::layout::{Row, Shape};
+use crate::copy::union::value::is_ordered;
 use crate::document::Document;
 use crate::error::Error;
 use crate::format::Format;
@@ -16,8 +17,8 @@ use crate::input::Input;
 use crate::problem::{Field, Place, Problem, shown_names};
 use crate::read::collector::Collector;
 use crate::read::options::Documents;
+use crate::table_reader::Value;
 use crate::table_reader::columnar::{self, Batches, Visit, Wanted};
-use crate::table_reader::{Value, ordered};
 
 /// Reads a Parquet or Arrow file.
 pub(crate) fn read(input: Input, format: Format, collector: &mut Collector<'_>) -> Result<(), Error> {
@@ -204,7 +205,7 @@ fn select<'s>(documents: &Documents, schema: &'s Schema, input: &str) -> Result<
     if let Some(name) = &documents.extra_field
         && let Some((extra, kind)) = columnar::find(schema, name, None)
     {
-        if !is_id(kind) && !ordered::is_ordered(kind) {
+        if !is_id(kind) && !is_ordered(kind) {
             return Err(wrong(name, "text, bytes, a number, a date or a time", kind));
         }
         wanted.push(extra);

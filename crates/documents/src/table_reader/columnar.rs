@@ -22,11 +22,12 @@ use parquet::arrow::arrow_reader::{
 use parquet::basic::Compression;
 use parquet::file::metadata::RowGroupMetaData;
 
+use crate::copy::union::value::{is_ordered, ordered_numbers};
 use crate::error::Error;
 use crate::format::{self, Format};
 use crate::input::{Input, OnRead};
 use crate::problem::Place;
-use crate::table_reader::{Value, ordered};
+use crate::table_reader::Value;
 use crate::table_writer::parquet::Container;
 
 /// The start of an Arrow file, behind which it is as a stream.
@@ -460,7 +461,7 @@ impl Column {
         });
         let array = match array.data_type() {
             kind if is_list_of_texts(kind) => joined_lists(array, &Self::new(items(array)), None),
-            kind if ordered::is_ordered(kind) => ordered::numbers(array),
+            kind if is_ordered(kind) => ordered_numbers(array),
             _ => Arc::clone(array),
         };
         Self { outer: Vec::new(), array, dictionary }

@@ -4,13 +4,10 @@
 //! - [`csv`]: comma- or tab-separated records
 //! - [`quoting`]: whether their fields can be in quotes
 //! - [`columnar`]: Parquet and Arrow files, read in batches of rows
-//! - [`ordered`]: fractions, dates and times as numbers
 
 #[cfg(feature = "parquet")]
 pub(crate) mod columnar;
 pub(crate) mod csv;
-#[cfg(feature = "parquet")]
-pub(crate) mod ordered;
 pub(crate) mod quoting;
 pub(crate) mod rows;
 

@@ -10,6 +10,8 @@ use arrow_schema::{DataType, SchemaRef};
 use hamdex::Names;
 
 use crate::copy::layout::{Row, Shape};
+#[cfg(feature = "parquet")]
+use crate::copy::union::value::is_ordered;
 use crate::document::Document;
 use crate::error::Error;
 use crate::format::Format;
@@ -20,8 +22,6 @@ use crate::table_reader::Value;
 #[cfg(feature = "parquet")]
 use crate::table_reader::columnar::{self, Batches, Wanted};
 use crate::table_reader::csv::{Next, Records};
-#[cfg(feature = "parquet")]
-use crate::table_reader::ordered;
 
 /// The longest record of CSV, in bytes.
 const MAX_RECORD_BYTES: u64 = 64 << 20;
@@ -207,7 +207,7 @@ fn batches(
             let found = columnar::find(schema, column, None);
             there.push(found.is_some());
             if let Some((found, kind)) = found {
-                if *kind != DataType::Null && !is_plain(kind) && !ordered::is_ordered(kind) {
+                if *kind != DataType::Null && !is_plain(kind) && !is_ordered(kind) {
                     return Err(wrong(column, "text, bytes, a number, a date or a time", kind));
                 }
                 wanted.push(found);

@@ -20,8 +20,7 @@ use arrow_buffer::{NullBuffer, OffsetBuffer, i256};
 use arrow_schema::{ArrowError, DataType, FieldRef, Fields, TimeUnit};
 use arrow_select::take::take;
 
-use crate::copy::union::kinds::nanoseconds;
-use crate::copy::union::value::{DAY, Value, decimal};
+use crate::copy::union::value::{DAY, Value, decimal, nanoseconds};
 
 /// Why a column is not made.
 pub(crate) enum Unfit {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, FieldRef, Fields, TimeUnit};
 
+use crate::copy::union::value::nanoseconds;
 use crate::table_reader::columnar::is_text;
 
 /// Returns the type that takes the values of both. Where there is none but text, sets `is_mixed`.
@@ -97,16 +98,6 @@ fn has_distinct_names(fields: &Fields) -> bool {
 fn is_binary(kind: &DataType) -> bool {
     use DataType::{Binary, BinaryView, FixedSizeBinary, LargeBinary};
     is_text(kind) || matches!(kind, Binary | LargeBinary | BinaryView | FixedSizeBinary(_))
-}
-
-/// Returns the number of nanoseconds of a unit.
-pub(crate) fn nanoseconds(unit: TimeUnit) -> i128 {
-    match unit {
-        TimeUnit::Second => 1_000_000_000,
-        TimeUnit::Millisecond => 1_000_000,
-        TimeUnit::Microsecond => 1_000,
-        TimeUnit::Nanosecond => 1,
-    }
 }
 
 fn finer(one: TimeUnit, other: TimeUnit) -> TimeUnit {

@@ -1,6 +1,7 @@
 //! Values of all types, and their text.
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -11,13 +12,12 @@ use arrow_array::types::{
     TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
     UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, LargeStringArray};
 use arrow_buffer::i256;
 use arrow_schema::{DataType, TimeUnit};
 use serde_json::value::RawValue;
 
 use crate::copy::union::cells::{self, Json};
-use crate::copy::union::kinds::nanoseconds;
 
 const SECOND: i128 = 1_000_000_000;
 pub(crate) const DAY: i128 = 86_400 * SECOND;
@@ -263,6 +263,53 @@ pub(crate) fn decimal(digits: i256, scale: i8) -> String {
         }
         Err(_) if text == "0" => text.to_owned(),
         Err(_) => format!("{sign}{text}{}", "0".repeat(scale.unsigned_abs().into())),
+    }
+}
+
+/// Returns the number of nanoseconds of a unit.
+pub(crate) fn nanoseconds(unit: TimeUnit) -> i128 {
+    match unit {
+        TimeUnit::Second => 1_000_000_000,
+        TimeUnit::Millisecond => 1_000_000,
+        TimeUnit::Microsecond => 1_000,
+        TimeUnit::Nanosecond => 1,
+    }
+}
+
+/// Returns whether [`ordered_numbers`] takes values of this type.
+pub(crate) fn is_ordered(kind: &DataType) -> bool {
+    use DataType::{
+        Boolean, Date32, Date64, Decimal128, Decimal256, Duration, Float16, Float32, Float64, Time32, Time64,
+        Timestamp,
+    };
+    let is_plain = matches!(kind, Boolean | Float16 | Float32 | Float64 | Date32 | Date64);
+    is_plain
+        || matches!(
+            kind,
+            Time32(_) | Time64(_) | Timestamp(..) | Duration(_) | Decimal128(..) | Decimal256(..)
+        )
+}
+
+/// Returns fractions, truth values, dates and times as decimal numbers that have their order: times in nanoseconds,
+/// whatever their unit.
+pub(crate) fn ordered_numbers(array: &ArrayRef) -> ArrayRef {
+    let number = |row| match Value::read(array, row) {
+        Value::Flag(flag) => Some(u8::from(flag).to_string()),
+        Value::Fraction(number) => exponential(number),
+        Value::Decimal(digits, scale) => Some(decimal(digits, scale)),
+        Value::Moment(_, nanoseconds) => Some(nanoseconds.to_string()),
+        _ => None,
+    };
+    Arc::new(LargeStringArray::from_iter((0..array.len()).map(number)))
+}
+
+/// Returns a fraction as a decimal number. Infinity is greater than any other; what is no number has no value.
+fn exponential(value: f64) -> Option<String> {
+    match value {
+        value if value.is_nan() => None,
+        f64::INFINITY => Some("1e999".to_owned()),
+        f64::NEG_INFINITY => Some("-1e999".to_owned()),
+        value => Some(format!("{value:e}")),
     }
 }
 

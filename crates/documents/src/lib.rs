@@ -60,7 +60,7 @@ mod table_reader;
 mod table_writer;
 mod walk;
 
-pub use copy::copier::Copied;
+pub use copy::Copied;
 pub use dedup::clusters::{Clusters, Extent};
 pub use dedup::members::Member;
 pub use dedup::options::{Clustering, Dedup, Preference};

@@ -39,7 +39,7 @@ use tokio::runtime::Builder;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::fmt;
 
-pub use api::openapi::openapi;
+pub use api::service::openapi;
 pub use failure::Failure;
 pub use options::{Config, LogForm, Options, Size, Time};
 pub use server::{Server, never};

@@ -1,10 +1,10 @@
 //! The output columns that fit all inputs.
 
 use crate::copy::layout::{Layout, Shape, are_alike, layout, own_format};
+use crate::copy::union::Columns;
 use crate::copy::union::cells::{self, distinct};
-use crate::copy::union::columns::Columns;
 #[cfg(feature = "parquet")]
-use crate::copy::union::columns::check_readable;
+use crate::copy::union::check_readable;
 use crate::error::Error;
 use crate::problem::{Problem, shown_names};
 use crate::table_reader::quoting::Quoting;

@@ -10,13 +10,13 @@ use hamdex_atomic_file::AtomicDirectory;
 
 #[cfg(feature = "parquet")]
 use crate::copy::columnar::Columns;
-use crate::copy::copier::{Copied, ascending};
 use crate::copy::layout::{Row, RowSink, Shape};
 use crate::copy::plan::Entry;
+use crate::copy::{Copied, ascending};
 use crate::document::{Counts, Document};
 use crate::error::Error;
-use crate::input::compression::Compression;
 use crate::input::encoding::Encoded;
+use crate::input::source::Compression;
 use crate::input::{Input, input_name};
 use crate::read::collector::Destination;
 use crate::read::options::Documents;

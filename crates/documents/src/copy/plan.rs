@@ -12,8 +12,8 @@ use crate::copy::layout::Shape;
 use crate::document::Counts;
 use crate::error::Error;
 use crate::format::Format;
-use crate::input::compression::Compression;
-use crate::input::{Input, source};
+use crate::input::Input;
+use crate::input::source::{self, Compression};
 use crate::problem::Problem;
 
 const BUFFER_BYTES: usize = 1 << 18;

@@ -6,8 +6,8 @@ use std::path::Path;
 use liblzma::stream::{CONCATENATED, Stream};
 use lz4_flex::frame::FrameDecoder;
 
-use crate::input::compression::{BROTLI_ENDING, Compression, Verdict, inspect};
 use crate::input::gzip::{GzipMembers, Trailing};
+use crate::input::source::{BROTLI_ENDING, Compression, Verdict, inspect};
 
 const BROTLI_BUFFER_BYTES: usize = 1 << 16;
 
@@ -120,7 +120,7 @@ mod tests {
     use std::sync::atomic::Ordering;
 
     use super::*;
-    use crate::input::compression::inner_name;
+    use crate::input::source::inner_name;
 
     /// Returns one byte per call, like a slow pipe.
     struct Slow(std::collections::VecDeque<u8>);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use flate2::bufread::GzDecoder;
 
-use crate::input::compression::{Compression, GZIP_MAGIC, Verdict, inspect};
+use crate::input::source::{Compression, GZIP_MAGIC, Verdict, inspect};
 
 /// Set when something else follows compressed data.
 pub(crate) type Trailing = Arc<AtomicBool>;

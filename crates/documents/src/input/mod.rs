@@ -1,17 +1,14 @@
 //! Files and standard input, decompressed if they are compressed.
 //!
-//! - [`source`]: files and streams
-//! - [`compression`]: the compression, by the first bytes and the name
+//! - [`source`]: files and streams, and their compression, by the first bytes and the name
 //! - [`decompress`], [`gzip`]: decompression, and the members of a gzip file
 //! - [`encoding`]: text in other encodings than UTF-8
 
-pub(crate) mod compression;
 mod decompress;
 pub(crate) mod encoding;
 mod gzip;
 pub(crate) mod source;
 
-use hamdex::Names;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -19,13 +16,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use encoding_rs::Encoding;
+use hamdex::Names;
 
 use crate::error::Error;
 use crate::format::signatures::{FileSort, kind_of_file, kind_of_name};
 use crate::format::{self, Format};
-use crate::input::compression::Compression;
 use crate::input::encoding::Encoded;
 use crate::input::gzip::Trailing;
+use crate::input::source::Compression;
 use crate::problem::Problem;
 
 /// Bytes read at once.
@@ -126,7 +124,7 @@ impl Input {
     /// Creates an input with this name in messages; the extension of `path` gives the format.
     pub(crate) fn of(name: String, path: &Path, reader: Box<dyn Read + Send>) -> Result<Self, Error> {
         let trailing = Trailing::default();
-        let is_archive = Format::of_name(&compression::inner_name(path)) == Some(Format::Warc);
+        let is_archive = Format::of_name(&source::inner_name(path)) == Some(Format::Warc);
         let start = || -> io::Result<_> {
             let reader = BufReader::with_capacity(BUFFER_BYTES, reader);
             let (reader, compression) =
@@ -142,7 +140,7 @@ impl Input {
         };
         match start() {
             Ok((reader, compression)) => {
-                let inner_name = compression::inner_name(path);
+                let inner_name = source::inner_name(path);
                 let format = Format::detect(&inner_name, reader.buffer());
                 let is_packed = compression.is_none() && inner_name != path;
                 let has_columns = Format::of_name(&inner_name).is_some_and(Format::is_columnar);

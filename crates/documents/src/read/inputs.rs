@@ -4,7 +4,7 @@ use std::path::Path;
 
 use hamdex_atomic_file::{AtomicDirectory, AtomicFile};
 
-use crate::copy::copier::Copied;
+use crate::copy::Copied;
 use crate::copy::layout::{Row, Shape};
 use crate::document::{Counts, Document};
 use crate::error::Error;

@@ -29,7 +29,7 @@ use crate::parsers::mail::Message;
 use crate::problem::{Place, Problem};
 use crate::read::collector::{Collector, Destination, Sink};
 use crate::read::options::Documents;
-use crate::walk::{archive, directory};
+use crate::walk::{self, archive};
 
 /// Reads a file or a directory.
 type ReadPath<'r> = dyn FnMut(&Path, &mut Collector<'_>) -> Result<(), Error> + 'r;
@@ -59,7 +59,7 @@ impl Documents {
     pub fn total_bytes(&self) -> Option<u64> {
         let bytes = |path: &PathBuf| match path.metadata().ok()? {
             metadata if metadata.is_file() => Some(metadata.len()),
-            metadata if metadata.is_dir() => directory::total_bytes(path, self),
+            metadata if metadata.is_dir() => walk::total_bytes(path, self),
             _ => None,
         };
         self.paths.iter().map(bytes).sum()
@@ -73,7 +73,7 @@ impl Documents {
     /// Reads all inputs into `destination`.
     pub(crate) fn read_all<'a>(&'a self, destination: Destination<'a>) -> Result<Counts, Error> {
         self.read_paths(destination, &mut |path, collector| match path.is_dir() {
-            true => directory::read(path, collector),
+            true => walk::read_directory(path, collector),
             false => read_file(path, collector),
         })
     }

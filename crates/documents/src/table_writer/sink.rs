@@ -10,7 +10,7 @@ use liblzma::write::XzEncoder;
 use lz4_flex::frame::{FrameEncoder, FrameInfo};
 
 use crate::error::Error;
-use crate::input::compression::Compression;
+use crate::input::source::Compression;
 
 /// The levels of Zstandard and xz, their defaults.
 const ZSTD_LEVEL: i32 = 3;

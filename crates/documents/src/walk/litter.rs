@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::format::Format;
 use crate::format::signatures::FileSort;
 use crate::input::Input;
-use crate::input::compression::inner_name;
+use crate::input::source::inner_name;
 use crate::parsers;
 use crate::problem::SomeNames;
 use crate::read::options::{Documents, Selection};

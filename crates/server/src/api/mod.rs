@@ -7,7 +7,7 @@
 //! - [`streams`]: entries and pairs, as lines of JSON
 //! - [`maintenance`]: long work, as jobs
 //! - [`inspect`]: a look inside index files
-//! - [`service`], [`openapi`]: the service itself
+//! - [`service`]: the service itself
 //! - [`payload`], [`list`], [`records`], [`id`], [`answer`]: the parts of requests and responses
 //! - [`guard`]: tokens, origins, logs and metrics of every request
 
@@ -19,12 +19,11 @@ mod inspect;
 mod list;
 mod lookup;
 mod maintenance;
-pub(crate) mod openapi;
 mod payload;
 mod query;
 mod records;
 mod remove;
-mod service;
+pub(crate) mod service;
 mod sets;
 mod similar;
 mod streams;
@@ -66,7 +65,7 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
         .route("/healthz", get(service::healthz))
         .route("/readyz", get(service::readyz))
         .route("/metrics", get(service::metrics))
-        .route("/openapi.json", get(openapi::get))
+        .route("/openapi.json", get(service::description))
         .route("/", get(service::page))
         .fallback(async || {
             Problem::not_found("not_found", "there is nothing at this path; /openapi.json lists all")

@@ -4,6 +4,7 @@ use std::iter;
 
 use hamdex::set::Description;
 use hamdex_any::Kind;
+use hamdex_store::Record;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyString};
@@ -16,12 +17,17 @@ use crate::texts::Texts;
 use crate::width::Width;
 use crate::work;
 
-/// The records to write: fingerprints with ids, or with names, and the places of nulls among the texts given, which are
-/// left out; documents with names, `None` for blank ones.
-pub(crate) enum Records<F> {
-    Pairs(Vec<(F, u64)>, Nulls),
-    Named(Vec<(F, String)>, Nulls),
-    Documents(Vec<(Option<Document<F>>, String)>),
+/// The records to write, and the places of what was given for none: nulls, and blank texts in a store with shingles.
+pub(crate) struct Records<F> {
+    labelled: Labelled<F>,
+    pub(crate) nulls: Nulls,
+}
+
+/// Fingerprints with ids, 0 in a store without ids; with names; with names and the shingles of texts.
+enum Labelled<F> {
+    Pairs(Vec<(F, u64)>),
+    Named(Vec<(F, String)>),
+    Documents(Vec<(Document<F>, String)>),
 }
 
 /// The places of nulls among texts, ascending.
@@ -53,11 +59,15 @@ pub(crate) fn cannot_replace(place: usize) -> PyErr {
     ))
 }
 
-/// Pairs fingerprints with their labels, without nulls.
-fn pair<F, T>(fingerprints: Vec<Option<F>>, labels: impl IntoIterator<Item = T>) -> (Vec<(F, T)>, Nulls) {
-    let nulls = (0..fingerprints.len()).filter(|&place| fingerprints[place].is_none()).collect();
-    let pairs = fingerprints.into_iter().zip(labels).filter_map(|(one, label)| Some((one?, label)));
-    (pairs.collect(), Nulls(nulls))
+/// Pairs fingerprints or documents with their labels, without nulls.
+fn pair<F, V, T>(
+    values: Vec<Option<V>>,
+    labels: impl IntoIterator<Item = T>,
+    labelled: impl FnOnce(Vec<(V, T)>) -> Labelled<F>,
+) -> Records<F> {
+    let nulls = Nulls((0..values.len()).filter(|&place| values[place].is_none()).collect());
+    let pairs = values.into_iter().zip(labels).filter_map(|(one, label)| Some((one?, label)));
+    Records { labelled: labelled(pairs.collect()), nulls }
 }
 
 impl<F: Width> Records<F> {
@@ -82,8 +92,7 @@ impl<F: Width> Records<F> {
             let (texts, names) = (texts.as_strs()?, names.as_strs()?);
             let threads = work::threads(None)?;
             let made = work::run(fingerprints.py(), None, |watch| maker.documents(&texts, threads, watch))?;
-            let names = names.into_iter().map(str::to_owned);
-            return Ok(Self::Documents(made.into_iter().zip(names).collect()));
+            return Ok(pair(made, names.into_iter().map(str::to_owned), Labelled::Documents));
         }
         let fingerprints: Vec<Option<F>> = match fingerprints.cast::<PyString>() {
             Ok(text) => {
@@ -103,23 +112,38 @@ impl<F: Width> Records<F> {
             Err(_) => all(fingerprints)?.into_iter().map(Some).collect(),
         };
         let Some(ids) = ids else {
-            let (pairs, nulls) = pair(fingerprints, iter::repeat(0));
-            return Ok(Self::Pairs(pairs, nulls));
+            return Ok(pair(fingerprints, iter::repeat(0), Labelled::Pairs));
         };
         let ids = if is_one { PyList::new(ids.py(), [ids])?.into_any() } else { ids.clone() };
         if has_names {
             let names = Texts::copies_of(&ids)?;
             let names = names.as_strs()?;
             check_lengths(fingerprints.len(), names.len())?;
-            let names = names.into_iter().map(str::to_owned);
-            let (named, nulls) = pair(fingerprints, names);
-            return Ok(Self::Named(named, nulls));
+            return Ok(pair(fingerprints, names.into_iter().map(str::to_owned), Labelled::Named));
         }
         let ids = arrays::ids(&ids)?;
         let ids = ids.as_slice()?;
         check_lengths(fingerprints.len(), ids.len())?;
-        let (pairs, nulls) = pair(fingerprints, ids.iter().copied());
-        Ok(Self::Pairs(pairs, nulls))
+        Ok(pair(fingerprints, ids.iter().copied(), Labelled::Pairs))
+    }
+
+    /// Returns the pairs; none in a store with names.
+    pub(crate) fn pairs(&self) -> &[(F, u64)] {
+        match &self.labelled {
+            Labelled::Pairs(pairs) => pairs,
+            _ => &[],
+        }
+    }
+
+    /// Returns the records as a store takes them.
+    pub(crate) fn records(&self) -> Vec<Record<'_, F>> {
+        match &self.labelled {
+            Labelled::Pairs(pairs) => pairs.iter().map(Record::from).collect(),
+            Labelled::Named(named) => named.iter().map(Record::from).collect(),
+            Labelled::Documents(documents) => {
+                documents.iter().map(|((one, set), name)| Record::document(*one, name, set)).collect()
+            }
+        }
     }
 }
 

@@ -7,26 +7,27 @@ use std::process;
 use std::sync::{PoisonError, RwLock};
 
 use hamdex::set::Description;
-use hamdex::{Fingerprint, FingerprintSet, RECIPE_KEY};
+use hamdex::{FingerprintSet, RECIPE_KEY};
 use hamdex_any::Kind;
 use hamdex_documents::Similarity;
-use hamdex_store::{AnyStore, Inserted, Operation, StoreOptions, for_any_store};
+use hamdex_store::{AnyStore, Inserted, Operation, Put, StoreOptions, When, for_any_store};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 use crate::arrays;
 use crate::build::{codec, filter};
-use crate::documents::{self, Document, words_in};
+use crate::documents::{self, words_in};
 use crate::errors::{Error, OrRaise};
 use crate::numbers::{self, Count, Distance, IdsLimit, K, Limit, Memory, Threads};
 use crate::open_store::StoreRequest;
 use crate::query::recipe_in;
-use crate::records::{Records, all, cannot_replace, documents_of, is_one};
+use crate::records::{Records, all, documents_of, is_one};
 use crate::results;
 use crate::snapshot::{Snapshot, found_near};
 use crate::table::Table;
 use crate::unless_similar::UnlessSimilar;
+use crate::width::Width;
 use crate::work;
 
 /// A directory with a set of fingerprints that can be updated while it is queried. Writes are durable when
@@ -70,15 +71,6 @@ impl Drop for Store {
     }
 }
 
-/// Returns documents as the store takes them, without blank ones.
-fn given<F: Fingerprint>(documents: &[(Option<Document<F>>, String)]) -> Vec<(F, &str, &[u64])> {
-    let mut given = Vec::with_capacity(documents.len());
-    for (document, name) in documents {
-        given.extend(document.as_ref().map(|(fingerprint, shingles)| (*fingerprint, &**name, &**shingles)));
-    }
-    given
-}
-
 impl Store {
     /// Refuses replacements in a store without look-ups.
     fn require_lookups(&self) -> PyResult<()> {
@@ -90,10 +82,18 @@ impl Store {
         ))
     }
 
-    /// Inserts while no texts are compared.
-    fn beside_inserts<T>(&self, insert: impl FnOnce() -> T) -> T {
-        let _beside = self.inserts.read().unwrap_or_else(PoisonError::into_inner);
-        insert()
+    /// Stores records while no texts are compared.
+    fn put<F: Width>(
+        &self,
+        py: Python<'_>,
+        store: &hamdex_store::Store<F>,
+        given: &Records<F>,
+        when: When,
+    ) -> PyResult<Put<F>> {
+        work::run_here(py, |_| {
+            let _beside = self.inserts.read().unwrap_or_else(PoisonError::into_inner);
+            store.put(given.records(), when)
+        })
     }
 
     /// Returns the store, unless it is closed.
@@ -229,16 +229,9 @@ impl Store {
         fingerprints: &Bound<'_, PyAny>,
         ids: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        for_any_store!(self.store()?, store => match Records::of(fingerprints, ids, &self.description)? {
-            Records::Pairs(pairs, _) => {
-                let inserts = pairs.into_iter().map(|(fingerprint, id)| Operation::Insert(fingerprint, id)).collect();
-                work::run_here(py, |_| self.beside_inserts(|| store.write(inserts).map(drop)))
-            }
-            Records::Named(named, _) => work::run_here(py, |_| self.beside_inserts(|| store.insert_named(&named).map(drop))),
-            Records::Documents(documents) => {
-                let given = given(&documents);
-                work::run_here(py, |_| self.beside_inserts(|| store.insert_documents(&given).map(drop)))
-            }
+        for_any_store!(self.store()?, store => {
+            let given = Records::of(fingerprints, ids, &self.description)?;
+            self.put(py, &store, &given, When::always()).map(drop)
         })
     }
 
@@ -261,24 +254,11 @@ impl Store {
         ids: &Bound<'_, PyAny>,
     ) -> PyResult<u64> {
         self.require_lookups()?;
-        let written = for_any_store!(self.store()?, store => match Records::of(fingerprints, Some(ids), &self.description)? {
-            Records::Pairs(pairs, nulls) => {
-                nulls.refuse()?;
-                work::run_here(py, |_| self.beside_inserts(|| store.upsert(&pairs)))?
-            }
-            Records::Named(named, nulls) => {
-                nulls.refuse()?;
-                work::run_here(py, |_| self.beside_inserts(|| store.upsert_named(&named)))?
-            }
-            Records::Documents(documents) => {
-                if let Some(place) = documents.iter().position(|(document, _)| document.is_none()) {
-                    return Err(cannot_replace(place));
-                }
-                let given = given(&documents);
-                work::run_here(py, |_| self.beside_inserts(|| store.upsert_documents(&given)))?
-            }
-        });
-        Ok(written.removed)
+        for_any_store!(self.store()?, store => {
+            let given = Records::of(fingerprints, Some(ids), &self.description)?;
+            given.nulls.refuse()?;
+            Ok(self.put(py, &store, &given, When::always().replacing())?.removed)
+        })
     }
 
     /// Insert each fingerprint or text, one or many, unless something stored, or inserted before it, is
@@ -298,38 +278,13 @@ impl Store {
         if replace {
             self.require_lookups()?;
         }
+        let when = When::unless_near(distance);
+        let when = if replace { when.replacing() } else { when };
         let outcomes = for_any_store!(self.store()?, store => {
             let given = Records::of(fingerprints, ids, &self.description)?;
-            work::run_here(py, |_| self.beside_inserts(|| {
-                let near = |outcome: &Inserted<_>| outcome.near().map(|near| found_near(&self.description, near));
-                Ok::<_, hamdex_store::Error>(match given {
-                    Records::Pairs(pairs, nulls) => {
-                        let outcomes = match replace {
-                            true => store.upsert_unless_near(&pairs, distance)?.0,
-                            false => store.insert_all_unless_near(&pairs, distance)?,
-                        };
-                        nulls.spread(outcomes.iter().map(near).collect())
-                    }
-                    Records::Named(named, nulls) => {
-                        let outcomes = match replace {
-                            true => store.upsert_named_unless_near(&named, distance)?.0,
-                            false => store.insert_named_unless_near(&named, distance)?,
-                        };
-                        nulls.spread(outcomes.iter().map(near).collect())
-                    }
-                    Records::Documents(documents) => {
-                        let given = self::given(&documents);
-                        let outcomes = if replace {
-                            store.upsert_documents_unless_near(&given, distance)?.0
-                        } else {
-                            store.insert_documents_unless_near(&given, distance)?
-                        };
-                        let mut outcomes = outcomes.iter();
-                        let of = |(document, _): &(Option<_>, _)| document.as_ref().and_then(|_| near(outcomes.next()?));
-                        documents.iter().map(of).collect()
-                    }
-                })
-            }))?
+            let outcomes = self.put(py, &store, &given, when)?.outcomes;
+            let near = |outcome: &Inserted<_>| outcome.near().map(|near| found_near(&self.description, near));
+            given.nulls.spread(outcomes.iter().map(near).collect())
         });
         let told = outcomes.into_iter().map(|near| match near {
             None => Ok(py.None().into_bound(py)),
@@ -416,8 +371,9 @@ impl Store {
         }
         let written = for_any_store!(self.store()?, store => match ids {
             Some(_) => {
-                let Records::Pairs(pairs, _) = Records::of(fingerprints, ids, &self.description)? else { return Ok(0) };
-                let removals = pairs.into_iter().map(|(fingerprint, id)| Operation::Remove(fingerprint, id)).collect();
+                let given = Records::of(fingerprints, ids, &self.description)?;
+                let remove = |&(fingerprint, id): &_| Operation::Remove(fingerprint, id);
+                let removals = given.pairs().iter().map(remove).collect();
                 work::run_here(py, |_| store.write(removals))?
             }
             None => {

@@ -10,7 +10,7 @@ use hamdex::{
 };
 use hamdex_any::{AnyFingerprint, open};
 use hamdex_shards::{Layout, Shards, ShardsBuilder};
-use hamdex_store::{CreateOptions, Store, StoreOptions, StoreReader};
+use hamdex_store::{CreateOptions, Store, StoreOptions, StoreReader, When};
 
 /// Checks how a call ended at a distance.
 fn check<F: Fingerprint, T>(what: &str, distance: u32, outcome: Result<T, impl Into<SetError>>) {
@@ -74,10 +74,10 @@ fn write<F: Fingerprint>(distance: u32, directory: &std::path::Path) {
     check::<F, _>("insert", distance, numbers.insert_unless_near(F::ZERO, 7, distance));
     for count in [0, 1, 1000] {
         let (pairs, named) = (vec![(F::ZERO, 7); count], vec![(F::ZERO, "seven"); count]);
-        check::<F, _>("insert", distance, numbers.insert_all_unless_near(&pairs, distance));
-        check::<F, _>("insert by name", distance, names.insert_named_unless_near(&named, distance));
-        check::<F, _>("upsert", distance, numbers.upsert_unless_near(&pairs, distance));
-        check::<F, _>("upsert by name", distance, names.upsert_named_unless_near(&named, distance));
+        check::<F, _>("insert", distance, numbers.put(&pairs, When::unless_near(distance)));
+        check::<F, _>("insert by name", distance, names.put(&named, When::unless_near(distance)));
+        check::<F, _>("upsert", distance, numbers.put(&pairs, When::unless_near(distance).replacing()));
+        check::<F, _>("upsert by name", distance, names.put(&named, When::unless_near(distance).replacing()));
     }
     for store in [&numbers, &names] {
         ask("store", distance, &store.snapshot());

@@ -11,7 +11,7 @@ use hamdex::{
 };
 use hamdex_any::{AnyFingerprint, AnySet, Kind, for_width, open};
 use hamdex_shards::{Layout, Shards, ShardsBuilder};
-use hamdex_store::{AnyStore, CreateOptions, Operation, Store, StoreOptions, StoreReader};
+use hamdex_store::{AnyStore, CreateOptions, Operation, Record, Store, StoreOptions, StoreReader, When};
 
 const RECIPE: &str = "default";
 
@@ -62,7 +62,7 @@ fn written<F: Fingerprint>(
         if named {
             hashed.push_named(fingerprint, id, name(id)).unwrap();
             families.push_named(fingerprint, id, name(id)).unwrap();
-            store.insert_named(&[(fingerprint, name(id))]).unwrap();
+            store.put([Record::named(fingerprint, &name(id))], When::always()).unwrap();
         } else {
             hashed.push_with_id(fingerprint, id).unwrap();
             families.push_with_id(fingerprint, id).unwrap();

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::ffi::c_char;
 use std::ptr;
 
-use ::hamdex_store::{Inserted, Operation, Store};
+use ::hamdex_store::{Inserted, Operation, Put, Store, When};
 use hamdex::Fingerprint;
 use hamdex_any::{AnyFingerprint, AnyMatch};
 
@@ -28,97 +28,43 @@ fn pairs<F: Fingerprint>(records: &Records<'_>, has_ids: bool) -> Result<Vec<(F,
     }
 }
 
-/// Fingerprints with names, for a store with names.
-fn named<'r, F: Fingerprint>(records: &Records<'r>) -> Result<Vec<(F, &'r [u8])>, Failure> {
-    let fingerprints = records.fingerprints::<F>()?;
-    match &records.labels {
-        Labels::Names(names) => Ok(fingerprints.into_iter().zip(names.iter().copied()).collect()),
-        _ => Err(Failure::input("the store has names: give one for each fingerprint")),
-    }
-}
-
-/// Inserts records; returns the first id that the store gave.
-fn insert<F: Fingerprint>(
+/// Stores records, which have what the store keeps for each.
+fn put<F: Fingerprint>(
     store: &Store<F>,
     description: &hamdex::set::Description,
     records: &Records<'_>,
-) -> Result<u64, Failure> {
-    if description.has_names {
-        return Ok(store.insert_named(&named::<F>(records)?)?.start);
+    when: When,
+) -> Result<Put<F>, Failure> {
+    if !description.has_names {
+        return Ok(store.put(&pairs::<F>(records, description.has_ids)?, when)?);
     }
-    let pairs = pairs::<F>(records, description.has_ids)?;
-    store.write(pairs.into_iter().map(|(fingerprint, id)| Operation::Insert(fingerprint, id)).collect())?;
-    Ok(0)
-}
-
-fn insert_unless_near<F: Fingerprint>(
-    store: &Store<F>,
-    description: &hamdex::set::Description,
-    records: &Records<'_>,
-    distance: u32,
-) -> Result<(u64, Columns), Failure> {
-    let outcomes = if description.has_names {
-        store.insert_named_unless_near(&named::<F>(records)?, distance)?
-    } else {
-        store.insert_all_unless_near(&pairs::<F>(records, description.has_ids)?, distance)?
+    let Labels::Names(names) = &records.labels else {
+        return Err(Failure::input("the store has names: give one for each fingerprint"));
     };
-    near_of(description, outcomes)
+    let named = records.fingerprints::<F>()?.into_iter().zip(names.iter().copied());
+    Ok(store.put(named, when)?)
 }
 
-/// Returns the number of inserted records, and what is near the others.
+/// Returns what is near the records that were not stored.
 fn near_of<F: Fingerprint>(
     description: &hamdex::set::Description,
-    outcomes: Vec<Inserted<F>>,
-) -> Result<(u64, Columns), Failure> {
-    let wanted = Wanted::all_of(description);
-    let mut columns = Columns::new(F::BYTES, wanted);
-    let mut inserted = 0;
+    outcomes: &[Inserted<F>],
+) -> Result<Columns, Failure> {
+    let mut columns = Columns::new(F::BYTES, Wanted::all_of(description));
     for outcome in outcomes {
-        match outcome {
-            Inserted::New { .. } => inserted += 1,
-            Inserted::Near(near) => {
-                let fingerprint = AnyFingerprint::of(near.fingerprint);
-                columns.extend([AnyMatch { distance: near.distance, fingerprint }].into_iter())?;
-                let no_name: &[u8] = &[];
-                let names = near.names.iter().map(|name| &**name).chain(std::iter::repeat(no_name));
-                for (&id, name) in near.ids.iter().zip(names) {
-                    columns.push_id(id, 0, name)?;
-                }
-                columns.end_ids(near.all_ids)?;
+        if let Some(near) = outcome.near() {
+            let fingerprint = AnyFingerprint::of(near.fingerprint);
+            columns.extend([AnyMatch { distance: near.distance, fingerprint }].into_iter())?;
+            let no_name: &[u8] = &[];
+            let names = near.names.iter().map(|name| &**name).chain(std::iter::repeat(no_name));
+            for (&id, name) in near.ids.iter().zip(names) {
+                columns.push_id(id, 0, name)?;
             }
+            columns.end_ids(near.all_ids)?;
         }
         columns.end_query()?;
     }
-    Ok((inserted, columns))
-}
-
-fn replace<F: Fingerprint>(
-    store: &Store<F>,
-    description: &hamdex::set::Description,
-    records: &Records<'_>,
-) -> Result<u64, Failure> {
-    check_lookups(description)?;
-    let written = if description.has_names {
-        store.upsert_named(&named::<F>(records)?)?
-    } else {
-        store.upsert(&pairs::<F>(records, description.has_ids)?)?
-    };
-    Ok(written.removed)
-}
-
-fn replace_unless_near<F: Fingerprint>(
-    store: &Store<F>,
-    description: &hamdex::set::Description,
-    records: &Records<'_>,
-    distance: u32,
-) -> Result<(u64, Columns), Failure> {
-    check_lookups(description)?;
-    let (outcomes, written) = if description.has_names {
-        store.upsert_named_unless_near(&named::<F>(records)?, distance)?
-    } else {
-        store.upsert_unless_near(&pairs::<F>(records, description.has_ids)?, distance)?
-    };
-    Ok((written.removed, near_of(description, outcomes)?.1))
+    Ok(columns)
 }
 
 fn check_lookups(description: &hamdex::set::Description) -> Result<(), Failure> {
@@ -170,7 +116,10 @@ pub unsafe extern "C" fn hamdex_store_insert(
     caller.run(|caller| {
         let mut place = caller.maybe_out("the place for the id", first_id)?;
         let (open, records) = (get(caller, store)?, Records::of(caller, records)?);
-        place.write(for_any_store!(&open.store, store => insert(store, &open.description, &records))?);
+        let first = for_any_store!(&open.store, store => {
+            put(store, &open.description, &records, When::always()).map(|put| put.ids().next())
+        })?;
+        place.write(first.filter(|_| open.description.has_names).unwrap_or_default());
         Ok(())
     })
 }
@@ -201,8 +150,10 @@ pub unsafe extern "C" fn hamdex_store_insert_unless_near(
         let mut place = caller.maybe_out("the place for the matches", near)?;
         place.write(ptr::null());
         let (open, records) = (get(caller, store)?, Records::of(caller, records)?);
-        let (inserted, columns) =
-            for_any_store!(&open.store, store => insert_unless_near(store, &open.description, &records, distance))?;
+        let (inserted, columns) = for_any_store!(&open.store, store => {
+            let put = put(store, &open.description, &records, When::unless_near(distance))?;
+            near_of(&open.description, &put.outcomes).map(|columns| (put.inserted, columns))
+        })?;
         count.write(inserted);
         if place.is_wanted() {
             place.write(give(columns));
@@ -233,7 +184,11 @@ pub unsafe extern "C" fn hamdex_store_replace(
     caller.run(|caller| {
         let mut count = caller.maybe_out("the place for the number", replaced)?;
         let (open, records) = (get(caller, store)?, Records::of(caller, records)?);
-        count.write(for_any_store!(&open.store, store => replace(store, &open.description, &records))?);
+        check_lookups(&open.description)?;
+        let when = When::always().replacing();
+        count.write(for_any_store!(&open.store, store => {
+            put(store, &open.description, &records, when).map(|put| put.removed)
+        })?);
         Ok(())
     })
 }
@@ -264,8 +219,12 @@ pub unsafe extern "C" fn hamdex_store_replace_unless_near(
         let mut place = caller.maybe_out("the place for the matches", near)?;
         place.write(ptr::null());
         let (open, records) = (get(caller, store)?, Records::of(caller, records)?);
-        let (replaced, columns) =
-            for_any_store!(&open.store, store => replace_unless_near(store, &open.description, &records, distance))?;
+        check_lookups(&open.description)?;
+        let when = When::unless_near(distance).replacing();
+        let (replaced, columns) = for_any_store!(&open.store, store => {
+            let put = put(store, &open.description, &records, when)?;
+            near_of(&open.description, &put.outcomes).map(|columns| (put.removed, columns))
+        })?;
         count.write(replaced);
         if place.is_wanted() {
             place.write(give(columns));

@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 use common::{both, built, has, in_crate, run};
 use hamdex::{BuildOptions, Builder, Fingerprint};
 use hamdex_shards::{Layout, ShardsBuilder};
-use hamdex_store::{CreateOptions, Store, StoreOptions};
+use hamdex_store::{CreateOptions, Store, StoreOptions, When};
 
 /// The extension, compiled, in a directory for files.
 struct Extension {
@@ -181,7 +181,7 @@ fn stores_and_shards_are_asked_as_files_are() {
     let Some(extension) = Extension::new() else { return };
     let create = CreateOptions::new().names(true);
     let store = Store::<u64>::create(extension.path("a.store"), &create, StoreOptions::new()).unwrap();
-    store.insert_named(&[(1, "one"), (3, "three"), (1, "eins")]).unwrap();
+    store.put([(1, "one"), (3, "three"), (1, "eins")], When::always()).unwrap();
     let options = BuildOptions::new().distance(2);
     let mut shards =
         ShardsBuilder::<u128>::create(extension.path("a.shards"), Layout::Families, 2, options).unwrap();
@@ -200,7 +200,7 @@ fn stores_and_shards_are_asked_as_files_are() {
     ];
     assert_eq!(extension.rows(sql), expected);
     // The store is still open for writing; the next statement sees what was written.
-    store.insert_named(&[(0, "zero")]).unwrap();
+    store.put([(0, "zero")], When::always()).unwrap();
     assert_eq!(extension.rows("SELECT name FROM hamdex('a.store', 0, 0);\n"), ["zero"]);
 }
 

@@ -62,9 +62,9 @@ mod walk;
 
 pub use copy::Copied;
 pub use dedup::clusters::{Clusters, Extent};
+pub use dedup::decide::Decision;
 pub use dedup::members::Member;
 pub use dedup::options::{Clustering, Dedup, Preference};
-pub use dedup::replacing::Replacement;
 pub use dedup::resources::{Progress, Stage};
 pub use dedup::similarity::Similarity;
 pub use document::{Counts, Document, TooShort};

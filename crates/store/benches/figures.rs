@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hamdex::{BuildOptions, Builder, Codec, Design, Index};
-use hamdex_store::{CreateOptions, Durability, Operation, Snapshot, Store, StoreOptions};
+use hamdex_store::{CreateOptions, Durability, Operation, Snapshot, Store, StoreOptions, When};
 
 /// Pairs of a batch.
 const BATCH: u64 = 1000;
@@ -176,10 +176,10 @@ fn unless_near(store: &Store<u64>, count: u64) -> Result {
     let (start, first) = (Instant::now(), count + new_pages + tries);
     for first in (first..first + 2 * tries).step_by(BATCH as usize) {
         let pairs: Vec<(u64, u64)> = (first..first + BATCH).map(pair).collect();
-        store.insert_all_unless_near(&pairs, 3)?;
+        store.put(&pairs, When::unless_near(3))?;
     }
     let together = 2.0 * tries as f64 / start.elapsed().as_secs_f64();
-    println!("  insert_all_unless_near, batches of {BATCH}, the same: {together:.0} per second");
+    println!("  put unless near, batches of {BATCH}, the same: {together:.0} per second");
     Ok(())
 }
 

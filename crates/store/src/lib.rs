@@ -3,8 +3,8 @@
 //! A store is a directory of immutable hamdex files (*segments*) with removal marks, a write-ahead log, and a manifest.
 //! Recent writes are in a memtable. `store-spec.md` describes every byte of it.
 //!
-//! - [`Store`] is open for writing: insert, remove, [insert unless something is near](Store::insert_unless_near), in
-//!   atomic batches, with a choice of [`Durability`]. Only one process at a time can have it open.
+//! - [`Store`] is open for writing: [put](Store::put) records, always or [unless something is near](When), and
+//!   remove them, in atomic batches, with a choice of [`Durability`]. Only one process at a time can have it open.
 //! - [`Snapshot`] is an immutable view of the set; a [`Searcher`] queries it. Readers never wait for writers.
 //! - [`StoreReader`] reads a store while another process writes to it.
 //! - [`AnyStore`] is of either width.
@@ -85,6 +85,7 @@ pub use read::snapshot::{Count, Snapshot};
 pub use store::Store;
 pub use view::Written;
 pub use write::batch::{Batch, Operation};
+pub use write::record::{Put, Record, When};
 pub use write::reply::{Inserted, Near};
 pub use write::writer::Durability;
 

@@ -161,7 +161,7 @@ impl CreateOptions {
     }
 
     /// Sets whether ids have names. The store assigns the ids then, and every fingerprint is inserted with a name
-    /// ([`Store::insert_named`](crate::Store::insert_named)). Names imply ids.
+    /// ([`Store::put`](crate::Store::put)). Names imply ids.
     #[must_use]
     pub fn names(mut self, names: bool) -> Self {
         self.names = names;
@@ -170,8 +170,8 @@ impl CreateOptions {
         self
     }
 
-    /// Sets that every id has the shingles of its document, made as `definition` says; documents are inserted by
-    /// [`Store::insert_documents`](crate::Store::insert_documents) then. Shingles imply names.
+    /// Sets that every id has the shingles of its document, made as `definition` says; documents are stored as
+    /// [`Record::document`](crate::Record::document) then. Shingles imply names.
     #[must_use]
     pub fn shingles(mut self, definition: impl Into<String>) -> Self {
         self.shingles = Some(definition.into());
@@ -179,7 +179,7 @@ impl CreateOptions {
     }
 
     /// Sets whether pairs are found by id, and ids by name, without a pass over the set: for
-    /// [`Store::upsert`](crate::Store::upsert), and removal by id and name. It takes about 5 bytes per pair, and as
+    /// [replacements](crate::When::replacing), and removal by id and name. It takes about 5 bytes per pair, and as
     /// much per name. Look-ups imply ids.
     #[must_use]
     pub fn lookups(mut self, lookups: bool) -> Self {

@@ -263,10 +263,12 @@ impl<F: Fingerprint> Store<F> {
 
     /// Rejects names in a store without names, and pairs without names in a store with names.
     pub(crate) fn check_names(&self, named: bool) -> Result<(), Error> {
-        if self.inner().schema.identity.has_names == named {
-            return Ok(());
-        }
-        Err(Error::Names { path: self.inner().disk.path(""), has_names: !named })
+        if self.inner().schema.identity.has_names == named { Ok(()) } else { Err(self.names_error()) }
+    }
+
+    /// Returns the error of a record that has a name in a store without names, or the reverse.
+    pub(crate) fn names_error(&self) -> Error {
+        Error::Names { path: self.inner().disk.path(""), has_names: self.inner().schema.identity.has_names }
     }
 
     /// Rejects insertions with shingles into a store without, and the reverse.

@@ -19,11 +19,12 @@
 //! - [`members`]: the members of clusters, and the kept document of each
 //! - [`clusters`]: the result
 //!
-//! - [`replacing`]: the same for documents that take the place of earlier ones
+//! - [`decide`]: which documents are new to a set, also when they take the place of earlier ones
 
 mod classes;
 pub(crate) mod clusters;
 mod corpus;
+pub(crate) mod decide;
 mod fingerprints;
 mod grouping;
 pub(crate) mod known;
@@ -31,7 +32,6 @@ pub(crate) mod known_shingles;
 pub(crate) mod members;
 pub(crate) mod options;
 pub(crate) mod reference;
-pub(crate) mod replacing;
 pub(crate) mod resources;
 mod run;
 pub(crate) mod similarity;

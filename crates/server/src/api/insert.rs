@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use hamdex::Fingerprint;
 use hamdex::set::Description;
 use hamdex_documents::Similarity;
-use hamdex_store::{Inserted, Written, for_any_store};
+use hamdex_store::{Inserted, Put, When, for_any_store};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -21,12 +21,11 @@ use crate::api::payload::{Binary, Media, Named, Parameters, Payload};
 use crate::api::query::check_distance;
 use crate::api::records::{Checked, Need, Record, Refusals};
 use crate::api::similar::{self, Comparison, SimilarDocument};
-use crate::api::write_records::write_records;
 use crate::app::App;
 use crate::budget::Budget;
 use crate::lane::{Lane, Stop};
 use crate::problem::Problem;
-use crate::sets::Served;
+use crate::sets::{Served, write};
 
 /// Records to insert.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -257,8 +256,10 @@ fn run(
                 (records.fingerprints.len(), records)
             }
         };
-        let (outcomes, written) = write_records(store, &records, unless_near, replace, deadline)?;
-        let Written { inserted, removed, .. } = written;
+        let when = unless_near.map_or_else(When::always, When::unless_near);
+        let when = if replace { when.replacing() } else { when };
+        let put = write(store, deadline, |store| store.put(records.records(), when))?;
+        let Put { outcomes, inserted, removed, .. } = put;
         app.metrics.write(&set.name, inserted, removed, started.elapsed());
         let numbers = refusals.others(count);
         let near = answer_of(&description, &records.fingerprints, &numbers, outcomes, &app.budget);
@@ -308,7 +309,7 @@ fn insert_unless_similar(
     let records = records.all()?;
     let count = records.len();
     for_any_store!(&written.store, store => {
-        let (Written { inserted, removed, .. }, similar) =
+        let (Put { inserted, removed, .. }, similar) =
             similar::insert(store, &description, records, &comparison, &mut refusals)?;
         app.metrics.write(&set.name, inserted, removed, started.elapsed());
         let mut more = More { replaced: replace.then_some(removed), ..More::default() };

@@ -3,7 +3,6 @@
 //! - [`sets`]: the sets, and new stores
 //! - [`query`], [`insert`], [`similar`], [`remove`]: queries and changes
 //! - [`lookup`]: the records of an id
-//! - [`write_records`]: records into a store, under any condition
 //! - [`streams`]: entries and pairs, as lines of JSON
 //! - [`maintenance`]: long work, as jobs
 //! - [`inspect`]: a look inside index files
@@ -27,7 +26,6 @@ pub(crate) mod service;
 mod sets;
 mod similar;
 mod streams;
-mod write_records;
 
 use std::sync::Arc;
 

@@ -85,6 +85,19 @@ impl Refusals {
 }
 
 impl<F: Fingerprint> Checked<F> {
+    /// Returns the records as a store takes them.
+    pub(crate) fn records(&self) -> Vec<hamdex_store::Record<'_, F>> {
+        let record = |(at, &fingerprint): (usize, &F)| match (&self.labels, &self.shingles) {
+            (Labels::None, _) => hamdex_store::Record::new(fingerprint),
+            (Labels::Numbers(ids), _) => hamdex_store::Record::with_id(fingerprint, ids[at]),
+            (Labels::Names(names), None) => hamdex_store::Record::named(fingerprint, &names[at]),
+            (Labels::Names(names), Some(sets)) => {
+                hamdex_store::Record::document(fingerprint, &names[at], &sets[at])
+            }
+        };
+        self.fingerprints.iter().enumerate().map(record).collect()
+    }
+
     /// Checks the records of a JSON body.
     ///
     /// # Errors

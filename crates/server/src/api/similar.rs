@@ -1,15 +1,12 @@
 //! Insertion of texts unless a similar one is stored, by the rule of `hamdex dedup`.
 
-use std::collections::HashSet;
-use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use axum::http::StatusCode;
 use hamdex::Fingerprint;
 use hamdex::set::Description;
-use hamdex_documents::known::{KnownAs, KnownShingles};
-use hamdex_documents::{Clusters, Dedup, Document, Error, Replacement, Similarity};
-use hamdex_store::{Snapshot, Store, Written};
+use hamdex_documents::{Decision, Dedup, Document, Error, Similarity};
+use hamdex_store::{Put, Store, When};
 use rayon::ThreadPoolBuilder;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -54,7 +51,7 @@ pub(crate) fn insert<F: Fingerprint>(
     records: Vec<Record>,
     comparison: &Comparison<'_>,
     refusals: &mut Refusals,
-) -> Result<(Written, Vec<SimilarDocument>), Problem> {
+) -> Result<(Put<F>, Vec<SimilarDocument>), Problem> {
     let count = records.len();
     let Checked { fingerprints, labels, shingles } =
         Checked::<F>::of_records(description, &records, Need::AsTheSet, refusals)?;
@@ -78,77 +75,28 @@ pub(crate) fn insert<F: Fingerprint>(
     let pool = ThreadPoolBuilder::new().num_threads(comparison.threads).build();
     let pool = pool.map_err(|error| Problem::unavailable("unavailable", format!("no threads: {error}")))?;
     let snapshot = store.snapshot();
-    let (new, mut similar) = pool.install(|| match comparison.replace {
-        true => replacing(dedup, &snapshot, &documents),
-        false => inserting(dedup, (&snapshot, words), documents, &names),
-    })?;
-    let new: Vec<(F, &str, &[u64])> =
-        new.into_iter().map(|number| (fingerprints[number], &*names[number], &*shingles[number])).collect();
-    let written = match comparison.replace {
-        _ if new.is_empty() => Written::default(),
-        true => write(store, comparison.deadline, |store| store.upsert_documents(&new))?,
-        false => {
-            let ids = write(store, comparison.deadline, |store| store.insert_documents(&new))?;
-            Written::of_insertions(ids.end - ids.start)
+    let decide = || match comparison.replace {
+        true => {
+            let names = names.iter().map(|name| name.clone().into_bytes()).collect();
+            let earlier = snapshot.ids_of_names(&names)?;
+            dedup.decide_replacements(&snapshot, &earlier, &documents).map_err(problem)
         }
+        false => dedup.decide(&snapshot, &documents).map_err(problem),
     };
-    similar.iter_mut().for_each(|one| one.index = numbers[one.index]);
-    Ok((written, similar))
-}
-
-/// Returns the numbers of the documents that are similar to none stored and to none before them, and the others.
-fn inserting<F: Fingerprint>(
-    dedup: Dedup<'_, F>,
-    (snapshot, words): (&Snapshot<F>, NonZeroUsize),
-    documents: Vec<Document>,
-    names: &[String],
-) -> Result<(Vec<usize>, Vec<SimilarDocument>), Problem> {
-    let known = KnownShingles::new(snapshot, words).map_err(problem)?;
-    let clusters = dedup.against_texts(&known).run_on(documents).map_err(problem)?;
-    Ok((clusters.unique().map(|number| number as usize).collect(), similar_of(&clusters, names)))
-}
-
-/// Returns the numbers of the documents that are similar to none of another name, and the others.
-fn replacing<F: Fingerprint>(
-    dedup: Dedup<'_, F>,
-    snapshot: &Snapshot<F>,
-    documents: &[Document],
-) -> Result<(Vec<usize>, Vec<SimilarDocument>), Problem> {
-    let names: HashSet<Vec<u8>> = documents.iter().map(|document| document.id.clone().into_bytes()).collect();
-    let earlier = snapshot.ids_of_names(&names)?;
-    let decisions = dedup.decide_replacements(snapshot, &earlier, documents).map_err(problem)?;
+    let decisions = pool.install(decide)?;
     let (mut new, mut similar) = (Vec::new(), Vec::new());
-    for (index, decision) in decisions.into_iter().enumerate() {
+    for (decision, (at, number)) in decisions.into_iter().zip(numbers.into_iter().enumerate()) {
         match decision {
-            Replacement::Similar { name: id, similarity } => {
-                similar.push(SimilarDocument { index, id, similarity });
+            Decision::Similar { name: id, similarity } => {
+                similar.push(SimilarDocument { index: number, id, similarity });
             }
             // Blank texts have been refused.
-            _ => new.push(index),
+            _ => new.push(hamdex_store::Record::document(fingerprints[at], &names[at], &shingles[at])),
         }
     }
-    Ok((new, similar))
-}
-
-/// Returns the documents that are similar to a known one or to an earlier one, in their order.
-fn similar_of(clusters: &Clusters, names: &[String]) -> Vec<SimilarDocument> {
-    let mut similar = Vec::new();
-    for known in clusters.known().unwrap_or_default() {
-        if let KnownAs::Name(id) = &known.known {
-            let (index, similarity) = (known.document as usize, known.similarity.unwrap_or_default());
-            similar.push(SimilarDocument { index, id: id.clone(), similarity });
-        }
-    }
-    for cluster in clusters.members().chunk_by(|one, other| one.cluster == other.cluster) {
-        let Some(kept) = cluster.iter().find(|member| member.is_kept) else { continue };
-        similar.extend(cluster.iter().filter(|member| !member.is_kept).map(|member| SimilarDocument {
-            index: member.document as usize,
-            id: names[kept.document as usize].clone(),
-            similarity: member.similarity.unwrap_or_default(),
-        }));
-    }
-    similar.sort_by_key(|one| one.index);
-    similar
+    let when = if comparison.replace { When::always().replacing() } else { When::always() };
+    let put = write(store, comparison.deadline, |store| store.put(new.iter().copied(), when))?;
+    Ok((put, similar))
 }
 
 /// The problem of a comparison that failed.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use hamdex::BuildOptions;
 use hamdex_server::Options;
 use hamdex_shards::{Layout, ShardsBuilder};
-use hamdex_store::{CreateOptions, Store, StoreOptions};
+use hamdex_store::{CreateOptions, Store, StoreOptions, When};
 use serde_json::{Value, json};
 
 use crate::common::{Answer, Client, Running, build, hex, options};
@@ -393,7 +393,7 @@ fn names_that_are_no_utf8_are_removed_as_they_are_shown() {
     let store = Store::<u64>::create(directory.path().join("s"), &options, StoreOptions::new()).unwrap();
     let named: Vec<(u64, &[u8])> =
         vec![(1, b"caf\xe9"), (2, b"caf\xe9"), (3, b"cafe"), (4, b"\xff"), (5, b"caf\\xe9")];
-    store.insert_named(&named).unwrap();
+    store.put(&named, When::always()).unwrap();
     drop(store);
     let running = Running::of(directory.path());
     let client = running.client();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use hamdex::Fingerprint;
-use hamdex_store::{CreateOptions, Inserted, Operation, Store, StoreOptions};
+use hamdex_store::{CreateOptions, Inserted, Operation, Store, StoreOptions, When};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use serde_json::{Value, json};
@@ -132,7 +132,7 @@ impl<F: Fingerprint> Twins<F> {
         match self.ids {
             Ids::Names => {
                 let named: Vec<_> = records.iter().map(|(f, id)| (*f, format!("n{id}"))).collect();
-                self.store.insert_named(&named).unwrap();
+                self.store.put(&named, When::always()).unwrap();
             }
             _ => drop(self.store.write(records.iter().map(operation).collect()).unwrap()),
         }
@@ -149,9 +149,9 @@ impl<F: Fingerprint> Twins<F> {
         let outcomes = match self.ids {
             Ids::Names => {
                 let named: Vec<_> = records.iter().map(|(f, id)| (*f, format!("n{id}"))).collect();
-                self.store.insert_named_unless_near(&named, distance).unwrap()
+                self.store.put(&named, When::unless_near(distance)).unwrap().outcomes
             }
-            _ => self.store.insert_all_unless_near(&pairs, distance).unwrap(),
+            _ => self.store.put(&pairs, When::unless_near(distance)).unwrap().outcomes,
         };
         let (mut inserted, mut near) = (0, Vec::new());
         for (index, (outcome, &(fingerprint, id))) in outcomes.iter().zip(&records).enumerate() {
@@ -210,9 +210,9 @@ impl<F: Fingerprint> Twins<F> {
         let written = match self.ids {
             Ids::Names => {
                 let named: Vec<_> = records.iter().map(|(f, id)| (*f, format!("n{id}"))).collect();
-                self.store.upsert_named(&named).unwrap()
+                self.store.put(&named, When::always().replacing()).unwrap()
             }
-            _ => self.store.upsert(&records).unwrap(),
+            _ => self.store.put(&records, When::always().replacing()).unwrap(),
         };
         let expected = json!({ "inserted": written.inserted, "near": [], "replaced": written.removed });
         prop_assert_eq!(answer, expected);

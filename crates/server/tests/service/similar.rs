@@ -6,7 +6,7 @@ use std::sync::Barrier;
 use std::thread;
 
 use hamdex_simhash::{Fingerprinter, Outcome, Recipe, Scratch, Shingler};
-use hamdex_store::{CreateOptions, Store, StoreOptions};
+use hamdex_store::{CreateOptions, Record, Store, StoreOptions, When};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use serde_json::{Value, json};
@@ -101,7 +101,14 @@ impl Twins {
         });
         for stored in &self.stored[before..] {
             let set: Vec<u64> = stored.shingles.iter().copied().collect();
-            self.store.insert_documents(&[(stored.fingerprint, &stored.name, &set)]).unwrap();
+            self.store
+                .put(
+                    [(stored.fingerprint, &stored.name, &set)]
+                        .iter()
+                        .map(|(f, n, s)| Record::document(*f, n, s)),
+                    When::always(),
+                )
+                .unwrap();
         }
         Ok(())
     }

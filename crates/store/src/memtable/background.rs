@@ -88,6 +88,7 @@ mod tests {
     use crate::store::Store;
     use crate::write::batch::Operation;
     use crate::write::batch::Pair;
+    use crate::write::record::When;
     use crate::write::reply::Inserted;
     use crate::write::request::Request;
     use crate::write::writer::Durability;
@@ -203,7 +204,9 @@ mod tests {
             // Near to present pairs, and to removed ones.
             let asked = [first + 10, first + 40, first + 60, first + 5000, first / 3 + 10, first / 3 + 600];
             let asked = asked.map(|number| (pair(number).0 ^ 1, number + (1 << 32)));
-            for (outcome, pair) in store.insert_all_unless_near(&asked, 1).unwrap().iter().zip(asked) {
+            for (outcome, pair) in
+                store.put(asked.iter(), When::unless_near(1)).unwrap().outcomes.iter().zip(asked)
+            {
                 let is_near = model.iter().any(|other| other.0.distance(pair.0) <= 1);
                 assert_eq!(matches!(outcome, Inserted::Near(_)), is_near, "{pair:?}");
                 if !is_near {

@@ -1,7 +1,8 @@
 //! Writing, by group commit.
 //!
 //! - [`batch`]: pairs, operations and batches; the name of an id, and the shingles of its document
-//! - [`change`], [`unless_near`]: insertion and removal, with names, by id and name, and conditional
+//! - [`record`], [`put`]: records, and the one verb that stores them; [`unless_near`]: its condition
+//! - [`change`]: batches of operations, and removal, also by id and name
 //! - [`gone_names`]: names whose earlier ids have gone
 //! - [`request`], [`reply`]: requests of writers, and the replies
 //! - [`queue`]: the queue of requests, and its leader
@@ -13,7 +14,9 @@ pub(crate) mod batch;
 mod change;
 pub(crate) mod commit;
 pub(crate) mod gone_names;
+mod put;
 pub(crate) mod queue;
+pub(crate) mod record;
 pub(crate) mod reply;
 pub(crate) mod request;
 pub(crate) mod unless_near;

@@ -8,33 +8,35 @@ use hamdex::{Fingerprint, Match, ReadError};
 use crate::manifest::identity::Identity;
 use crate::view::{View, Written};
 use crate::write::batch::Pair;
+use crate::write::record::Put;
 
 /// The reply to a request.
 pub(crate) enum Reply<F> {
     Written(Written),
-    /// The first assigned id; the others follow it.
-    Named(u64),
+    /// The first assigned id, which the others follow, and the effect.
+    Named(u64, Written),
     /// Too few ids are left.
     NoIdsLeft,
     /// The number of operations that the request would take, which exceeds that of a batch. It had no effect.
     TooLarge(usize),
-    /// The outcome of each pair, and of all together.
-    UnlessNear(Vec<Inserted<F>>, Written),
+    /// The outcome of each record of a conditional insertion.
+    Put(Put<F>),
     /// The search has to be repeated: newer pairs have been flushed, or a near fingerprint has been removed. The
     /// request had no effect.
     SearchAgain,
 }
 
-/// The outcome of an [insertion unless something is near](crate::Store::insert_unless_near).
+/// The outcome of a record of [`Store::put`](crate::Store::put).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Inserted<F> {
-    /// Nothing was near, and the pair was inserted.
+    /// The record is stored.
     New {
-        /// Its id: assigned by the store in a store with names, otherwise given by the caller.
+        /// Its id: assigned by the store in a store with names, otherwise given by the caller. Of several records that are to
+        /// replace what has one id or name without a condition, all have the id of the last.
         id: u64,
     },
     /// A stored fingerprint was near, and nothing was inserted.
-    Near(Near<F>),
+    Near(Box<Near<F>>),
 }
 
 /// The nearest stored fingerprint at the moment of the decision about an insertion.

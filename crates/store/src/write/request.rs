@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use hamdex::Fingerprint;
 
 use crate::error::Error;
-use crate::view::View;
+use crate::view::{View, Written};
 use crate::write::batch::{Batch, Document, Operation, Pair};
 use crate::write::reply::Reply;
 use crate::write::unless_near::decide::UnlessNear;
@@ -23,9 +23,9 @@ pub(crate) enum Request<F: Fingerprint> {
     RemoveIds(HashSet<u64>),
     /// Names of which all pairs are to be removed.
     RemoveNames(HashSet<Vec<u8>>),
-    /// Pairs of which each is to be the only one with its id.
+    /// Pairs with different ids, of which each is to be the only one with its id.
     Upsert(Vec<Pair<F>>),
-    /// Fingerprints with names, of which each is to be the only one with its name.
+    /// Fingerprints with different names, of which each is to be the only one with its name.
     UpsertNamed(Vec<(F, Document)>),
     /// Pairs to insert in order, each unless a fingerprint is near to it.
     UnlessNear(UnlessNear<F>),
@@ -77,8 +77,9 @@ impl<F: Fingerprint> Request<F> {
     pub(crate) fn apply(self, view: &mut View<F>, effective: &mut Batch<F>) -> Result<Reply<F>, Error> {
         let reply = match self {
             Self::Named(named) => {
+                let written = Written::of_insertions(named.len() as u64);
                 let first = view.insert_named(&named, effective);
-                Ok(first.map_or(Reply::NoIdsLeft, Reply::Named))
+                Ok(first.map_or(Reply::NoIdsLeft, |first| Reply::Named(first, written)))
             }
             Self::Batch(operations) => view.apply(&operations, effective).map(Reply::Written),
             Self::RemoveFingerprints(fingerprints) => {

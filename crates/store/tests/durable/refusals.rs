@@ -12,7 +12,7 @@ use hamdex_store::internals::manifest::{
     Manifest, ManifestFile, RemovalsEntry, SegmentEntry, parse, read, to_text,
 };
 use hamdex_store::internals::removals;
-use hamdex_store::{CreateOptions, Error, Operation, ReadOptions, Store, StoreOptions, StoreReader};
+use hamdex_store::{CreateOptions, Error, Operation, ReadOptions, Store, StoreOptions, StoreReader, When};
 use roaring::RoaringTreemap;
 
 use crate::common::{IDENTITY, batch, disk};
@@ -404,7 +404,7 @@ fn whole_store(names: bool) -> SimulatedDisk {
     let store = Store::<u64>::create_on(disk.clone(), &shape, StoreOptions::new()).unwrap();
     for number in 0..20 {
         match names {
-            true => drop(store.insert_named(&[(number << 40, format!("name {number}"))]).unwrap()),
+            true => drop(store.put([(number << 40, &format!("name {number}"))], When::always()).unwrap()),
             false => store.insert(number << 40, number).unwrap(),
         }
     }

@@ -28,7 +28,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use hamdex::VerifyOptions;
-use hamdex_store::{CreateOptions, Store, StoreOptions};
+use hamdex_store::{CreateOptions, Store, StoreOptions, When};
 use load::{Chance, Step, apply, fingerprint, step};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -85,7 +85,9 @@ fn child(arguments: &[String]) -> Outcome<()> {
     for number in first..first + count {
         match step(seed, number) {
             Step::Write(operations) => drop(store.write(operations)?),
-            Step::UnlessNear(pairs, distance) => drop(store.insert_all_unless_near(&pairs, distance)?),
+            Step::UnlessNear(pairs, distance) => {
+                drop(store.put(&pairs, When::unless_near(distance))?);
+            }
             Step::Forget(fingerprints) => drop(store.remove_fingerprints(fingerprints)?),
             Step::Flush => store.flush()?,
             Step::Compact => store.compact()?,

@@ -7,7 +7,7 @@ use std::thread;
 
 use hamdex::BuildError;
 use hamdex_simulated_disk::{Failure, SimulatedDisk, Survival};
-use hamdex_store::{Durability, Error, Operation, Store, StoreOptions};
+use hamdex_store::{Durability, Error, Operation, Store, StoreOptions, When};
 
 use crate::common::{shape, tiny};
 
@@ -96,7 +96,7 @@ fn a_store_is_closed_for_all_handles() {
         other.reopen(),
         other.purge().map(drop),
         other.backup_to(&disk.sibling("copy")),
-        other.insert_all_unless_near(&[(9, 1)], 3).map(drop),
+        other.put([(9, 1)], When::unless_near(3)).map(drop),
         other.shutdown(),
     ];
     let (last, refused) = outcomes.split_last().unwrap();

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use hamdex::Fingerprint;
-use hamdex_store::{Inserted, Operation, Store};
+use hamdex_store::{Inserted, Operation, Store, When};
 
 use crate::common::{Chance, Model, assert_same, shape, tiny};
 
@@ -111,7 +111,7 @@ fn of_those_that_are_near_to_each_other_exactly_one_is_inserted() {
                             .map(|id| (chance.fingerprint() ^ chance.below(256) << 52, id * 4 + writer))
                             .collect();
                         number += batch.len() as u64;
-                        let outcomes = store.insert_all_unless_near(&batch, 3).unwrap();
+                        let outcomes = store.put(&batch, When::unless_near(3)).unwrap().outcomes;
                         for (pair, outcome) in batch.iter().zip(outcomes) {
                             match outcome {
                                 Inserted::New { .. } => inserted.push(pair.0),
@@ -175,13 +175,14 @@ fn a_named_pair_has_the_id_and_the_near_one_the_name_that_it_was_given() {
     let directory = tempfile::tempdir().unwrap();
     let create = shape(true).names(true);
     let store = Store::<u64>::create(directory.path().join("s"), &create, tiny()).unwrap();
-    let outcomes = store.insert_named_unless_near(&[(0xff, "a"), (0xfe, "b"), (0xff00, "c")], 1).unwrap();
+    let outcomes =
+        store.put([(0xff, "a"), (0xfe, "b"), (0xff00, "c")], When::unless_near(1)).unwrap().outcomes;
     assert_eq!(outcomes.iter().map(Inserted::id).collect::<Vec<_>>(), [Some(0), None, Some(1)]);
     let near = outcomes[1].near().unwrap();
     assert_eq!((&near.ids[..], &*near.names[0]), (&[0][..], &b"a"[..]));
     store.flush().unwrap();
-    store.insert_named(&[(0xff, "again")]).unwrap();
-    for outcome in store.insert_named_unless_near(&[(0xfd, "d"), (0xff00_0000, "e")], 1).unwrap() {
+    store.put([(0xff, "again")], When::always()).unwrap();
+    for outcome in store.put([(0xfd, "d"), (0xff00_0000, "e")], When::unless_near(1)).unwrap().outcomes {
         match outcome {
             Inserted::New { id } => assert_eq!(store.snapshot().name(id).unwrap(), Some(&b"e"[..])),
             Inserted::Near(near) => {

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use hamdex::{FingerprintSet, VerifyOptions};
 use hamdex_simulated_disk::SimulatedDisk;
 use hamdex_store::{
-    Durability, Inserted, Operation, ReadOptions, Snapshot, Store, StoreOptions, StoreReader,
+    Durability, Inserted, Operation, ReadOptions, Record, Snapshot, Store, StoreOptions, StoreReader, When,
 };
 
 use crate::common::{Chance, seeds, shape, tiny};
@@ -67,8 +67,8 @@ impl Crowd {
     }
 }
 
-/// A record of a store with names: fingerprint, name, shingles.
-type Record = (u64, Vec<u8>, Vec<u64>);
+/// A record of a store with names, and its shingles.
+type Row = (u64, Vec<u8>, Vec<u64>);
 
 /// A plain set of pairs, with the name of each id.
 #[derive(Debug, Clone, Default)]
@@ -83,7 +83,7 @@ impl Plain {
         self.pairs.range((fingerprint, 0)..=(fingerprint, u64::MAX)).map(|pair| pair.1).collect()
     }
 
-    fn insert_named(&mut self, (fingerprint, name, _): &Record) -> u64 {
+    fn insert_named(&mut self, (fingerprint, name, _): &Row) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
         self.pairs.insert((*fingerprint, id));
@@ -160,7 +160,7 @@ impl History {
         1 + self.chance.below(most)
     }
 
-    fn records(&mut self) -> Vec<Record> {
+    fn records(&mut self) -> Vec<Row> {
         let record = |chance: &mut Chance| {
             let name = self.crowd.any_name(chance);
             let set = if self.kind == Kind::Documents { shingles_of(&name) } else { Vec::new() };
@@ -213,13 +213,10 @@ impl History {
             return;
         }
         let records = self.records();
-        let ids = if self.kind == Kind::Documents {
-            self.store.insert_documents(&documents(&records)).unwrap()
-        } else {
-            self.store.insert_named(&named(&records)).unwrap()
-        };
+        let put = self.store.put(self.kind.records(&records), When::always()).unwrap();
         let expected: Vec<u64> = records.iter().map(|record| self.model.insert_named(record)).collect();
-        assert_eq!(ids.collect::<Vec<_>>(), expected);
+        assert_eq!(put.ids().collect::<Vec<_>>(), expected);
+        assert_eq!(put.inserted, expected.len() as u64);
     }
 
     fn replace(&mut self) {
@@ -232,22 +229,18 @@ impl History {
                 self.model.remove(|_, pair| last.get(&pair.1).is_some_and(|new| *new != pair.0));
                 let removed = before.difference(&self.model.pairs).count() as u64;
                 self.model.pairs.extend(last.into_iter().map(|(id, value)| (value, id)));
-                assert_eq!(self.store.upsert(&pairs).unwrap().removed, removed);
+                assert_eq!(self.store.put(&pairs, When::always().replacing()).unwrap().removed, removed);
                 continue;
             }
             let mut records = self.records();
             records.truncate(40);
-            let written = if self.kind == Kind::Documents {
-                self.store.upsert_documents(&documents(&records)).unwrap()
-            } else {
-                self.store.upsert_named(&named(&records)).unwrap()
-            };
+            let when = When::always().replacing();
+            let written = self.store.put(self.kind.records(&records), when).unwrap();
             let names: HashSet<Vec<u8>> = records.iter().map(|record| record.1.clone()).collect();
             assert_eq!(written.removed, self.model.remove_names(&names));
             // The last of each name counts.
             let mut seen = HashSet::new();
-            let mut last: Vec<&Record> =
-                records.iter().rev().filter(|record| seen.insert(&record.1)).collect();
+            let mut last: Vec<&Row> = records.iter().rev().filter(|record| seen.insert(&record.1)).collect();
             last.reverse();
             assert_eq!(written.inserted, last.len() as u64);
             for record in last {
@@ -260,15 +253,11 @@ impl History {
         let distance = self.chance.below(5) as u32;
         let (outcomes, records) = if self.has_names() {
             let records = self.records();
-            let outcomes = if self.kind == Kind::Documents {
-                self.store.insert_documents_unless_near(&documents(&records), distance)
-            } else {
-                self.store.insert_named_unless_near(&named(&records), distance)
-            };
-            (outcomes.unwrap(), records.into_iter().map(|record| (record, 0)).collect::<Vec<_>>())
+            let put = self.store.put(self.kind.records(&records), When::unless_near(distance)).unwrap();
+            (put.outcomes, records.into_iter().map(|record| (record, 0)).collect::<Vec<_>>())
         } else {
             let pairs = self.pairs();
-            let outcomes = self.store.insert_all_unless_near(&pairs, distance).unwrap();
+            let outcomes = self.store.put(&pairs, When::unless_near(distance)).unwrap().outcomes;
             (outcomes, pairs.into_iter().map(|(value, id)| ((value, Vec::new(), Vec::new()), id)).collect())
         };
         for (outcome, (record, id)) in outcomes.into_iter().zip(records) {
@@ -385,12 +374,15 @@ impl History {
     }
 }
 
-fn named(records: &[Record]) -> Vec<(u64, &[u8])> {
-    records.iter().map(|(fingerprint, name, _)| (*fingerprint, &name[..])).collect()
-}
-
-fn documents(records: &[Record]) -> Vec<(u64, &[u8], &[u64])> {
-    records.iter().map(|(fingerprint, name, set)| (*fingerprint, &name[..], &set[..])).collect()
+impl Kind {
+    /// Returns records with names as the store takes them.
+    fn records(self, rows: &[Row]) -> Vec<Record<'_, u64>> {
+        let of_row = rows.iter().map(|(fingerprint, name, set)| match self {
+            Self::Documents => Record::document(*fingerprint, name, set),
+            _ => Record::named(*fingerprint, name),
+        });
+        of_row.collect()
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use hamdex::FingerprintSet;
 use hamdex_simulated_disk::SimulatedDisk;
 use hamdex_store::disk::Disk;
-use hamdex_store::{CreateOptions, Durability, Operation, Store, StoreOptions, StoreReader};
+use hamdex_store::{CreateOptions, Durability, Operation, Record, Store, StoreOptions, StoreReader, When};
 use tempfile::TempDir;
 
 use crate::common::{seeds, shape};
@@ -108,7 +108,7 @@ fn replacing_one_name_again_and_again() {
         let (_directory, store) = new_store(&with_names());
         timed(|| {
             for number in 0..count {
-                let written = store.upsert_named(&[(number, "the same")]).unwrap();
+                let written = store.put([(number, "the same")], When::always().replacing()).unwrap();
                 assert_eq!((written.inserted, written.removed), (1, u64::from(number > 0)));
             }
         })
@@ -121,8 +121,8 @@ fn replacing_one_name_unless_another_is_near() {
         let (_directory, store) = new_store(&with_names());
         timed(|| {
             for number in 0..count {
-                let (outcomes, _) = store.upsert_named_unless_near(&[(number, "the same")], 3).unwrap();
-                assert!(outcomes[0].is_new());
+                let put = store.put([(number, "the same")], When::unless_near(3).replacing()).unwrap();
+                assert!(put.outcomes[0].is_new());
             }
         })
     });
@@ -133,14 +133,14 @@ fn replacing_a_name_of_many_records_again_and_again() {
     for is_flushed in [false, true] {
         assert_grows_slowly("replacing a name of many records", 400, |count| {
             let (_directory, store) = new_store(&with_names());
-            store.insert_named(&(0..count).map(|number| (number, "the same")).collect::<Vec<_>>()).unwrap();
+            store.put((0..count).map(|number| (number, "the same")), When::always()).unwrap();
             if is_flushed {
                 store.flush().unwrap();
             }
-            assert_eq!(store.upsert_named(&[(1u64, "the same")]).unwrap().removed, count);
+            assert_eq!(store.put([(1u64, "the same")], When::always().replacing()).unwrap().removed, count);
             timed(|| {
                 (0..count).for_each(|number| {
-                    store.upsert_named(&[(number, "the same")]).unwrap();
+                    store.put([(number, "the same")], When::always().replacing()).unwrap();
                 });
             })
         });
@@ -153,7 +153,7 @@ fn replacing_one_id_again_and_again() {
         let (_directory, store) = new_store(&shape(true).lookups(true));
         timed(|| {
             (0..count).for_each(|number| {
-                store.upsert(&[(number, 5)]).unwrap();
+                store.put([(number, 5)], When::always().replacing()).unwrap();
             });
         })
     });
@@ -222,7 +222,7 @@ fn inserting_unless_near_into_a_crowd_takes_about_as_long_as_elsewhere() {
         let pairs: Vec<(u64, u64)> = (0..count).map(|number| (crowd.fingerprint(number), 0)).collect();
         timed(|| {
             for pairs in pairs.chunks(500) {
-                store.insert_all_unless_near(pairs, 3).unwrap();
+                store.put(pairs, When::unless_near(3)).unwrap();
             }
         })
     };
@@ -281,7 +281,7 @@ fn reading_the_shingles_of_a_crowd() {
         for first in (0..count).step_by(500) {
             let documents: Vec<(u64, &str, &[u64])> =
                 (first..first + 500).map(|number| (number % 7, "the same", &[1u64, 2, 3][..])).collect();
-            store.insert_documents(&documents).unwrap();
+            store.put(documents.iter().map(|(f, n, s)| Record::document(*f, n, s)), When::always()).unwrap();
         }
         let snapshot = store.snapshot();
         timed(|| {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use hamdex::{BuildOptions, Builder, VerifyOptions};
-use hamdex_store::Store;
+use hamdex_store::{Store, When};
 
 use crate::common::{Chance, tiny};
 use crate::named::{batch, name, named_shape};
@@ -29,8 +29,8 @@ fn a_file_with_names_joins_behind_all_ids_that_were_given() {
     let mut expected: BTreeMap<(u64, u64), Vec<u8>> = BTreeMap::new();
     for round in 0..3 {
         let named = batch(&mut chance);
-        let ids = store.insert_named(&named).unwrap();
-        expected.extend(ids.zip(named).map(|(id, (fingerprint, name))| ((fingerprint, id), name)));
+        let put = store.put(&named, When::always()).unwrap();
+        expected.extend(put.ids().zip(named).map(|(id, (fingerprint, name))| ((fingerprint, id), name)));
         let first = expected.keys().map(|pair| pair.1 + 1).max().unwrap();
         store.ingest(&file).unwrap();
         for (id, fingerprint, name) in &from_file {
@@ -56,8 +56,8 @@ fn a_file_with_names_joins_behind_all_ids_that_were_given() {
     let store = Store::<u64>::open(&path, tiny().merges(false)).unwrap();
     check(&store);
     // No id twice.
-    let ids = store.insert_named(&[(1, "last")]).unwrap();
-    assert!(expected.keys().all(|pair| pair.1 < ids.start));
+    let id = store.put([(1, "last")], When::always()).unwrap().ids().next().unwrap();
+    assert!(expected.keys().all(|pair| pair.1 < id));
     // Those of one name go, wherever they came from.
     let gone = from_file[0].2.clone();
     let count = expected.values().filter(|name| **name == gone).count() as u64;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use hamdex::{BuildOptions, Builder, FingerprintSet, VerifyOptions};
 use hamdex_simulated_disk::SimulatedDisk;
-use hamdex_store::{CreateOptions, Durability, Error, Operation, Store, StoreOptions};
+use hamdex_store::{CreateOptions, Durability, Error, Operation, Store, StoreOptions, When};
 
 use crate::common::{Chance, seeds, shape, tiny};
 
@@ -54,7 +54,7 @@ fn run(seed: u64) {
         match chance.below(9) {
             0..=2 => {
                 let pairs: Vec<(u64, u64)> = (0..1 + chance.below(80)).map(|_| pair(&mut chance)).collect();
-                let written = store.upsert(&pairs).unwrap();
+                let written = store.put(&pairs, When::always().replacing()).unwrap();
                 assert_eq!((written.inserted, written.removed), upsert(&mut model, &pairs));
             }
             3 | 4 => {
@@ -100,14 +100,14 @@ fn names_are_found_replaced_and_removed_by_name() {
             .collect();
         match chance.below(7) {
             0 | 1 => {
-                store.insert_named(&batch).unwrap();
+                store.put(&batch, When::always()).unwrap();
                 batch.into_iter().for_each(|(value, name)| model.entry(name).or_default().push(value));
             }
             2 | 3 => {
                 let last: BTreeMap<Vec<u8>, u64> =
                     batch.iter().map(|(value, name)| (name.clone(), *value)).collect();
                 let replaced: usize = last.keys().filter_map(|name| model.get(name)).map(Vec::len).sum();
-                let written = store.upsert_named(&batch).unwrap();
+                let written = store.put(&batch, When::always().replacing()).unwrap();
                 assert_eq!((written.inserted, written.removed), (last.len() as u64, replaced as u64));
                 model.extend(last.into_iter().map(|(name, value)| (name, vec![value])));
             }
@@ -162,7 +162,7 @@ fn of_concurrent_replacements_of_an_id_one_stays() {
             let store = &store;
             scope.spawn(move || {
                 for number in 0..300u64 {
-                    store.upsert(&[(thread << 32 | number, number % 7)]).unwrap();
+                    store.put([(thread << 32 | number, number % 7)], When::always().replacing()).unwrap();
                 }
             });
         }
@@ -187,13 +187,13 @@ fn an_ingested_file_gets_look_ups_and_stores_without_them_replace_nothing() {
     let store = create("with", &with_lookups());
     store.ingest(&file).unwrap();
     assert_eq!(store.snapshot().fingerprints_of(7).unwrap(), [14 << 20, 15 << 20]);
-    assert_eq!(store.upsert(&[(1, 7)]).unwrap().removed, 2);
+    assert_eq!(store.put([(1, 7)], When::always().replacing()).unwrap().removed, 2);
     store.verify(&VerifyOptions::new()).unwrap();
     store.close().unwrap();
 
     let without = create("without", &shape(true));
     without.ingest(&file).unwrap();
-    assert!(matches!(without.upsert(&[(1, 7)]), Err(Error::NoLookups { .. })));
+    assert!(matches!(without.put([(1, 7)], When::always().replacing()), Err(Error::NoLookups { .. })));
     assert_eq!(without.snapshot().fingerprints_of(7).unwrap(), [14 << 20, 15 << 20]);
     assert_eq!(without.remove_ids(&HashSet::from([7])).unwrap(), 2);
     assert!(!without.snapshot().describe().has_lookups);

@@ -1,6 +1,6 @@
 //! Random operations of all kinds, against the model.
 
-use hamdex_store::{Operation, Store, StoreOptions};
+use hamdex_store::{Operation, Store, StoreOptions, When};
 
 use crate::common::{Chance, Model, assert_same, assert_same_batches, seeds, shape, step, tiny};
 
@@ -42,7 +42,7 @@ fn history(seed: u64, steps: u64, has_ids: bool, options: StoreOptions) {
                     .map(|_| (chance.fingerprint(), if has_ids { chance.below(5) } else { 0 }))
                     .collect();
                 let distance = chance.below(4) as u32;
-                let outcomes = store.insert_all_unless_near(&pairs, distance).unwrap();
+                let outcomes = store.put(&pairs, When::unless_near(distance)).unwrap().outcomes;
                 for (pair, outcome) in pairs.iter().zip(outcomes) {
                     let expected = model.within(pair.0, distance).first().map(|&(distance, near)| {
                         (distance, near, if has_ids { model.ids(near) } else { Vec::new() })

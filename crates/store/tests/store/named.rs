@@ -1,12 +1,13 @@
 //! Names of ids, and shingles of documents: durable, merged and removed with their pairs.
 
 use std::collections::{BTreeMap, HashSet};
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 
 use hamdex::{FingerprintSet, VerifyOptions};
 use hamdex_simulated_disk::{SimulatedDisk, Survival};
 use hamdex_store::{
-    CreateOptions, Durability, Error, Inserted, Operation, Snapshot, Store, StoreOptions, StoreReader,
+    CreateOptions, Durability, Error, Operation, Put, Record, Snapshot, Store, StoreOptions, StoreReader,
+    When,
 };
 
 use crate::common::{Chance, seeds, shape, step, tiny};
@@ -64,24 +65,14 @@ fn shingles_of(name: &[u8]) -> Vec<u64> {
     set
 }
 
-/// Inserts named fingerprints, with shingles if the store has them.
-fn insert(store: &Store<u64>, named: &[(u64, Vec<u8>)]) -> Result<Range<u64>, Error> {
+/// Puts named fingerprints, with shingles if the store has them.
+fn put(store: &Store<u64>, named: &[(u64, Vec<u8>)], when: When) -> Result<Put<u64>, Error> {
     if !store.snapshot().describe().has_shingles {
-        return store.insert_named(named);
+        return store.put(named, when);
     }
     let sets: Vec<Vec<u64>> = named.iter().map(|(_, name)| shingles_of(name)).collect();
-    let documents = named.iter().zip(&sets).map(|((value, name), set)| (*value, name, &set[..]));
-    store.insert_documents(&documents.collect::<Vec<_>>())
-}
-
-/// As [`insert`], unless something is near.
-fn insert_unless_near(store: &Store<u64>, named: &[(u64, Vec<u8>)]) -> Result<Vec<Inserted<u64>>, Error> {
-    if !store.snapshot().describe().has_shingles {
-        return store.insert_named_unless_near(named, 1);
-    }
-    let sets: Vec<Vec<u64>> = named.iter().map(|(_, name)| shingles_of(name)).collect();
-    let documents = named.iter().zip(&sets).map(|((value, name), set)| (*value, name, &set[..]));
-    store.insert_documents_unless_near(&documents.collect::<Vec<_>>(), 1)
+    let documents = named.iter().zip(&sets);
+    store.put(documents.map(|((value, name), set)| Record::document(*value, name, set)), when)
 }
 
 /// The history of a store until power was lost: see `crash`.
@@ -111,7 +102,7 @@ fn change(store: &Store<u64>, chance: &mut Chance, done: &mut Done) -> bool {
         }
         2 => {
             let named = batch(chance);
-            let Ok(outcomes) = insert_unless_near(store, &named) else {
+            let Ok(Put { outcomes, .. }) = put(store, &named, When::unless_near(1)) else {
                 // Its insertions are not known here; the next state of the model is the same, or more.
                 return false;
             };
@@ -131,10 +122,11 @@ fn change(store: &Store<u64>, chance: &mut Chance, done: &mut Done) -> bool {
         _ => {
             let named = batch(chance);
             let first = store.snapshot().pairs_in_order().map(|pair| pair.unwrap().1 + 1).max().unwrap_or(0);
-            match insert(store, &named) {
-                Ok(ids) => {
-                    assert!(ids.start >= first && ids.end - ids.start == named.len() as u64);
-                    next.extend(ids.zip(named));
+            match put(store, &named, When::always()) {
+                Ok(put) => {
+                    let ids: Vec<u64> = put.ids().collect();
+                    assert!(ids.iter().copied().eq((ids[0]..).take(named.len())) && ids[0] >= first);
+                    next.extend(ids.into_iter().zip(named));
                     done.states.push(next);
                     true
                 }
@@ -212,11 +204,12 @@ fn check(disk: &SimulatedDisk, done: &Done, what: &str) {
     assert!(!newest_is_unknown || is_more, "{what}: none of the {} allowed states", allowed.len());
     store.verify(&VerifyOptions::new().threads(1)).unwrap();
     // It goes on, and gives no id twice.
-    let ids = insert(&store, &[(42, b"one more".to_vec())]).unwrap();
-    assert!(is.keys().all(|id| *id < ids.start), "{what}");
+    let added = put(&store, &[(42, b"one more".to_vec())], When::always()).unwrap();
+    let id = added.ids().next().unwrap();
+    assert!(is.keys().all(|other| *other < id), "{what}");
     store.compact().unwrap();
     let mut expected = is;
-    expected.insert(ids.start, (42, b"one more".to_vec()));
+    expected.insert(id, (42, b"one more".to_vec()));
     assert_eq!(found(&store.snapshot()), expected, "{what}");
     store.verify(&VerifyOptions::new().threads(1)).unwrap();
 }
@@ -261,11 +254,11 @@ fn a_reader_sees_names_and_old_snapshots_keep_theirs() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("named.store");
     let store = Store::<u64>::create(&path, &named_shape(), tiny().merges(false)).unwrap();
-    store.insert_named(&[(1, "one"), (2, "two")]).unwrap();
+    store.put([(1, "one"), (2, "two")], When::always()).unwrap();
     let mut reader = StoreReader::<u64>::open(&path).unwrap();
     let old = store.snapshot();
     store.flush().unwrap();
-    store.insert_named(&[(3, "three")]).unwrap();
+    store.put([(3, "three")], When::always()).unwrap();
     assert_eq!(store.remove_names(&HashSet::from([b"one".to_vec()])).unwrap(), 1);
     store.compact().unwrap();
     assert_eq!(reader.snapshot().name(1).unwrap(), Some(&b"two"[..]));
@@ -282,9 +275,11 @@ fn purged_names_are_in_no_file() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("named.store");
     let store = Store::<u64>::create(&path, &named_shape(), tiny().merges(false)).unwrap();
-    store.insert_named(&[(1, "https://example.org/forgotten"), (2, "https://example.org/kept")]).unwrap();
+    store
+        .put([(1, "https://example.org/forgotten"), (2, "https://example.org/kept")], When::always())
+        .unwrap();
     store.flush().unwrap();
-    store.insert_named(&[(3, "https://example.org/forgotten")]).unwrap();
+    store.put([(3, "https://example.org/forgotten")], When::always()).unwrap();
     assert_eq!(store.remove_names(&HashSet::from([b"https://example.org/forgotten".to_vec()])).unwrap(), 2);
     store.purge().unwrap();
     let mut kept = 0;
@@ -310,18 +305,22 @@ fn names_where_there_are_none_and_their_lack_are_refused() {
     let (named, plain) = (open(&named_shape()), open(&shape(true)));
     assert!(matches!(named.insert(1, 1), Err(Error::Names { has_names: true, .. })));
     assert!(matches!(named.insert_unless_near(1, 1, 3), Err(Error::Names { has_names: true, .. })));
-    assert!(matches!(plain.insert_named(&[(1, "a")]), Err(Error::Names { has_names: false, .. })));
-    assert!(matches!(plain.insert_named_unless_near(&[(1, "a")], 3), Err(Error::Names { .. })));
+    assert!(matches!(plain.put([(1, "a")], When::always()), Err(Error::Names { has_names: false, .. })));
+    assert!(matches!(plain.put([(1, "a")], When::unless_near(3)), Err(Error::Names { .. })));
     assert!(matches!(plain.remove_names(&HashSet::new()), Err(Error::Names { .. })));
     assert!(!named.remove(7, 7).unwrap());
     assert_eq!(plain.snapshot().name(0).unwrap(), None);
     let shingled = open(&named_shape().shingles("some"));
-    assert!(matches!(shingled.insert_named(&[(1, "a")]), Err(Error::Shingles { has_shingles: true, .. })));
     assert!(matches!(
-        named.insert_documents(&[(1, "a", &[])]),
+        shingled.put([(1, "a")], When::always()),
+        Err(Error::Shingles { has_shingles: true, .. })
+    ));
+    assert!(matches!(
+        named.put([Record::document(1, "a", &[])], When::always()),
         Err(Error::Shingles { has_shingles: false, .. })
     ));
-    let wrong = shingled.insert_documents(&[(1, "a", &[1]), (2, "b", &[2, 2])]);
+    let records = [Record::document(1, "a", &[1]), Record::document(2, "b", &[2, 2])];
+    let wrong = shingled.put(records, When::always());
     assert!(matches!(wrong, Err(Error::InvalidShingles { document: 1 })), "{wrong:?}");
     assert_eq!(found(&shingled.snapshot()), Named::new());
 }

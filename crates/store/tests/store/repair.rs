@@ -9,7 +9,7 @@ use hamdex_simulated_disk::{Failure, SimulatedDisk, Survival};
 use hamdex_store::disk::Disk;
 use hamdex_store::internals::{repair_and_tell, repair_on};
 use hamdex_store::repair::{Repaired, RepairedFile};
-use hamdex_store::{Error, Operation, ReadOptions, Store, StoreReader};
+use hamdex_store::{Error, Operation, ReadOptions, Record, Store, StoreReader, When};
 
 use crate::common::{Chance, Model, seeds, shape, step, tiny};
 
@@ -170,7 +170,7 @@ fn pairs_are_saved_where_their_names_cannot_be_read() {
         let named: Vec<(u64, String)> = (0..300u64)
             .map(|id| (id.wrapping_mul(0x9e37_79b9_7f4a_7c15), format!("https://example.org/{id}")))
             .collect();
-        store.insert_named(&named).unwrap();
+        store.put(&named, When::always()).unwrap();
         store.flush().unwrap();
         store.close().unwrap();
         let segment = format!("segments/{}", disk.list("segments").unwrap()[0]);
@@ -202,7 +202,7 @@ fn pairs_are_saved_where_their_names_cannot_be_read() {
         }
         kept += u64::from(repaired.lost_pairs() == 0);
         // It goes on, and merges.
-        store.insert_named(&[(5, "one more")]).unwrap();
+        store.put([(5, "one more")], When::always()).unwrap();
         store.compact().unwrap();
     }
     assert!(lost > 0 && kept > 0, "{lost} with names lost, {kept} with all pairs saved");
@@ -444,7 +444,7 @@ fn named_and_shingled() -> SimulatedDisk {
                 ((round << 32 | at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15), &names[at][..], &sets[at][..])
             })
             .collect();
-        store.insert_documents(&documents).unwrap();
+        store.put(documents.iter().map(|(f, n, s)| Record::document(*f, n, s)), When::always()).unwrap();
         store.flush().unwrap();
     }
     store.close().unwrap();
@@ -506,8 +506,8 @@ fn a_store_of_names_without_a_segment_and_its_line_is_repaired() {
     let store = Store::<u64>::open_on(disk.clone(), tiny().merges(false)).unwrap();
     assert_eq!(store.snapshot().count().unwrap().pairs, 150);
     // No id is given again.
-    let given = store.insert_documents(&[(5, "one more", &[1, 2, 3][..])]).unwrap();
-    assert_eq!(given, 300..301);
+    let given = store.put([Record::document(5, "one more", &[1, 2, 3])], When::always()).unwrap();
+    assert_eq!(given.ids().collect::<Vec<_>>(), [300]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use hamdex_simulated_disk::{SimulatedDisk, Survival};
 use hamdex_store::disk::Disk;
 use hamdex_store::internals::repair_on;
 use hamdex_store::repair::Repaired;
-use hamdex_store::{CreateOptions, Error, Operation, Store};
+use hamdex_store::{CreateOptions, Error, Operation, Store, When};
 
 use crate::common::{Chance, shape, step, tiny};
 
@@ -55,7 +55,7 @@ fn insert(store: &Store<u64>, has_names: bool, pairs: &[(u64, u64)]) -> Vec<(u64
     let named: Vec<(u64, String)> =
         pairs.iter().map(|&(fingerprint, _)| (fingerprint, format!("name of {fingerprint:x}"))).collect();
     let before: Pairs = store.snapshot().pairs_in_order().collect::<Result<_, _>>().unwrap();
-    store.insert_named(&named).unwrap();
+    store.put(&named, When::always()).unwrap();
     let after: Pairs = store.snapshot().pairs_in_order().collect::<Result<_, _>>().unwrap();
     after.difference(&before).copied().collect()
 }

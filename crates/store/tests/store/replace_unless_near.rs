@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use hamdex::Fingerprint;
 use hamdex_simulated_disk::SimulatedDisk;
-use hamdex_store::{CreateOptions, Durability, Error, Inserted, Near, Operation, Store, StoreOptions};
+use hamdex_store::{CreateOptions, Durability, Error, Inserted, Near, Operation, Store, StoreOptions, When};
 
 use crate::common::{Chance, seeds, shape, tiny};
 
@@ -80,7 +80,8 @@ fn run_with_ids(seed: u64) {
         } else {
             let before: BTreeSet<(u64, u64)> = model.iter().copied().collect();
             let expected = replace(&mut model, &batch);
-            let (outcomes, written) = store.upsert_unless_near(&batch, DISTANCE).unwrap();
+            let written = store.put(&batch, When::unless_near(DISTANCE).replacing()).unwrap();
+            let outcomes = &written.outcomes;
             for ((outcome, expected), &(_, id)) in outcomes.iter().zip(expected).zip(&batch) {
                 match (outcome, expected) {
                     (Inserted::New { id: given }, None) => assert_eq!(*given, id),
@@ -125,11 +126,11 @@ fn run_with_names(seed: u64) {
             .map(|_| (crowded(&mut chance), format!("page {}", chance.below(names)).into_bytes()))
             .collect();
         if chance.below(4) == 0 {
-            store.insert_named(&batch).unwrap();
+            store.put(&batch, When::always()).unwrap();
             model.extend(batch);
         } else {
             let expected = replace(&mut model, &batch);
-            let (outcomes, _) = store.upsert_named_unless_near(&batch, DISTANCE).unwrap();
+            let outcomes = store.put(&batch, When::unless_near(DISTANCE).replacing()).unwrap().outcomes;
             assert_eq!(outcomes.len(), expected.len());
             for (outcome, expected) in outcomes.iter().zip(expected) {
                 let Some((distance, fingerprint, mut left)) = expected else {
@@ -171,12 +172,14 @@ fn one_name_with_many_records_is_replaced_twice_in_one_batch() {
     let create = shape(true).names(true).lookups(true);
     let store = Store::<u64>::create_on(disk.clone(), &create, tiny()).unwrap();
     let many: Vec<(u64, &str)> = (0..3000).map(|number| (number % 64, "404")).collect();
-    store.insert_named(&many).unwrap();
+    store.put(&many, When::always()).unwrap();
     store.compact().unwrap();
-    store.insert_named(&many).unwrap();
+    store.put(&many, When::always()).unwrap();
     // Alone among others nothing is near to it; "home" is near to what is left.
-    let (outcomes, written) =
-        store.upsert_named_unless_near(&[(1, "404"), (2, "404"), (3, "home"), (1 << 20, "404")], 3).unwrap();
+    let written = store
+        .put([(1, "404"), (2, "404"), (3, "home"), (1 << 20, "404")], When::unless_near(3).replacing())
+        .unwrap();
+    let outcomes = &written.outcomes;
     let new: Vec<bool> = outcomes.iter().map(Inserted::is_new).collect();
     assert_eq!(new, [true, true, false, true]);
     let near = outcomes[2].near().unwrap();
@@ -202,7 +205,7 @@ fn concurrent_replacements_leave_no_two_ids_near_each_other() {
                 for round in 0..150 {
                     let batch: Vec<(u64, u64)> =
                         (0..1 + chance.below(20)).map(|_| (crowded(&mut chance), chance.below(12))).collect();
-                    store.upsert_unless_near(&batch, DISTANCE).unwrap();
+                    store.put(&batch, When::unless_near(DISTANCE).replacing()).unwrap();
                     if round % 40 == thread {
                         store.flush().unwrap();
                     }
@@ -224,11 +227,11 @@ fn concurrent_replacements_leave_no_two_ids_near_each_other() {
 fn a_replacement_ends_at_its_deadline_without_effect() {
     let create = shape(true).lookups(true);
     let store = Store::<u64>::create_on(SimulatedDisk::new(), &create, tiny()).unwrap();
-    store.upsert(&[(1, 1)]).unwrap();
+    store.put([(1, 1)], When::always().replacing()).unwrap();
     store.flush().unwrap();
     for records in [1, 2, 500] {
         let batch: Vec<(u64, u64)> = (0..records).map(|number| (number << 40, number / 2)).collect();
-        let outcome = store.with_deadline(Instant::now()).upsert_unless_near(&batch, 3);
+        let outcome = store.with_deadline(Instant::now()).put(&batch, When::unless_near(3).replacing());
         assert!(matches!(outcome, Err(Error::TimedOut { .. })), "{outcome:?}");
         let pairs: Vec<_> = store.snapshot().pairs_in_order().collect::<Result<_, _>>().unwrap();
         assert_eq!(pairs, [(1, 1)]);
@@ -238,6 +241,6 @@ fn a_replacement_ends_at_its_deadline_without_effect() {
 #[test]
 fn a_store_without_look_ups_refuses() {
     let store = Store::<u64>::create_on(SimulatedDisk::new(), &shape(true), tiny()).unwrap();
-    assert!(matches!(store.upsert_unless_near(&[(1, 1)], 3), Err(Error::NoLookups { .. })));
-    assert!(matches!(store.upsert_named_unless_near(&[(1, "a")], 3), Err(Error::Names { .. })));
+    assert!(matches!(store.put([(1, 1)], When::unless_near(3).replacing()), Err(Error::NoLookups { .. })));
+    assert!(matches!(store.put([(1, "a")], When::unless_near(3).replacing()), Err(Error::Names { .. })));
 }

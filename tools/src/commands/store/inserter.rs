@@ -1,11 +1,10 @@
 //! Inserts batches into a store, and reports on them.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::ops::Range;
 
 use hamdex::{Fingerprint, Names};
-use hamdex_documents::Document;
-use hamdex_store::{Inserted, Operation, Snapshot, Store, Written};
+use hamdex_documents::{Decision, Document};
+use hamdex_store::{Inserted, Record, Snapshot, Store, When};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
@@ -76,6 +75,15 @@ pub(super) struct NamedDocument<F> {
     pub(super) name: Vec<u8>,
     /// Its shingles, if the store keeps them.
     pub(super) shingles: Option<Vec<u64>>,
+}
+
+impl<F: Fingerprint> NamedDocument<F> {
+    fn record(&self) -> Record<'_, F> {
+        match &self.shingles {
+            Some(shingles) => Record::document(self.fingerprint, &self.name, shingles),
+            None => Record::named(self.fingerprint, &self.name),
+        }
+    }
 }
 
 /// The mode of inserting.
@@ -151,78 +159,29 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
     }
 
     fn insert(&mut self, batch: &[(F, u64)]) -> Result<(), Failure> {
-        let store = self.store;
-        let outcomes = match (self.mode.unless_near, self.mode.replace) {
-            (Some(distance), true) => self.replaced(store.upsert_unless_near(batch, distance)?),
-            (Some(distance), false) => self.conditional(store.insert_all_unless_near(batch, distance)?),
-            (None, true) => self.replaced((Vec::new(), store.upsert(batch)?)),
-            (None, false) => {
-                let insert = |&(fingerprint, id): &(F, u64)| Operation::Insert(fingerprint, id);
-                self.replaced((Vec::new(), store.write(batch.iter().map(insert).collect())?))
-            }
-        };
+        let outcomes = self.put(batch.iter().map(Record::from))?;
         let has_ids = self.has_ids;
         let described = batch.iter().map(|&(fingerprint, id)| (fingerprint, has_ids.then_some(id), None));
         self.report(described, &outcomes)
     }
 
-    /// Counts what was inserted and replaced.
-    fn replaced(&mut self, (outcomes, written): (Vec<Inserted<F>>, Written)) -> Vec<Inserted<F>> {
-        self.inserted += written.inserted;
-        self.replaced += written.removed;
-        outcomes
-    }
-
-    /// Counts what was inserted.
-    fn conditional(&mut self, outcomes: Vec<Inserted<F>>) -> Vec<Inserted<F>> {
-        self.inserted += outcomes.iter().filter(|outcome| outcome.is_new()).count() as u64;
-        outcomes
-    }
-
-    /// Counts what was inserted, all of a batch.
-    fn inserted(&mut self, ids: &Range<u64>) -> Vec<Inserted<F>> {
-        self.inserted += ids.end - ids.start;
-        Vec::new()
-    }
-
     /// Inserts a batch of fingerprints with names.
     pub(super) fn insert_named(&mut self, batch: &[NamedDocument<F>]) -> Result<(), Failure> {
-        let outcomes = self.write_named(batch)?;
+        let outcomes = self.put(batch.iter().map(NamedDocument::record))?;
         let described = batch.iter().map(|document| (document.fingerprint, None, Some(&document.name[..])));
         self.report(described, &outcomes)
     }
 
-    fn write_named(&mut self, batch: &[NamedDocument<F>]) -> Result<Vec<Inserted<F>>, Failure> {
-        let store = self.store;
-        let mut documents = Vec::with_capacity(batch.len());
-        for NamedDocument { fingerprint, name, shingles } in batch {
-            documents.extend(shingles.as_ref().map(|set| (*fingerprint, &name[..], &set[..])));
-        }
-        // Either all documents have shingles or none has.
-        let mode = (self.mode.unless_near, self.mode.replace);
-        Ok(if documents.len() == batch.len() {
-            match mode {
-                (Some(distance), true) => {
-                    self.replaced(store.upsert_documents_unless_near(&documents, distance)?)
-                }
-                (Some(distance), false) => {
-                    self.conditional(store.insert_documents_unless_near(&documents, distance)?)
-                }
-                (None, true) => self.replaced((Vec::new(), store.upsert_documents(&documents)?)),
-                (None, false) => self.inserted(&store.insert_documents(&documents)?),
-            }
-        } else {
-            let named: Vec<(F, &[u8])> =
-                batch.iter().map(|document| (document.fingerprint, &document.name[..])).collect();
-            match mode {
-                (Some(distance), true) => self.replaced(store.upsert_named_unless_near(&named, distance)?),
-                (Some(distance), false) => {
-                    self.conditional(store.insert_named_unless_near(&named, distance)?)
-                }
-                (None, true) => self.replaced((Vec::new(), store.upsert_named(&named)?)),
-                (None, false) => self.inserted(&store.insert_named(&named)?),
-            }
-        })
+    /// Stores records, and counts what was inserted and replaced.
+    fn put<'r>(
+        &mut self,
+        records: impl IntoIterator<Item = Record<'r, F>>,
+    ) -> Result<Vec<Inserted<F>>, Failure> {
+        let when = self.mode.unless_near.map_or_else(When::always, When::unless_near);
+        let put = self.store.put(records, if self.mode.replace { when.replacing() } else { when })?;
+        self.inserted += put.inserted;
+        self.replaced += put.removed;
+        Ok(put.outcomes)
     }
 
     /// Returns the store as it is now.
@@ -235,29 +194,32 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
         self.mode.replace
     }
 
-    /// Inserts the new documents of a batch, which have these numbers, and prints a line for each that is similar to
-    /// another, or for all.
+    /// Inserts the new documents of a batch, and prints a line for each that is similar to another, or for all.
     pub(super) fn insert_new(
         &mut self,
-        (numbers, new): (&[u32], &[NamedDocument<F>]),
         batch: &[Document],
-        similar_to: &[Option<(String, f64)>],
+        decisions: &[Decision<F>],
     ) -> Result<(), Failure> {
-        if !new.is_empty() {
-            self.write_named(new)?;
-        }
+        let new = decisions.iter().zip(batch).filter_map(|(decision, document)| match decision {
+            Decision::New { fingerprint, shingles } => {
+                Some(Record::document(*fingerprint, document.id_bytes(), shingles))
+            }
+            _ => None,
+        });
+        let inserted = self.put(new)?.len() as u64;
         self.bar.inc(batch.len() as u64);
-        let near = similar_to.iter().flatten().count() as u64;
+        let similar = |decision: &&Decision<F>| matches!(decision, Decision::Similar { .. });
+        let near = decisions.iter().filter(similar).count() as u64;
         self.near += near;
         // Without blank ones.
-        self.read += new.len() as u64 + near;
-        for ((number, document), similar) in (0..).zip(batch).zip(similar_to) {
-            if similar.is_none() && !self.mode.each {
-                continue;
-            }
-            let (similar, similarity) =
-                similar.as_ref().map(|(name, similarity)| (name.as_str(), *similarity)).unzip();
-            let inserted = self.mode.each.then(|| numbers.binary_search(&number).is_ok());
+        self.read += inserted + near;
+        for (document, decision) in batch.iter().zip(decisions) {
+            let (similar, similarity) = match decision {
+                Decision::Similar { name, similarity } => (Some(name.as_str()), Some(*similarity)),
+                _ if self.mode.each => (None, None),
+                _ => continue,
+            };
+            let inserted = self.mode.each.then_some(matches!(decision, Decision::New { .. }));
             self.print(&SimilarLine { name: &document.id, inserted, similar, similarity })?;
         }
         if self.mode.acknowledge {
@@ -291,6 +253,9 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
         outcomes: &[Inserted<F>],
     ) -> Result<(), Failure> {
         for ((fingerprint, id, name), outcome) in batch.zip(outcomes) {
+            if outcome.is_new() && !self.mode.each {
+                continue;
+            }
             let name = name.map(Names::text_of);
             let mut line = Line {
                 fingerprint: Some(fingerprint.hex().to_string()),
@@ -299,10 +264,8 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
                 ..Line::default()
             };
             let Inserted::Near(near) = outcome else {
-                if self.mode.each {
-                    line.inserted = Some(true);
-                    self.print(&line)?;
-                }
+                line.inserted = Some(true);
+                self.print(&line)?;
                 continue;
             };
             self.near += 1;

@@ -5,11 +5,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use hamdex::{Fingerprint, RECIPE_KEY};
-use hamdex_documents::known::{KnownAs, KnownShingles};
-use hamdex_documents::{Clusters, Counts, Dedup, Document, Replacement, Similarity, TooShort};
+use hamdex_documents::{Counts, Dedup, Document, Similarity, TooShort};
 use hamdex_simhash::{Fingerprinter, Outcome, Scratch, Shingler, Shingles};
 use hamdex_store::inspect::Manifest;
-use rayon::prelude::*;
 
 use crate::commands::store::inserter::{Inserter, NamedDocument};
 use crate::documents::inputs::Reading;
@@ -169,58 +167,13 @@ fn insert_new<F: Fingerprint>(
 ) -> Result<(), Failure> {
     let snapshot = inserter.snapshot();
     let dedup = Dedup::new(fingerprinter.clone()).similarity(similarity);
-    let (new, similar) = if inserter.replaces() {
+    let decisions = if inserter.replaces() {
         let names = batch.iter().map(|document| document.id_bytes().to_vec()).collect();
-        let earlier = snapshot.ids_of_names(&names)?;
-        let (mut new, mut similar) = (Vec::new(), vec![None; batch.len()]);
-        let decisions = dedup.decide_replacements(&snapshot, &earlier, batch)?;
-        for (number, decision) in (0..).zip(decisions) {
-            match decision {
-                Replacement::New => new.push(number),
-                Replacement::Similar { name, similarity } => {
-                    similar[number as usize] = Some((name, similarity));
-                }
-                _ => {}
-            }
-        }
-        (new, similar)
+        dedup.decide_replacements(&snapshot, &snapshot.ids_of_names(&names)?, batch)?
     } else {
-        let known = KnownShingles::new(&snapshot, similarity.words())?;
-        let clusters = dedup.against_texts(&known).run_on(batch.to_vec())?;
-        (clusters.unique().collect(), similar_to(&clusters, batch))
+        dedup.decide(&snapshot, batch)?
     };
-    let made = new.par_iter().map_init(
-        || (Scratch::default(), Shingler::new(similarity.words())),
-        |(scratch, shingler), &number: &u32| {
-            let document = &batch[number as usize];
-            let (outcome, shingles) =
-                fingerprinter.fingerprint_and_shingles(&document.text, scratch, shingler);
-            let fingerprint = outcome.value_of_text(&shingles)?;
-            let shingles = Some(shingles.hashes().to_vec());
-            Some((number, NamedDocument { fingerprint, name: document.id_bytes().to_vec(), shingles }))
-        },
-    );
-    // Without blank ones.
-    let (numbers, made): (Vec<u32>, Vec<NamedDocument<F>>) = made.flatten().unzip();
-    inserter.insert_new((&numbers, &made), batch, &similar)
-}
-
-/// Returns the name of a document to which each is similar, and their similarity.
-fn similar_to(clusters: &Clusters, batch: &[Document]) -> Vec<Option<(String, f64)>> {
-    let mut similar_to = vec![None; batch.len()];
-    for known in clusters.known().unwrap_or_default() {
-        let KnownAs::Name(similar) = &known.known else { continue };
-        let similarity = known.similarity.unwrap_or_default();
-        similar_to[known.document as usize] = Some((similar.clone(), similarity));
-    }
-    for cluster in clusters.members().chunk_by(|one, other| one.cluster == other.cluster) {
-        let Some(kept) = cluster.iter().find(|member| member.is_kept) else { continue };
-        let kept = &batch[kept.document as usize].id;
-        for one in cluster.iter().filter(|member| !member.is_kept) {
-            similar_to[one.document as usize] = Some((kept.clone(), one.similarity.unwrap_or_default()));
-        }
-    }
-    similar_to
+    inserter.insert_new(batch, &decisions)
 }
 
 /// Documents that are inserted together.

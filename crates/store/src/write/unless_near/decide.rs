@@ -6,8 +6,9 @@ use hamdex::{Fingerprint, Match, ReadError};
 
 use crate::manifest::identity::Identity;
 use crate::memtable::Memtable;
-use crate::view::{View, Written};
+use crate::view::View;
 use crate::write::batch::{Batch, Document, Operation, Pair};
+use crate::write::record::Put;
 use crate::write::reply::{Inserted, Near, Nears, Reply};
 
 /// A request to insert pairs unless a fingerprint is near.
@@ -56,17 +57,17 @@ impl<F: Fingerprint> UnlessNear<F> {
         let Some(ids) = self.insert(view, &numbers, effective) else { return Ok(Reply::NoIdsLeft) };
         let outcome = |decision| match decision {
             Decision::New(place) => Inserted::New { id: ids[place] },
-            Decision::Near(near) => Inserted::Near(near),
+            Decision::Near(near) => Inserted::Near(Box::new(near)),
             Decision::NearNew { found: Match { fingerprint, distance, .. }, place } => {
                 let name = self.names.as_ref().map(|names| Arc::from(names[numbers[place]].name()));
                 let id = self.identity.has_ids.then_some(ids[place]);
                 let (ids, names) = (id.into_iter().collect(), name.into_iter().collect());
                 let all_ids = u64::from(self.identity.has_ids);
-                Inserted::Near(Near { fingerprint, distance, ids, all_ids, names })
+                Inserted::Near(Box::new(Near { fingerprint, distance, ids, all_ids, names }))
             }
         };
-        let written = Written::of_insertions(numbers.len() as u64);
-        Ok(Reply::UnlessNear(decisions.into_iter().map(outcome).collect(), written))
+        let inserted = numbers.len() as u64;
+        Ok(Reply::Put(Put { outcomes: decisions.into_iter().map(outcome).collect(), inserted, removed: 0 }))
     }
 
     /// Decides about each pair, given the memtables with newer pairs; `None` if a near fingerprint has been removed.

@@ -24,6 +24,7 @@ use crate::read::searcher::Searcher;
 use crate::read::snapshot::Snapshot;
 use crate::view::{View, Written};
 use crate::write::batch::{Batch, Document, Operation, Pair};
+use crate::write::record::Put;
 use crate::write::reply::{Inserted, Reply};
 
 /// A request to replace pairs unless something else is near.
@@ -92,7 +93,7 @@ impl<F: Fingerprint> ReplaceUnlessNear<F> {
             let outcome = match self.nearest_other(view, record, owned.by(record))? {
                 Some(found) => {
                     let (has_names, own) = (self.names.is_some(), owned.by(record));
-                    Inserted::Near(view.near_beside(found, has_names, own, &mut counted)?)
+                    Inserted::Near(Box::new(view.near_beside(found, has_names, own, &mut counted)?))
                 }
                 None => {
                     let label = owned.labels[record];
@@ -109,7 +110,7 @@ impl<F: Fingerprint> ReplaceUnlessNear<F> {
         }
         match effective.operations.len() {
             count if count > MAX_OPERATIONS => Ok(Reply::TooLarge(count)),
-            _ => Ok(Reply::UnlessNear(outcomes, written)),
+            _ => Ok(Reply::Put(Put { outcomes, inserted: written.inserted, removed: written.removed })),
         }
     }
 

@@ -1,4 +1,4 @@
-//! The first half: a search on a snapshot, and the methods of [`Store`](crate::Store).
+//! The first half: a search on a snapshot.
 
 use std::ops::ControlFlow::{Break, Continue};
 use std::sync::Arc;
@@ -6,12 +6,11 @@ use std::sync::Arc;
 use hamdex::{BatchOptions, Fingerprint, Match, ReadError, ReadErrorKind, check_distance};
 
 use crate::error::Error;
-use crate::log::MAX_OPERATIONS;
 use crate::read::snapshot::Snapshot;
 use crate::store::Store;
-use crate::view::Written;
 use crate::write::batch::{Document, Pair};
 use crate::write::commit::Outcome;
+use crate::write::record::Put;
 use crate::write::reply::{Inserted, Nears, Reply};
 use crate::write::request::Request;
 use crate::write::unless_near::decide::UnlessNear;
@@ -26,53 +25,14 @@ const MAX_SEARCHES: usize = 8;
 const MIN_BATCH: usize = 64;
 
 impl<F: Fingerprint> Store<F> {
-    /// Inserts a pair unless a stored fingerprint lies within `distance`. Returns the nearest one with its ids then.
-    ///
-    /// The call is atomic: of two near pairs that are inserted concurrently, one is inserted, and the outcome of the
-    /// other names it. The outcome is as durable as the options of the store require.
-    ///
-    /// ```
-    /// use hamdex_store::{CreateOptions, Inserted, Store, StoreOptions};
-    ///
-    /// let directory = tempfile::tempdir()?;
-    /// let store = Store::<u64>::create(directory.path().join("s"), &CreateOptions::new(), StoreOptions::new())?;
-    /// assert_eq!(store.insert_unless_near(0x00ff, 1, 3)?, Inserted::New { id: 1 });
-    /// match store.insert_unless_near(0x00fe, 2, 3)? {
-    ///     Inserted::New { id } => println!("{id} is new"),
-    ///     Inserted::Near(near) => assert_eq!((near.distance, near.ids), (1, vec![1])),
-    /// }
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As for [`Store::remove`]; when the distance exceeds the width.
-    pub fn insert_unless_near(&self, fingerprint: F, id: u64, distance: u32) -> Result<Inserted<F>, Error> {
-        let outcome = self.insert_all_unless_near(&[(fingerprint, id)], distance)?.pop();
-        Ok(outcome.expect("one outcome for one pair"))
-    }
-
-    /// Inserts pairs in order, each unless a fingerprint within `distance` is stored or has been inserted before it.
-    /// Returns the outcome of each.
-    ///
-    /// # Errors
-    /// As for [`Store::insert_unless_near`]; the store is unchanged then.
-    pub fn insert_all_unless_near(
+    /// Inserts pairs in order, each unless a fingerprint within `distance` is stored or has been inserted before it; in a
+    /// store with names with these.
+    pub(in crate::write) fn unless_near(
         &self,
-        pairs: &[(F, u64)],
-        distance: u32,
-    ) -> Result<Vec<Inserted<F>>, Error> {
-        self.check(pairs.iter().map(|pair| pair.1), pairs.len())?;
-        self.check_names(false)?;
-        self.unless_near(pairs, None, distance)
-    }
-
-    /// Inserts as [`Self::insert_all_unless_near`], with names for the pairs in a store with names.
-    pub(crate) fn unless_near(
-        &self,
-        pairs: &[(F, u64)],
+        pairs: &[Pair<F>],
         names: Option<&[Document]>,
         distance: u32,
-    ) -> Result<Vec<Inserted<F>>, Error> {
+    ) -> Result<Put<F>, Error> {
         check_distance::<F>(distance)?;
         self.search_until_committed(|commit| self.try_unless_near(pairs, names, distance, commit))
     }
@@ -104,18 +64,19 @@ impl<F: Fingerprint> Store<F> {
         names: Option<&[Document]>,
         distance: u32,
         commit: impl FnOnce(&Self, Request<F>) -> Outcome<F>,
-    ) -> Result<Option<Vec<Inserted<F>>>, Error> {
+    ) -> Result<Option<Put<F>>, Error> {
         let mut request = self.search(pairs, distance)?;
         // Without insertions, the view of the search is the moment of the outcome.
         if request.nearest.iter().all(Option::is_some) {
             self.inner().check_held()?;
-            return Ok(Some(request.nearest.into_iter().flatten().map(Inserted::Near).collect()));
+            let near = request.nearest.into_iter().flatten().map(|near| Inserted::Near(Box::new(near)));
+            return Ok(Some(Put { outcomes: near.collect(), inserted: 0, removed: 0 }));
         }
         request.names = names.map(<[_]>::to_vec);
         match commit(self, Request::UnlessNear(request))? {
-            Reply::UnlessNear(outcomes, _) => Ok(Some(outcomes)),
-            Reply::NoIdsLeft => Err(self.no_ids_left()),
-            _ => Ok(None),
+            Reply::Put(put) => Ok(Some(put)),
+            Reply::SearchAgain => Ok(None),
+            reply => Err(self.refused(&reply)),
         }
     }
 
@@ -178,85 +139,18 @@ impl<F: Fingerprint> Store<F> {
     }
 }
 
-/// The outcome of each pair, and of all together.
-type Replaced<F> = (Vec<Inserted<F>>, Written);
-
 impl<F: Fingerprint> Store<F> {
-    /// Replaces as [`Store::upsert`], in order, each pair unless a fingerprint within `distance` of it has another id,
-    /// whether it was stored or has been inserted before it. A page that is crawled again is so not near to itself.
-    /// Returns the outcome of each, and the numbers of pairs that have been inserted and removed. A pair that is near
-    /// to another id changes nothing: earlier pairs of its id stay.
-    ///
-    /// The call is atomic, as [`Store::insert_all_unless_near`] is.
-    ///
-    /// ```
-    /// use hamdex_store::{CreateOptions, Store, StoreOptions};
-    ///
-    /// let directory = tempfile::tempdir()?;
-    /// let create = CreateOptions::new().lookups(true);
-    /// let store = Store::<u64>::create(directory.path().join("pages"), &create, StoreOptions::new())?;
-    /// store.insert(0x00ff, 17)?;
-    /// let (outcomes, written) = store.upsert_unless_near(&[(0x00fe, 17), (0x00fc, 18)], 3)?;
-    /// assert!(outcomes[0].is_new());
-    /// assert_eq!(outcomes[1].near().map(|near| (near.distance, &near.ids[..])), Some((1, &[17][..])));
-    /// assert_eq!((written.inserted, written.removed), (1, 1));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As for [`Store::upsert`]; when the distance exceeds the width. The store is unchanged then.
-    pub fn upsert_unless_near(
+    /// Makes each pair the only one with its id, or in a store with names its name, in order, unless a fingerprint
+    /// within `distance` has another, whether it was stored or has been inserted before it.
+    pub(in crate::write) fn replace_unless_near(
         &self,
-        pairs: &[(F, u64)],
+        pairs: &[Pair<F>],
+        names: Option<&[Document]>,
         distance: u32,
-    ) -> Result<(Vec<Inserted<F>>, Written), Error> {
-        self.check(pairs.iter().map(|pair| pair.1), pairs.len())?;
-        self.check_names(false)?;
-        self.replace_unless_near(pairs.to_vec(), None, distance)
-    }
-
-    /// Replaces as [`Store::upsert_unless_near`] in a store with names, by name.
-    ///
-    /// # Errors
-    /// As for [`Store::upsert_named`]; when the distance exceeds the width. The store is unchanged then.
-    pub fn upsert_named_unless_near(
-        &self,
-        named: &[(F, impl AsRef<[u8]>)],
-        distance: u32,
-    ) -> Result<(Vec<Inserted<F>>, Written), Error> {
-        self.replace_named_unless_near(self.named(named)?, distance)
-    }
-
-    /// Replaces as [`Store::upsert_named_unless_near`] in a store with shingles.
-    ///
-    /// # Errors
-    /// As for [`Store::upsert_documents`]; when the distance exceeds the width. The store is unchanged then.
-    pub fn upsert_documents_unless_near(
-        &self,
-        documents: &[(F, impl AsRef<[u8]>, &[u64])],
-        distance: u32,
-    ) -> Result<(Vec<Inserted<F>>, Written), Error> {
-        self.replace_named_unless_near(self.documents(documents)?, distance)
-    }
-
-    fn replace_named_unless_near(
-        &self,
-        named: Vec<(F, Document)>,
-        distance: u32,
-    ) -> Result<(Vec<Inserted<F>>, Written), Error> {
-        let (pairs, names) = named.into_iter().map(|(fingerprint, name)| ((fingerprint, 0), name)).unzip();
-        self.replace_unless_near(pairs, Some(names), distance)
-    }
-
-    fn replace_unless_near(
-        &self,
-        pairs: Vec<Pair<F>>,
-        names: Option<Vec<Document>>,
-        distance: u32,
-    ) -> Result<(Vec<Inserted<F>>, Written), Error> {
+    ) -> Result<Put<F>, Error> {
         self.check_lookups()?;
         check_distance::<F>(distance)?;
-        self.search_until_committed(|commit| self.try_replace(&pairs, names.as_deref(), distance, commit))
+        self.search_until_committed(|commit| self.try_replace(pairs, names, distance, commit))
             .map_err(|error| self.timed_out_if_stopped(error))
     }
 
@@ -267,7 +161,7 @@ impl<F: Fingerprint> Store<F> {
         names: Option<&[Document]>,
         distance: u32,
         commit: impl FnOnce(&Self, Request<F>) -> Outcome<F>,
-    ) -> Result<Option<Replaced<F>>, Error> {
+    ) -> Result<Option<Put<F>>, Error> {
         let (snapshot, schema) = (self.snapshot(), Arc::clone(&self.inner().schema));
         let owned = Owned::of(snapshot.view(), pairs, names, true)?;
         let known = self.nearest_others(&snapshot, pairs, &owned, distance)?;
@@ -275,10 +169,9 @@ impl<F: Fingerprint> Store<F> {
         let (pairs, names, deadline) = (pairs.to_vec(), names.map(<[_]>::to_vec), self.deadline());
         let request = ReplaceUnlessNear { pairs, names, distance, known, snapshot, schema, deadline };
         match commit(self, Request::ReplaceUnlessNear(Box::new(request)))? {
-            Reply::UnlessNear(outcomes, written) => Ok(Some((outcomes, written))),
-            Reply::TooLarge(count) => Err(Error::BatchTooLarge { count, max: MAX_OPERATIONS }),
+            Reply::Put(put) => Ok(Some(put)),
             Reply::SearchAgain => Ok(None),
-            _ => Err(self.no_ids_left()),
+            reply => Err(self.refused(&reply)),
         }
     }
 

@@ -1,0 +1,262 @@
+//! The one verb that stores records: always or unless something is near, next to others or in their place.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
+
+use hamdex::{Fingerprint, MAX_NAME_BYTES, ReadError, shingles};
+
+use crate::error::Error;
+use crate::log::MAX_OPERATIONS;
+use crate::store::Store;
+use crate::view::{View, Written};
+use crate::write::batch::{Batch, Document, Operation, Pair};
+use crate::write::change::removals;
+use crate::write::record::{Label, Put, Record, When};
+use crate::write::reply::{Inserted, Reply};
+use crate::write::request::Request;
+
+/// Bytes of a name that count as one operation of a batch; real operations are longer.
+const NAME_BYTES_PER_OPERATION: usize = 16;
+
+/// Records that fit a store.
+pub(super) enum Checked<F> {
+    Pairs(Vec<Pair<F>>),
+    Named(Vec<(F, Document)>),
+}
+
+impl<F: Fingerprint> Store<F> {
+    /// Stores records in order, atomically, as `when` says, and returns the outcome of each. A store with names assigns
+    /// the ids, which ascend and are never reused.
+    ///
+    /// With [`When::unless_near`], a record is compared with what is stored and with the records before it. Of two near
+    /// records that are put concurrently, one is stored, and the outcome of the other names it. With
+    /// [`When::replacing`], the last of several records with one id or name counts.
+    ///
+    /// ```
+    /// use hamdex_store::{CreateOptions, Record, Store, StoreOptions, When};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let create = CreateOptions::new().names(true).lookups(true);
+    /// let store = Store::<u64>::create(directory.path().join("news.store"), &create, StoreOptions::new())?;
+    /// store.put([(0x00ff, "first.html"), (0xff00, "second.html")], When::always())?;
+    ///
+    /// let put = store.put([Record::named(0x00fe, "third.html")], When::unless_near(3))?;
+    /// let near = put.outcomes[0].near().expect("first.html is one bit away");
+    /// assert_eq!((near.distance, &*near.names[0]), (1, &b"first.html"[..]));
+    ///
+    /// // A page that is crawled again takes the place of its earlier version, and is not near to it.
+    /// let put = store.put([(0x00fe, "first.html")], When::unless_near(3).replacing())?;
+    /// assert_eq!((put.inserted, put.removed), (1, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When a record does not fit the store: it has a name in a store without names, or the reverse; an id in a store
+    /// without ids; shingles in a store without shingles, or the reverse; shingles that are not a set; a name of more than
+    /// [`MAX_NAME_BYTES`] bytes. When records replace others in a store without look-ups, the distance exceeds the width,
+    /// a block that has to be read is damaged, or the records cannot be made as durable as the options of the store
+    /// require. The store is unchanged then.
+    pub fn put<'r, R: Into<Record<'r, F>>>(
+        &self,
+        records: impl IntoIterator<Item = R>,
+        when: When,
+    ) -> Result<Put<F>, Error> {
+        let checked = self.checked(&records.into_iter().map(R::into).collect::<Vec<_>>())?;
+        match (when.unless_near, when.replaces) {
+            (None, false) => self.put_all(checked),
+            (None, true) => self.put_in_place(checked),
+            (Some(distance), false) => {
+                let (pairs, names) = checked.into_parts();
+                self.unless_near(&pairs, names.as_deref(), distance)
+            }
+            (Some(distance), true) => {
+                let (pairs, names) = checked.into_parts();
+                self.replace_unless_near(&pairs, names.as_deref(), distance)
+            }
+        }
+    }
+
+    /// Inserts a pair. In a store without ids the id must be 0.
+    ///
+    /// # Errors
+    /// As for [`Store::put`].
+    pub fn insert(&self, fingerprint: F, id: u64) -> Result<(), Error> {
+        self.write(vec![Operation::Insert(fingerprint, id)]).map(drop)
+    }
+
+    /// Inserts a pair unless a stored fingerprint lies within `distance`. Returns the nearest one with its ids then:
+    /// [`Store::put`] of one pair.
+    ///
+    /// ```
+    /// use hamdex_store::{CreateOptions, Inserted, Store, StoreOptions};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let store = Store::<u64>::create(directory.path().join("s"), &CreateOptions::new(), StoreOptions::new())?;
+    /// assert_eq!(store.insert_unless_near(0x00ff, 1, 3)?, Inserted::New { id: 1 });
+    /// match store.insert_unless_near(0x00fe, 2, 3)? {
+    ///     Inserted::New { id } => println!("{id} is new"),
+    ///     Inserted::Near(near) => assert_eq!((near.distance, near.ids), (1, vec![1])),
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Store::put`].
+    pub fn insert_unless_near(&self, fingerprint: F, id: u64, distance: u32) -> Result<Inserted<F>, Error> {
+        let outcome = self.put([(fingerprint, id)], When::unless_near(distance))?.outcomes.pop();
+        Ok(outcome.expect("one outcome for one record"))
+    }
+
+    /// Checks that records fit the store, and that they are no more than a batch may have.
+    fn checked(&self, records: &[Record<'_, F>]) -> Result<Checked<F>, Error> {
+        if let Some(Record { label: Label::Id(_), .. }) | None = records.first() {
+            return self.checked_pairs(records);
+        }
+        let (mut named, mut operations) = (Vec::with_capacity(records.len()), 0);
+        for (number, &Record { fingerprint, label }) in records.iter().enumerate() {
+            let document = match label {
+                Label::Id(_) => return Err(self.names_error()),
+                Label::Name(name) => {
+                    self.check_shingles(false)?;
+                    Document::from(name)
+                }
+                Label::Document(name, set) => {
+                    self.check_shingles(true)?;
+                    let encoded = shingles::encode(set).ok_or(Error::InvalidShingles { document: number })?;
+                    Document::with_shingles(name, &encoded)
+                }
+            };
+            self.check_names(true)?;
+            let bytes = document.name().len();
+            if bytes > MAX_NAME_BYTES {
+                return Err(Error::NameTooLong { number, bytes });
+            }
+            operations += 2 + document.len().div_ceil(NAME_BYTES_PER_OPERATION);
+            named.push((fingerprint, document));
+        }
+        self.check(std::iter::empty(), operations)?;
+        Ok(Checked::Named(named))
+    }
+
+    fn checked_pairs(&self, records: &[Record<'_, F>]) -> Result<Checked<F>, Error> {
+        let mut pairs = Vec::with_capacity(records.len());
+        for record in records {
+            let Label::Id(id) = record.label else { return Err(self.names_error()) };
+            pairs.push((record.fingerprint, id));
+        }
+        self.check(pairs.iter().map(|pair| pair.1), pairs.len())?;
+        if !pairs.is_empty() {
+            self.check_names(false)?;
+        }
+        Ok(Checked::Pairs(pairs))
+    }
+
+    fn put_all(&self, records: Checked<F>) -> Result<Put<F>, Error> {
+        let (ids, request) = match records {
+            Checked::Pairs(pairs) => {
+                let ids = pairs.iter().map(|pair| pair.1).collect::<Vec<_>>();
+                let inserts = pairs.into_iter().map(|(fingerprint, id)| Operation::Insert(fingerprint, id));
+                (ids, Request::Batch(inserts.collect()))
+            }
+            Checked::Named(named) => ((0..named.len() as u64).collect(), Request::Named(named)),
+        };
+        self.put_request(ids, request)
+    }
+
+    /// Stores each record in place of those with its id or name; the last of each counts.
+    fn put_in_place(&self, records: Checked<F>) -> Result<Put<F>, Error> {
+        self.check_lookups()?;
+        match records {
+            Checked::Pairs(pairs) => {
+                let ids = pairs.iter().map(|pair| pair.1).collect();
+                let (_, last) = last_of_each(pairs, |pair| pair.1);
+                self.warm(&last.iter().map(|pair| pair.1).collect())?;
+                self.put_request(ids, Request::Upsert(last))
+            }
+            Checked::Named(named) => {
+                let (places, last) = last_of_each(named, |(_, document)| document.name().to_vec());
+                self.warm_names(&last.iter().map(|(_, document)| document.name().to_vec()).collect())?;
+                self.put_request(places, Request::UpsertNamed(last))
+            }
+        }
+    }
+
+    /// Commits a request. The records have these ids, in a store with names from the first that it assigns on.
+    fn put_request(&self, mut ids: Vec<u64>, request: Request<F>) -> Result<Put<F>, Error> {
+        let Written { inserted, removed, .. } = match self.commit(request)? {
+            Reply::Written(written) => written,
+            Reply::Named(first, written) => {
+                ids.iter_mut().for_each(|id| *id += first);
+                written
+            }
+            reply => return Err(self.refused(&reply)),
+        };
+        let outcomes = ids.into_iter().map(|id| Inserted::New { id }).collect();
+        Ok(Put { outcomes, inserted, removed })
+    }
+}
+
+impl<F: Copy> Checked<F> {
+    /// Returns pairs and names; the ids of pairs with names are meaningless.
+    fn into_parts(self) -> (Vec<Pair<F>>, Option<Vec<Document>>) {
+        match self {
+            Self::Pairs(pairs) => (pairs, None),
+            Self::Named(named) => {
+                let (pairs, names) = named.into_iter().map(|(value, name)| ((value, 0), name)).unzip();
+                (pairs, Some(names))
+            }
+        }
+    }
+}
+
+/// Returns the last of the items with each key, in order, and for each item the place among them of the one with its key.
+fn last_of_each<T, K: Hash + Eq>(items: Vec<T>, key: impl Fn(&T) -> K) -> (Vec<u64>, Vec<T>) {
+    let last: HashMap<K, usize> = items.iter().map(&key).zip(0..).collect();
+    let is_last: Vec<bool> = items.iter().zip(0..).map(|(item, at)| last[&key(item)] == at).collect();
+    let mut count = 0;
+    let ranks: Vec<u64> = is_last.iter().map(|&is_last| (count, count += u64::from(is_last)).0).collect();
+    let places = items.iter().map(|item| ranks[last[&key(item)]]).collect();
+    let kept = items.into_iter().zip(is_last).filter(|(_, is_last)| *is_last).map(|(item, _)| item);
+    (places, kept.collect())
+}
+
+impl<F: Fingerprint> View<F> {
+    /// Makes each pair the only one with its id. No two have the same id.
+    pub(super) fn upsert(
+        &mut self,
+        pairs: &[Pair<F>],
+        effective: &mut Batch<F>,
+    ) -> Result<Reply<F>, ReadError> {
+        let values: HashMap<u64, F> = pairs.iter().map(|&(fingerprint, id)| (id, fingerprint)).collect();
+        let stored = self.pairs_with_ids(&values.keys().copied().collect())?;
+        let (kept, replaced): (Vec<_>, Vec<_>) =
+            stored.into_iter().partition(|(fingerprint, id)| values[id] == *fingerprint);
+        let kept: HashSet<u64> = kept.into_iter().map(|pair| pair.1).collect();
+        let mut new: Vec<Pair<F>> = pairs.iter().copied().filter(|pair| !kept.contains(&pair.1)).collect();
+        // The same requests write the same log.
+        new.sort_unstable();
+        let mut operations = removals(replaced);
+        operations.extend(new.into_iter().map(|(value, id)| Operation::Insert(value, id)));
+        if operations.len() > MAX_OPERATIONS {
+            return Ok(Reply::TooLarge(operations.len()));
+        }
+        self.apply(&operations, effective).map(Reply::Written)
+    }
+
+    /// Replaces the pairs of each name by a new one. No two have the same name.
+    pub(super) fn upsert_named(
+        &mut self,
+        named: &[(F, Document)],
+        effective: &mut Batch<F>,
+    ) -> Result<Reply<F>, ReadError> {
+        let names = named.iter().map(|(_, document)| document.name().to_vec()).collect();
+        let ids = self.ids_of_names(&names)?;
+        let written = match self.remove_ids(&ids, effective)? {
+            Reply::Written(written) => written,
+            other => return Ok(other),
+        };
+        let inserted = named.len() as u64;
+        let first = self.insert_named(named, effective);
+        Ok(first.map_or(Reply::NoIdsLeft, |first| Reply::Named(first, Written { inserted, ..written })))
+    }
+}

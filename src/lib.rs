@@ -127,8 +127,6 @@ mod writer;
 #[doc(hidden)]
 pub use arch::{Compiled, prefetch_value, run_compiled};
 pub use batch::{Batch, BatchOptions, Strategy};
-#[doc(hidden)]
-pub use batch::{Gathered, Parts, deliver};
 pub use category::Category;
 pub use codec::Codec;
 pub use design::{AUTO, Design, DesignError, FilterChoice, MAX_TABLES, TableDesign};

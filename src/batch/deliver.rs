@@ -1,5 +1,5 @@
 //! Batches of a set of several parts: the matches of all parts are gathered, then delivered in the order of the queries,
-//! within the memory allowed. Sets of several files, stores and shards answer batches through it.
+//! within the memory allowed.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const MATCHES_AT_ONCE: usize = 1 << 12;
 const QUERIES_AT_ONCE: usize = 1 << 12;
 
 /// A set in parts, as [`deliver`] asks it. A match is a `T`: two that are equal are one.
-pub trait Parts<F, T> {
+pub(crate) trait Parts<F, T> {
     /// Why an answer fails.
     type Error: From<ReadError>;
 
@@ -43,7 +43,7 @@ pub trait Parts<F, T> {
 }
 
 /// The matches of some queries, as many as there is room for.
-pub struct Gathered<'a, T> {
+pub(crate) struct Gathered<'a, T> {
     found: Vec<(u32, T)>,
     room: usize,
     done: &'a Counter,
@@ -52,7 +52,7 @@ pub struct Gathered<'a, T> {
 impl<T: Copy + Ord> Gathered<'_, T> {
     /// Adds a match of the query at a place. Breaks when there is no room, or the work is cancelled.
     #[inline]
-    pub fn push(&mut self, place: usize, found: T) -> ControlFlow<()> {
+    pub(crate) fn push(&mut self, place: usize, found: T) -> ControlFlow<()> {
         if self.found.len() == self.room || self.found.len() % MATCHES_AT_ONCE == MATCHES_AT_ONCE - 1 {
             self.look()?;
         }
@@ -72,7 +72,7 @@ impl<T: Copy + Ord> Gathered<'_, T> {
     ///
     /// # Errors
     /// When the progress callback stops the work.
-    pub fn check(&self) -> Result<(), ReadError> {
+    pub(crate) fn check(&self) -> Result<(), ReadError> {
         Ok(self.done.check()?)
     }
 
@@ -113,7 +113,7 @@ impl<T: Copy + Ord> Gathered<'_, T> {
 ///
 /// # Errors
 /// As for [`Parts::gather`]. Queries before may have been visited.
-pub fn deliver<F: Fingerprint, T: Copy + Ord, P: Parts<F, T>>(
+pub(crate) fn deliver<F: Fingerprint, T: Copy + Ord, P: Parts<F, T>>(
     parts: &mut P,
     queries: &[F],
     options: &BatchOptions,
@@ -192,7 +192,7 @@ impl<T: Copy + Ord> Gathered<'_, T> {
     ///
     /// # Errors
     /// When a block that is read is damaged, the work is cancelled, or `counts` fails.
-    pub fn add_batch<F: Fingerprint>(
+    pub(crate) fn add_batch<F: Fingerprint>(
         &mut self,
         index: &Index<F>,
         queries: &[F],

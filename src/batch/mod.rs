@@ -19,7 +19,7 @@
 
 mod chunks;
 mod cost;
-pub(crate) mod deliver;
+mod deliver;
 mod gather;
 mod groups;
 mod probe;
@@ -30,7 +30,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use chunks::Chunks;
-pub use deliver::{Gathered, Parts, deliver};
+pub(crate) use deliver::{Gathered, Parts, deliver};
 pub use gather::Batch;
 
 use crate::design::Plan;

@@ -95,6 +95,13 @@ impl<F: Fingerprint> MultiIndex<F> {
     ) -> Result<ControlFlow<()>, ReadError> {
         compiled_alone()(self, queries, distance, options, &mut visit)
     }
+
+    /// Returns a searcher for the queries of a batch that are answered alone, and cancelled with it.
+    pub(super) fn searcher_of_batch(&self, options: &BatchOptions) -> MultiSearcher<F> {
+        let mut searcher = self.searcher();
+        options.callback().into_iter().for_each(|report| searcher.report_to(report));
+        searcher
+    }
 }
 
 /// The indexes as parts of a batch.
@@ -132,11 +139,7 @@ impl<F: Fingerprint, T: Copy + Ord + From<FoundIn<F>>> Parts<F, T> for Indexes<'
     }
 
     fn answer(&mut self, query: F, options: &BatchOptions, found: &mut Vec<T>) -> Result<(), ReadError> {
-        let searcher = self.searcher.get_or_insert_with(|| {
-            let mut searcher = self.indexes.searcher();
-            options.callback().into_iter().for_each(|report| searcher.report_to(report));
-            searcher
-        });
+        let searcher = self.searcher.get_or_insert_with(|| self.indexes.searcher_of_batch(options));
         let united = searcher.nearest_within(query, options.match_limit(), self.distance)?;
         found.clear();
         found.extend(united.iter().flat_map(|one| one.found_in).map(|&one| T::from(one)));

@@ -3,11 +3,13 @@
 //! - `searcher`: one query at a time: all look-ups of all indexes, one wave of reads, then all scans
 //! - `memory`: a part without a file
 //! - `batch`: many queries at once
+//! - `routed`: families of indexes, of which a query needs one each
 //! - `pairs`: all against all
 
 mod batch;
 mod memory;
 mod pairs;
+mod routed;
 mod searcher;
 
 use std::cmp::{Ordering, Reverse};
@@ -17,6 +19,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use memory::MemoryPart;
+pub use routed::{Router, batch_by_routes};
 pub use searcher::MultiSearcher;
 
 use crate::error::ReadError;
@@ -100,30 +103,6 @@ impl<F: Fingerprint> MultiIndex<F> {
     /// Sets a part in memory, which searchers and batches ask first; its number is that after the last index. With enough
     /// matches there, the indexes are searched only as far as they can have nearer ones, so a match in memory may not say
     /// that it is in an index too. The self-join, entries and ids are those of the indexes alone.
-    ///
-    /// ```
-    /// use std::ops::ControlFlow;
-    /// use std::sync::Arc;
-    /// use hamdex::MultiIndex;
-    /// use hamdex::multi::MemoryPart;
-    ///
-    /// struct Recent(Vec<u64>);
-    ///
-    /// impl MemoryPart<u64> for Recent {
-    ///     fn for_each(
-    ///         &self,
-    ///         query: u64,
-    ///         distance: u32,
-    ///         visit: &mut dyn FnMut(u64) -> ControlFlow<()>,
-    ///     ) -> ControlFlow<()> {
-    ///         self.0.iter().filter(|&&value| (value ^ query).count_ones() <= distance).try_for_each(|&value| visit(value))
-    ///     }
-    /// }
-    ///
-    /// let set = MultiIndex::new([]).memory(Arc::new(Recent(vec![0x0f, 0xff])));
-    /// assert_eq!(set.searcher().within(0x0e, 1)?.len(), 1);
-    /// # Ok::<(), hamdex::ReadError>(())
-    /// ```
     #[must_use]
     pub fn memory(mut self, part: Arc<dyn MemoryPart<F>>) -> Self {
         self.memory = Some(part);
@@ -147,13 +126,6 @@ impl<F: Fingerprint> MultiIndex<F> {
     #[must_use]
     pub fn distance(&self) -> u32 {
         self.indexes.iter().map(|index| index.design().distance()).min().unwrap_or(0)
-    }
-
-    /// Takes the place of all indexes.
-    fn replace(&mut self, indexes: impl IntoIterator<Item = Arc<Index<F>>>) {
-        self.indexes.clear();
-        self.indexes.extend(indexes);
-        self.filters.clear();
     }
 
     /// Returns the indexes and their filters alone.

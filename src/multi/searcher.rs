@@ -16,9 +16,9 @@ use hamdex_fingerprint::Fingerprint;
 /// Queries several indexes as one, with reused memory. Made by [`MultiIndex::searcher`]; every
 /// thread has its own.
 pub struct MultiSearcher<F> {
-    indexes: MultiIndex<F>,
+    pub(super) indexes: MultiIndex<F>,
     /// One for each index.
-    searches: Vec<Search<F>>,
+    pub(super) searches: Vec<Search<F>>,
     /// The nearest in memory.
     recent: Vec<FoundIn<F>>,
     united: United<F>,
@@ -53,29 +53,6 @@ impl<F: Fingerprint> MultiSearcher<F> {
         let searches = indexes.as_slice().iter().map(|_| Search::default()).collect();
         let (recent, united, matches, report) = Default::default();
         Self { indexes, searches, recent, united, matches, report }
-    }
-
-    /// Switches to these indexes, without filters, with the same buffers: for a set of which each query needs a few.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use hamdex::{Builder, BuildOptions, Index, MultiIndex};
-    ///
-    /// let build = |fingerprint: u64| -> Result<Index<u64>, Box<dyn std::error::Error>> {
-    ///     let mut builder = Builder::in_memory(BuildOptions::new())?;
-    ///     builder.push(fingerprint)?;
-    ///     Ok(Index::from_bytes(builder.into_inner()?.0)?)
-    /// };
-    /// let all = [build(0x0f)?, build(0xf0)?, build(0xff)?].map(Arc::new);
-    /// let mut searcher = MultiIndex::new([Arc::clone(&all[0])]).searcher();
-    /// assert_eq!(searcher.within(0xff, 0)?.len(), 0);
-    /// searcher.turn_to(all[1..].iter().cloned());
-    /// assert_eq!(searcher.within(0xff, 0)?.len(), 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn turn_to(&mut self, indexes: impl IntoIterator<Item = Arc<Index<F>>>) {
-        self.indexes.replace(indexes);
-        self.searches.resize_with(self.indexes.as_slice().len(), Search::default);
     }
 
     /// Switches to this part in memory, or to none.
@@ -165,6 +142,12 @@ impl<F: Fingerprint> MultiSearcher<F> {
         matches.clear();
         matches.extend(united.matches().iter().map(|found| found.found_in[0].found));
         Ok(matches)
+    }
+
+    /// Returns the last answer of [`MultiSearcher::nearest_matches`].
+    #[must_use]
+    pub fn matches(&self) -> &[Match<F>] {
+        &self.matches
     }
 
     /// Gathers the nearest of each index: the nearest of all are among them, and each of these in all indexes that it

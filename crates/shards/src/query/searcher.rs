@@ -1,12 +1,15 @@
-//! Single queries.
+//! Queries, one at a time and many at once.
 
 use std::fmt;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use hamdex::multi::{MultiMatches, MultiSearcher};
-use hamdex::{Fingerprint, Match, MultiIndex, ProgressCallback, check_distance};
+use hamdex::multi::{MultiSearcher, Router, batch_by_routes};
+use hamdex::set::MatchVisitor;
+use hamdex::{BatchOptions, Fingerprint, Index, Match, MultiIndex, ProgressCallback, check_distance};
 
 use crate::error::Error;
+use crate::partition::Partition;
 use crate::set::Shards;
 
 /// A searcher of a set, with buffers that are reused between queries; one per thread. Made by [`Shards::searcher`].
@@ -16,11 +19,8 @@ pub struct ShardsSearcher<'s, F: Fingerprint> {
     set: &'s Shards<F>,
     /// A searcher of one shard per family, those of the last query.
     near: MultiSearcher<F>,
-    /// The numbers of these shards.
-    routed: Vec<usize>,
     /// A searcher of all shards in layout `hash`, or of the first family; created when first needed.
     whole: Option<MultiSearcher<F>>,
-    matches: Vec<Match<F>>,
     progress: Option<ProgressCallback>,
 }
 
@@ -28,15 +28,56 @@ impl<F: Fingerprint> Shards<F> {
     /// Creates a searcher; one per thread.
     #[must_use]
     pub fn searcher(&self) -> ShardsSearcher<'_, F> {
-        let near = MultiIndex::new(Vec::new()).searcher();
-        ShardsSearcher {
-            set: self,
-            near,
-            routed: Vec::new(),
-            whole: None,
-            matches: Vec::new(),
-            progress: None,
+        ShardsSearcher { set: self, near: MultiIndex::new([]).searcher(), whole: None, progress: None }
+    }
+
+    /// Calls `visit` with the index of each query and its matches within `distance`, nearest first, then by
+    /// fingerprint; in the order of the queries, with or without matches, until it breaks. Returns whether it did.
+    ///
+    /// In a set of families, each shard answers a batch of the queries that are routed to it. [`BatchOptions::memory`]
+    /// limits the memory whatever the number of shards; progress is reported per batch of a shard.
+    ///
+    /// # Errors
+    /// When a shard cannot be opened, or a block that is read is damaged, and earlier queries may have been visited; or
+    /// the distance exceeds the width.
+    pub fn batch_with(
+        &self,
+        queries: &[F],
+        distance: u32,
+        options: &BatchOptions,
+        visit: &mut MatchVisitor<'_, F>,
+    ) -> Result<ControlFlow<()>, Error> {
+        match self.families_for(distance) {
+            Some(families) => batch_by_routes(&families, queries, distance, options, visit),
+            None => Ok(self.whole()?.batch_of_matches(queries, distance, options, visit)?),
         }
+    }
+
+    /// Returns the families, if there are some for this distance.
+    fn families_for(&self, distance: u32) -> Option<Families<'_, F>> {
+        Some(Families { set: self, partition: self.partition_for(distance)? })
+    }
+}
+
+/// The shards of a set of families.
+struct Families<'s, F: Fingerprint> {
+    set: &'s Shards<F>,
+    partition: &'s Partition<F>,
+}
+
+impl<F: Fingerprint> Router<F> for Families<'_, F> {
+    type Error = Error;
+
+    fn families(&self) -> usize {
+        self.partition.families()
+    }
+
+    fn route(&self, family: usize, fingerprint: F) -> usize {
+        family * self.partition.shards() + self.partition.shard(family, fingerprint)
+    }
+
+    fn index(&self, number: usize) -> Result<&Arc<Index<F>>, Error> {
+        self.set.shard(number)
     }
 }
 
@@ -49,8 +90,7 @@ impl<F: Fingerprint> ShardsSearcher<'_, F> {
     /// # Errors
     /// When a shard cannot be opened, a block that is read is damaged, or the distance exceeds the width.
     pub fn within(&mut self, query: F, distance: u32) -> Result<&[Match<F>], Error> {
-        check_distance::<F>(distance)?;
-        self.with(query, distance, |searcher| Ok(searcher.within(query, distance)?))
+        self.nearest_within(query, usize::MAX, distance)
     }
 
     /// Returns any stored fingerprint within `distance` of `query`, not necessarily the nearest.
@@ -64,7 +104,7 @@ impl<F: Fingerprint> ShardsSearcher<'_, F> {
         if found.is_none() && reach < distance {
             found = self.route(query, distance)?.first(query, distance)?;
         }
-        Ok(found.map(|found| found.found))
+        Ok(found.map(Match::from))
     }
 
     /// Returns the `count` fingerprints nearest to `query`, or all if there are fewer, nearest first, then by
@@ -86,11 +126,12 @@ impl<F: Fingerprint> ShardsSearcher<'_, F> {
         // All matches take one search at the full distance. A limited number may lie within the set's own distance, which
         // is cheaper.
         let reach = if count == usize::MAX { distance } else { self.reach(distance) };
-        let found = self.with(query, reach, |searcher| Ok(searcher.nearest_within(query, count, reach)?))?;
-        if found.len() >= count || reach == distance {
-            return Ok(&self.matches);
+        let is_near = reach < distance
+            && self.route(query, reach)?.nearest_matches(query, count, reach)?.len() >= count;
+        if is_near {
+            return Ok(self.near.matches());
         }
-        self.with(query, distance, |searcher| Ok(searcher.nearest_within(query, count, distance)?))
+        Ok(self.route(query, distance)?.nearest_matches(query, count, distance)?)
     }
 
     /// Returns whether a fingerprint is stored.
@@ -116,38 +157,10 @@ impl<F: Fingerprint> ShardsSearcher<'_, F> {
         if self.set.partition().is_some() { distance.min(self.set.distance()) } else { distance }
     }
 
-    /// Searches the shards of a query, and keeps the matches.
-    fn with(
-        &mut self,
-        query: F,
-        distance: u32,
-        search: impl FnOnce(&mut MultiSearcher<F>) -> Result<MultiMatches<'_, F>, Error>,
-    ) -> Result<&[Match<F>], Error> {
-        let mut matches = std::mem::take(&mut self.matches);
-        matches.clear();
-        let found = search(self.route(query, distance)?)?;
-        matches.extend(found.iter().map(|found| found.found_in[0].found));
-        self.matches = matches;
-        Ok(&self.matches)
-    }
-
     /// Returns a searcher of the shards for a query within a distance.
     fn route(&mut self, query: F, distance: u32) -> Result<&mut MultiSearcher<F>, Error> {
-        let Some(partition) = self.set.partition_for(distance) else { return self.whole() };
-        let shards = (0..partition.families())
-            .map(|family| family * partition.shards() + partition.shard(family, query));
-        if !self.routed.iter().copied().eq(shards.clone()) {
-            self.routed.clear();
-            self.routed.extend(shards);
-            for &number in &self.routed {
-                if let Err(error) = self.set.shard(number) {
-                    self.routed.clear();
-                    return Err(error);
-                }
-            }
-            let open = |&number: &usize| Arc::clone(self.set.shard(number).expect("it was opened above"));
-            self.near.turn_to(self.routed.iter().map(open));
-        }
+        let Some(families) = self.set.families_for(distance) else { return self.whole() };
+        self.near.turn_to_route(&families, query)?;
         Ok(&mut self.near)
     }
 

@@ -1,0 +1,133 @@
+//! Families of indexes, of which a query needs one index each: a query with the indexes that it needs, and many queries.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use crate::batch::{BatchOptions, Gathered, Parts, deliver};
+use crate::error::{ReadError, check_distance};
+use crate::index::{Index, Match, MatchVisitor};
+use crate::multi::{MultiIndex, MultiSearcher};
+use hamdex_fingerprint::Fingerprint;
+
+/// Families of indexes. Each family stores all fingerprints, every one of them in one index. A query and a match of it
+/// are in the same index of at least one family.
+pub trait Router<F: Fingerprint> {
+    /// Why an index cannot be opened or read.
+    type Error: From<ReadError>;
+
+    /// Returns the number of families.
+    fn families(&self) -> usize;
+
+    /// Returns the number of the index of a family that a fingerprint is in, if it is stored.
+    fn route(&self, family: usize, fingerprint: F) -> usize;
+
+    /// Returns the index of that number, and opens it if necessary.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    fn index(&self, number: usize) -> Result<&Arc<Index<F>>, Self::Error>;
+}
+
+impl<F: Fingerprint> MultiSearcher<F> {
+    /// Switches to the indexes that a query needs, one of each family, without filters, with the same buffers.
+    ///
+    /// # Errors
+    /// When one of them cannot be opened. It has to be called again before a query then.
+    pub fn turn_to_route<R: Router<F>>(&mut self, router: &R, query: F) -> Result<(), R::Error> {
+        self.searches.resize_with(router.families(), Default::default);
+        self.indexes.filters.clear();
+        let indexes = &mut self.indexes.indexes;
+        indexes.truncate(router.families());
+        for family in 0..router.families() {
+            let index = router.index(router.route(family, query))?;
+            match indexes.get_mut(family) {
+                // Mostly the query before needed it too.
+                Some(current) if Arc::ptr_eq(current, index) => {}
+                Some(current) => *current = Arc::clone(index),
+                None => indexes.push(Arc::clone(index)),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Calls `visit` with the place of each query and its matches, as [`MultiIndex::batch_of_matches`] does. Each index
+/// answers a batch of the queries that need it; a match that several families find is that of the first.
+///
+/// # Errors
+/// When an index cannot be opened, or a block that is read is damaged, and earlier queries may have been visited; or the
+/// distance exceeds the width.
+pub fn batch_by_routes<F: Fingerprint, R: Router<F>>(
+    router: &R,
+    queries: &[F],
+    distance: u32,
+    options: &BatchOptions,
+    visit: &mut MatchVisitor<'_, F>,
+) -> Result<ControlFlow<()>, R::Error> {
+    check_distance::<F>(distance)?;
+    let limit = options.match_limit();
+    let mut parts = Routed { router, distance, searcher: None };
+    // The indexes are limited one by one before.
+    deliver(&mut parts, queries, options, &mut |place, found: &[Match<F>]| {
+        visit(place, &found[..found.len().min(limit)])
+    })
+}
+
+/// The indexes of all families, as parts of a batch.
+struct Routed<'r, F, R> {
+    router: &'r R,
+    distance: u32,
+    /// Made for the first query that is answered alone.
+    searcher: Option<MultiSearcher<F>>,
+}
+
+impl<F: Fingerprint, R: Router<F>> Parts<F, Match<F>> for Routed<'_, F, R> {
+    type Error = R::Error;
+
+    fn gather(
+        &mut self,
+        queries: &[F],
+        options: &BatchOptions,
+        found: &mut Gathered<'_, Match<F>>,
+    ) -> Result<ControlFlow<()>, R::Error> {
+        let router = self.router;
+        let mut routed = Vec::new();
+        for family in 0..router.families() {
+            let numbers = queries.iter().map(|&query| router.route(family, query) as u32);
+            let mut places: Vec<(u32, u32)> = numbers.zip(0..).collect();
+            // A stable sort takes a pass or two, as the numbers are few.
+            places.sort_by_key(|(number, _)| *number);
+            for places in places.chunk_by(|one, other| one.0 == other.0) {
+                routed.clear();
+                routed.extend(places.iter().map(|&(_, place)| queries[place as usize]));
+                let index = router.index(places[0].0 as usize)?;
+                let outcome = index.batch_with(&routed, self.distance, options, |at, matches| {
+                    let own = |near: &&Match<F>| {
+                        let is_same = |before| {
+                            router.route(before, routed[at]) == router.route(before, near.fingerprint)
+                        };
+                        !(0..family).any(is_same)
+                    };
+                    matches.iter().filter(own).try_for_each(|near| found.push(places[at].1 as usize, *near))
+                })?;
+                if outcome.is_break() {
+                    return Ok(outcome);
+                }
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn answer(
+        &mut self,
+        query: F,
+        options: &BatchOptions,
+        found: &mut Vec<Match<F>>,
+    ) -> Result<(), R::Error> {
+        let searcher = self.searcher.get_or_insert_with(|| MultiIndex::new([]).searcher_of_batch(options));
+        searcher.turn_to_route(self.router, query)?;
+        found.clear();
+        found.extend_from_slice(searcher.nearest_matches(query, options.match_limit(), self.distance)?);
+        Ok(())
+    }
+}

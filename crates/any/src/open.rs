@@ -1,21 +1,13 @@
-//! From a path to a set; a store that is open for reading, as a set.
+//! From a path to a set.
 
-use std::borrow::Cow;
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::for_width;
 use crate::set::{AnySet, Kind};
-use hamdex::set::{
-    Description, EntryVisitor, MatchVisitor, PairVisitor, ShinglePart, ShingleVisitor, StoredId,
-};
-use hamdex::{
-    BatchOptions, Fingerprint, FingerprintSet, OpenOptions, PairsOptions, SetError, SetSearcher, Verified,
-    VerifyOptions,
-};
+use hamdex::{Fingerprint, FingerprintSet, OpenOptions, SetError};
 use hamdex_shards::Shards;
-use hamdex_store::{ReadOptions, Snapshot, StoreReader};
+use hamdex_store::{ReadOptions, StoreReader};
 
 fn width_of(kind: Kind, path: &Path) -> Result<u32, SetError> {
     Ok(match kind {
@@ -35,7 +27,7 @@ fn open_typed<F: Fingerprint>(
         Kind::Shards => Arc::new(Shards::<F>::open(path, options)?),
         Kind::Store => {
             let options = ReadOptions::new().in_memory(options.is_in_memory());
-            Arc::new(OpenStore::of(StoreReader::<F>::open_with(path, options)?))
+            Arc::new(StoreReader::<F>::open_with(path, options)?.into_snapshot())
         }
     })
 }
@@ -75,77 +67,4 @@ pub fn open_file(path: impl AsRef<Path>, options: &OpenOptions) -> Result<AnySet
     let path = path.as_ref();
     let width = width_of(Kind::File, path)?;
     for_width!(width, F => Ok(AnySet::new::<F>(Kind::File, open_typed(Kind::File, path, options)?)))
-}
-
-/// One snapshot of a store, and the reader that verifies the files of the store.
-struct OpenStore<F: Fingerprint> {
-    snapshot: Snapshot<F>,
-    reader: StoreReader<F>,
-}
-
-impl<F: Fingerprint> OpenStore<F> {
-    pub(crate) fn of(reader: StoreReader<F>) -> Self {
-        Self { snapshot: reader.snapshot(), reader }
-    }
-}
-
-impl<F: Fingerprint> FingerprintSet<F> for OpenStore<F> {
-    fn describe(&self) -> Description {
-        self.snapshot.describe()
-    }
-
-    fn open_searcher(&self) -> Box<dyn SetSearcher<F> + Send + '_> {
-        self.snapshot.open_searcher()
-    }
-
-    fn visit_batch(
-        &self,
-        queries: &[F],
-        distance: u32,
-        options: &BatchOptions,
-        visit: &mut MatchVisitor<'_, F>,
-    ) -> Result<ControlFlow<()>, SetError> {
-        self.snapshot.visit_batch(queries, distance, options, visit)
-    }
-
-    fn visit_pairs(
-        &self,
-        distance: u32,
-        options: &PairsOptions,
-        visit: &mut PairVisitor<'_, F>,
-    ) -> Result<ControlFlow<()>, SetError> {
-        self.snapshot.visit_pairs(distance, options, visit)
-    }
-
-    fn count_pairs(&self, distance: u32, options: &PairsOptions) -> Result<Vec<u64>, SetError> {
-        self.snapshot.count_pairs(distance, options)
-    }
-
-    fn visit_entries(&self, from: F, visit: &mut EntryVisitor<'_, F>) -> Result<ControlFlow<()>, SetError> {
-        self.snapshot.visit_entries(from, visit)
-    }
-
-    fn name_of(&self, id: StoredId) -> Result<Option<Cow<'_, [u8]>>, SetError> {
-        self.snapshot.name_of(id)
-    }
-
-    fn shingle_parts(&self) -> Result<Option<Vec<ShinglePart>>, SetError> {
-        self.snapshot.shingle_parts()
-    }
-
-    fn visit_shingles(
-        &self,
-        part: &ShinglePart,
-        visit: &mut ShingleVisitor<'_>,
-    ) -> Result<ControlFlow<()>, SetError> {
-        self.snapshot.visit_shingles(part, visit)
-    }
-
-    fn check_files(&self) -> Result<(), SetError> {
-        self.snapshot.check_files()
-    }
-
-    fn verify_all(&self, options: &VerifyOptions) -> Result<Verified, SetError> {
-        Ok(self.reader.verify(options)?)
-    }
 }

@@ -13,6 +13,7 @@ use hamdex::{
     SetError, SetSearcher, Verified, VerifyOptions, shingles,
 };
 
+use crate::read::reader::verify_files;
 use crate::read::searcher::Searcher;
 use crate::read::snapshot::Snapshot;
 use crate::segment::LiveSegment;
@@ -106,9 +107,12 @@ impl<F: Fingerprint> FingerprintSet<F> for Snapshot<F> {
         Ok(self.view().check_files()?)
     }
 
-    /// Checks the segments of the snapshot. Of the files of the store,
-    /// [`StoreReader::verify`](crate::StoreReader::verify) checks all.
+    /// Checks the segments of the snapshot; all files of the store if it is
+    /// [all that is left of a reader](crate::StoreReader::into_snapshot).
     fn verify_all(&self, options: &VerifyOptions) -> Result<Verified, SetError> {
+        if let Some(disk) = &self.files {
+            return Ok(verify_files::<F>(&**disk, options)?);
+        }
         let mut sum = Verified::default();
         sum.families = 1;
         for segment in self.view().segments.iter() {

@@ -163,6 +163,17 @@ impl<F: Fingerprint> StoreReader<F> {
         Snapshot::new(Arc::clone(&self.seen.view), Arc::clone(&self.seen.schema))
     }
 
+    /// Returns a snapshot of the current view as a set of its own: [`FingerprintSet::verify_all`] of it checks all files
+    /// of the store, as [`StoreReader::verify`] does.
+    ///
+    /// [`FingerprintSet::verify_all`]: hamdex::FingerprintSet::verify_all
+    #[must_use]
+    pub fn into_snapshot(self) -> Snapshot<F> {
+        let mut snapshot = self.snapshot();
+        snapshot.files = Some(self.disk);
+        snapshot
+    }
+
     /// Returns counts and costs of the store: see [`Store::stats`](crate::Store::stats).
     #[must_use]
     pub fn stats(&self) -> StoreStats {
@@ -175,8 +186,16 @@ impl<F: Fingerprint> StoreReader<F> {
     /// # Errors
     /// The first damage that is found; when the disk refuses an operation.
     pub fn verify(&self, options: &VerifyOptions) -> Result<Verified, Error> {
-        retry_if_manifest_changed(&*self.disk, |_| verify::<F>(&*self.disk, options))
+        verify_files::<F>(&*self.disk, options)
     }
+}
+
+/// Reads and checks all files of a store that another process may write to.
+pub(super) fn verify_files<F: Fingerprint>(
+    disk: &dyn Disk,
+    options: &VerifyOptions,
+) -> Result<Verified, Error> {
+    retry_if_manifest_changed(disk, |_| verify::<F>(disk, options))
 }
 
 /// Reads the manifest and calls `read` with it. Retries if that fails and a writer has replaced the manifest meanwhile.

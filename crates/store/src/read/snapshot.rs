@@ -9,6 +9,7 @@ use hamdex::multi::MemoryPart;
 use hamdex::set::MatchIds;
 use hamdex::{Fingerprint, MultiIndex, OpenOptions};
 
+use crate::disk::Disk;
 use crate::error::Error;
 use crate::manifest::schema::Schema;
 use crate::memtable::Memtable;
@@ -25,6 +26,8 @@ pub struct Snapshot<F: Fingerprint> {
     pub(super) schema: Arc<Schema>,
     /// The ids of the removed pairs of each segment, once they are needed.
     pub(super) removed_ids: OnceLock<Arc<Vec<HashSet<u64>>>>,
+    /// The store, if its files are verified with the snapshot.
+    pub(super) files: Option<Box<dyn Disk>>,
 }
 
 /// The exact counts of a snapshot: see [`Snapshot::count`].
@@ -39,7 +42,7 @@ pub struct Count {
 
 impl<F: Fingerprint> Snapshot<F> {
     pub(crate) fn new(view: Arc<View<F>>, schema: Arc<Schema>) -> Self {
-        Self { view, schema, removed_ids: OnceLock::new() }
+        Self { view, schema, removed_ids: OnceLock::new(), files: None }
     }
 
     pub(crate) fn view(&self) -> &View<F> {
@@ -167,8 +170,9 @@ impl<F: Fingerprint> Snapshot<F> {
 
 impl<F: Fingerprint> Clone for Snapshot<F> {
     fn clone(&self) -> Self {
-        let Self { view, schema, removed_ids } = self;
-        Self { view: Arc::clone(view), schema: Arc::clone(schema), removed_ids: removed_ids.clone() }
+        let Self { view, schema, removed_ids, files } = self;
+        let (view, schema) = (Arc::clone(view), Arc::clone(schema));
+        Self { view, schema, removed_ids: removed_ids.clone(), files: files.clone() }
     }
 }
 

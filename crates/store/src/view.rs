@@ -84,7 +84,7 @@ impl<F: Fingerprint> MemoryPart<F> for View<F> {
         distance: u32,
         visit: &mut dyn FnMut(F) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        self.memtables().try_for_each(|memtable| memtable.visit_near(query, distance, visit))
+        self.memtables().try_for_each(|memtable| memtable.for_each(query, distance, visit))
     }
 }
 
@@ -172,11 +172,14 @@ impl<F: Fingerprint> View<F> {
     pub(crate) fn with_segment_indexes(&self, mut all: Vec<Arc<Index<F>>>) -> MultiIndex<F> {
         let others = all.len();
         all.extend(self.segments.iter().map(|live| Arc::clone(live.index())));
+        let indexes = MultiIndex::new(all);
         let removed = (others..).zip(&*self.segments).filter(|(_, live)| !live.removed.is_empty());
-        let filtered: Vec<usize> = removed.map(|(number, _)| number).collect();
+        let mut filtered = removed.map(|(number, _)| number).peekable();
+        if filtered.peek().is_none() {
+            return indexes;
+        }
         let segments = Arc::clone(&self.segments);
-        MultiIndex::new(all)
-            .filter_in(filtered, move |number, found| segments[number - others].is_left(found.fingerprint))
+        indexes.filter_in(filtered, move |number, found| segments[number - others].is_left(found.fingerprint))
     }
 
     /// The number of fingerprints, at most, and whether it is exact: nothing can be held twice, and no fingerprint has

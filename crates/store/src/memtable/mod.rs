@@ -218,16 +218,6 @@ impl<F: Fingerprint> Memtable<F> {
         &self,
         query: F,
         distance: u32,
-        mut visit: impl FnMut(F) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        self.visit_near(query, distance, &mut visit)
-    }
-
-    /// As [`Memtable::for_each`], for a visitor behind a pointer.
-    pub(crate) fn visit_near(
-        &self,
-        query: F,
-        distance: u32,
         visit: &mut dyn FnMut(F) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         hamdex::run_compiled(Search { memtable: self, query, distance, visit })
@@ -236,7 +226,7 @@ impl<F: Fingerprint> Memtable<F> {
     /// Returns the nearest fingerprint within `distance` of the query; the least of several.
     pub(crate) fn nearest(&self, query: F, distance: u32) -> Option<Match<F>> {
         let mut nearest: Option<Match<F>> = None;
-        let _ = self.for_each(query, distance, |value| {
+        let _ = self.for_each(query, distance, &mut |value| {
             let found = Match::new(query, value);
             nearest = Some(nearest.map_or(found, |nearest| nearest.min(found)));
             ControlFlow::Continue(())

@@ -10,7 +10,7 @@ use crate::memtable::consolidate::{Consolidated, Consolidation};
 
 fn near<F: Fingerprint>(memtable: &Memtable<F>, query: F, distance: u32) -> Vec<F> {
     let mut found = Vec::new();
-    let outcome = memtable.for_each(query, distance, |value| {
+    let outcome = memtable.for_each(query, distance, &mut |value| {
         found.push(value);
         ControlFlow::Continue(())
     });

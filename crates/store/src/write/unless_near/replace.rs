@@ -171,7 +171,7 @@ impl<F: Fingerprint> ReplaceUnlessNear<F> {
             Some(first)
         } else {
             let mut near = BTreeSet::new();
-            let _ = memtable.for_each(value, self.distance, |found| {
+            let _ = memtable.for_each(value, self.distance, &mut |found| {
                 near.insert(Match::new(value, found));
                 ControlFlow::Continue(())
             });

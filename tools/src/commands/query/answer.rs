@@ -176,7 +176,7 @@ impl<'a, F: Fingerprint> Answerer<'a, F> {
     /// Prints the answers of all queries, in their order.
     pub(super) fn answer_all(&mut self, queries: &[F], asked: Asked<'_>) -> Result<(), Failure> {
         self.counts.queries += queries.len() as u64;
-        if self.args.first || self.args.nearest.is_some() {
+        if self.args.first || self.args.nearest.is_some() || self.is_single(queries) {
             let mut queries = queries.iter().enumerate();
             return queries.try_for_each(|(number, &query)| self.answer(query, asked.document(number)));
         }
@@ -197,7 +197,14 @@ impl<'a, F: Fingerprint> Answerer<'a, F> {
         failure.map_or(Ok(()), Err)
     }
 
-    /// Prints the first match of a query, or the nearest ones.
+    /// Whether these are one query that a searcher answers as fast as a batch does.
+    fn is_single(&self, queries: &[F]) -> bool {
+        // Far queries read so much that a batch, which takes all threads, is faster.
+        let is_near = self.distance <= self.set.description.distance;
+        queries.len() == 1 && self.args.strategy == Strategy::Auto && is_near
+    }
+
+    /// Prints the matches of a query: the first, the nearest, or all.
     fn answer(&mut self, query: F, document: Option<&[u8]>) -> Result<(), Failure> {
         let limit = self.args.limit.unwrap_or(usize::MAX);
         let distance = self.distance;
@@ -206,7 +213,8 @@ impl<'a, F: Fingerprint> Answerer<'a, F> {
                 let most = self.args.distance.unwrap_or(F::BITS);
                 self.searcher.nearest_within(query, count.min(limit), most)?.to_vec()
             }
-            None => self.searcher.first(query, distance)?.into_iter().collect(),
+            None if self.args.first => self.searcher.first(query, distance)?.into_iter().collect(),
+            None => self.searcher.nearest_within(query, limit, distance)?.to_vec(),
         };
         self.print(query, document, &matches)
     }

@@ -1,6 +1,7 @@
 //! Inserts texts that are similar to none in a store.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use hamdex_documents::{Decision, Dedup, Document, Similarity};
@@ -17,8 +18,25 @@ use crate::work::{Watch, pool};
 /// Texts that are compared together: the shingles of the store are read once for them.
 const TEXTS_AT_ONCE: usize = 1 << 16;
 
+/// Their bytes; one text may have more.
+const BYTES_AT_ONCE: usize = 128 << 20;
+
 /// The id of a similar text, and its similarity.
 type Similar = (String, f64);
+
+/// Divides texts into those that are compared together.
+fn chunks(texts: &[&str]) -> Vec<Range<usize>> {
+    let (mut chunks, mut start, mut bytes) = (Vec::new(), 0, 0);
+    for (place, text) in texts.iter().enumerate() {
+        if place - start == TEXTS_AT_ONCE || (place > start && bytes + text.len() > BYTES_AT_ONCE) {
+            chunks.push(start..place);
+            (start, bytes) = (place, 0);
+        }
+        bytes += text.len();
+    }
+    chunks.push(start..texts.len());
+    chunks
+}
 
 /// The work of one call.
 pub(crate) struct UnlessSimilar<'a, F: Width> {
@@ -47,19 +65,19 @@ impl<'a, F: Width> UnlessSimilar<'a, F> {
         replace: bool,
         watch: &Arc<Watch>,
     ) -> PyResult<Vec<Option<Similar>>> {
-        let chunks = || texts.chunks(TEXTS_AT_ONCE).zip(names.chunks(TEXTS_AT_ONCE));
-        if replace && texts.len() > TEXTS_AT_ONCE {
+        let chunks = chunks(texts);
+        if replace && chunks.len() > 1 {
             // A single chunk finds its blank texts before it writes.
-            for (number, (texts, _)) in chunks().enumerate() {
-                let made = self.maker.documents(texts, self.threads, watch)?;
+            for chunk in &chunks {
+                let made = self.maker.documents(&texts[chunk.clone()], self.threads, watch)?;
                 if let Some(place) = made.iter().position(Option::is_none) {
-                    return Err(cannot_replace(number * TEXTS_AT_ONCE + place));
+                    return Err(cannot_replace(chunk.start + place));
                 }
             }
         }
         let mut outcomes = Vec::with_capacity(texts.len());
-        for chunk in chunks() {
-            outcomes.extend(self.put_some(chunk, replace, watch)?);
+        for chunk in chunks {
+            outcomes.extend(self.put_some((&texts[chunk.clone()], &names[chunk]), replace, watch)?);
         }
         Ok(outcomes)
     }

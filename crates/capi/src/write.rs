@@ -38,11 +38,11 @@ fn put<F: Fingerprint>(
     if !description.has_names {
         return Ok(store.put(&pairs::<F>(records, description.has_ids)?, when)?);
     }
+    let fingerprints = records.fingerprints::<F>()?;
     let Labels::Names(names) = &records.labels else {
         return Err(Failure::input("the store has names: give one for each fingerprint"));
     };
-    let named = records.fingerprints::<F>()?.into_iter().zip(names.iter().copied());
-    Ok(store.put(named, when)?)
+    Ok(store.put(fingerprints.into_iter().zip(names.iter().copied()), when)?)
 }
 
 /// Returns what is near the records that were not stored.
@@ -95,8 +95,8 @@ fn remove<F: Fingerprint>(
 }
 
 /// Inserts records into a store: all of them, or none. They have ids in a store with ids, names in a store with names,
-/// and neither otherwise. A store with names gives them ids, ascending: the first is written to `*first_id`, which may
-/// be null.
+/// and neither otherwise. A store with names gives them ids, ascending: the first, or 0 without records, is written to
+/// `*first_id`, which may be null.
 ///
 /// Ownership: nothing is kept.
 ///

@@ -3,7 +3,7 @@
 
 use arbitrary::Unstructured;
 use hamdex_simulated_disk::{SimulatedDisk, Survival};
-use hamdex_store::{When, Operation, Store, StoreOptions};
+use hamdex_store::{Operation, Store, StoreOptions, When};
 
 use crate::choose::{below, flag, one_of};
 
@@ -113,7 +113,7 @@ fn step(
                     near
                 })
                 .collect();
-            let outcomes = store.put(&pairs, When::unless_near(distance)).ok()?;
+            let outcomes = store.put(&pairs, When::unless_near(distance)).ok()?.outcomes;
             let found: Vec<_> =
                 outcomes.iter().map(|o| o.near().map(|near| (near.distance, near.fingerprint))).collect();
             assert_eq!(found, expected);

@@ -10,7 +10,7 @@ use hamdex::{FilterChoice, Fingerprint, VerifyOptions};
 use hamdex_simulated_disk::{SimulatedDisk, Survival};
 use hamdex_store::internals::log::salvage;
 use hamdex_store::internals::manifest::{SegmentEntry, parse, to_text};
-use hamdex_store::{When, CreateOptions, Operation, Store, StoreOptions, repair};
+use hamdex_store::{CreateOptions, Operation, Store, StoreOptions, When, repair};
 
 use crate::choose::{below, damage, flag, one_of};
 use crate::seal::seal;
@@ -217,7 +217,9 @@ pub(super) fn stores() -> Vec<SimulatedDisk> {
     let disk = SimulatedDisk::new();
     let create = CreateOptions::new().names(true).design("single").distance(1);
     let store = Store::<u64>::create_on(disk.clone(), &create, options()).expect("a new disk");
-    store.put([(7, "seven"), (8, ""), (7, "a longer name of some bytes")], When::always()).expect("a new disk");
+    store
+        .put([(7, "seven"), (8, ""), (7, "a longer name of some bytes")], When::always())
+        .expect("a new disk");
     store.flush().expect("a new disk");
     store.put([(9, "nine"), (1 << 63, "far")], When::always()).expect("a new disk");
     drop(store);

@@ -71,7 +71,8 @@ impl<'f, F: Fingerprint> Maker<'f, F> {
 
 impl<F: Fingerprint> Dedup<'_, F> {
     /// Decides about documents, whose ids are names, in order: whether each is similar to a document of a set with
-    /// shingles and names, or to one that was accepted before it.
+    /// shingles and names, or to one of them that is kept: by the default [`Clustering`](crate::Clustering) and
+    /// [`Preference`](crate::Preference) one that was accepted before it.
     ///
     /// The caller stores the new ones, before anything else is stored:
     ///
@@ -109,7 +110,7 @@ impl<F: Fingerprint> Dedup<'_, F> {
         let similarity = self.similarity.unwrap_or_default();
         let (resources, fingerprinter) = (self.resources.clone(), self.fingerprinter.clone());
         let known = KnownShingles::new(set, similarity.words())?;
-        let clusters = self.similarity(similarity).against_texts(&known).run_on(documents.to_vec())?;
+        let clusters = self.similarity(similarity).against_texts(&known).run_on(documents.iter().cloned())?;
         let mut similar = similar_to(&clusters, documents);
         let decide = |maker: &mut Maker<'_, F>, (document, similar): (_, &mut Option<_>)| {
             resources.report(Progress::new(Stage::Known, 0, None))?;
@@ -137,7 +138,7 @@ impl<F: Fingerprint> Dedup<'_, F> {
         let (resources, fingerprinter) = (self.resources.clone(), self.fingerprinter.clone());
         let left_out = LeftOut { ids: earlier, documents: Mutex::default() };
         let known = KnownShingles::new(set, similarity.words())?.without(&left_out);
-        let clusters = self.similarity(similarity).against_texts(&known).run_on(documents.to_vec())?;
+        let clusters = self.similarity(similarity).against_texts(&known).run_on(documents.iter().cloned())?;
         let mut similar = similar_to_known(&clusters, documents.len());
         let mut live = Live::new(similarity);
         for (name, shingles) in left_out.documents.into_inner().unwrap_or_default() {

@@ -53,9 +53,8 @@ pub(crate) fn insert<F: Fingerprint>(
     refusals: &mut Refusals,
 ) -> Result<(Put<F>, Vec<SimilarDocument>), Problem> {
     let count = records.len();
-    let Checked { fingerprints, labels, shingles } =
-        Checked::<F>::of_records(description, &records, Need::AsTheSet, refusals)?;
-    let (Labels::Names(names), Some(shingles)) = (labels, shingles) else {
+    let checked = Checked::<F>::of_records(description, &records, Need::AsTheSet, refusals)?;
+    let Labels::Names(names) = checked.labels else {
         return Ok(<_>::default());
     };
     let numbers = refusals.others(count);
@@ -85,13 +84,16 @@ pub(crate) fn insert<F: Fingerprint>(
     };
     let decisions = pool.install(decide)?;
     let (mut new, mut similar) = (Vec::new(), Vec::new());
-    for (decision, (at, number)) in decisions.into_iter().zip(numbers.into_iter().enumerate()) {
+    for ((decision, name), number) in decisions.iter().zip(&names).zip(numbers) {
         match decision {
+            Decision::New { fingerprint, shingles } => {
+                new.push(hamdex_store::Record::document(*fingerprint, name, shingles));
+            }
             Decision::Similar { name: id, similarity } => {
-                similar.push(SimilarDocument { index: number, id, similarity });
+                similar.push(SimilarDocument { index: number, id: id.clone(), similarity: *similarity });
             }
             // Blank texts have been refused.
-            _ => new.push(hamdex_store::Record::document(fingerprints[at], &names[at], &shingles[at])),
+            _ => {}
         }
     }
     let when = if comparison.replace { When::always().replacing() } else { When::always() };

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-use hamdex::{Fingerprint, MAX_NAME_BYTES, ReadError, shingles};
+use hamdex::{Fingerprint, MAX_NAME_BYTES, ReadError, check_distance, shingles};
 
 use crate::error::Error;
 use crate::log::MAX_OPERATIONS;
@@ -30,7 +30,7 @@ impl<F: Fingerprint> Store<F> {
     ///
     /// With [`When::unless_near`], a record is compared with what is stored and with the records before it. Of two near
     /// records that are put concurrently, one is stored, and the outcome of the other names it. With
-    /// [`When::replacing`], the last of several records with one id or name counts.
+    /// [`When::replacing`], each record takes the place of those before it with its id or name, too.
     ///
     /// ```
     /// use hamdex_store::{CreateOptions, Record, Store, StoreOptions, When};
@@ -53,7 +53,7 @@ impl<F: Fingerprint> Store<F> {
     /// # Errors
     /// When a record does not fit the store: it has a name in a store without names, or the reverse; an id in a store
     /// without ids; shingles in a store without shingles, or the reverse; shingles that are not a set; a name of more than
-    /// [`MAX_NAME_BYTES`] bytes. When records replace others in a store without look-ups, the distance exceeds the width,
+    /// [`MAX_NAME_BYTES`] bytes. When there are more records than a batch may have, or too few ids are left. When records replace others in a store without look-ups, the distance exceeds the width,
     /// a block that has to be read is damaged, or the records cannot be made as durable as the options of the store
     /// require. The store is unchanged then.
     pub fn put<'r, R: Into<Record<'r, F>>>(
@@ -61,7 +61,16 @@ impl<F: Fingerprint> Store<F> {
         records: impl IntoIterator<Item = R>,
         when: When,
     ) -> Result<Put<F>, Error> {
-        let checked = self.checked(&records.into_iter().map(R::into).collect::<Vec<_>>())?;
+        let checked = self.checked(records.into_iter().map(R::into))?;
+        if when.replaces {
+            self.check_lookups()?;
+        }
+        when.unless_near.map_or(Ok(()), check_distance::<F>)?;
+        if checked.is_empty() {
+            // It needs no room, and waits for no other write.
+            self.inner().check_held()?;
+            return Ok(Put::default());
+        }
         match (when.unless_near, when.replaces) {
             (None, false) => self.put_all(checked),
             (None, true) => self.put_in_place(checked),
@@ -108,12 +117,13 @@ impl<F: Fingerprint> Store<F> {
     }
 
     /// Checks that records fit the store, and that they are no more than a batch may have.
-    fn checked(&self, records: &[Record<'_, F>]) -> Result<Checked<F>, Error> {
-        if let Some(Record { label: Label::Id(_), .. }) | None = records.first() {
+    fn checked<'r>(&self, records: impl Iterator<Item = Record<'r, F>>) -> Result<Checked<F>, Error> {
+        let mut records = records.peekable();
+        if let Some(Record { label: Label::Id(_), .. }) | None = records.peek() {
             return self.checked_pairs(records);
         }
-        let (mut named, mut operations) = (Vec::with_capacity(records.len()), 0);
-        for (number, &Record { fingerprint, label }) in records.iter().enumerate() {
+        let (mut named, mut operations) = (Vec::with_capacity(records.size_hint().0), 0);
+        for (number, Record { fingerprint, label }) in records.enumerate() {
             let document = match label {
                 Label::Id(_) => return Err(self.names_error()),
                 Label::Name(name) => {
@@ -138,8 +148,8 @@ impl<F: Fingerprint> Store<F> {
         Ok(Checked::Named(named))
     }
 
-    fn checked_pairs(&self, records: &[Record<'_, F>]) -> Result<Checked<F>, Error> {
-        let mut pairs = Vec::with_capacity(records.len());
+    fn checked_pairs<'r>(&self, records: impl Iterator<Item = Record<'r, F>>) -> Result<Checked<F>, Error> {
+        let mut pairs = Vec::with_capacity(records.size_hint().0);
         for record in records {
             let Label::Id(id) = record.label else { return Err(self.names_error()) };
             pairs.push((record.fingerprint, id));
@@ -165,7 +175,6 @@ impl<F: Fingerprint> Store<F> {
 
     /// Stores each record in place of those with its id or name; the last of each counts.
     fn put_in_place(&self, records: Checked<F>) -> Result<Put<F>, Error> {
-        self.check_lookups()?;
         match records {
             Checked::Pairs(pairs) => {
                 let ids = pairs.iter().map(|pair| pair.1).collect();
@@ -197,6 +206,13 @@ impl<F: Fingerprint> Store<F> {
 }
 
 impl<F: Copy> Checked<F> {
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Pairs(pairs) => pairs.is_empty(),
+            Self::Named(named) => named.is_empty(),
+        }
+    }
+
     /// Returns pairs and names; the ids of pairs with names are meaningless.
     fn into_parts(self) -> (Vec<Pair<F>>, Option<Vec<Document>>) {
         match self {

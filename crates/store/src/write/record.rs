@@ -18,7 +18,7 @@ pub struct Record<'a, F> {
     pub(crate) label: Label<'a>,
 }
 
-/// What the store keeps for a fingerprint.
+/// The id of a fingerprint, or its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Label<'a> {
     /// 0 in a store without ids.
@@ -114,13 +114,14 @@ impl When {
     }
 }
 
-/// What became of the records of a [`Store::put`](crate::Store::put).
+/// The result of a [`Store::put`](crate::Store::put).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Put<F> {
     /// The outcome of each record, in order.
     pub outcomes: Vec<Inserted<F>>,
-    /// The pairs that were inserted. With [`When::replacing`], a pair that was stored before does not count.
+    /// The pairs that were inserted, whether or not they were stored before; with [`When::replacing`] only those that were
+    /// not.
     pub inserted: u64,
     /// The pairs that were removed for others with their id or name.
     pub removed: u64,
@@ -133,7 +134,7 @@ impl<F> Default for Put<F> {
 }
 
 impl<F> Put<F> {
-    /// Returns the ids of the records that were inserted, in order.
+    /// Returns the ids of the records that were stored, in their order: see [`Inserted::New`].
     pub fn ids(&self) -> impl Iterator<Item = u64> + '_ {
         self.outcomes.iter().filter_map(Inserted::id)
     }

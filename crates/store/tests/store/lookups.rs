@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use hamdex::{BuildOptions, Builder, FingerprintSet, VerifyOptions};
 use hamdex_simulated_disk::SimulatedDisk;
-use hamdex_store::{CreateOptions, Durability, Error, Operation, Store, StoreOptions, When};
+use hamdex_store::{CreateOptions, Durability, Error, Operation, Put, Store, StoreOptions, When};
 
 use crate::common::{Chance, seeds, shape, tiny};
 
@@ -197,4 +197,49 @@ fn an_ingested_file_gets_look_ups_and_stores_without_them_replace_nothing() {
     assert_eq!(without.snapshot().fingerprints_of(7).unwrap(), [14 << 20, 15 << 20]);
     assert_eq!(without.remove_ids(&HashSet::from([7])).unwrap(), 2);
     assert!(!without.snapshot().describe().has_lookups);
+}
+
+#[test]
+fn each_record_of_a_put_has_the_id_under_which_it_or_its_successor_is_stored() {
+    let names = Store::<u64>::create_on(SimulatedDisk::new(), &shape(true).names(true).lookups(true), tiny());
+    let names = names.unwrap();
+    let ids = |put: Put<u64>| put.ids().collect::<Vec<u64>>();
+    let records = [(1 << 20, "a"), (2 << 20, "b"), (3 << 20, "a")];
+    assert_eq!(ids(names.put(records, When::always()).unwrap()), [0, 1, 2]);
+    let replaced = names.put(records, When::always().replacing()).unwrap();
+    assert_eq!((replaced.inserted, replaced.removed), (2, 3));
+    assert_eq!(ids(replaced), [4, 3, 4]);
+    assert_eq!(names.snapshot().name(4).unwrap(), Some(&b"a"[..]));
+    let replaced = names.put(records, When::unless_near(3).replacing()).unwrap();
+    assert_eq!((replaced.inserted, replaced.removed), (3, 3));
+    assert_eq!(names.snapshot().fingerprints_of_names(&["a", "b"]).unwrap(), [[3 << 20], [2 << 20]]);
+
+    let numbers = Store::<u64>::create_on(SimulatedDisk::new(), &shape(true).lookups(true), tiny()).unwrap();
+    let records = [(1 << 20, 7), (2 << 20, 8), (3 << 20, 7)];
+    for when in [When::always(), When::always().replacing(), When::unless_near(3).replacing()] {
+        assert_eq!(ids(numbers.put(records, when).unwrap()), [7, 8, 7], "{when:?}");
+    }
+    assert_eq!(numbers.snapshot().fingerprints_of(7).unwrap(), [3 << 20]);
+}
+
+#[test]
+fn a_put_of_nothing_changes_nothing_and_is_refused_as_one_of_something_is() {
+    let nothing: [(u64, u64); 0] = [];
+    for create in [shape(false), shape(true), shape(true).names(true), shape(true).lookups(true)] {
+        let disk = SimulatedDisk::new();
+        let store = Store::<u64>::create_on(disk.clone(), &create, tiny()).unwrap();
+        let before = disk.changes();
+        let has_lookups = store.snapshot().describe().has_lookups;
+        for when in [When::always(), When::unless_near(0), When::unless_near(3)] {
+            assert_eq!(store.put(nothing, when).unwrap(), Put::default());
+            match store.put(nothing, when.replacing()) {
+                Ok(put) => assert!(has_lookups && put == Put::default()),
+                Err(error) => assert!(!has_lookups && matches!(error, Error::NoLookups { .. })),
+            }
+        }
+        assert!(matches!(store.put(nothing, When::unless_near(65)), Err(Error::Read(_))));
+        assert_eq!(disk.changes(), before);
+        store.shutdown().unwrap();
+        assert!(matches!(store.put(nothing, When::always()), Err(Error::Closed { .. })));
+    }
 }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow::{Break, Continue};
 use std::sync::Arc;
 
-use hamdex::{BatchOptions, Fingerprint, Match, ReadError, ReadErrorKind, check_distance};
+use hamdex::{BatchOptions, Fingerprint, Match, ReadError, ReadErrorKind};
 
 use crate::error::Error;
 use crate::read::snapshot::Snapshot;
@@ -25,15 +25,14 @@ const MAX_SEARCHES: usize = 8;
 const MIN_BATCH: usize = 64;
 
 impl<F: Fingerprint> Store<F> {
-    /// Inserts pairs in order, each unless a fingerprint within `distance` is stored or has been inserted before it; in a
-    /// store with names with these.
+    /// Inserts pairs in order, each unless a fingerprint within `distance` is stored or has been inserted before it.
+    /// `names` are those of the pairs, in a store with names.
     pub(in crate::write) fn unless_near(
         &self,
         pairs: &[Pair<F>],
         names: Option<&[Document]>,
         distance: u32,
     ) -> Result<Put<F>, Error> {
-        check_distance::<F>(distance)?;
         self.search_until_committed(|commit| self.try_unless_near(pairs, names, distance, commit))
     }
 
@@ -148,8 +147,6 @@ impl<F: Fingerprint> Store<F> {
         names: Option<&[Document]>,
         distance: u32,
     ) -> Result<Put<F>, Error> {
-        self.check_lookups()?;
-        check_distance::<F>(distance)?;
         self.search_until_committed(|commit| self.try_replace(pairs, names, distance, commit))
             .map_err(|error| self.timed_out_if_stopped(error))
     }

@@ -85,8 +85,8 @@ pub use read::snapshot::{Count, Snapshot};
 pub use store::Store;
 pub use view::Written;
 pub use write::batch::{Batch, Operation};
-pub use write::record::{Put, Record, When};
-pub use write::reply::{Inserted, Near};
+pub use write::record::{Record, When};
+pub use write::reply::{Inserted, Near, Put};
 pub use write::writer::Durability;
 
 /// The files of a store and their sizes, for tools.

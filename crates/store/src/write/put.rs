@@ -11,8 +11,8 @@ use crate::store::Store;
 use crate::view::{View, Written};
 use crate::write::batch::{Batch, Document, Operation, Pair};
 use crate::write::change::removals;
-use crate::write::record::{Label, Put, Record, When};
-use crate::write::reply::{Inserted, Reply};
+use crate::write::record::{Label, Record, When};
+use crate::write::reply::{Inserted, Put, Reply};
 use crate::write::request::Request;
 
 /// Bytes of a name that count as one operation of a batch; real operations are longer.

@@ -1,6 +1,4 @@
-//! Records as callers write them, when they are stored, and what became of each.
-
-use crate::write::reply::Inserted;
+//! Records as callers write them, and when they are stored.
 
 /// A fingerprint to write, with what the store keeps for it: an id, a name, or a name and shingles.
 ///
@@ -111,31 +109,5 @@ impl When {
     #[must_use]
     pub fn replacing(self) -> Self {
         Self { replaces: true, ..self }
-    }
-}
-
-/// The result of a [`Store::put`](crate::Store::put).
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Put<F> {
-    /// The outcome of each record, in order.
-    pub outcomes: Vec<Inserted<F>>,
-    /// The pairs that were inserted, whether or not they were stored before; with [`When::replacing`] only those that were
-    /// not.
-    pub inserted: u64,
-    /// The pairs that were removed for others with their id or name.
-    pub removed: u64,
-}
-
-impl<F> Default for Put<F> {
-    fn default() -> Self {
-        Self { outcomes: Vec::new(), inserted: 0, removed: 0 }
-    }
-}
-
-impl<F> Put<F> {
-    /// Returns the ids of the records that were stored, in their order: see [`Inserted::New`].
-    pub fn ids(&self) -> impl Iterator<Item = u64> + '_ {
-        self.outcomes.iter().filter_map(Inserted::id)
     }
 }

@@ -8,7 +8,6 @@ use hamdex::{Fingerprint, Match, ReadError};
 use crate::manifest::identity::Identity;
 use crate::view::{View, Written};
 use crate::write::batch::Pair;
-use crate::write::record::Put;
 
 /// The reply to a request.
 pub(crate) enum Reply<F> {
@@ -24,6 +23,32 @@ pub(crate) enum Reply<F> {
     /// The search has to be repeated: newer pairs have been flushed, or a near fingerprint has been removed. The
     /// request had no effect.
     SearchAgain,
+}
+
+/// The result of a [`Store::put`](crate::Store::put).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Put<F> {
+    /// The outcome of each record, in order.
+    pub outcomes: Vec<Inserted<F>>,
+    /// The pairs that were inserted, whether or not they were stored before; with [`When::replacing`](crate::When::replacing) only those that were
+    /// not.
+    pub inserted: u64,
+    /// The pairs that were removed for others with their id or name.
+    pub removed: u64,
+}
+
+impl<F> Default for Put<F> {
+    fn default() -> Self {
+        Self { outcomes: Vec::new(), inserted: 0, removed: 0 }
+    }
+}
+
+impl<F> Put<F> {
+    /// Returns the ids of the records that were stored, in their order: see [`Inserted::New`].
+    pub fn ids(&self) -> impl Iterator<Item = u64> + '_ {
+        self.outcomes.iter().filter_map(Inserted::id)
+    }
 }
 
 /// The outcome of a record of [`Store::put`](crate::Store::put).

@@ -204,7 +204,7 @@ fn each_record_of_a_put_has_the_id_under_which_it_or_its_successor_is_stored() {
     let names = Store::<u64>::create_on(SimulatedDisk::new(), &shape(true).names(true).lookups(true), tiny());
     let names = names.unwrap();
     let ids = |put: Put<u64>| put.ids().collect::<Vec<u64>>();
-    let records = [(1 << 20, "a"), (2 << 20, "b"), (3 << 20, "a")];
+    let records = [(0xff, "a"), (0xff00, "b"), (0xff_0000, "a")];
     assert_eq!(ids(names.put(records, When::always()).unwrap()), [0, 1, 2]);
     let replaced = names.put(records, When::always().replacing()).unwrap();
     assert_eq!((replaced.inserted, replaced.removed), (2, 3));
@@ -212,14 +212,14 @@ fn each_record_of_a_put_has_the_id_under_which_it_or_its_successor_is_stored() {
     assert_eq!(names.snapshot().name(4).unwrap(), Some(&b"a"[..]));
     let replaced = names.put(records, When::unless_near(3).replacing()).unwrap();
     assert_eq!((replaced.inserted, replaced.removed), (3, 3));
-    assert_eq!(names.snapshot().fingerprints_of_names(&["a", "b"]).unwrap(), [[3 << 20], [2 << 20]]);
+    assert_eq!(names.snapshot().fingerprints_of_names(&["a", "b"]).unwrap(), [[0xff_0000], [0xff00]]);
 
     let numbers = Store::<u64>::create_on(SimulatedDisk::new(), &shape(true).lookups(true), tiny()).unwrap();
-    let records = [(1 << 20, 7), (2 << 20, 8), (3 << 20, 7)];
+    let records = [(0xff, 7), (0xff00, 8), (0xff_0000, 7)];
     for when in [When::always(), When::always().replacing(), When::unless_near(3).replacing()] {
         assert_eq!(ids(numbers.put(records, when).unwrap()), [7, 8, 7], "{when:?}");
     }
-    assert_eq!(numbers.snapshot().fingerprints_of(7).unwrap(), [3 << 20]);
+    assert_eq!(numbers.snapshot().fingerprints_of(7).unwrap(), [0xff_0000]);
 }
 
 #[test]

@@ -8,8 +8,7 @@ use crate::manifest::identity::Identity;
 use crate::memtable::Memtable;
 use crate::view::View;
 use crate::write::batch::{Batch, Document, Operation, Pair};
-use crate::write::record::Put;
-use crate::write::reply::{Inserted, Near, Nears, Reply};
+use crate::write::reply::{Inserted, Near, Nears, Put, Reply};
 
 /// A request to insert pairs unless a fingerprint is near.
 pub(crate) struct UnlessNear<F> {

@@ -24,8 +24,7 @@ use crate::read::searcher::Searcher;
 use crate::read::snapshot::Snapshot;
 use crate::view::{View, Written};
 use crate::write::batch::{Batch, Document, Operation, Pair};
-use crate::write::record::Put;
-use crate::write::reply::{Inserted, Reply};
+use crate::write::reply::{Inserted, Put, Reply};
 
 /// A request to replace pairs unless something else is near.
 pub(crate) struct ReplaceUnlessNear<F: Fingerprint> {

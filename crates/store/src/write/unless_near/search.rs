@@ -10,8 +10,7 @@ use crate::read::snapshot::Snapshot;
 use crate::store::Store;
 use crate::write::batch::{Document, Pair};
 use crate::write::commit::Outcome;
-use crate::write::record::Put;
-use crate::write::reply::{Inserted, Nears, Reply};
+use crate::write::reply::{Inserted, Nears, Put, Reply};
 use crate::write::request::Request;
 use crate::write::unless_near::decide::UnlessNear;
 use crate::write::unless_near::replace::{

@@ -1052,8 +1052,8 @@ hamdex_status hamdex_store_get_stats(const struct hamdex_store *store,
 
 /**
  * Inserts records into a store: all of them, or none. They have ids in a store with ids, names in a store with names,
- * and neither otherwise. A store with names gives them ids, ascending: the first is written to `*first_id`, which may
- * be null.
+ * and neither otherwise. A store with names gives them ids, ascending: the first, or 0 without records, is written to
+ * `*first_id`, which may be null.
  *
  * Ownership: nothing is kept.
  *

@@ -126,9 +126,9 @@ fn region_of(address: usize) -> Option<&'static Region> {
 /// # Errors
 /// When the system refuses it.
 pub(super) fn survive() -> io::Result<()> {
-    static INSTALLING: Mutex<()> = Mutex::new(());
-    let _installing = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
-    if BEFORE.get().is_some() {
+    static IS_INSTALLED: Mutex<bool> = Mutex::new(false);
+    let mut is_installed = IS_INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
+    if *is_installed {
         return Ok(());
     }
     // SAFETY: zeros are a valid `sigaction`, of numbers, pointers that may be null, and a set of signals.
@@ -148,6 +148,7 @@ pub(super) fn survive() -> io::Result<()> {
     if unsafe { libc::sigaction(libc::SIGBUS, &raw const action, std::ptr::null_mut()) } != 0 {
         return Err(io::Error::last_os_error());
     }
+    *is_installed = true;
     Ok(())
 }
 

@@ -128,6 +128,11 @@ impl<F: Fingerprint> MultiIndex<F> {
         self.indexes.iter().map(|index| index.design().distance()).min().unwrap_or(0)
     }
 
+    /// Returns whether there is a part in memory.
+    pub(crate) fn has_memory(&self) -> bool {
+        self.memory.is_some()
+    }
+
     /// Returns the indexes and their filters alone.
     fn without_memory(&self) -> Self {
         Self { memory: None, ..self.clone() }

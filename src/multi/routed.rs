@@ -95,8 +95,7 @@ impl<F: Fingerprint, R: Router<F>> Parts<F, Match<F>> for Routed<'_, F, R> {
         for family in 0..router.families() {
             let numbers = queries.iter().map(|&query| router.route(family, query) as u32);
             let mut places: Vec<(u32, u32)> = numbers.zip(0..).collect();
-            // A stable sort takes a pass or two, as the numbers are few.
-            places.sort_by_key(|(number, _)| *number);
+            places.sort_unstable();
             for places in places.chunk_by(|one, other| one.0 == other.0) {
                 routed.clear();
                 routed.extend(places.iter().map(|&(_, place)| queries[place as usize]));

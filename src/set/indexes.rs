@@ -120,12 +120,13 @@ impl<F: Fingerprint> SetSearcher<F> for Searcher<&Index<F>> {
     }
 }
 
-/// Ids are united over all indexes; where they have names, each index numbers its own, and no id is that of another index.
+/// Ids are united over all indexes; where they have names, each index numbers its own, and no id is that of another
+/// index.
 impl<F: Fingerprint> FingerprintSet<F> for MultiIndex<F> {
     fn describe(&self) -> Description {
         let mut description = Description::new(F::BITS, self.distance());
         description.fingerprints = self.stored();
-        description.is_counted = self.as_slice().is_empty();
+        description.is_counted = self.as_slice().is_empty() && !self.has_memory();
         description.has_ids = self.as_slice().iter().any(|index| index.has_ids());
         description.has_names = has_names(self);
         description

@@ -5,7 +5,8 @@
 //! prefix, or that it probably has. A filter never denies a prefix that the table has, so answers do not
 //! depend on it.
 //!
-//! `design/filter_choice.rs` says which tables have one, `writer/tables_writer.rs` writes it, and `table/filter.rs` asks it.
+//! `design/filter_choice.rs` says which tables have one, `writer/tables_writer.rs` writes it, and `table/filter.rs`
+//! asks it.
 //!
 //! Filters before compressed runs are those of log-structured stores (Bloom 1970; blocked: Putze, Sanders and
 //! Singler 2007); that the high bits of a prefix choose the line is what keeps the neighbours of a prefix in

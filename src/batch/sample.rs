@@ -1,5 +1,5 @@
-//! The fastest way to answer, by the cost model of [`cost`](crate::batch::cost) and the candidate blocks of a sample of the
-//! queries.
+//! The fastest way to answer, by the cost model of [`cost`](crate::batch::cost) and the candidate blocks of a sample of
+//! the queries.
 
 use std::ops::ControlFlow;
 

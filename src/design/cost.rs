@@ -140,8 +140,8 @@ impl TableCost {
         ProbeCost { ns, blocks: (blocks * per_positive).min(self.blocks) }
     }
 
-    /// Returns the number of prefixes, at least 1, whose blocks cost as much as those of a probe without a filter. A block
-    /// that has several is read for each of them.
+    /// Returns the number of prefixes, at least 1, whose blocks cost as much as those of a probe without a filter. A
+    /// block that has several is read for each of them.
     pub(super) fn most_passed<F: Fingerprint>(&self, reach: &TableDesign<F>, count: u64) -> usize {
         let again_ns = self.reach_ns + self.again_share * self.block_ns;
         (self.direct(reach, count).ns / again_ns).max(1.0) as usize

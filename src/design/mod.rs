@@ -13,10 +13,10 @@
 //! - [`plan`]: which tables a query of any distance probes
 //! - [`leads`]: what a self-join brings together
 //!
-//! Each match is reported once. The results of tables overlap: a stored fingerprint that differs from a query in one bit is within the reach
-//! of most tables. A match belongs to the *first* table of the list that admits its difference; every other one
-//! passes it over. The difference alone decides, so no set of matches seen is needed. Single queries, both
-//! kinds of batches and the self-join all use this rule.
+//! Each match is reported once. The results of tables overlap: a stored fingerprint that differs from a query in one
+//! bit is within the reach of most tables. A match belongs to the *first* table of the list that admits its difference;
+//! every other one passes it over. The difference alone decides, so no set of matches seen is needed. Single queries,
+//! both kinds of batches and the self-join all use this rule.
 
 mod catalogue;
 mod cost;

@@ -1,5 +1,5 @@
-//! The file format: its sections, and how a reader knows that it is complete: by its header and its trailer. format-spec.md is the
-//! authority; this module implements it.
+//! The file format: its sections, and how a reader knows that it is complete: by its header and its trailer.
+//! format-spec.md is the authority; this module implements it.
 //!
 //! - [`footer`]: everything about the contents
 //! - [`checksum`]: CRC-32 with context, so that no unit is taken for another

@@ -1,7 +1,7 @@
 //! From fingerprints to ids and names, and back.
 //!
-//! The ids of many matches are found together: matches that know the place of their ids need no look-up, and the others are looked
-//! up together, so that their memory accesses overlap.
+//! The ids of many matches are found together: matches that know the place of their ids need no look-up, and the others
+//! are looked up together, so that their memory accesses overlap.
 
 use std::fmt;
 use std::ops::ControlFlow;

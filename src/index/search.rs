@@ -178,8 +178,8 @@ impl<F: Fingerprint> Locate<'_, F> {
         }
     }
 
-    /// Makes the targets: of a probe that asks a filter, one for each prefix that the table may have, unless these are too
-    /// many.
+    /// Makes the targets: of a probe that asks a filter, one for each prefix that the table may have, unless these are
+    /// too many.
     #[inline(always)]
     fn make_targets(&mut self, instructions: impl Instructions) -> Result<(), ReadError> {
         let Self { tables, file, queries, plan, targets, origins, .. } = self;

@@ -109,8 +109,8 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
 
     /// Returns all stored fingerprints within `distance` of `query`, nearest first, then by fingerprint.
     ///
-    /// Any distance up to the width is exact; one beyond the design's takes longer. [`Searcher::nearest_within`] limits the
-    /// number of matches, if there may be more than fit into memory.
+    /// Any distance up to the width is exact; one beyond the design's takes longer. [`Searcher::nearest_within`] limits
+    /// the number of matches, if there may be more than fit into memory.
     ///
     /// # Errors
     /// When a block that is read is damaged, or the distance exceeds the width.

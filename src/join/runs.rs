@@ -3,10 +3,10 @@
 //! The leads of a join overlap: two fingerprints that differ in one bit agree under most of them. A pair
 //! belongs to the first lead under which it agrees: see [`is_first`].
 //!
-//! Long runs are divided before that. At most `distance` bits of a pair differ. So of distance + 1 groups of the bits that vary at all, one is the same in
-//! both: the pairs are in the runs that each group makes. This is the pigeonhole principle of the designs once more, on
-//! the bits that this very set leaves open. It needs no more bits of a group than make runs short: these are the digit
-//! by which the values are sorted.
+//! Long runs are divided before that. At most `distance` bits of a pair differ. So of distance + 1 groups of the bits
+//! that vary at all, one is the same in both: the pairs are in the runs that each group makes. This is the pigeonhole
+//! principle of the designs once more, on the bits that this very set leaves open. It needs no more bits of a group
+//! than make runs short: these are the digit by which the values are sorted.
 
 use std::mem::take;
 use std::ops::ControlFlow;

@@ -109,8 +109,8 @@ pub(super) fn find_footer<F: Fingerprint>(file: &[u8], file_id: FileId) -> Optio
     find(0).or_else(|| find(usize::MAX))
 }
 
-/// Returns whether a footer of that length would begin with these counts, except for one changed byte: much cheaper than a
-/// search for that byte, and there are thousands of possible counts.
+/// Returns whether a footer of that length would begin with these counts, except for one changed byte: much cheaper
+/// than a search for that byte, and there are thousands of possible counts.
 fn may_begin_a_footer(counts: Counts, file: &[u8]) -> bool {
     let end = (file.len() - format::TRAILER_BYTES) as u64;
     let offset = extent(counts.footer_length()).and_then(|extent| end.checked_sub(extent));

@@ -62,8 +62,8 @@
 //! - Jieba gains little here and costs half the speed on Chinese and 25 MB of memory; pairs of characters
 //!   are as good.
 //!
-//! Results of the default recipe, with its own seed, on the articles (`cargo run --release -p hamdex-similarity -- --lines
-//! articles_1000.train --truth articles_1000.truth`):
+//! Results of the default recipe, with its own seed, on the articles (`cargo run --release -p hamdex-similarity --
+//! --lines articles_1000.train --truth articles_1000.truth`):
 //!
 //! | k | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 |
 //! |---|---|---|---|---|---|---|---|---|---|---|---|

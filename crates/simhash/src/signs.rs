@@ -5,8 +5,8 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::tokenise::Tokeniser;
 
-/// Returns whether a character is a sign: a symbol (general category S), of private use (Co) or unassigned (Cn); U+FFFD is
-/// none, since it stands for any character.
+/// Returns whether a character is a sign: a symbol (general category S), of private use (Co) or unassigned (Cn); U+FFFD
+/// is none, since it stands for any character.
 pub(crate) fn is_sign(character: char) -> bool {
     if character == char::REPLACEMENT_CHARACTER {
         return false;

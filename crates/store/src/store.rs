@@ -250,8 +250,8 @@ impl<F: Fingerprint> Store<F> {
         self.inner().reload()
     }
 
-    /// Whether the store is lost to this process: [`Error::Lost`]. Nothing is written to it any more; close it and open it
-    /// again to use the store that its path leads to now.
+    /// Whether the store is lost to this process: [`Error::Lost`]. Nothing is written to it any more; close it and open
+    /// it again to use the store that its path leads to now.
     #[must_use]
     pub fn is_lost(&self) -> bool {
         matches!(self.inner().check_held(), Err(Error::Lost { .. }))

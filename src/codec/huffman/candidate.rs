@@ -6,9 +6,9 @@
 //! of entries that have its prefix, if any have; one suffix then shows whether they do, as far as that goes.
 //! Hardly any entry remains to be decoded in full.
 //!
-//! Not all h need be known. If entries first differ at a zero of the query, all from there on lie after the
-//! run; so the first such position bounds the run, if the positions before it at which the query has a one were
-//! found, too.
+//! Not all h need be known. A difference at a position where the query has a zero is an upper bound of the run: all
+//! entries from there on lie after it. The bound is final once the lower bounds before it are decoded: the positions
+//! where the query has a one.
 
 use std::ops::Range;
 

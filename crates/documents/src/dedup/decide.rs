@@ -2,10 +2,10 @@
 //! documents of their names.
 //!
 //! Documents are taken in order, as if each were alone. Without replacement, one is left out if it is similar to a
-//! document that is stored, or was accepted before it: as near-duplicates are found elsewhere. With replacement, one is
-//! left out if it is similar to a document of another name, stored or accepted before it; otherwise the earlier documents
-//! of its name go. What is stored under other names than those of the batch cannot go; it is compared as known documents
-//! are. The others, few, are kept in lists by shingle while the decisions are made.
+//! document that is stored, or was accepted before it. With replacement, one is left out if it is similar to a document
+//! of another name, stored or accepted before it; otherwise the earlier documents of its name go. Stored documents of
+//! other names cannot go: they are compared as known documents are. The few that the batch may replace are kept in
+//! lists by shingle while the decisions are made.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;

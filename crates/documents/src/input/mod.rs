@@ -40,8 +40,8 @@ pub(crate) type OnRead = Arc<dyn Fn(u64) + Send + Sync>;
 
 /// A file or standard input, opened and decompressed.
 ///
-/// Gzip, Zstandard, xz, bzip2 and LZ4 are detected by the first bytes, whatever the name; Brotli by the ending `.br`. It implements
-/// [`BufRead`].
+/// Gzip, Zstandard, xz, bzip2 and LZ4 are detected by the first bytes, whatever the name; Brotli by the ending `.br`.
+/// It implements [`BufRead`].
 ///
 /// ```
 /// use std::io::BufRead;

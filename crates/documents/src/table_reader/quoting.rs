@@ -1,9 +1,9 @@
 //! Quotes around the fields of tables.
 //!
 //! CSV has them (RFC 4180). Of tab-separated values there are two kinds: one that spreadsheets and most libraries write,
-//! with quotes as CSV has them, and one without any quoting, as PostgreSQL, Wikipedia and MS MARCO write it, where a quote
-//! is a character like any other. A quote that is read in a file of the second kind swallows the rows up to the next one. In
-//! a file of the first kind, a field of several lines falls apart if its quotes are not read.
+//! with quotes as CSV has them, and one without any quoting, as PostgreSQL, Wikipedia and MS MARCO write it, where a
+//! quote is a character like any other. A quote that is read in a file of the second kind swallows the rows up to the
+//! next one. In a file of the first kind, a field of several lines falls apart if its quotes are not read.
 
 use memchr::{memchr, memchr2, memchr3};
 

@@ -1,4 +1,5 @@
-//! The names of sets, and the stores that the service has made, which it may remove, and how durable each is.
+//! The names of sets, and a record of the stores that the service has made: only these may it remove. It has the
+//! durability of each, too.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -2,9 +2,10 @@
 //!
 //! [`searcher`] answers them, one at a time and many at once.
 //!
-//! A set of shards is a [`FingerprintSet`](hamdex::FingerprintSet). In a self-join of families, shards are joined one by one: a pair belongs to the first family in which both fingerprints
-//! are in the same shard. Beyond the set's distance, and in layout `hash`, shards that together have every fingerprint
-//! are joined as one: see [`hamdex::MultiIndex::pairs`].
+//! A set of shards is a [`FingerprintSet`](hamdex::FingerprintSet). In a self-join of families, shards are joined one
+//! by one: a pair belongs to the first family in which both fingerprints are in the same shard. Beyond the set's
+//! distance, and in layout `hash`, shards that together have every fingerprint are joined as one: see
+//! [`hamdex::MultiIndex::pairs`].
 
 pub(crate) mod searcher;
 

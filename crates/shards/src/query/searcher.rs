@@ -84,8 +84,8 @@ impl<F: Fingerprint> Router<F> for Families<'_, F> {
 impl<F: Fingerprint> ShardsSearcher<'_, F> {
     /// Returns all stored fingerprints within `distance` of `query`, each once, nearest first, then by fingerprint.
     ///
-    /// Any distance up to the width is exact. Beyond the set's distance, a query takes longer; a set of families answers it from all
-    /// shards of one family.
+    /// Any distance up to the width is exact. Beyond the set's distance, a query takes longer; a set of families
+    /// answers it from all shards of one family.
     ///
     /// # Errors
     /// When a shard cannot be opened, a block that is read is damaged, or the distance exceeds the width.

@@ -1,5 +1,5 @@
-//! The words of Unicode Standard Annex 29, piece by piece between white space; in scripts without spaces, overlapping pairs
-//! of characters instead.
+//! The words of Unicode Standard Annex 29, piece by piece between white space; in scripts without spaces, overlapping
+//! pairs of characters instead.
 
 use unicode_script::{Script, UnicodeScript};
 use unicode_segmentation::UnicodeSegmentation;

@@ -13,8 +13,8 @@ impl<F: Fingerprint> Snapshot<F> {
     /// whether it did. Memory stays within that of the options, except for the matches of a single query.
     ///
     /// # Errors
-    /// When a block that has to be read is damaged, and earlier queries may have been visited; or the distance exceeds the
-    /// width.
+    /// When a block that has to be read is damaged, and earlier queries may have been visited; or the distance exceeds
+    /// the width.
     pub fn batch_with(
         &self,
         queries: &[F],

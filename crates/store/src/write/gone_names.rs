@@ -1,4 +1,4 @@
-//! Names whose earlier ids have gone: the replacement of one name again and again visits few of them.
+//! The first id per name that may be left, so that repeated replacements of a name do not visit its removed ids again.
 //!
 //! A look-up of a name finds all ids that it ever had in a memtable or segment. In a store with names an id is given
 //! once, to one insertion, so an id whose pairs have been removed stays without, and the ids of a name go in the order

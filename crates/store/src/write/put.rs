@@ -52,10 +52,11 @@ impl<F: Fingerprint> Store<F> {
     ///
     /// # Errors
     /// When a record does not fit the store: it has a name in a store without names, or the reverse; an id in a store
-    /// without ids; shingles in a store without shingles, or the reverse; shingles that are not a set; a name of more than
-    /// [`MAX_NAME_BYTES`] bytes. When there are more records than a batch may have, or too few ids are left. When records replace others in a store without look-ups, the distance exceeds the width,
-    /// a block that has to be read is damaged, or the records cannot be made as durable as the options of the store
-    /// require. The store is unchanged then.
+    /// without ids; shingles in a store without shingles, or the reverse; shingles that are not a set; a name of more
+    /// than [`MAX_NAME_BYTES`] bytes. When there are more records than a batch may have, or too few ids are left. When
+    /// records replace others in a store without look-ups, the distance exceeds the width, a block that has to be read
+    /// is damaged, or the records cannot be made as durable as the options of the store require. The store is unchanged
+    /// then.
     pub fn put<'r, R: Into<Record<'r, F>>>(
         &self,
         records: impl IntoIterator<Item = R>,

@@ -31,8 +31,8 @@ pub(crate) enum Reply<F> {
 pub struct Put<F> {
     /// The outcome of each record, in order.
     pub outcomes: Vec<Inserted<F>>,
-    /// The pairs that were inserted, whether or not they were stored before; with [`When::replacing`](crate::When::replacing) only those that were
-    /// not.
+    /// The pairs that were inserted, whether or not they were stored before; with
+    /// [`When::replacing`](crate::When::replacing) only those that were not.
     pub inserted: u64,
     /// The pairs that were removed for others with their id or name.
     pub removed: u64,
@@ -56,8 +56,8 @@ impl<F> Put<F> {
 pub enum Inserted<F> {
     /// The record is stored.
     New {
-        /// Its id: assigned by the store in a store with names, otherwise given by the caller. Of several records that are to
-        /// replace what has one id or name without a condition, all have the id of the last.
+        /// Its id: assigned by the store in a store with names, otherwise given by the caller. Of several records that
+        /// are to replace what has one id or name without a condition, all have the id of the last.
         id: u64,
     },
     /// A stored fingerprint was near, and nothing was inserted.

@@ -13,8 +13,9 @@
 //! - [`halves`]: the keys of a query
 //! - [`loops`]: the inner loops
 //!
-//! The cost model of a sieve is for evenly spread queries and values, the case in which it pays. Its constants lie between the fit for a processor with AVX2 (2^20 to 2^33 values, 1,000 to a million
-//! queries) and the fit for one with AVX-512, which takes half of the time.
+//! The cost model of a sieve is for evenly spread queries and values, the case in which it pays. Its constants lie
+//! between the fit for a processor with AVX2 (2^20 to 2^33 values, 1,000 to a million queries) and the fit for one with
+//! AVX-512, which takes half of the time.
 
 pub(super) mod halves;
 mod loops;

@@ -2,8 +2,8 @@
 //!
 //! All shingles have one global order. Two sets that share at least s shingles have a common one among the first
 //! n − s + 1 of each, n being its size: otherwise one of them would have at most s − 1 shingles left to share. This is
-//! prefix filtering (Chaudhuri, Ganti and Kaushik, "A Primitive Operator for Similarity Joins in Data Cleaning", ICDE 2006).
-//! The rarest shingles come first, so most prefixes have no shingle in common.
+//! prefix filtering (Chaudhuri, Ganti and Kaushik, "A Primitive Operator for Similarity Joins in Data Cleaning", ICDE
+//! 2006). The rarest shingles come first, so most prefixes have no shingle in common.
 //!
 //! With the threshold t, a set shares at least t·n shingles with any similar set, and at least 2t/(1 + t)·n with a
 //! similar set that is as large or larger. The latter is more, so the smaller set of a pair needs a shorter prefix

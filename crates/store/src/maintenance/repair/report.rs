@@ -1,4 +1,5 @@
-//! The report of a repair. It is in the directory of the store from before its first change until it was told.
+//! The report of a repair. It is written before the repair changes anything and removed once it is delivered, so an
+//! interrupted repair can still report.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -100,14 +100,6 @@ pub struct Written {
     pub absent: u64,
 }
 
-impl Written {
-    /// Returns the effect of this many insertions.
-    #[must_use]
-    pub fn of_insertions(inserted: u64) -> Self {
-        Self { inserted, ..Self::default() }
-    }
-}
-
 impl<F: Fingerprint> View<F> {
     /// Returns an empty view.
     pub(crate) fn new(distance: u32) -> Self {

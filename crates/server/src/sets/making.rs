@@ -243,7 +243,7 @@ impl Sets {
 
 /// Closes a store that is not served any more.
 fn close_gone(set: &Served) {
-    // It may be gone, and cannot be sealed then: what was acknowledged is in the log, wherever that is.
+    // A store that is gone cannot be sealed; its log has the acknowledged writes.
     if let Some(Err(error)) = set.written().map(Written::close) {
         tracing::debug!(set = set.name, error = chain(&error), "a store is not closed in order");
     }

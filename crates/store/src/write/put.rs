@@ -1,7 +1,6 @@
 //! The one verb that stores records: always or unless something is near, next to others or in their place.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::Hash;
 
 use hamdex::{Fingerprint, MAX_NAME_BYTES, ReadError, check_distance, shingles};
 
@@ -14,6 +13,7 @@ use crate::write::change::removals;
 use crate::write::record::{Label, Record, When};
 use crate::write::reply::{Inserted, Put, Reply};
 use crate::write::request::Request;
+use crate::write::unless_near::replace::numbered;
 
 /// Bytes of a name that count as one operation of a batch; real operations are longer.
 const NAME_BYTES_PER_OPERATION: usize = 16;
@@ -179,12 +179,14 @@ impl<F: Fingerprint> Store<F> {
         match records {
             Checked::Pairs(pairs) => {
                 let ids = pairs.iter().map(|pair| pair.1).collect();
-                let (_, last) = last_of_each(pairs, |pair| pair.1);
+                let (labels, _) = numbered(pairs.iter().map(|pair| pair.1));
+                let (_, last) = last_of_each(pairs, &labels);
                 self.warm(&last.iter().map(|pair| pair.1).collect())?;
                 self.put_request(ids, Request::Upsert(last))
             }
             Checked::Named(named) => {
-                let (places, last) = last_of_each(named, |(_, document)| document.name().to_vec());
+                let (labels, _) = numbered(named.iter().map(|(_, document)| document.name()));
+                let (places, last) = last_of_each(named, &labels);
                 self.warm_names(&last.iter().map(|(_, document)| document.name().to_vec()).collect())?;
                 self.put_request(places, Request::UpsertNamed(last))
             }
@@ -226,15 +228,20 @@ impl<F: Copy> Checked<F> {
     }
 }
 
-/// Returns the last of the items with each key, in order, and for each item the place among them of the one with its key.
-fn last_of_each<T, K: Hash + Eq>(items: Vec<T>, key: impl Fn(&T) -> K) -> (Vec<u64>, Vec<T>) {
-    let last: HashMap<K, usize> = items.iter().map(&key).zip(0..).collect();
-    let is_last: Vec<bool> = items.iter().zip(0..).map(|(item, at)| last[&key(item)] == at).collect();
-    let mut count = 0;
-    let ranks: Vec<u64> = is_last.iter().map(|&is_last| (count, count += u64::from(is_last)).0).collect();
-    let places = items.iter().map(|item| ranks[last[&key(item)]]).collect();
-    let kept = items.into_iter().zip(is_last).filter(|(_, is_last)| *is_last).map(|(item, _)| item);
-    (places, kept.collect())
+/// Returns the last of the items with each label, in order, and for each item the place among them of the one with its
+/// label.
+fn last_of_each<T>(items: Vec<T>, labels: &[usize]) -> (Vec<u64>, Vec<T>) {
+    // There are no more labels than items.
+    let (mut last, mut places) = (vec![0; labels.len()], vec![0; labels.len()]);
+    labels.iter().enumerate().for_each(|(at, &label)| last[label] = at);
+    let mut kept = Vec::new();
+    for ((at, item), &label) in items.into_iter().enumerate().zip(labels) {
+        if last[label] == at {
+            places[label] = kept.len() as u64;
+            kept.push(item);
+        }
+    }
+    (labels.iter().map(|&label| places[label]).collect(), kept)
 }
 
 impl<F: Fingerprint> View<F> {

@@ -77,7 +77,7 @@ impl<F: Fingerprint> Request<F> {
     pub(crate) fn apply(self, view: &mut View<F>, effective: &mut Batch<F>) -> Result<Reply<F>, Error> {
         let reply = match self {
             Self::Named(named) => {
-                let written = Written::of_insertions(named.len() as u64);
+                let written = Written { inserted: named.len() as u64, ..Written::default() };
                 let first = view.insert_named(&named, effective);
                 Ok(first.map_or(Reply::NoIdsLeft, |first| Reply::Named(first, written)))
             }

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::ids::Ids;
 use crate::input::{Arrivals, Found};
 use crate::progress;
-use crate::standard_output::{self, StandardOutput};
+use crate::standard_output::{self, StandardOutput, write_json};
 
 /// The object that `--unless-near` prints.
 #[derive(Default, Serialize)]
@@ -284,7 +284,6 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
     }
 
     fn print(&mut self, line: &impl Serialize) -> Result<(), Failure> {
-        serde_json::to_writer(&mut self.output, line).map_err(io::Error::from)?;
-        Ok(writeln!(self.output)?)
+        Ok(write_json(&mut self.output, line)?)
     }
 }

@@ -267,7 +267,9 @@ impl<F: Fingerprint> Owned<F> {
 }
 
 /// Returns the number of each label, and the numbers by label.
-fn numbered<L: std::hash::Hash + Eq + Copy>(all: impl Iterator<Item = L>) -> (Vec<usize>, HashMap<L, usize>) {
+pub(in crate::write) fn numbered<L: std::hash::Hash + Eq + Copy>(
+    all: impl Iterator<Item = L>,
+) -> (Vec<usize>, HashMap<L, usize>) {
     let mut numbers = HashMap::new();
     let labels = all
         .map(|label| {

@@ -1,6 +1,6 @@
 //! Errors of recipes.
 
-use crate::word_lists::ListDigest;
+use crate::list_digest::ListDigest;
 
 /// An error of reading or using a recipe.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,17 +1,18 @@
-//! Fingerprints of texts, and the outcome of fingerprinting one.
+//! Fingerprints of texts, or of features made by the caller, and the outcome of fingerprinting one.
 
+use std::cmp::Ordering;
 use std::marker::PhantomData;
 use std::sync::Arc;
+
+use hamdex_fingerprint::Fingerprint;
 
 use crate::case::Case;
 use crate::error::RecipeError;
 use crate::extract::{Extractor, Workspace};
 use crate::recipe::{Empty, Recipe, Top, Weight};
 use crate::resemblance::{Shingler, Shingles};
-use crate::shingle::heaviest;
 use crate::vote::{Tally, WeightedTally};
 use crate::word_lists::{IdfDictionary, StopWords};
-use hamdex_fingerprint::Fingerprint;
 
 /// The word lists that a recipe names by their digests.
 ///
@@ -240,7 +241,7 @@ fn logarithmic(occurrences: usize) -> u64 {
 }
 
 /// Returns the outcome of a text or a list without features.
-pub(crate) fn nothing<F: Fingerprint>(recipe: &Recipe) -> Outcome<F> {
+fn nothing<F: Fingerprint>(recipe: &Recipe) -> Outcome<F> {
     let fingerprint = match recipe.empty {
         Empty::None => None,
         Empty::Tie => Some(Tally::<F>::new().fingerprint(recipe.tie)),
@@ -249,7 +250,7 @@ pub(crate) fn nothing<F: Fingerprint>(recipe: &Recipe) -> Outcome<F> {
     Outcome::TooShort { features: 0, fingerprint }
 }
 
-pub(crate) fn check_width<F: Fingerprint>(recipe: &Recipe) -> Result<(), RecipeError> {
+fn check_width<F: Fingerprint>(recipe: &Recipe) -> Result<(), RecipeError> {
     recipe.check()?;
     let recipe = recipe.width.bits();
     if recipe == F::BITS { Ok(()) } else { Err(RecipeError::OtherWidth { recipe, wanted: F::BITS }) }
@@ -275,7 +276,7 @@ pub enum Outcome<F> {
 }
 
 impl<F: Copy> Outcome<F> {
-    pub(crate) fn of(fingerprint: F, features: usize, needed: usize) -> Self {
+    fn of(fingerprint: F, features: usize, needed: usize) -> Self {
         if features >= needed.max(1) {
             Self::Fingerprint(fingerprint)
         } else {
@@ -315,5 +316,133 @@ impl<F: Copy> Outcome<F> {
     #[must_use]
     pub fn is_too_short(self) -> bool {
         matches!(self, Self::TooShort { .. })
+    }
+}
+
+/// Returns the distinct features with `weight(feature, occurrences)`, heaviest first, those of equal weight
+/// in byte order, at most as many as `top` lets vote. The order is part of the result: doubles are summed
+/// in it. Features of weight 0 are left out.
+fn heaviest(mut features: Vec<&str>, top: Top, weight: impl Fn(&str, usize) -> f64) -> Vec<(&str, f64)> {
+    features.sort_unstable();
+    let mut weighed: Vec<(&str, f64)> = features
+        .chunk_by(|a, b| a == b)
+        .map(|equal| (equal[0], weight(equal[0], equal.len())))
+        .filter(|&(_, weight)| weight > 0.0)
+        .collect();
+    if let Top::Heaviest(count) = top
+        && count.get() < weighed.len()
+    {
+        weighed.select_nth_unstable_by(count.get(), heavier_first);
+        weighed.truncate(count.get());
+    }
+    weighed.sort_unstable_by(heavier_first);
+    weighed
+}
+
+fn heavier_first(a: &(&str, f64), b: &(&str, f64)) -> Ordering {
+    b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0))
+}
+
+/// Makes fingerprints of given features or hashes, by the `hash`, `tie`, `empty` and `min-features` of a recipe; its
+/// tokeniser, shingles, weights and `top` are not used.
+///
+/// ```
+/// use hamdex_simhash::{FeatureFingerprinter, Recipe};
+///
+/// let fingerprinter = FeatureFingerprinter::<u64>::new(&"simhash-py".parse()?)?;
+/// let outcome = fingerprinter.counted([("aaa", 1), ("bbb", 1)]);
+/// assert_eq!(outcome.value(), Some(57087923692560392));
+/// assert!(!outcome.is_too_short());
+/// # Ok::<(), hamdex_simhash::RecipeError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct FeatureFingerprinter<F> {
+    recipe: Recipe,
+    width: PhantomData<fn() -> F>,
+}
+
+impl<F: Fingerprint> FeatureFingerprinter<F> {
+    /// Creates a fingerprinter from any recipe.
+    ///
+    /// # Errors
+    /// When the recipe is of another width than `F`, or fails [`Recipe::check`].
+    pub fn new(recipe: &Recipe) -> Result<Self, RecipeError> {
+        check_width::<F>(recipe)?;
+        Ok(Self { recipe: recipe.clone(), width: PhantomData })
+    }
+
+    /// Returns the fingerprint of features, each with its number of occurrences.
+    ///
+    /// # Panics
+    /// When the sum of all counts exceeds 2^64 − 1.
+    pub fn counted<B: AsRef<[u8]>>(&self, features: impl IntoIterator<Item = (B, u64)>) -> Outcome<F> {
+        self.tally(
+            features.into_iter().map(|(feature, count)| (self.recipe.hash.of(feature.as_ref()), count)),
+        )
+    }
+
+    /// Returns the fingerprint of hashes, all of weight 1; the recipe's hash is not used.
+    pub fn hashes(&self, hashes: impl IntoIterator<Item = F>) -> Outcome<F> {
+        self.tally(hashes.into_iter().map(|hash| (hash, 1)))
+    }
+
+    /// Returns the fingerprint of features and their weights, summed in this order. Weights should be
+    /// finite; with others the bits are those of IEEE arithmetic.
+    pub fn weighted<B: AsRef<[u8]>>(&self, features: impl IntoIterator<Item = (B, f64)>) -> Outcome<F> {
+        let hash = |feature: B| self.recipe.hash.of(feature.as_ref());
+        self.weighted_hashes(features.into_iter().map(|(feature, weight)| (hash(feature), weight)))
+    }
+
+    /// As [`Self::weighted`] of hashes; the recipe's hash is not used.
+    pub fn weighted_hashes(&self, hashes: impl IntoIterator<Item = (F, f64)>) -> Outcome<F> {
+        let mut tally = WeightedTally::new();
+        let mut count = 0;
+        for (hash, weight) in hashes {
+            tally.add(hash, weight);
+            count += 1;
+        }
+        self.outcome(count, || tally.fingerprint(self.recipe.tie))
+    }
+
+    fn tally(&self, votes: impl Iterator<Item = (F, u64)>) -> Outcome<F> {
+        let mut tally = Tally::new();
+        let mut count = 0;
+        for (hash, weight) in votes {
+            tally.add_weighted(hash, weight);
+            count += 1;
+        }
+        self.outcome(count, || tally.fingerprint(self.recipe.tie))
+    }
+
+    fn outcome(&self, features: usize, fingerprint: impl FnOnce() -> F) -> Outcome<F> {
+        if features == 0 {
+            return nothing(&self.recipe);
+        }
+        Outcome::of(fingerprint(), features, self.recipe.min_features)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names<'t>(features: &[&'t str], top: &str) -> Vec<&'t str> {
+        let weighed = heaviest(features.to_vec(), top.parse().unwrap(), |feature, count| {
+            if feature == "z" { 0.0 } else { count as f64 }
+        });
+        weighed.into_iter().map(|(name, _)| name).collect()
+    }
+
+    #[test]
+    fn equal_weights_are_told_apart_by_their_bytes() {
+        assert_eq!(names(&["d", "b", "c", "a", "c"], "all"), ["c", "a", "b", "d"]);
+        assert_eq!(names(&["d", "b", "c", "a", "c"], "2"), ["c", "a"]);
+        assert_eq!(names(&["a", "d", "c", "c", "b"], "2"), ["c", "a"]);
+        assert_eq!(names(&["b", "a"], "9"), ["a", "b"]);
+    }
+
+    #[test]
+    fn features_of_weight_zero_do_not_vote() {
+        assert_eq!(names(&["z", "a"], "2"), ["a"]);
     }
 }

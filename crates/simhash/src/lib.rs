@@ -100,24 +100,22 @@
 //! `jieba` (default): the tokenisers `jieba` and `words+jieba`. Without it, recipes that name them are refused.
 
 mod case;
-mod caseless;
 mod error;
 mod extract;
-mod feature_fingerprinter;
 mod fingerprinter;
 mod hash;
+mod idf_builder;
+mod list_digest;
 pub mod recipe;
 mod resemblance;
 mod shingle;
-mod signs;
 mod stem;
 mod tokenise;
 mod vote;
 pub mod word_lists;
 
 pub use error::RecipeError;
-pub use feature_fingerprinter::FeatureFingerprinter;
-pub use fingerprinter::{Fingerprinter, Lists, Outcome, Scratch};
+pub use fingerprinter::{FeatureFingerprinter, Fingerprinter, Lists, Outcome, Scratch};
 pub use recipe::Recipe;
 pub use resemblance::{SHINGLE_BITS, Shingler, Shingles, resemblance};
 pub use vote::{Tally, WeightedTally};

@@ -1,14 +1,18 @@
 //! Resemblance of texts: the share of their shingles that they have in common (Broder, "On the
 //! resemblance and containment of documents", SEQUENCES 1997).
+//!
+//! Symbols as words, for texts that have little else: `a == b` and `a != b` have the same letters.
 
 use std::num::NonZeroUsize;
+
+use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
+use unicode_segmentation::UnicodeSegmentation;
 
 use crate::case::Case;
 use crate::extract::{Extractor, Workspace};
 use crate::hash::Hash;
 use crate::recipe::Recipe;
 use crate::shingle::Shingle;
-use crate::signs;
 use crate::tokenise::Tokeniser;
 
 const HASH: Hash = Hash::Xxh3 { seed: 0 };
@@ -76,7 +80,7 @@ impl Shingler {
             recipe.case,
             recipe.tokens,
             recipe.tables(),
-            signs::tables()
+            tables_of_signs()
         )
     }
 
@@ -129,16 +133,16 @@ impl<'a> Words<'a> {
     /// Returns the shingles of the whole text.
     pub(crate) fn finish(mut self, text: &str) -> Shingles {
         let mut shingles = Vec::new();
-        if self.hashes.len() < self.width || 2 * self.characters < signs::visible(text) {
+        if self.hashes.len() < self.width || 2 * self.characters < visible(text) {
             let mut buffer = String::new();
             let form = Case::OF_SHINGLES.fold(text, &mut buffer);
-            if form.chars().any(signs::is_sign) {
+            if form.chars().any(is_sign) {
                 self.hashes.clear();
                 self.characters = 0;
-                signs::words_and_signs(form, |word| self.push(word));
+                words_and_signs(form, |word| self.push(word));
             }
             // Two texts are not equal because the little that is left of them is.
-            if 2 * self.characters < signs::visible(form) {
+            if 2 * self.characters < visible(form) {
                 self.hashes.clear();
                 let whole = form.trim();
                 shingles.extend((!whole.is_empty()).then(|| mix(HASH.of(whole.as_bytes()))));
@@ -214,6 +218,43 @@ pub fn resemblance(one: &[u64], other: &[u64]) -> f64 {
     }
     let all = one.len() + other.len() - shared;
     if all == 0 { 0.0 } else { shared as f64 / all as f64 }
+}
+
+/// Returns whether a character is a sign: a symbol (general category S), of private use (Co) or unassigned (Cn); U+FFFD
+/// is none, since it stands for any character.
+fn is_sign(character: char) -> bool {
+    if character == char::REPLACEMENT_CHARACTER {
+        return false;
+    }
+    let category = character.general_category();
+    matches!(category, GeneralCategory::PrivateUse | GeneralCategory::Unassigned)
+        || character.general_category_group() == GeneralCategoryGroup::Symbol
+}
+
+/// Returns the versions of the tables.
+fn tables_of_signs() -> String {
+    Tokeniser::PyWords.tables()
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b'\t'..=b'\r' | b' ')
+}
+
+/// Returns the number of characters other than white space of ASCII.
+fn visible(text: &str) -> usize {
+    text.bytes().filter(|&byte| byte & 0xc0 != 0x80 && !is_space(byte)).count()
+}
+
+/// Calls `word` with every word of a text and every segment with a sign, in order.
+fn words_and_signs<'t>(text: &'t str, mut word: impl FnMut(&'t str)) {
+    for piece in text.split(|character: char| u8::try_from(character).is_ok_and(is_space)) {
+        let mut words = piece.unicode_word_indices().peekable();
+        for segment in piece.split_word_bound_indices() {
+            if words.next_if_eq(&segment).is_some() || segment.1.chars().any(is_sign) {
+                word(segment.1);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -355,5 +396,21 @@ mod tests {
         assert_eq!(of(" \n"), Shingles::default());
         assert_eq!(of("one two three").digest(), of("One, two, three.").digest());
         assert_ne!(of("one two three").digest(), of("three two one").digest());
+    }
+
+    #[test]
+    fn signs_are_words_among_words() {
+        let mut found = Vec::new();
+        words_and_signs("a == don't, \u{1f44d}\u{1f3fd}b \u{e000}!\u{b}3.14€ (x)", |word| found.push(word));
+        assert_eq!(found, ["a", "=", "=", "don't", "\u{1f44d}\u{1f3fd}", "b", "\u{e000}", "3.14", "€", "x"]);
+        assert_eq!(visible(" a\u{b}é\t€\n"), 3);
+        assert!(
+            !is_sign('!')
+                && !is_sign('-')
+                && !is_sign('字')
+                && is_sign('~')
+                && is_sign('\u{2801}')
+                && !is_sign('\u{fffd}')
+        );
     }
 }

@@ -3,10 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
+use blake2::digest::consts::U16;
+use blake2::{Blake2b, Digest};
+
 /// The digest of a word list: BLAKE2b of 16 bytes over its entries in byte order, so neither the order of
 /// the file's lines nor its line ends matter. As text: 32 hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ListDigest(pub(super) u128);
+pub struct ListDigest(pub(crate) u128);
 
 /// The text is not a [`ListDigest`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -30,6 +33,16 @@ impl FromStr for ListDigest {
     }
 }
 
+/// The digest that pins a word list in a recipe: BLAKE2b of 16 bytes over its canonical lines.
+pub(crate) fn content_digest<'a>(lines: impl Iterator<Item = &'a [u8]>) -> u128 {
+    let mut state = Blake2b::<U16>::new();
+    for line in lines {
+        state.update((line.len() as u64).to_le_bytes());
+        state.update(line);
+    }
+    u128::from_be_bytes(state.finalize().into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -41,5 +54,12 @@ mod tests {
         for wrong in ["", "ab", "000000000000000000000000000000AB", "+00000000000000000000000000000ab"] {
             assert!(wrong.parse::<ListDigest>().is_err(), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn lengths_are_part_of_the_digest() {
+        let digest = |lines: &[&'static str]| content_digest(lines.iter().map(|line| line.as_bytes()));
+        assert_ne!(digest(&["ab", "c"]), digest(&["a", "bc"]));
+        assert_eq!(digest(&["ab", "c"]), digest(&["ab", "c"]));
     }
 }

@@ -1,7 +1,6 @@
 //! Tests through the exported functions, as C calls them.
 #![expect(unsafe_code, reason = "calls of functions for C, with arguments that are right and wrong")]
 
-mod abi;
 mod c;
 mod callbacks;
 mod crowds;
@@ -9,5 +8,4 @@ mod errors;
 mod exact;
 mod header;
 mod hostile;
-mod panics;
 mod stores;

@@ -1,4 +1,4 @@
-//! Options for reading documents.
+//! Options for reading documents, and documents that come down a pipe, as they come.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -9,16 +9,14 @@ use std::sync::{Arc, OnceLock};
 use bytesize::ByteSize;
 use hamdex_atomic_file::{AtomicDirectory, AtomicFile, Identity};
 use hamdex_documents::tables::{Quoting, TableFormat};
-use hamdex_documents::{Copied, Documents, Input, MAX_TEXT_FIELDS};
+use hamdex_documents::{Copied, Counts, Document, Documents, Input, MAX_TEXT_FIELDS};
 use indicatif::ProgressBar;
 
 use crate::documents::notices::Notices;
 use crate::failure::Failure;
-use crate::input::{Format, announce_terminal_input};
+use crate::input::{Arrivals, Format, announce_terminal_input};
 use crate::messages::{self, counted};
-use crate::names;
-use crate::option_values;
-use crate::progress;
+use crate::{names, option_values, progress};
 
 /// Fields and limits of documents.
 #[derive(Debug, Clone, clap::Args)]
@@ -357,4 +355,43 @@ impl Reading {
     pub(crate) fn bar(&self) -> &ProgressBar {
         &self.bar
     }
+}
+
+enum Arrival<T> {
+    Document(Document, T),
+    End(Counts),
+}
+
+/// Calls `take` with the documents that have come, without their texts but with what `make` makes of their texts, at most `max` at a
+/// time: a program that sends documents may wait for an answer before it sends more. One thread reads and makes.
+pub(crate) fn each_as_it_comes<T: Send + 'static>(
+    reading: Reading,
+    mut make: impl FnMut(&str) -> T + Send + 'static,
+    max: usize,
+    mut take: impl FnMut(Vec<(Document, T)>) -> Result<(), Failure>,
+) -> Result<Counts, Failure> {
+    let mut arrivals = Arrivals::start(true, move |send| {
+        let counts = reading.read(|documents| {
+            documents.read(|mut document: Document| {
+                let made = make(&std::mem::take(&mut document.text));
+                send(Arrival::Document(document, made));
+                Ok::<(), Failure>(())
+            })
+        })?;
+        send(Arrival::End(counts));
+        Ok(())
+    })?;
+    let (mut counts, mut arrived) = (None, Vec::new());
+    while arrivals.next(&mut arrived, max) {
+        let mut documents = Vec::with_capacity(arrived.len());
+        for arrival in arrived.drain(..) {
+            match arrival {
+                Arrival::Document(document, made) => documents.push((document, made)),
+                Arrival::End(all) => counts = Some(all),
+            }
+        }
+        take(documents)?;
+    }
+    arrivals.end()?;
+    Ok(counts.expect("the counts come last"))
 }

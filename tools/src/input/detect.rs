@@ -8,7 +8,7 @@ use hamdex::Fingerprint;
 use hamdex_documents::problems::FileSort;
 
 use crate::failure::Failure;
-use crate::input::numbers::{Evidence, Notation};
+use crate::input::format::{Evidence, Notation};
 use crate::input::{Beside, Format, Source, text};
 
 const NPY_MAGIC: &[u8] = b"\x93NUMPY";

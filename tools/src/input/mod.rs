@@ -1,24 +1,18 @@
 //! Reads fingerprints from files or standard input, in many formats.
 //!
-//! - [`open`]: files and standard input
-//! - [`format`]: the formats that options name
+//! - [`open`]: files and standard input, and inputs whose rows are copied
+//! - [`format`]: the formats that options name, and hexadecimal and decimal numbers
 //! - [`detect`]: the detection of formats, and of files that are not read
-//! - [`numbers`]: hexadecimal and decimal numbers
-//! - [`text`]: lines of numbers
+//! - [`text`]: lines of numbers, and of ids or names alone
 //! - [`binary`]: raw little-endian numbers, bare or in NumPy arrays
 //! - [`table`]: columns of Parquet, Arrow, CSV and TSV
-//! - [`copied`]: inputs whose rows are copied
-//! - [`ids`]: ids or names alone
 //! - [`arrivals`]: records as they come
 //! - `plain`: all records at once, for fuzz targets
 
 mod arrivals;
 mod binary;
-mod copied;
 mod detect;
 mod format;
-mod ids;
-mod numbers;
 mod open;
 #[cfg(feature = "unstable")]
 pub(crate) mod plain;
@@ -41,12 +35,10 @@ use open::Opened;
 use text::Lines;
 
 pub(crate) use arrivals::{Arrivals, Order, has_pipe};
-pub(crate) use copied::{InputKinds, copy, read_to_copy};
-pub(crate) use format::Format;
-pub(crate) use ids::{read_ids, read_names};
-pub(crate) use numbers::Notation;
-pub(crate) use open::{announce_terminal_input, total_bytes};
+pub(crate) use format::{Format, Notation};
+pub(crate) use open::{InputKinds, announce_terminal_input, copy, read_to_copy, total_bytes};
 pub(crate) use table::{Columns, Form};
+pub(crate) use text::{read_ids, read_names};
 
 /// The source of ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

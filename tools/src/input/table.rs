@@ -9,7 +9,7 @@ use hamdex_documents::tables::{ColumnNames, Value};
 use hamdex_documents::{Document, Error, Format, Input, InputRows};
 
 use crate::failure::{Failure, shown};
-use crate::input::numbers::{Evidence, Notation};
+use crate::input::format::{Evidence, Notation};
 use crate::input::{Beside, Found, Rows};
 
 /// The number of first rows that decide between hexadecimal and decimal; if `is_prompt`, only the first row.

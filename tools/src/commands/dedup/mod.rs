@@ -3,16 +3,14 @@
 //! - [`method`]: the definition of near-duplicates
 //! - [`fingerprints`]: inputs that are fingerprints
 //! - [`known`]: known documents, in indexes and stores or as they are
-//! - [`output`]: clusters, or ids alone
+//! - [`output`]: clusters, or ids alone, and the summary on standard error
 //! - [`page`]: clusters as a page of HTML
-//! - [`summary`]: the summary on standard error
 
 mod fingerprints;
 mod known;
 mod method;
 mod output;
 mod page;
-mod summary;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -29,8 +27,7 @@ use indicatif::ProgressBar;
 
 use crate::commands::dedup::fingerprints::Target;
 use crate::commands::dedup::known::{Against, Source};
-use crate::commands::dedup::output::Which;
-use crate::commands::dedup::summary::Kind;
+use crate::commands::dedup::output::{Kind, Which};
 use crate::documents::inputs::{self, Reading};
 use crate::documents::recipe::{self, usage};
 use crate::documents::report;
@@ -280,16 +277,16 @@ fn dedup<F: Fingerprint>(
         output::summary(&clusters, copied.as_ref(), notices)?;
     }
     if clusters.counts().documents == 1 && args.inputs.is_one_file() && !args.fingerprints.are_given() {
-        summary::alone();
+        output::alone();
     }
     let kind = if args.fingerprints.are_given() { Kind::Fingerprints } else { Kind::Texts };
-    summary::print(&clusters, copied.as_ref(), kind, args.method.are_linked(), started)?;
+    output::print_summary(&clusters, copied.as_ref(), kind, args.method.are_linked(), started)?;
     match copied {
         Some(copied)
             if !args.inputs.fields.skip_unreadable
                 && (copied.left_out > 0 || copied.without_text > 0 && !args.drop_columns) =>
         {
-            Err(summary::incomplete(&copied, kind))
+            Err(output::incomplete(&copied, kind))
         }
         _ => Ok(()),
     }

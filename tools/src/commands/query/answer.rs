@@ -12,8 +12,8 @@ use hamdex_simhash::{Fingerprinter, Outcome, Scratch};
 use serde::Serialize;
 
 use crate::commands::query::{self, Args, Strategy};
-use crate::documents::inputs::Reading;
-use crate::documents::{prompt, recipe, report};
+use crate::documents::inputs::{Reading, each_as_it_comes};
+use crate::documents::{recipe, report};
 use crate::failure::Failure;
 use crate::ids::{Ids, TableOutput};
 use crate::input::{Arrivals, Beside, Format, Found, Order, Source, announce_terminal_input, has_pipe};
@@ -297,7 +297,7 @@ pub(super) fn answer_documents<F: Fingerprint>(
     if answerer.prints_each() && has_pipe(args.file.as_slice()) {
         let mut scratch = Scratch::default();
         let make = move |text: &str| fingerprinter.fingerprint(text, &mut scratch);
-        let counts = prompt::each(reading, make, MAX_DOCUMENTS, |documents| {
+        let counts = each_as_it_comes(reading, make, MAX_DOCUMENTS, |documents| {
             for (document, outcome) in documents {
                 too_short.note(&document.id, &outcome);
                 match outcome {

@@ -11,9 +11,8 @@ use hamdex_store::{Durability, Store, StoreOptions};
 use serde::Serialize;
 
 use crate::commands::store::inserter::{InsertMode, Inserter};
-use crate::commands::store::records::Records;
 use crate::commands::store::texts::Texts;
-use crate::commands::store::{manifest_of, of_width, print_json};
+use crate::commands::store::{Records, manifest_of, of_width, print_json};
 use crate::documents::inputs::{self, Reading};
 use crate::documents::recipe;
 use crate::failure::Failure;

@@ -6,25 +6,27 @@
 //! - [`maintain`]: flush, compact, purge; backups and checkpoints; index files that are added
 //! - [`repair`]: salvages a damaged store
 //! - [`stats`]: counts and costs
-//! - [`records`]: fingerprints, with ids or names, from files or a pipe
 //! - [`texts`]: documents to insert
+//!
+//! [`Records`] are the fingerprints that several of them take, with ids or names, from files or a pipe.
 
 mod create;
 mod insert;
 mod inserter;
 mod maintain;
-mod records;
 mod remove;
 mod repair;
 mod stats;
 mod texts;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
+use hamdex::Fingerprint;
 use hamdex_store::inspect::Manifest;
 
 use crate::failure::Failure;
+use crate::input::{Arrivals, Beside, Format, Found, Order, has_pipe};
 use crate::standard_output::print_json;
 
 /// Keep an updatable set of fingerprints in a directory.
@@ -88,4 +90,40 @@ use of_width;
 /// Reads the manifest of a store.
 fn manifest_of(path: &Path) -> Result<Manifest, Failure> {
     Ok(hamdex_store::inspect(path)?.manifest)
+}
+
+/// The source of records.
+#[derive(Debug, clap::Args)]
+struct Records {
+    /// The format of the inputs
+    #[arg(long, value_enum, default_value = "auto")]
+    format: Format,
+    /// The column of fingerprints in Parquet, Arrow, CSV and TSV files
+    #[arg(long, value_name = "NAME", default_value = "fingerprint")]
+    fingerprint_field: String,
+    /// Files of records; - or none for standard input
+    #[arg(value_name = "INPUT")]
+    inputs: Vec<PathBuf>,
+}
+
+impl Records {
+    /// Starts to read fingerprints, each with the value next to it: in tables, the one in this column.
+    fn read<F: Fingerprint>(
+        &self,
+        beside: Beside,
+        id_field: &str,
+        needs_each: bool,
+    ) -> Result<Arrivals<(F, Found)>, Failure> {
+        let order = Order {
+            paths: self.inputs.clone(),
+            format: self.format,
+            fingerprint_field: self.fingerprint_field.clone(),
+            id_field: id_field.to_owned(),
+            is_id_optional: false,
+            beside,
+            is_prompt: has_pipe(&self.inputs),
+            needs_each,
+        };
+        Arrivals::of_fingerprints(order, |fingerprint, found| (fingerprint, found))
+    }
 }

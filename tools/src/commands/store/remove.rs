@@ -8,8 +8,7 @@ use hamdex::Fingerprint;
 use hamdex_store::{Operation, Store, StoreOptions};
 use serde::Serialize;
 
-use crate::commands::store::records::Records;
-use crate::commands::store::{manifest_of, of_width};
+use crate::commands::store::{Records, manifest_of, of_width};
 use crate::failure::Failure;
 use crate::input::{Arrivals, Beside, Format, Found, announce_terminal_input, read_ids, read_names};
 use crate::messages::{self, counted};

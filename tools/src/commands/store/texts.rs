@@ -10,8 +10,8 @@ use hamdex_simhash::{Fingerprinter, Outcome, Scratch, Shingler, Shingles};
 use hamdex_store::inspect::Manifest;
 
 use crate::commands::store::inserter::{Inserter, NamedDocument};
-use crate::documents::inputs::Reading;
-use crate::documents::{prompt, recipe, report};
+use crate::documents::inputs::{Reading, each_as_it_comes};
+use crate::documents::{recipe, report};
 use crate::failure::Failure;
 
 /// Texts that are compared at a time, in bytes; and shingles that are inserted at a time. One document may have more.
@@ -68,7 +68,7 @@ impl<F: Fingerprint> Texts<F> {
             None => (fingerprinter.fingerprint(text, &mut scratch), None),
         };
         let mut batch = Batch::default();
-        let counts = prompt::each(reading, make, inserter.batch(), |documents| {
+        let counts = each_as_it_comes(reading, make, inserter.batch(), |documents| {
             for (document, (outcome, shingles)) in documents {
                 batch.take(inserter, &document, outcome, shingles.as_ref())?;
             }
@@ -143,7 +143,7 @@ impl<F: Fingerprint> Texts<F> {
         let started = Instant::now();
         let Self { reading, fingerprinter, .. } = self;
         let max = inserter.batch();
-        let counts = prompt::each(reading, str::to_owned, max, |documents| {
+        let counts = each_as_it_comes(reading, str::to_owned, max, |documents| {
             let whole = |(mut document, text): (Document, String)| {
                 document.text = text;
                 document

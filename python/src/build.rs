@@ -14,14 +14,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyInt, PyString};
 
 use crate::arrays::{self, Fingerprints, Words, check_lengths};
-use crate::documents::{self, Maker};
 use crate::errors::OrRaise;
 use crate::numbers::{Distance, Memory, Threads};
 use crate::recipe::{self, Purpose, of_texts};
-use crate::results;
-use crate::texts::Texts;
+use crate::texts::{self, Maker, Texts};
 use crate::width::Width;
-use crate::work;
+use crate::{results, work};
 
 /// Metadata names with this prefix are reserved for hamdex.
 const RESERVED: &str = "hamdex.";
@@ -193,7 +191,7 @@ pub(crate) fn build<'py>(
     temp_dir: Option<PathBuf>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let words = documents::words(shingles)?;
+    let words = texts::shingle_words(shingles)?;
     if lookups && ids.is_none_or(PyAnyMethods::is_none) {
         return Err(PyValueError::new_err("look-ups are by id: pass ids="));
     }

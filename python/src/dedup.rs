@@ -16,12 +16,12 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::batch::Labels;
 use crate::errors::OrRaise;
 use crate::known_documents::{KnownDocuments, WatchedDocuments};
 use crate::numbers::{K, Memory, Shingle, Threads};
 use crate::recipe::recipe;
-use crate::result_rows::Labels;
-use crate::table::{Table, raise};
+use crate::results::{Table, raise};
 use crate::texts::Texts;
 use crate::width::Width;
 use crate::work::{self, Watch};

@@ -14,8 +14,8 @@ use crate::numbers::{Count, IdsLimit, K, Limit, Memory, Threads};
 use crate::open_set::{OpenSet, kind_of_ids};
 use crate::pairs::Pairs;
 use crate::query::Wanted;
-use crate::stored_shingles::StoredShingles;
-use crate::table::Table;
+use crate::results::Table;
+use crate::shingles::StoredShingles;
 
 /// An open index, which finds all fingerprints within k bits of one, of many, or of each other; exactly.
 ///

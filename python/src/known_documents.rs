@@ -21,15 +21,14 @@ use pyo3::types::PyList;
 use rayon::prelude::*;
 
 use crate::arrow::speaks_arrow;
-use crate::documents::words_in;
+use crate::batch::Labels;
 use crate::errors::OrRaise;
 use crate::index::Handle;
 use crate::query::text_of;
 use crate::recipe;
-use crate::result_rows::Labels;
 use crate::snapshot::Snapshot;
 use crate::store::Store;
-use crate::texts::Texts;
+use crate::texts::{Texts, words_in};
 use crate::width::Width;
 use crate::work::Watch;
 

@@ -1,28 +1,27 @@
-//! An open set, whatever holds it: the queries of `Index` and of `Snapshot`.
+//! An open set, whatever holds it: the queries of `Index` and of `Snapshot`, by pooled searchers.
 
 use std::path::PathBuf;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
 use hamdex::set::Description;
-use hamdex::{BatchOptions, VerifyOptions};
-use hamdex_any::{AnyFingerprint, AnySet, for_width};
+use hamdex::{BatchOptions, SetError, VerifyOptions};
+use hamdex_any::{AnyFingerprint, AnyMatch, AnySearcher, AnySet, for_width};
 use hamdex_documents::stored_recipe;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
+use self_cell::self_cell;
 
 use crate::batch::batch;
 use crate::errors::{Error, OrRaise};
-use crate::join::Source;
 use crate::numbers::{self, IdsLimit, K, Memory, Threads};
-use crate::pairs::Pairs;
-use crate::pool::Pool;
-use crate::query::{Wanted, queries_of, query_of, recipe_of};
+use crate::pairs::{Pairs, Source};
+use crate::query::{Found, Wanted, labels, queries_of, query_of, recipe_of};
 use crate::results;
-use crate::stored_shingles::StoredShingles;
-use crate::table::Table;
+use crate::results::Table;
+use crate::shingles::StoredShingles;
 use crate::width::Width;
-use crate::work;
+use crate::work::{self, SignalCheck};
 
 /// A set, until it is closed.
 pub(crate) struct OpenSet {
@@ -184,4 +183,87 @@ pub(crate) fn kind_of_ids(description: &Description) -> &'static str {
         (false, true) => "with ids",
         (false, false) => "without ids",
     }
+}
+
+/// The most idle searchers that are kept: more do not run at the same time.
+const MAX_WAITING: usize = 64;
+
+self_cell! {
+    /// A searcher together with the set that it borrows.
+    struct Owned {
+        owner: AnySet,
+        #[not_covariant]
+        dependent: AnySearcher,
+    }
+}
+
+/// A searcher, and its signal check.
+struct Pooled {
+    searcher: Owned,
+    check: SignalCheck,
+}
+
+/// The idle searchers. Python's lock is held during every access, so no fork comes in between.
+#[derive(Default)]
+pub(crate) struct Pool {
+    waiting: Mutex<Vec<Pooled>>,
+}
+
+impl Pool {
+    /// Answers one query of a set.
+    pub(crate) fn find(
+        &self,
+        py: Python<'_>,
+        set: &AnySet,
+        query: AnyFingerprint,
+        wanted: Wanted,
+        (distance, ids_limit): (u32, usize),
+    ) -> PyResult<Vec<Found>> {
+        let waiting = self.waiting.lock().ok().and_then(|mut waiting| waiting.pop());
+        let mut pooled = waiting.unwrap_or_else(|| Pooled::new(set));
+        let Pooled { searcher, check } = &mut pooled;
+        let found = work::run_checked(py, check, || {
+            searcher
+                .with_dependent_mut(|set, searcher| find(set, searcher, query, wanted, (distance, ids_limit)))
+        })?;
+        // A searcher that has failed is dropped.
+        if let Ok(mut waiting) = self.waiting.lock()
+            && waiting.len() < MAX_WAITING
+        {
+            waiting.push(pooled);
+        }
+        Ok(found)
+    }
+}
+
+impl Pooled {
+    fn new(set: &AnySet) -> Self {
+        let check = SignalCheck::default();
+        let report = check.clone().callback();
+        let searcher = Owned::new(set.clone(), |set| {
+            let mut searcher = set.searcher();
+            searcher.set_progress(Arc::new(report));
+            searcher
+        });
+        Self { searcher, check }
+    }
+}
+
+fn find(
+    set: &AnySet,
+    searcher: &mut AnySearcher<'_>,
+    query: AnyFingerprint,
+    wanted: Wanted,
+    (distance, ids_limit): (u32, usize),
+) -> Result<Vec<Found>, SetError> {
+    let matches: Vec<AnyMatch> = match wanted {
+        Wanted::First => searcher.first(query, distance)?.into_iter().collect(),
+        Wanted::Nearest(count) => searcher.nearest_within(query, count, distance)?.to_vec(),
+    };
+    let lists = searcher.ids(ids_limit)?;
+    let found = matches.into_iter().zip(lists).map(|(one, ids)| {
+        let ids_count = ids.all();
+        Ok(Found { one, ids: labels(ids, set)?, ids_count })
+    });
+    found.collect()
 }

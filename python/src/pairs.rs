@@ -1,22 +1,26 @@
-//! All pairs: a stream of tables, found while it is read.
+//! All pairs of a set or of fingerprints in memory: a stream of tables, found while it is read.
 
 use std::ops::ControlFlow;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
 
-use arrow_array::RecordBatch;
+use arrow_array::{RecordBatch, RecordBatchReader, UInt32Array};
+use arrow_schema::{ArrowError, DataType, SchemaRef};
+use hamdex::{FingerprintSet, Pair, PairsOptions, SetError};
+use hamdex_any::{AnySet, for_width};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::arrays::Fingerprints;
 use crate::arrow::{export_schema, export_stream};
-use crate::errors::{Error, IntoException};
-use crate::join::{Job, Source};
+use crate::errors::{Error, IntoException, chain, of_io};
 use crate::numbers::{K, Memory, Threads};
-use crate::stream::Stream;
-use crate::table::Table;
-use crate::width::Values;
-use crate::work;
+use crate::results::{Table, schema};
+use crate::width::{Values, Width};
+use crate::work::{self, Watch, check_signals};
 
 /// The pairs of fingerprints within a distance of each other: a stream of tables of ``left``, ``right`` and
 /// ``distance``, each pair once, the lower fingerprint on the left. Equal fingerprints count as one, not as a
@@ -145,4 +149,218 @@ pub(crate) fn pairs(
     };
     let width = if matches!(values, Values::Narrow(_)) { 64 } else { 128 };
     Pairs::new(Source::Values(Arc::new(values)), k.within(width)?, memory, threads)
+}
+
+/// The approximate number of rows of a table.
+const TABLE_ROWS: usize = 1 << 16;
+
+/// The most tables that wait to be read.
+const MAX_WAITING_TABLES: usize = 2;
+
+/// The interval of signal checks while waiting for the next table.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// A running search for pairs. Dropping it cancels the search.
+pub(crate) struct Stream {
+    receiver: Receiver<Result<RecordBatch, SetError>>,
+    watch: Arc<Watch>,
+    schema: SchemaRef,
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.watch.stop();
+    }
+}
+
+impl Stream {
+    /// Returns the next table. `check` is called periodically; its error ends the waiting.
+    pub(crate) fn next<E>(
+        &self,
+        check: impl Fn() -> Result<(), E>,
+    ) -> Result<Option<Result<RecordBatch, SetError>>, E> {
+        loop {
+            match self.receiver.recv_timeout(SIGNAL_INTERVAL) {
+                Ok(next) => return Ok(Some(next)),
+                Err(RecvTimeoutError::Disconnected) => return Ok(None),
+                Err(RecvTimeoutError::Timeout) => check()?,
+            }
+        }
+    }
+}
+
+/// The stream as an Arrow reader.
+impl Iterator for Stream {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let stopped = |exception: PyErr| ArrowError::ExternalError(exception.into());
+        match Stream::next(self, check_signals) {
+            Ok(next) => {
+                next.map(|next| next.map_err(|error| ArrowError::ExternalError(chain(&error).into())))
+            }
+            Err(exception) => Some(Err(stopped(exception))),
+        }
+    }
+}
+
+impl RecordBatchReader for Stream {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}
+
+impl Job {
+    /// Starts to find the pairs.
+    pub(crate) fn start(&self) -> PyResult<Stream> {
+        let (sender, receiver) = sync_channel(MAX_WAITING_TABLES);
+        let watch = Arc::new(Watch::default());
+        let (job, own) = (self.clone(), Arc::clone(&watch));
+        let thread =
+            thread::Builder::new().name("hamdex-pairs".to_owned()).spawn(move || job.send(&own, &sender));
+        match thread {
+            Ok(_) => Ok(Stream { receiver, watch, schema: self.schema() }),
+            Err(error) => Err(of_io(&error, None, format!("cannot start a thread: {error}"))),
+        }
+    }
+
+    fn send(&self, watch: &Arc<Watch>, sender: &SyncSender<Result<RecordBatch, SetError>>) {
+        let outcome = self.for_each(watch, TABLE_ROWS, &mut |batch| match sender.send(Ok(batch)) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        });
+        if let Err(error) = outcome {
+            // The reader has ended and wants no error.
+            let _ = sender.send(Err(error));
+        }
+    }
+}
+
+/// The fingerprints whose pairs are found.
+#[derive(Clone)]
+pub(crate) enum Source {
+    Set(AnySet),
+    Values(Arc<Values>),
+}
+
+impl Source {
+    fn width(&self) -> u32 {
+        match self {
+            Self::Set(set) => set.description().width,
+            Self::Values(values) => match **values {
+                Values::Narrow(_) => 64,
+                Values::Wide(_) => 128,
+            },
+        }
+    }
+}
+
+/// A search for pairs.
+#[derive(Clone)]
+pub(crate) struct Job {
+    pub(crate) source: Source,
+    pub(crate) distance: u32,
+    pub(crate) memory: Option<u64>,
+    pub(crate) threads: usize,
+}
+
+/// The columns of a table of pairs, under construction.
+struct Columns<F> {
+    left: Vec<F>,
+    right: Vec<F>,
+    distance: Vec<u32>,
+}
+
+/// Receives pairs in batches; it may end the search.
+pub(crate) type Receive<'r> = dyn FnMut(RecordBatch) -> ControlFlow<()> + 'r;
+
+impl<F: Width> Columns<F> {
+    fn new() -> Self {
+        Self { left: Vec::new(), right: Vec::new(), distance: Vec::new() }
+    }
+
+    fn extend(&mut self, pairs: &[Pair<F>]) {
+        self.left.extend(pairs.iter().map(|pair| pair.a));
+        self.right.extend(pairs.iter().map(|pair| pair.b));
+        self.distance.extend(pairs.iter().map(|pair| pair.distance));
+    }
+
+    fn take(&mut self) -> RecordBatch {
+        let Self { left, right, distance } = std::mem::replace(self, Self::new());
+        let columns = vec![F::column(left), F::column(right), Arc::new(UInt32Array::from(distance)) as _];
+        RecordBatch::try_new(pair_schema(F::ARROW), columns)
+            .expect("columns of one length, as the schema says")
+    }
+}
+
+fn pair_schema(fingerprint: DataType) -> SchemaRef {
+    schema(&[("left", fingerprint.clone()), ("right", fingerprint), ("distance", DataType::UInt32)])
+}
+
+impl Job {
+    /// Returns the schema of the tables.
+    pub(crate) fn schema(&self) -> SchemaRef {
+        for_width!(self.source.width(), F => pair_schema(F::ARROW))
+    }
+
+    /// Calls `receive` with all pairs, in tables of at least `rows` rows except the last.
+    pub(crate) fn for_each(
+        &self,
+        watch: &Arc<Watch>,
+        rows: usize,
+        receive: &mut Receive<'_>,
+    ) -> Result<(), SetError> {
+        for_width!(self.source.width(), F => self.deliver::<F>(watch, rows, receive))
+    }
+
+    fn deliver<F: Width>(
+        &self,
+        watch: &Arc<Watch>,
+        rows: usize,
+        receive: &mut Receive<'_>,
+    ) -> Result<(), SetError> {
+        let mut columns = Columns::<F>::new();
+        let visit = &mut |pairs: &[Pair<F>]| {
+            columns.extend(pairs);
+            if columns.distance.len() < rows { ControlFlow::Continue(()) } else { receive(columns.take()) }
+        };
+        let options = self.options(watch);
+        let outcome = match &self.source {
+            Source::Set(set) => typed::<F>(set).visit_pairs(self.distance, &options, visit)?,
+            Source::Values(values) => {
+                hamdex::pairs(F::values(values), self.distance).options(&options).for_each_batch(visit)?
+            }
+        };
+        if outcome.is_continue() && !columns.distance.is_empty() {
+            let _ = receive(columns.take());
+        }
+        Ok(())
+    }
+
+    fn options(&self, watch: &Arc<Watch>) -> PairsOptions {
+        let options = PairsOptions::new().threads(self.threads).progress(watch.callback());
+        match self.memory {
+            Some(memory) => options.memory(memory),
+            None => options,
+        }
+    }
+
+    /// Returns the number of pairs at each distance.
+    pub(crate) fn counts(&self, watch: &Arc<Watch>) -> Result<Vec<u64>, SetError> {
+        for_width!(self.source.width(), F => self.count::<F>(watch))
+    }
+
+    fn count<F: Width>(&self, watch: &Arc<Watch>) -> Result<Vec<u64>, SetError> {
+        let options = self.options(watch);
+        match &self.source {
+            Source::Set(set) => typed::<F>(set).count_pairs(self.distance, &options),
+            Source::Values(values) => {
+                Ok(hamdex::pairs(F::values(values), self.distance).options(&options).count_by_distance()?)
+            }
+        }
+    }
+}
+
+fn typed<F: Width>(set: &AnySet) -> &dyn FingerprintSet<F> {
+    &**set.typed::<F>().expect("the width was checked")
 }

@@ -11,10 +11,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use crate::arrays::{Fingerprints, Words};
+use crate::batch::Labels;
 use crate::errors::OrRaise;
 use crate::numbers::Threads;
 use crate::recipe::{Purpose, of_text, of_texts};
-use crate::result_rows::Labels;
 use crate::texts::Texts;
 use crate::width::Width;
 use crate::work;

@@ -10,10 +10,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyString};
 
 use crate::arrays::{self, Fingerprints, check_lengths};
-use crate::documents::{Document, Maker, words_in};
 use crate::query::recipe_in;
 use crate::recipe::{Purpose, of_text, of_texts};
-use crate::texts::Texts;
+use crate::texts::{Document, Maker, Texts, words_in};
 use crate::width::Width;
 use crate::work;
 

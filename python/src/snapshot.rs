@@ -11,15 +11,14 @@ use hamdex_store::Near;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-use crate::batch::batch_options;
+use crate::batch::{Labels, batch_options};
 use crate::errors::OrRaise;
 use crate::numbers::{Count, IdsLimit, K, Limit, Memory, Threads};
 use crate::open_set::{OpenSet, kind_of_ids};
 use crate::pairs::Pairs;
 use crate::query::{Found, Wanted, text_of};
-use crate::result_rows::Labels;
-use crate::stored_shingles::StoredShingles;
-use crate::table::Table;
+use crate::results::Table;
+use crate::shingles::StoredShingles;
 use crate::width::Width;
 
 /// A store at one moment, or a set of shards: queries see no later writes. Taking a snapshot costs nothing; its files

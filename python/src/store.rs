@@ -1,10 +1,9 @@
 //! A live store.
 
 use std::collections::HashSet;
-use std::mem;
 use std::path::PathBuf;
-use std::process;
 use std::sync::{PoisonError, RwLock};
+use std::{mem, process};
 
 use hamdex::set::Description;
 use hamdex::{FingerprintSet, RECIPE_KEY};
@@ -15,20 +14,18 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
-use crate::arrays;
 use crate::build::{codec, filter};
-use crate::documents::{self, words_in};
 use crate::errors::{Error, OrRaise};
 use crate::numbers::{self, Count, Distance, IdsLimit, K, Limit, Memory, Threads};
 use crate::open_store::StoreRequest;
 use crate::query::recipe_in;
 use crate::records::{Records, all, documents_of, is_one};
-use crate::results;
+use crate::results::Table;
 use crate::snapshot::{Snapshot, found_near};
-use crate::table::Table;
+use crate::texts::{self, words_in};
 use crate::unless_similar::UnlessSimilar;
 use crate::width::Width;
-use crate::work;
+use crate::{arrays, results, work};
 
 /// A directory with a set of fingerprints that can be updated while it is queried. Writes are durable when
 /// they return, unless ``durability`` is lower.
@@ -146,7 +143,7 @@ impl Store {
         let codec = codec.map(self::codec).transpose()?;
         let filter = filter.map(self::filter).transpose()?;
         let distance = distance.map(|distance| distance.0);
-        let shingles = documents::words(shingles)?;
+        let shingles = texts::shingle_words(shingles)?;
         let request =
             StoreRequest { distance, ids, names, width, design, codec, filter, recipe, shingles, lookups };
         let store = request.open(py, &path, options)?;

@@ -9,9 +9,9 @@ use hamdex_simhash::Recipe;
 use hamdex_store::{Record, Store, When};
 use pyo3::prelude::*;
 
-use crate::documents::Maker;
 use crate::errors::OrRaise;
 use crate::records::cannot_replace;
+use crate::texts::Maker;
 use crate::width::Width;
 use crate::work::{Watch, pool};
 

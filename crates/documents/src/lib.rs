@@ -61,9 +61,8 @@ mod table_writer;
 mod walk;
 
 pub use copy::Copied;
-pub use dedup::clusters::{Clusters, Extent};
+pub use dedup::clusters::{Clusters, Extent, Member};
 pub use dedup::decide::Decision;
-pub use dedup::members::Member;
 pub use dedup::options::{Clustering, Dedup, Preference};
 pub use dedup::resources::{Progress, Stage};
 pub use dedup::similarity::Similarity;
@@ -73,9 +72,8 @@ pub use format::Format;
 pub use hamdex::RECIPE_KEY;
 pub use input::Input;
 pub use read::fingerprint::stored_recipe;
-pub use read::inputs::InputRows;
 pub use read::options::{Documents, MAX_TEXT_FIELDS};
-pub use read::read_text;
+pub use read::{InputRows, read_text};
 
 /// Documents that are known already, whose near-duplicates are left out: what [`Dedup::against`] and
 /// [`Dedup::against_texts`] take, and what they find.
@@ -94,8 +92,7 @@ pub mod problems {
 
 /// Tables of cells, read and written row by row.
 pub mod tables {
-    pub use crate::table_reader::Value;
     pub use crate::table_reader::quoting::Quoting;
-    pub use crate::table_reader::rows::ColumnNames;
+    pub use crate::table_reader::{ColumnNames, Value};
     pub use crate::table_writer::{Cell, Kind, Rows, TableFormat, write_json};
 }

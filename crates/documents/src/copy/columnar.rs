@@ -16,8 +16,8 @@ use crate::document::Document;
 use crate::error::Error;
 use crate::problem::shown;
 use crate::table_reader::columnar::{is_text, names};
+use crate::table_writer::Sink;
 use crate::table_writer::parquet::{BATCH_BYTES, BATCH_ROWS, BatchWriter, Container};
-use crate::table_writer::sink::Sink;
 
 /// A Parquet or Arrow file with the columns of another one.
 pub(crate) struct Columns {

@@ -21,7 +21,7 @@ use crate::input::{Input, input_name};
 use crate::read::collector::Destination;
 use crate::read::options::Documents;
 use crate::table_reader::csv::Records;
-use crate::table_writer::sink::Sink;
+use crate::table_writer::Sink;
 
 /// The file of the current input.
 enum Current {

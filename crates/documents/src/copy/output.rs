@@ -18,8 +18,7 @@ use crate::table_reader::csv;
 use crate::table_reader::quoting::Quoting;
 #[cfg(feature = "parquet")]
 use crate::table_writer::parquet::Container;
-use crate::table_writer::sink::Sink;
-use crate::table_writer::{Cell, Kind, Rows, write_json};
+use crate::table_writer::{Cell, Kind, Rows, Sink, write_json};
 
 /// The file to which rows are copied.
 pub(crate) enum Output {

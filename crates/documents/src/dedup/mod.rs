@@ -16,8 +16,7 @@
 //! - [`classes`]: equal documents, of which one is compared
 //! - [`grouping`]: the classes of each cluster
 //! - [`fingerprints`], [`texts`]: near-duplicates by distance, and by similarity
-//! - [`members`]: the members of clusters, and the kept document of each
-//! - [`clusters`]: the result
+//! - [`clusters`]: the result: the members of clusters, and the kept document of each
 //!
 //! - [`decide`]: which documents are new to a set, also when they take the place of earlier ones
 
@@ -29,7 +28,6 @@ mod fingerprints;
 mod grouping;
 pub(crate) mod known;
 pub(crate) mod known_shingles;
-pub(crate) mod members;
 pub(crate) mod options;
 pub(crate) mod reference;
 pub(crate) mod resources;

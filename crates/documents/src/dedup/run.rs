@@ -4,10 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hamdex::{Design, Fingerprint};
 
-use crate::dedup::clusters::Clusters;
+use crate::dedup::clusters::{Clusters, find_members};
 use crate::dedup::corpus::{Corpus, CorpusBuilder, Extractor};
 use crate::dedup::grouping::{Groups, bytes_per_document};
-use crate::dedup::members;
 use crate::dedup::options::{Against, Dedup, Method, Preference};
 use crate::dedup::resources::{Progress, Stage};
 use crate::document::{Counts, Document};
@@ -137,7 +136,7 @@ impl<F: Fingerprint> Dedup<'_, F> {
         };
         let groups = Groups::of(&mut corpus, method, self.clustering, resources)?;
         Ok(Clusters {
-            members: members::find(&corpus, &groups, resources)?,
+            members: find_members(&corpus, &groups, resources)?,
             has_similarities: method.similarity.is_some(),
             ids: corpus.ids,
             states: corpus.states,

@@ -16,8 +16,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 
 use crate::error::Error;
-use crate::table_writer::sink::Sink;
-use crate::table_writer::{Cell, Kind, TableFormat};
+use crate::table_writer::{Cell, Kind, Sink, TableFormat};
 
 /// The size of a full batch, in rows or bytes of text.
 pub(crate) const BATCH_ROWS: usize = 8192;

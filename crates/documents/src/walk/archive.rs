@@ -17,7 +17,7 @@ use crate::format::signatures::{FileKind, FileSort};
 use crate::input::Input;
 use crate::problem::{Place, Problem};
 use crate::read::collector::Collector;
-use crate::walk::file_set::FileSet;
+use crate::walk::FileSet;
 use crate::walk::litter::Litter;
 
 /// Returns whether an input is an archive that can be read.

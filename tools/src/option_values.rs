@@ -1,10 +1,18 @@
-//! Parsers of option values.
+//! Values of options: parsers, and the number of threads of a command.
 
+use std::collections::TryReserveError;
 use std::num::NonZeroUsize;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::{hint, io};
 
 use bytesize::ByteSize;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use hamdex_documents::tables::Quoting;
+use rayon::{ThreadBuilder, ThreadPoolBuilder};
+
+use crate::failure::Failure;
+use crate::messages;
 
 /// Parses a number of bytes.
 pub(crate) fn size(text: &str) -> Result<ByteSize, String> {
@@ -58,6 +66,121 @@ pub(crate) fn delimiter(text: &str) -> Result<u8, String> {
 pub(crate) fn quoting() -> impl TypedValueParser<Value = Quoting> {
     PossibleValuesParser::new(["csv", "none"])
         .map(|text| if text == "csv" { Quoting::Csv } else { Quoting::None })
+}
+
+/// The most threads allowed: more than any machine has a use for.
+const MAX_THREADS: usize = 1024;
+
+/// Address space that must be free before another thread is started: its stack, the allocator's arena (64 MiB
+/// with glibc), and working memory.
+const HEADROOM_BYTES: usize = 96 << 20;
+
+/// Address space required to start any work, as an allocation that fails later ends the program.
+const MIN_BYTES: usize = 32 << 20;
+
+/// `--threads`, for commands with several threads.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct Threads {
+    /// Threads to use; 0 for all [default: all]
+    #[arg(long, value_name = "N", value_parser = parse)]
+    threads: Option<usize>,
+}
+
+impl Threads {
+    /// Returns the number as the engine counts: 0 for all.
+    pub(crate) fn count(self) -> usize {
+        self.threads.unwrap_or(0)
+    }
+
+    /// Starts the global thread pool. If the system refuses threads, it has fewer.
+    pub(crate) fn start(self) -> Result<(), Failure> {
+        start(self.count())
+    }
+}
+
+fn start(count: usize) -> Result<(), Failure> {
+    if reserve(MIN_BYTES).is_err() {
+        let text = format!("out of memory: cannot allocate {} MiB", MIN_BYTES >> 20);
+        return Err(Failure::Wrong(text));
+    }
+    let wanted = match count {
+        0 => thread::available_parallelism().map_or(1, usize::from),
+        count => count,
+    };
+    let mut workers = if wanted > 1 { workers(wanted) } else { Vec::new() };
+    let builder = ThreadPoolBuilder::new();
+    let built = if workers.len() <= 1 {
+        workers.clear();
+        // The current thread is the only one: it needs nothing of the system.
+        builder.num_threads(1).use_current_thread().build_global()
+    } else {
+        builder.num_threads(workers.len()).spawn_handler(|work| hand_over(&mut workers, work)).build_global()
+    };
+    built.map_err(|error| Failure::Thread(error.into()))
+}
+
+/// A thread that waits for its work; it ends if the sender is dropped.
+struct Worker {
+    sender: Sender<ThreadBuilder>,
+    thread: JoinHandle<()>,
+}
+
+/// Starts the threads. If the system refuses some, half of the possible number is kept, for the work needs
+/// memory too. A pool that fails to start cannot be replaced, so everything that can fail comes before it.
+fn workers(wanted: usize) -> Vec<Worker> {
+    let mut affordable = wanted;
+    // Checked before any thread is started: the allocator's arena outlives its thread.
+    while affordable > 1 && reserve(affordable.saturating_mul(HEADROOM_BYTES)).is_err() {
+        affordable /= 2;
+    }
+    let mut workers: Vec<Worker> =
+        if affordable > 1 { (0..affordable).map_while(|_| worker().ok()).collect() } else { Vec::new() };
+    let kept = if workers.len() < affordable { (workers.len() / 2).max(1) } else { affordable };
+    for Worker { sender, thread } in workers.drain(kept.min(workers.len())..) {
+        drop(sender);
+        // An idle thread has not panicked.
+        let _ = thread.join();
+    }
+    if kept < wanted {
+        messages::warning(format_args!("the system refuses {wanted} threads; going on with {kept}"));
+    }
+    workers
+}
+
+/// Checks that this much address space is left, without touching it.
+fn reserve(bytes: usize) -> Result<(), TryReserveError> {
+    let mut reserved = Vec::<u8>::new();
+    let outcome = reserved.try_reserve_exact(bytes);
+    drop(hint::black_box(reserved));
+    outcome
+}
+
+fn worker() -> io::Result<Worker> {
+    // A thread that starts without free memory ends the program.
+    reserve(HEADROOM_BYTES).map_err(io::Error::other)?;
+    let (sender, receiver) = channel::<ThreadBuilder>();
+    let (started, has_started) = channel();
+    let work = move || {
+        // Sending allocates, so that the thread has taken its memory before the next one is considered.
+        if started.send(()).is_ok()
+            && let Ok(work) = receiver.recv()
+        {
+            work.run();
+        }
+    };
+    let thread = thread::Builder::new().name("worker".to_owned()).spawn(work)?;
+    has_started.recv().map_err(io::Error::other)?;
+    Ok(Worker { sender, thread })
+}
+
+fn hand_over(workers: &mut Vec<Worker>, work: ThreadBuilder) -> io::Result<()> {
+    let worker = workers.pop().ok_or_else(|| io::Error::other("there are no more threads"))?;
+    worker.sender.send(work).map_err(|_| io::Error::other("a thread has ended"))
+}
+
+fn parse(text: &str) -> Result<usize, String> {
+    let count = text.parse().ok().filter(|count| *count <= MAX_THREADS);
+    count.ok_or_else(|| format!("expected a number from 0 (all) to {MAX_THREADS}"))
 }
 
 #[cfg(test)]

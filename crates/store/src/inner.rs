@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwap;
 use hamdex::Fingerprint;
 
-use crate::background::Background;
-use crate::background::pressure::{self, Throttle};
+use crate::background::{self, Background, Throttle};
 use crate::compaction::policy::Claims;
 use crate::disk::Disk;
 use crate::disk::lock::StoreLock;
@@ -163,12 +162,12 @@ impl<F: Fingerprint> StoreInner<F> {
     pub(crate) fn load(&self) -> f64 {
         let view = self.view.load();
         let fill = view.memtable.bytes() as f64 / self.options.memtable_bytes() as f64;
-        let memory = pressure::memory_load(view.frozen.len(), fill);
+        let memory = background::memory_load(view.frozen.len(), fill);
         if !self.is_merging() {
             return memory;
         }
         let (segments, young) = self.segment_counts();
-        memory.max(pressure::segment_load(segments, young))
+        memory.max(background::segment_load(segments, young))
     }
 
     /// Syncs the log up to its present end, while writers go on.

@@ -1,21 +1,19 @@
 //! The write-ahead log: the writes since the last flush, one record per batch.
 //!
-//! - [`header`], [`record`]: the bytes, as `store-spec.md` describes them
+//! - [`format`](mod@format): the bytes, as `store-spec.md` describes them
 //! - [`scan`]: the records of one log, and the files that have them
 //! - [`replay`]: reads all logs of a store, and tells a torn tail from damage
 //! - [`salvage`]: reads the intact records of damaged logs, from whichever files have them
 //! - [`writer`]: appends, syncs, also concurrently with appends, and rotates
 
-mod header;
-mod record;
+mod format;
 mod replay;
 mod salvage;
 mod scan;
 mod writer;
 
-pub(crate) use header::{HEADER_BYTES, Header, is_unused_log};
-pub(crate) use record::operation_bytes;
-pub use record::{MAX_OPERATIONS, MAX_SEQUENCE};
+pub(crate) use format::{HEADER_BYTES, Header, is_unused_log, operation_bytes};
+pub use format::{MAX_OPERATIONS, MAX_SEQUENCE};
 pub(crate) use replay::replay_by_log;
 pub use replay::{Position, Replayed, Sealed, TornTail, replay};
 pub use salvage::{Salvaged, salvage};

@@ -7,11 +7,9 @@
 
 use hamdex::Fingerprint;
 
-use super::header::{HEADER_BYTES, Header, HeaderError, VERSION};
-use super::record::decode;
+use super::format::{HEADER_BYTES, Header, HeaderError, VERSION, decode};
 use super::scan::LogBytes;
-use crate::disk::Disk;
-use crate::disk::layout;
+use crate::disk::{Disk, layout};
 use crate::error::Error;
 use crate::manifest::identity::Identity;
 use crate::write::batch::Batch;

@@ -2,8 +2,7 @@
 
 use hamdex::Fingerprint;
 
-use super::header::{HEADER_BYTES, Header};
-use super::record::decode;
+use super::format::{HEADER_BYTES, Header, decode};
 use super::replay::{Position, Sealed, check_width};
 use super::scan::{LogBytes, Lost, Record};
 use crate::disk::Disk;

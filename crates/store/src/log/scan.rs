@@ -5,8 +5,7 @@ use std::io;
 
 use crate::disk::{Disk, layout};
 use crate::error::{Error, is_unreadable};
-use crate::log::header::{HEADER_BYTES, Header};
-use crate::log::record::{MARKER, RECORD_HEADER_BYTES, RecordHeader};
+use crate::log::format::{HEADER_BYTES, Header, MARKER, RECORD_HEADER_BYTES, RecordHeader};
 use crate::manifest::identity::Identity;
 
 /// The bytes of a log from an offset on.

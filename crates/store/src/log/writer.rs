@@ -5,11 +5,9 @@ use std::marker::PhantomData;
 
 use hamdex::Fingerprint;
 
-use super::header::{HEADER_BYTES, Header};
-use super::record::{encode, units};
+use super::format::{HEADER_BYTES, Header, encode, units};
 use super::replay::{Replayed, Sealed, check_width};
-use crate::disk::layout;
-use crate::disk::{Disk, DiskFile, create_replacing};
+use crate::disk::{Disk, DiskFile, create_replacing, layout};
 use crate::error::{Error, clone_io_error};
 use crate::manifest::MAX_NUMBER;
 use crate::manifest::identity::Identity;

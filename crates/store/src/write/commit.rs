@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use hamdex::Fingerprint;
 
-use crate::background::pressure::{self, MAX_FROZEN};
+use crate::background::{self, MAX_FROZEN};
 use crate::error::Error;
 use crate::health::{Event, Pressure, Work};
 use crate::inner::StoreInner;
@@ -103,7 +103,7 @@ impl<F: Fingerprint> StoreInner<F> {
 
     /// Delays a write for a moment if the consolidation of runs is behind.
     fn slow_down_for_runs(&self, pairs: u64, deadline: Option<Instant>) {
-        let (load, now) = (pressure::run_load(self.view.load().memtable.overdue_runs()), Instant::now());
+        let (load, now) = (background::run_load(self.view.load().memtable.overdue_runs()), Instant::now());
         let time = self.run_throttle.delay(pairs, load, now).min(MAX_PAUSE_FOR_RUNS);
         let left = deadline.map_or(time, |deadline| deadline.saturating_duration_since(now));
         thread::sleep(time.min(left));

@@ -13,7 +13,7 @@ use crate::write::change::removals;
 use crate::write::record::{Label, Record, When};
 use crate::write::reply::{Inserted, Put, Reply};
 use crate::write::request::Request;
-use crate::write::unless_near::replace::numbered;
+use crate::write::unless_near::decisions::numbered;
 
 /// Bytes of a name that count as one operation of a batch; real operations are longer.
 const NAME_BYTES_PER_OPERATION: usize = 16;

@@ -3,7 +3,6 @@
 //! - [`documents`]: texts to fingerprints and names
 //! - [`sink`]: the output, one file or a set of shards
 
-mod documents;
 mod sink;
 
 use std::num::NonZeroUsize;
@@ -13,19 +12,23 @@ use std::time::Instant;
 
 use bytesize::ByteSize;
 use clap::ValueEnum;
-use hamdex::{AUTO, BuildOptions, Codec, Design, DesignError, FilterChoice, Fingerprint, Summary};
+use hamdex::{AUTO, BuildOptions, Codec, Design, DesignError, FilterChoice, Fingerprint, Summary, shingles};
 use hamdex_any::for_width;
+use hamdex_documents::{Counts, Document, RECIPE_KEY, TooShort};
+use hamdex_simhash::{Fingerprinter, Lists, Outcome, Recipe, Shingler, Shingles};
+use sink::{Record, Sink};
 
 use crate::build_report::{BuildReport, Finished, skew_warning, stats_of};
+use crate::commands::build::sink::{Record, Sink};
 use crate::documents::inputs::{Fields, Reading};
-use crate::documents::{recipe, report as documents_report};
-use crate::failure::Failure;
+use crate::documents::recipe::{self, usage};
+use crate::documents::{report, report as documents_report};
+use crate::failure::{Failure, shown};
 use crate::input::{self, Beside, Columns, Format, Found, IdSource};
 use crate::output::{Force, Output, check_index_output, inputs_or_standard_input, path_of, temp_dir};
 use crate::progress::Phases;
 use crate::threads::Threads;
 use crate::{messages, option_values};
-use sink::{Record, Sink};
 
 /// Build an index file from fingerprints, or from documents.
 ///
@@ -200,7 +203,7 @@ fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Fa
         let reading = Reading::new(&args.inputs, texts.format, &args.fields)?.temp_dir(&temp_dir);
         let recipe = (texts.recipe, texts.lists);
         let start = |options| Sink::start(args, &output, options);
-        let built = documents::build(&reading, ids, args.shingles, recipe, options, start, &phases)?;
+        let built = build_documents(&reading, ids, args.shingles, recipe, options, start, &phases)?;
         documents_report::summary(&built.counts, &built.too_short, started);
         let documents = (built.counts.documents, built.too_short.count());
         return report::<F>(args, &built.finished, Some(documents), started);
@@ -331,4 +334,71 @@ pub(crate) fn choose<F: Fingerprint>(
     } else {
         Ok(options.design(Design::named(name, distance)?))
     }
+}
+
+/// An index built from documents.
+pub(super) struct Built {
+    pub(super) finished: Finished,
+    pub(super) counts: Counts,
+    pub(super) too_short: TooShort,
+}
+
+/// Adds all documents to the output that `start` creates, and finishes it. Ids are numbers of documents, or
+/// their names if all of these are numbers. With shingles no text is too short.
+fn build_documents<F: Fingerprint>(
+    reading: &Reading,
+    ids: IdSource,
+    words: Option<NonZeroUsize>,
+    (recipe, lists): (&Recipe, Lists),
+    options: BuildOptions<F>,
+    start: impl FnOnce(BuildOptions<F>) -> Result<Sink<F>, Failure>,
+    phases: &Phases,
+) -> Result<Built, Failure> {
+    let fingerprinter = Fingerprinter::<F>::with_lists(recipe, lists).map_err(usage)?;
+    let options = options
+        .ids(ids != IdSource::None)
+        .names(ids == IdSource::Names)
+        .metadata(RECIPE_KEY, recipe.to_string());
+    let options = match words {
+        Some(words) => options.shingles(true).metadata(shingles::KEY, Shingler::new(words).definition()),
+        None => options,
+    };
+    let mut built = start(options)?;
+    let mut too_short = TooShort::default();
+    let mut row = 0u64;
+    let mut sink = |document: Document, outcome: Outcome<F>, shingles: Option<&Shingles>| {
+        let number = row;
+        row += 1;
+        let fingerprint = match shingles {
+            Some(shingles) => outcome.value_of_text(shingles),
+            None => {
+                too_short.note(&document.id, &outcome);
+                outcome.reliable()
+            }
+        };
+        let Some(fingerprint) = fingerprint else { return Ok(()) };
+        let (id, name) = match ids {
+            IdSource::None => return built.push(fingerprint),
+            IdSource::Numbers => (numeric(&document.id)?, None),
+            IdSource::Names => (number, Some(document.id_bytes())),
+            _ => (number, None),
+        };
+        built.push_record(fingerprint, Record { id, name, shingles: shingles.map(Shingles::hashes) })
+    };
+    let counts = reading.read(|documents| match words {
+        Some(words) => {
+            documents.fingerprint_and_shingles(&fingerprinter, words, |document, outcome, shingles| {
+                sink(document, outcome, Some(shingles))
+            })
+        }
+        None => documents.fingerprint(&fingerprinter, |document, outcome| sink(document, outcome, None)),
+    })?;
+    report::require_some(&counts)?;
+    Ok(Built { finished: built.finish(phases)?, counts, too_short })
+}
+
+fn numeric(id: &str) -> Result<u64, Failure> {
+    u64::parse_decimal(id).map_err(|_| {
+        Failure::Wrong(format!("the id {} is not a number of at most 64 bits; use --ids names", shown(id)))
+    })
 }

@@ -4,9 +4,8 @@
 //! - [`plan`]: decides, from the evidence alone, what becomes of every line, file and gap; then it is carried out
 //!   here, and the manifest replaced once, at the end
 //! - [`salvage`]: salvages the readable pairs of segments and the intact records of logs
-//! - [`report`], [`changes`]: what was found, also after an interruption
+//! - [`report`]: what was found, also after an interruption
 
-mod changes;
 mod evidence;
 mod plan;
 mod report;
@@ -29,7 +28,6 @@ use crate::maintenance::inspect::StoreStats;
 use crate::manifest::{self, MAX_NUMBER, Manifest, ManifestFile};
 use crate::recovery::load;
 use crate::segment::Opening;
-use changes::Changes;
 use evidence::{Evidence, Texts, read_texts};
 use plan::Plan;
 use report::KeptReport;
@@ -214,10 +212,65 @@ fn count<F: Fingerprint>(disk: &dyn Disk, manifest: &Manifest) -> Result<u64, Er
     Ok(in_segments + stats.recent)
 }
 
+/// The right to make new files. Before the first one, the report in the store says which numbers they have, so that an
+/// interrupted repair does not take its own files for those of the store.
+struct Changes<'d> {
+    pub(super) disk: &'d dyn Disk,
+    /// The report of an earlier repair that was not told, with the numbers of this one.
+    announced: KeptReport,
+    has_begun: bool,
+    next_segment: u64,
+}
+
+impl<'d> Changes<'d> {
+    pub(super) fn new(disk: &'d dyn Disk, evidence: &Evidence, generation: u64, first_segment: u64) -> Self {
+        let repaired = evidence.earlier.as_ref().map(|earlier| earlier.repaired.clone()).unwrap_or_default();
+        let first_own = evidence.first_own_segment().unwrap_or(first_segment);
+        let announced = KeptReport { generation, first_segment: first_own, repaired };
+        Self { disk, announced, has_begun: false, next_segment: first_segment }
+    }
+
+    /// Announces changes, unless that was done before.
+    ///
+    /// # Errors
+    /// When the operating system refuses an operation.
+    pub(super) fn begin(&mut self) -> Result<(), Error> {
+        if !self.has_begun {
+            self.announced.write(self.disk)?;
+            self.has_begun = true;
+        }
+        Ok(())
+    }
+
+    /// Returns the number of a new segment.
+    ///
+    /// # Errors
+    /// As for [`Self::begin`].
+    pub(super) fn new_segment(&mut self) -> Result<u64, Error> {
+        self.begin()?;
+        self.next_segment += 1;
+        Ok(self.next_segment - 1)
+    }
+
+    /// Returns a number above those of all segments.
+    pub(super) fn next_segment(&self) -> u64 {
+        self.next_segment
+    }
+
+    /// Keeps the report in the store until it was told.
+    ///
+    /// # Errors
+    /// When the operating system refuses an operation.
+    pub(super) fn keep(&mut self, repaired: Repaired) -> Result<(), Error> {
+        self.announced.repaired = repaired;
+        self.has_begun = true;
+        self.announced.write(self.disk)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use crate::{CreateOptions, Store, StoreOptions};
-
     use super::*;
 
     #[test]

@@ -10,7 +10,7 @@ use roaring::RoaringTreemap;
 use crate::disk::{Disk, layout, link_or_copy};
 use crate::error::Error;
 use crate::log::{self, LogWriter, Lost, Salvaged, Sealed, check_names, operation_bytes, replay};
-use crate::maintenance::repair::changes::Changes;
+use crate::maintenance::repair::Changes;
 use crate::maintenance::repair::evidence::map_mended;
 use crate::maintenance::repair::plan::PlannedSegment;
 use crate::maintenance::repair::report::{Repaired, RepairedFile};

@@ -18,7 +18,7 @@ use hamdex_store::Near;
 
 use serde::Serialize;
 
-use crate::api::id::MAX_NUMBER;
+use crate::api::json::MAX_NUMBER;
 use crate::api::payload::{ARROW, JSON};
 use crate::budget::{Budget, Held};
 use crate::lane::Stop;

@@ -1,22 +1,19 @@
 //! The API: a file per group of requests, and the parts that they share.
 //!
 //! - [`sets`]: the sets, and new stores
-//! - [`query`], [`insert`], [`similar`], [`remove`]: queries and changes
-//! - [`lookup`]: the records of an id
+//! - [`query`], [`insert`], [`remove`]: queries and changes
 //! - [`streams`]: entries and pairs, as lines of JSON
 //! - [`maintenance`]: long work, as jobs
 //! - [`inspect`]: a look inside index files
 //! - [`service`]: the service itself
-//! - [`payload`], [`list`], [`records`], [`id`], [`answer`]: the parts of requests and responses
+//! - [`payload`], [`json`], [`records`], [`answer`]: the parts of requests and responses
 //! - [`guard`]: tokens, origins, logs and metrics of every request
 
 mod answer;
 mod guard;
-mod id;
 mod insert;
 mod inspect;
-mod list;
-mod lookup;
+mod json;
 mod maintenance;
 mod payload;
 mod query;
@@ -24,7 +21,6 @@ mod records;
 mod remove;
 pub(crate) mod service;
 mod sets;
-mod similar;
 mod streams;
 
 use std::sync::Arc;
@@ -47,7 +43,7 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
         .route("/{set}/fingerprints", post(query::fingerprints))
         .route("/{set}/insert", post(insert::insert))
         .route("/{set}/remove", post(remove::remove))
-        .route("/{set}/records/{id}", get(lookup::records))
+        .route("/{set}/records/{id}", get(records::records))
         .route("/{set}/flush", post(maintenance::flush))
         .route("/{set}/compact", post(maintenance::compact))
         .route("/{set}/backup", post(maintenance::backup))

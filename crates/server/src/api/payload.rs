@@ -14,7 +14,7 @@ use serde_path_to_error::Segment;
 use tokio::time;
 use utoipa::ToSchema;
 
-use crate::api::list::at_most;
+use crate::api::json::at_most;
 use crate::app::App;
 use crate::budget::Held;
 use crate::problem::Problem;

@@ -13,8 +13,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::api::answer::{Answer, DEFAULT_IDS, MAX_MATCHES};
-use crate::api::id::Id;
-use crate::api::list::{List, too_many_records};
+use crate::api::json::{Id, List, too_many_records};
 use crate::api::payload::{Binary, Media, Named, Parameters, Payload};
 use crate::app::App;
 use crate::budget::Budget;

@@ -12,8 +12,7 @@ use hamdex_store::{Operation, Snapshot, Store, for_any_store};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::api::id::Id;
-use crate::api::list::List;
+use crate::api::json::{Id, List};
 use crate::api::payload::{Named, Payload};
 use crate::api::records::{Checked, Labels, Need, Record};
 use crate::app::App;

@@ -12,7 +12,7 @@ use hamdex_store::for_any_store;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
-use crate::api::{insert, inspect, lookup, maintenance, query, remove, sets, streams};
+use crate::api::{insert, inspect, maintenance, query, records, remove, sets, streams};
 use crate::app::App;
 use crate::lane::broken;
 use crate::problem::Problem;
@@ -131,7 +131,7 @@ pub(crate) fn page_with(status: StatusCode) -> Response {
     modifiers(&Tokens),
     paths(
         sets::list, sets::get, sets::create, sets::delete,
-        query::query, query::fingerprints, lookup::records, insert::insert, remove::remove,
+        query::query, query::fingerprints, records::records, insert::insert, remove::remove,
         maintenance::flush, maintenance::compact, maintenance::backup, maintenance::verify,
         maintenance::jobs, maintenance::job, maintenance::cancel,
         streams::entries, streams::pairs,

@@ -12,11 +12,11 @@ use hamdex_store::{AnyStore, CreateOptions, Durability, Error as StoreError, Sto
 
 use crate::failure::chain;
 use crate::problem::Problem;
-use crate::sets::made::{self, DELETED, Made, check_name, is_free, name_of};
+use crate::sets::fixed::Stamp;
 use crate::sets::opening::{durability_of, listed};
+use crate::sets::own_stores::{self, DELETED, Made, check_name, is_free, name_of};
 use crate::sets::registry::{Changing, Sets};
 use crate::sets::served::{Served, Written};
-use crate::sets::watch::Stamp;
 
 /// The beginning of the names of stores that are not complete.
 const UNFINISHED: &str = ".new-";
@@ -66,7 +66,7 @@ impl Sets {
         let made = AnyStore::create(&unfinished, width, options, StoreOptions::new());
         let moved = made.and_then(|store| {
             for_any_store!(&store, store => store.shutdown())?;
-            made::remember(data, name, &unfinished, durability)?;
+            own_stores::remember(data, name, &unfinished, durability)?;
             fs::rename(&unfinished, &path).map_err(StoreIo("rename it", &unfinished).wrap())?;
             sync_directory(data).map_err(StoreIo("sync it", data).wrap())
         });
@@ -124,7 +124,7 @@ impl Sets {
         sync_directory(data).map_err(StoreIo("sync it", data).wrap())?;
         // The store is deleted. Its files go first, since that makes room for the rest; the next start removes what is left.
         let removed = fs::remove_dir_all(&deleted).map_err(StoreIo("remove it", &deleted).wrap());
-        for error in [removed.err(), made::forget(data, name).err()].into_iter().flatten() {
+        for error in [removed.err(), own_stores::forget(data, name).err()].into_iter().flatten() {
             tracing::warn!(set = name, error = chain(&error), "a deleted store leaves files behind");
         }
         Ok(())

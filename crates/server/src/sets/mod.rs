@@ -1,24 +1,22 @@
 //! The sets of the service, and the changes of a store.
 //!
 //! - [`served`]: one set, and how it is read
-//! - [`fixed`]: index files and sets of shards, which others replace
+//! - [`fixed`]: index files and sets of shards, which others replace or overwrite
 //! - [`reading`]: stores that are open for reading, and records by their id
-//! - [`watch`]: files that others overwrite
 //! - [`texts`]: fingerprints and shingles of texts
 //! - [`opening`]: from a path to a set
-//! - [`made`]: the names of sets, and the stores that the service has made
+//! - [`own_stores`]: the names of sets, and the stores that the service has made
 //! - [`registry`]: all sets by name
 //! - [`making`]: stores that are made and deleted; sets that others put into the directory, or take out
 
 mod fixed;
-mod made;
 mod making;
 mod opening;
+mod own_stores;
 mod reading;
 mod registry;
 mod served;
 mod texts;
-mod watch;
 
 use std::time::Instant;
 
@@ -29,7 +27,7 @@ use hamdex_store::{Error, Store, for_any_store};
 use crate::problem::Problem;
 use crate::sets::served::Written;
 
-pub(crate) use made::check_name;
+pub(crate) use own_stores::check_name;
 pub(crate) use reading::Key;
 pub(crate) use registry::Sets;
 pub(crate) use served::{IdKind, Part, Served};

@@ -11,7 +11,7 @@ use hamdex_store::{AnyStore, Durability, Error as StoreError, StoreOptions};
 use crate::failure::{Failure, chain};
 use crate::metrics::Metrics;
 use crate::problem::Problem;
-use crate::sets::made::{Made, name_of};
+use crate::sets::own_stores::{Made, name_of};
 use crate::sets::served::Served;
 
 /// The directory that file systems have at their root.

@@ -11,7 +11,7 @@ use hamdex_store::{Error, ReadOptions, Snapshot, StoreReader};
 
 use crate::problem::Problem;
 use crate::sets::Extent;
-use crate::sets::watch::Watch;
+use crate::sets::fixed::Watch;
 
 /// A store that is open for reading: no lock is taken, and nothing written.
 pub(super) struct Reading {

@@ -8,10 +8,10 @@ use crate::failure::{Failure, chain};
 use crate::metrics::Metrics;
 use crate::options::Config;
 use crate::problem::Problem;
-use crate::sets::made::{Made, may_be_made, remove_deleted};
+use crate::sets::fixed::Stamp;
 use crate::sets::opening::{Opener, durability_of, listed};
+use crate::sets::own_stores::{Made, may_be_made, remove_deleted};
 use crate::sets::served::{Served, Written};
-use crate::sets::watch::Stamp;
 
 /// The directory of backups in the directory of sets.
 const BACKUPS: &str = ".backups";

@@ -17,10 +17,9 @@ use crate::lane::Lane;
 use crate::metrics::Metrics;
 use crate::problem::Problem;
 use crate::sets::Extent;
-use crate::sets::fixed::{self, Fixed};
-use crate::sets::made::may_be_made;
+use crate::sets::fixed::{self, Fixed, Stamp, Watch};
+use crate::sets::own_stores::may_be_made;
 use crate::sets::reading::{self, Key, Reading};
-use crate::sets::watch::{Stamp, Watch};
 
 /// The file whose change tells that a store was repaired.
 const MANIFEST: &str = "manifest";

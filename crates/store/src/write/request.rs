@@ -8,8 +8,8 @@ use crate::error::Error;
 use crate::view::{View, Written};
 use crate::write::batch::{Batch, Document, Operation, Pair};
 use crate::write::reply::Reply;
-use crate::write::unless_near::decisions::UnlessNear;
 use crate::write::unless_near::decisions::ReplaceUnlessNear;
+use crate::write::unless_near::decisions::UnlessNear;
 
 /// A request of a writer, which is applied atomically.
 pub(crate) enum Request<F: Fingerprint> {

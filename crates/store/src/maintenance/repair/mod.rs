@@ -270,8 +270,8 @@ impl<'d> Changes<'d> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{CreateOptions, Store, StoreOptions};
     use super::*;
+    use crate::{CreateOptions, Store, StoreOptions};
 
     #[test]
     fn a_store_without_a_number_for_another_log_is_not_repaired() {

@@ -22,7 +22,7 @@ mod set;
 pub use build::{SealedShards, ShardsBuilder, ShardsSummary, add, create};
 pub use error::Error;
 pub use manifest::{Layout, MANIFEST, MAX_SHARDS, is_set};
-pub use query::searcher::ShardsSearcher;
+pub use query::ShardsSearcher;
 pub use set::{Shards, width};
 
 /// The manifest of a set, for tools.

@@ -45,16 +45,14 @@ mod directory;
 mod error;
 mod file;
 mod inputs;
-mod pieces;
 mod target;
 mod temporary;
 mod unfinished;
 
 pub use directory::AtomicDirectory;
 pub use error::Error;
-pub use file::{AtomicFile, CreateOptions, SealedFile, link_or_copy};
+pub use file::{AtomicFile, CreateOptions, Pieces, SealedFile, link_or_copy};
 pub use inputs::{Identity, Inputs};
-pub use pieces::Pieces;
 pub use target::STANDARD_OUTPUT;
 pub use temporary::{read_exact_at, temporary_directory};
 pub use unfinished::sync_directory;

@@ -4,7 +4,7 @@
 //! - [`AnySet::typed`] gives the set at its width, for work on whole arrays of fingerprints; [`for_width`] compiles
 //!   such work once per width.
 //!
-//! A width is matched in `set.rs` and in [`for_width`], a kind of container in `set.rs` and `open.rs`.
+//! A width is matched in `set.rs` and in [`for_width`], a kind of container in `set.rs` and here.
 //!
 //! ```
 //! use hamdex::{BuildOptions, Builder};
@@ -23,10 +23,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod open;
 mod set;
 
-pub use open::{open, open_file, open_with, width};
+use std::path::Path;
+use std::sync::Arc;
+
+use hamdex::{Fingerprint, FingerprintSet, OpenOptions, SetError};
+use hamdex_shards::Shards;
+use hamdex_store::{ReadOptions, StoreReader};
+
 pub use set::{AnyFingerprint, AnyMatch, AnySearcher, AnySet, Kind};
 
 /// Compiles an expression for each width, and evaluates the one for `$bits`: 128, or otherwise 64.
@@ -50,4 +55,64 @@ macro_rules! for_width {
             other => unreachable!("no fingerprints have {other} bits"),
         }
     };
+}
+
+fn width_of(kind: Kind, path: &Path) -> Result<u32, SetError> {
+    Ok(match kind {
+        Kind::File => hamdex::width(path)?,
+        Kind::Store => hamdex_store::width(path)?,
+        Kind::Shards => hamdex_shards::width(path)?,
+    })
+}
+
+fn open_typed<F: Fingerprint>(
+    kind: Kind,
+    path: &Path,
+    options: &OpenOptions,
+) -> Result<Arc<dyn FingerprintSet<F>>, SetError> {
+    Ok(match kind {
+        Kind::File => Arc::new(options.open::<F>(path)?),
+        Kind::Shards => Arc::new(Shards::<F>::open(path, options)?),
+        Kind::Store => {
+            let options = ReadOptions::new().in_memory(options.is_in_memory());
+            Arc::new(StoreReader::<F>::open_with(path, options)?.into_snapshot())
+        }
+    })
+}
+
+/// The width of the fingerprints that a path names, in bits.
+///
+/// # Errors
+/// As for [`open`].
+pub fn width(path: impl AsRef<Path>) -> Result<u32, SetError> {
+    let path = path.as_ref();
+    width_of(Kind::of(path)?, path)
+}
+
+/// Opens an index file, a store as it is now, or a set of shards, by mapping their files.
+///
+/// # Errors
+/// When there is none of these, it is damaged, or the system refuses something.
+pub fn open(path: impl AsRef<Path>) -> Result<AnySet, SetError> {
+    open_with(path, &OpenOptions::new())
+}
+
+/// As [`open`], with options. Of those, a store knows [`OpenOptions::in_memory`] only.
+///
+/// # Errors
+/// As for [`open`].
+pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<AnySet, SetError> {
+    let path = path.as_ref();
+    let kind = Kind::of(path)?;
+    for_width!(width_of(kind, path)?, F => Ok(AnySet::new::<F>(kind, open_typed(kind, path, options)?)))
+}
+
+/// Opens an index file. A directory is refused.
+///
+/// # Errors
+/// As for [`open`].
+pub fn open_file(path: impl AsRef<Path>, options: &OpenOptions) -> Result<AnySet, SetError> {
+    let path = path.as_ref();
+    let width = width_of(Kind::File, path)?;
+    for_width!(width, F => Ok(AnySet::new::<F>(Kind::File, open_typed(Kind::File, path, options)?)))
 }

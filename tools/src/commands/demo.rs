@@ -18,10 +18,10 @@ use tempfile::TempPath;
 
 use crate::commands::build::choose;
 use crate::failure::Failure;
+use crate::option_values::Threads;
 use crate::output::temp_dir;
 use crate::progress::Phases;
 use crate::standard_output::{self, write_pretty_json};
-use crate::threads::Threads;
 
 /// Build, verify and query an index of made-up fingerprints, and check it against brute force.
 ///

@@ -18,9 +18,9 @@ use crate::documents::report;
 use crate::failure::{Failure, shown};
 use crate::input::{Notation, Source, announce_terminal_input, has_pipe, next_line};
 use crate::messages::{self, counted};
+use crate::option_values::Threads;
 use crate::output::{Force, Output, inputs_or_standard_input, temp_dir};
 use crate::standard_output::write_json;
-use crate::threads::Threads;
 use crate::{names, option_values, standard_output};
 
 /// Print the fingerprints of documents.

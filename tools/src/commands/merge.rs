@@ -15,9 +15,9 @@ use crate::build_report::{BuildReport, Finished};
 use crate::commands::build::choose;
 use crate::failure::Failure;
 use crate::option_values;
+use crate::option_values::Threads;
 use crate::output::{Force, Output, check_index_output};
 use crate::progress::Phases;
-use crate::threads::Threads;
 
 /// Merge index files into one.
 ///

@@ -16,11 +16,11 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::ids::{self, Ids, TableOutput, id_kind};
 use crate::messages::{self, counted};
+use crate::option_values::Threads;
 use crate::output::{Force, check_not_mixed};
 use crate::progress::Phases;
 use crate::set::Set;
 use crate::standard_output::write_json;
-use crate::threads::Threads;
 use crate::{option_values, standard_output};
 
 /// Find all pairs of stored fingerprints that are near each other.

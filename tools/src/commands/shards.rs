@@ -11,10 +11,10 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::messages::{self, counted};
+use crate::option_values::Threads;
 use crate::output::Force;
 use crate::progress::Phases;
 use crate::standard_output::print_json;
-use crate::threads::Threads;
 
 /// Query many index files as one set, in a directory.
 ///

@@ -11,9 +11,9 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::messages::counted;
+use crate::option_values::Threads;
 use crate::progress::Phases;
 use crate::standard_output::{self, print_json};
-use crate::threads::Threads;
 
 /// Read a whole index file, store or set of shards and check everything in it.
 ///

@@ -1,6 +1,5 @@
 //! `hamdex build`: fingerprints or documents in, one index file out.
 //!
-//! - [`documents`]: texts to fingerprints and names
 //! - [`sink`]: the output, one file or a set of shards
 
 mod sink;
@@ -16,18 +15,17 @@ use hamdex::{AUTO, BuildOptions, Codec, Design, DesignError, FilterChoice, Finge
 use hamdex_any::for_width;
 use hamdex_documents::{Counts, Document, RECIPE_KEY, TooShort};
 use hamdex_simhash::{Fingerprinter, Lists, Outcome, Recipe, Shingler, Shingles};
-use sink::{Record, Sink};
 
 use crate::build_report::{BuildReport, Finished, skew_warning, stats_of};
 use crate::commands::build::sink::{Record, Sink};
 use crate::documents::inputs::{Fields, Reading};
 use crate::documents::recipe::{self, usage};
-use crate::documents::{report, report as documents_report};
+use crate::documents::report as documents_report;
 use crate::failure::{Failure, shown};
 use crate::input::{self, Beside, Columns, Format, Found, IdSource};
+use crate::option_values::Threads;
 use crate::output::{Force, Output, check_index_output, inputs_or_standard_input, path_of, temp_dir};
 use crate::progress::Phases;
-use crate::threads::Threads;
 use crate::{messages, option_values};
 
 /// Build an index file from fingerprints, or from documents.
@@ -393,7 +391,7 @@ fn build_documents<F: Fingerprint>(
         }
         None => documents.fingerprint(&fingerprinter, |document, outcome| sink(document, outcome, None)),
     })?;
-    report::require_some(&counts)?;
+    documents_report::require_some(&counts)?;
     Ok(Built { finished: built.finish(phases)?, counts, too_short })
 }
 

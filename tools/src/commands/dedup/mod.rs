@@ -34,12 +34,12 @@ use crate::documents::report;
 use crate::failure::Failure;
 use crate::input::InputKinds;
 use crate::option_values;
+use crate::option_values::Threads;
 use crate::output::{
     Force, Output, check_distinct, check_not_mixed, check_temp_dir, inputs_or_standard_input, temp_dir,
 };
 use crate::progress::SearchBars;
 use crate::standard_output::print_json;
-use crate::threads::Threads;
 
 /// The memory of the program itself, and the least in which it finds anything.
 const PROGRAM_BYTES: u64 = 32 << 20;

@@ -1,8 +1,7 @@
 //! `hamdex dump`: the contents of a file, down to the bit.
 //!
 //! - [`overview`]: the file and its tables
-//! - [`block`]: one block, entry by entry or bit by bit, and the keys of a table
-//! - [`locate`]: the blocks that a query reads, and why
+//! - [`block`]: one block, entry by entry or bit by bit; the keys of a table; the blocks that a query reads, and why
 //! - [`json`]: the overview and blocks as JSON
 //! - [`fingerprints`]: all fingerprints, with or without their ids, or those of an id or a name
 //! - [`stats`]: the distribution of the fingerprints
@@ -12,7 +11,6 @@ mod block;
 mod directories;
 mod fingerprints;
 mod json;
-mod locate;
 mod overview;
 mod stats;
 
@@ -197,7 +195,7 @@ fn dump<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
             return Err(Failure::Block { path: args.index.clone(), table, block: number });
         }
     } else if let Some(query) = &args.locate {
-        let steps = locate::Steps::find(&index, query, args.distance)?;
+        let steps = block::Steps::find(&index, query, args.distance)?;
         if args.json {
             steps.print_json(&mut output)?;
         } else {

@@ -18,10 +18,10 @@ use crate::documents::{inputs as documents, recipe};
 use crate::failure::{Failure, shown};
 use crate::ids::{self, Ids, TableOutput, id_kind};
 use crate::input::Format;
+use crate::option_values::Threads;
 use crate::output::{Force, check_not_mixed};
 use crate::set::Set;
 use crate::standard_output::write_json;
-use crate::threads::Threads;
 use crate::{names, option_values};
 use answer::{Answerer, Asked};
 

@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::input::{Beside, Format, has_pipe};
 use crate::messages::{self, counted};
 use crate::option_values;
-use crate::threads::Threads;
+use crate::option_values::Threads;
 
 /// The most records written together.
 const MAX_BATCH: u32 = 1 << 20;

@@ -850,6 +850,41 @@ hamdex_status hamdex_searcher_set_progress(struct hamdex_searcher *searcher,
                                            struct hamdex_error **error);
 
 /**
+ * Finds the fingerprints of ids: of the id number i, the matches of query i, ascending, all at the distance 0. In a
+ * store without look-ups (`HAMDEX_WITH_LOOKUPS`) it reads the whole store once.
+ *
+ * Ownership: `*found` are the caller's, who frees them with `hamdex_matches_free`.
+ *
+ * Threads: any.
+ *
+ * Errors: `HAMDEX_INPUT` in a store without ids, `HAMDEX_DAMAGED`, `HAMDEX_MEMORY`, `HAMDEX_USAGE`, `HAMDEX_MISUSE`;
+ * `*found` is null then.
+ */
+hamdex_status hamdex_store_find_ids(const struct hamdex_store *store,
+                                    const uint64_t *ids,
+                                    uint64_t count,
+                                    const struct hamdex_matches **found,
+                                    struct hamdex_error **error);
+
+/**
+ * Finds the fingerprints of `count` names, which are given as in `hamdex_records`: of the name number i, the matches of
+ * query i, ascending, all at the distance 0. In a store without look-ups (`HAMDEX_WITH_LOOKUPS`) it reads all names
+ * and the whole store once.
+ *
+ * Ownership: `*found` are the caller's, who frees them with `hamdex_matches_free`.
+ *
+ * Threads: any.
+ *
+ * Errors: `HAMDEX_INPUT` in a store without names; otherwise as for `hamdex_store_find_ids`.
+ */
+hamdex_status hamdex_store_find_names(const struct hamdex_store *store,
+                                      const char *names,
+                                      const uint64_t *name_starts,
+                                      uint64_t count,
+                                      const struct hamdex_matches **found,
+                                      struct hamdex_error **error);
+
+/**
  * Answers many queries together, which is several times as fast as one after the other: for each of `count` queries
  * the fingerprints within `distance` bits, the `limit` nearest, or all if `limit` is 0. `queries` has `query_bytes`
  * bytes per query, as many as the fingerprints of the set. `flags` are 0, or of `HAMDEX_IDS` and `HAMDEX_NAMES`.
@@ -909,41 +944,6 @@ hamdex_status hamdex_build(const char *path,
                            const struct hamdex_build_options *options,
                            const struct hamdex_work *work,
                            struct hamdex_error **error);
-
-/**
- * Finds the fingerprints of ids: of the id number i, the matches of query i, ascending, all at the distance 0. In a
- * store without look-ups (`HAMDEX_WITH_LOOKUPS`) it reads the whole store once.
- *
- * Ownership: `*found` are the caller's, who frees them with `hamdex_matches_free`.
- *
- * Threads: any.
- *
- * Errors: `HAMDEX_INPUT` in a store without ids, `HAMDEX_DAMAGED`, `HAMDEX_MEMORY`, `HAMDEX_USAGE`, `HAMDEX_MISUSE`;
- * `*found` is null then.
- */
-hamdex_status hamdex_store_find_ids(const struct hamdex_store *store,
-                                    const uint64_t *ids,
-                                    uint64_t count,
-                                    const struct hamdex_matches **found,
-                                    struct hamdex_error **error);
-
-/**
- * Finds the fingerprints of `count` names, which are given as in `hamdex_records`: of the name number i, the matches of
- * query i, ascending, all at the distance 0. In a store without look-ups (`HAMDEX_WITH_LOOKUPS`) it reads all names
- * and the whole store once.
- *
- * Ownership: `*found` are the caller's, who frees them with `hamdex_matches_free`.
- *
- * Threads: any.
- *
- * Errors: `HAMDEX_INPUT` in a store without names; otherwise as for `hamdex_store_find_ids`.
- */
-hamdex_status hamdex_store_find_names(const struct hamdex_store *store,
-                                      const char *names,
-                                      const uint64_t *name_starts,
-                                      uint64_t count,
-                                      const struct hamdex_matches **found,
-                                      struct hamdex_error **error);
 
 /**
  * Creates a store in a directory that does not exist yet or is empty. `create_options` and `options` may be null.

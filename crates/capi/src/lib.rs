@@ -3,9 +3,8 @@
 //! - `edge/`: all `unsafe` code: arguments and handles from C, and panics, which go no further
 //! - `status`, `error`: how a call fails
 //! - `options`, `records`, `matches`: data in, and data out
-//! - `set`, `search`, `batch`: queries
+//! - `set`, `search`, `batch`: queries, and look-ups of ids and names
 //! - `store`, `write`, `build`: what changes a set, or makes one
-//! - `lookups`: from ids and names of a store to fingerprints
 //!
 //! Every exported function makes a `Caller` and does its work in `Caller::run`.
 
@@ -29,7 +28,6 @@ mod records;
 
 mod build;
 
-mod lookups;
 mod store;
 mod write;
 

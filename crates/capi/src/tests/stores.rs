@@ -4,8 +4,8 @@ use std::path::Path;
 use std::ptr;
 
 use super::c::{Failed, Found, Given, Set, call, path_of, read};
-use crate::lookups::{hamdex_store_find_ids, hamdex_store_find_names};
 use crate::matches::{hamdex_matches, hamdex_matches_free};
+use crate::search::{hamdex_store_find_ids, hamdex_store_find_names};
 use crate::status::{
     HAMDEX_EXISTS, HAMDEX_FORMAT, HAMDEX_INPUT, HAMDEX_OK, HAMDEX_SYSTEM, HAMDEX_UNAVAILABLE, HAMDEX_USAGE,
 };

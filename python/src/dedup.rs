@@ -16,10 +16,10 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::batch::Labels;
 use crate::errors::OrRaise;
 use crate::known_documents::{KnownDocuments, WatchedDocuments};
 use crate::numbers::{K, Memory, Shingle, Threads};
+use crate::query::Labels;
 use crate::recipe::recipe;
 use crate::results::{Table, raise};
 use crate::texts::Texts;

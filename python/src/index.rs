@@ -8,12 +8,11 @@ use hamdex_any::AnySet;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple, PyType};
 
-use crate::batch::batch_options;
 use crate::errors::{Error, OrRaise};
 use crate::numbers::{Count, IdsLimit, K, Limit, Memory, Threads};
 use crate::open_set::{OpenSet, kind_of_ids};
 use crate::pairs::Pairs;
-use crate::query::Wanted;
+use crate::query::{Wanted, batch_options};
 use crate::results::Table;
 use crate::shingles::StoredShingles;
 

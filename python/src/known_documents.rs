@@ -21,10 +21,9 @@ use pyo3::types::PyList;
 use rayon::prelude::*;
 
 use crate::arrow::speaks_arrow;
-use crate::batch::Labels;
 use crate::errors::OrRaise;
 use crate::index::Handle;
-use crate::query::text_of;
+use crate::query::{Labels, text_of};
 use crate::recipe;
 use crate::snapshot::Snapshot;
 use crate::store::Store;

@@ -12,11 +12,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use self_cell::self_cell;
 
-use crate::batch::batch;
 use crate::errors::{Error, OrRaise};
 use crate::numbers::{self, IdsLimit, K, Memory, Threads};
 use crate::pairs::{Pairs, Source};
-use crate::query::{Found, Wanted, labels, queries_of, query_of, recipe_of};
+use crate::query::{Found, Wanted, batch, labels, queries_of, query_of, recipe_of};
 use crate::results;
 use crate::results::Table;
 use crate::shingles::StoredShingles;

@@ -1,23 +1,28 @@
-//! Converts queries from Python, and their matches.
+//! Queries from Python, one or many, and their matches: one row for each id of each match, or one per match without
+//! ids.
 
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, LargeStringArray, StringArray, UInt32Array, UInt64Array};
 use hamdex::set::{Description, MatchIds};
-use hamdex::{Names, SetError};
+use hamdex::{BatchOptions, Match, Names, ReadError, ReadErrorKind, SetError, Strategy};
 use hamdex_any::{AnyMatch, AnySet, Kind};
 use hamdex_documents::stored_recipe;
 use hamdex_simhash::Recipe;
 use hamdex_simhash::recipe::Width as Bits;
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyList, PyString};
 
 use crate::arrays::{Fingerprints, Words};
-use crate::batch::Labels;
 use crate::errors::OrRaise;
-use crate::numbers::Threads;
+use crate::numbers::{Limit, Memory, Threads};
 use crate::recipe::{Purpose, of_text, of_texts};
+use crate::results::{Table, raise};
 use crate::texts::Texts;
 use crate::width::Width;
-use crate::work;
+use crate::work::{self, Watch};
 
 /// The matches that a query wants.
 #[derive(Clone, Copy)]
@@ -111,4 +116,200 @@ pub(crate) fn labels(ids: MatchIds<'_>, set: &AnySet) -> Result<Labels, SetError
 /// Returns a name as a Python str: see [`Names::text_of`].
 pub(crate) fn text_of(name: &[u8]) -> String {
     Names::text_of(name).into_owned()
+}
+
+/// The number of matches whose ids are looked up together.
+const IDS_AT_ONCE: usize = 4096;
+
+/// The options of a batch.
+pub(crate) fn batch_options(
+    limit: Option<Limit>,
+    strategy: &str,
+    memory: Option<Memory>,
+    threads: Option<Threads>,
+) -> PyResult<BatchOptions> {
+    let strategy = match strategy {
+        "auto" => Strategy::Auto,
+        "probe" => Strategy::Probe,
+        "scan" => Strategy::Scan,
+        other => {
+            let text = format!("there is no strategy {other:?}; there are: auto, probe, scan");
+            return Err(PyValueError::new_err(text));
+        }
+    };
+    let mut options = BatchOptions::new().strategy(strategy).threads(work::threads(threads)?);
+    if let Some(limit) = limit {
+        options = options.limit(limit.0);
+    }
+    if let Some(memory) = memory {
+        options = options.memory(memory.0);
+    }
+    Ok(options)
+}
+
+/// Answers many queries of a set; a match has a row for each of its first ids.
+pub(crate) fn batch<F: Width>(
+    any: &AnySet,
+    queries: &[F],
+    (distance, ids_limit): (u32, usize),
+    options: &BatchOptions,
+    watch: &Arc<Watch>,
+) -> Result<Rows<F>, SetError> {
+    let set = any.typed::<F>().expect("the width was checked");
+    let Description { has_ids, has_names, .. } = *any.description();
+    let options = options.clone().progress(watch.callback());
+    let mut places: Vec<u64> = Vec::new();
+    let mut found: Vec<Match<F>> = Vec::new();
+    let _ = set.visit_batch(queries, distance, &options, &mut |query, matches| {
+        places.extend(std::iter::repeat_n(query as u64, matches.len()));
+        found.extend_from_slice(matches);
+        watch.go_on()
+    })?;
+    let mut rows = Rows::new(Labels::new(has_ids, has_names));
+    let mut searcher = set.open_searcher();
+    for (places, found) in places.chunks(IDS_AT_ONCE).zip(found.chunks(IDS_AT_ONCE)) {
+        if watch.go_on().is_break() {
+            return Err(ReadError::from(ReadErrorKind::Stopped).into());
+        }
+        if !has_ids {
+            places
+                .iter()
+                .zip(found)
+                .for_each(|(&place, one)| rows.push(place, one.fingerprint, one.distance));
+            continue;
+        }
+        for ((&place, one), ids) in places.iter().zip(found).zip(searcher.ids_of(found, ids_limit)?) {
+            let all = ids.all();
+            if has_names {
+                let names = ids.map(|id| Ok(text_of(&set.name_of(id)?.unwrap_or_default())));
+                rows.push_names(place, one, names.collect::<Result<Vec<_>, SetError>>()?, all);
+            } else {
+                rows.push_numbers(place, one, ids.map(|stored| stored.id), all);
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// The rows, under construction.
+pub(crate) struct Rows<F> {
+    queries: Vec<u64>,
+    fingerprints: Vec<F>,
+    distances: Vec<u32>,
+    ids: Labels,
+    /// The number of all ids of the match of each row.
+    ids_counts: Vec<u64>,
+}
+
+/// The ids of matches.
+pub(crate) enum Labels {
+    None,
+    Numbers(Vec<u64>),
+    Names(Vec<String>),
+}
+
+impl Labels {
+    /// No ids yet, of an index with or without ids.
+    pub(crate) fn new(has_ids: bool, has_names: bool) -> Self {
+        match (has_ids, has_names) {
+            (_, true) => Self::Names(Vec::new()),
+            (true, false) => Self::Numbers(Vec::new()),
+            (false, false) => Self::None,
+        }
+    }
+
+    /// Returns the ids as a list.
+    pub(crate) fn into_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        match self {
+            Self::None => Ok(PyList::empty(py).into_any()),
+            Self::Numbers(numbers) => numbers.into_bound_py_any(py),
+            Self::Names(names) => names.into_bound_py_any(py),
+        }
+    }
+
+    /// Returns the ids as a column, if there are any.
+    pub(crate) fn column(self) -> Option<ArrayRef> {
+        match self {
+            Self::None => None,
+            Self::Numbers(numbers) => Some(Arc::new(UInt64Array::from(numbers))),
+            Self::Names(names) => Some(column_of(&names)),
+        }
+    }
+}
+
+/// Returns a column of texts: with offsets of 64 bits if 32 are too few.
+fn column_of(names: &[String]) -> ArrayRef {
+    let bytes: usize = names.iter().map(String::len).sum();
+    if i32::try_from(bytes).is_ok() {
+        Arc::new(StringArray::from_iter_values(names))
+    } else {
+        Arc::new(LargeStringArray::from_iter_values(names))
+    }
+}
+
+impl<F: Width> Rows<F> {
+    pub(crate) fn new(ids: Labels) -> Self {
+        Self {
+            queries: Vec::new(),
+            fingerprints: Vec::new(),
+            distances: Vec::new(),
+            ids,
+            ids_counts: Vec::new(),
+        }
+    }
+
+    /// Adds a match without ids.
+    pub(crate) fn push(&mut self, query: u64, fingerprint: F, distance: u32) {
+        self.queries.push(query);
+        self.fingerprints.push(fingerprint);
+        self.distances.push(distance);
+    }
+
+    /// Adds a match with each of these ids, of all that it has.
+    pub(crate) fn push_numbers(
+        &mut self,
+        query: u64,
+        one: &Match<F>,
+        ids: impl Iterator<Item = u64>,
+        all: u64,
+    ) {
+        for id in ids {
+            self.push(query, one.fingerprint, one.distance);
+            self.ids_counts.push(all);
+            if let Labels::Numbers(numbers) = &mut self.ids {
+                numbers.push(id);
+            }
+        }
+    }
+
+    /// Adds a match with each of these names of ids, of all that it has.
+    pub(crate) fn push_names(
+        &mut self,
+        query: u64,
+        one: &Match<F>,
+        names: impl IntoIterator<Item = String>,
+        all: u64,
+    ) {
+        for name in names {
+            self.push(query, one.fingerprint, one.distance);
+            self.ids_counts.push(all);
+            if let Labels::Names(names) = &mut self.ids {
+                names.push(name);
+            }
+        }
+    }
+
+    /// Returns the rows as a table.
+    pub(crate) fn into_table(self) -> PyResult<Table> {
+        let mut columns: Vec<(&str, ArrayRef)> = vec![
+            ("query", Arc::new(UInt64Array::from(self.queries))),
+            ("fingerprint", F::column(self.fingerprints)),
+            ("distance", Arc::new(UInt32Array::from(self.distances))),
+        ];
+        if let Some(ids) = self.ids.column() {
+            columns.push(("id", ids));
+            columns.push(("ids_count", Arc::new(UInt64Array::from(self.ids_counts))));
+        }
+        Table::new(columns).map_err(raise)
+    }
 }

@@ -17,10 +17,9 @@ use hamdex_simhash::{Shingler, Shingles};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::batch::Labels;
 use crate::errors::OrRaise;
 use crate::numbers::Threads;
-use crate::query::text_of;
+use crate::query::{Labels, text_of};
 use crate::results::{Table, raise};
 use crate::texts::{Texts, map_texts};
 use crate::width::Width;

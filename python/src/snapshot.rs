@@ -11,12 +11,11 @@ use hamdex_store::Near;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-use crate::batch::{Labels, batch_options};
 use crate::errors::OrRaise;
 use crate::numbers::{Count, IdsLimit, K, Limit, Memory, Threads};
 use crate::open_set::{OpenSet, kind_of_ids};
 use crate::pairs::Pairs;
-use crate::query::{Found, Wanted, text_of};
+use crate::query::{Found, Labels, Wanted, batch_options, text_of};
 use crate::results::Table;
 use crate::shingles::StoredShingles;
 use crate::width::Width;

@@ -12,9 +12,9 @@ use hamdex_documents::{Document, Input, TooShort};
 use hamdex_simhash::{FeatureFingerprinter, Fingerprinter, Lists, Outcome, Recipe};
 use serde::Serialize;
 
+use crate::documents;
 use crate::documents::inputs::Inputs;
 use crate::documents::recipe::{self, usage};
-use crate::documents::report;
 use crate::failure::{Failure, shown};
 use crate::input::{Notation, Source, announce_terminal_input, has_pipe, next_line};
 use crate::messages::{self, counted};
@@ -118,9 +118,9 @@ fn fingerprint<F: Fingerprint>(args: &Args, recipe: &Recipe, lists: Lists) -> Re
     let reading = args.inputs.reading()?.temp_dir(&temp_dir(None, args.parquet.as_deref()));
     let counts = reading.read(|documents| documents.fingerprint(&fingerprinter, &mut sink))?;
     output.flush()?;
-    report::require_some(&counts)?;
+    documents::require_some(&counts)?;
     rows.map_or(Ok(()), Rows::finish)?;
-    report::summary(&counts, &too_short, started);
+    documents::summary(&counts, &too_short, started);
     Ok(())
 }
 

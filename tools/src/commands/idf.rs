@@ -9,9 +9,9 @@ use hamdex_documents::TooShort;
 use hamdex_simhash::word_lists::{IdfBuilder, IdfDictionary};
 use serde::Serialize;
 
+use crate::documents;
 use crate::documents::inputs::Inputs;
 use crate::documents::recipe::{self, usage};
-use crate::documents::report;
 use crate::failure::Failure;
 use crate::messages::{self, counted};
 use crate::output::{Force, Output, check_not_mixed, inputs_or_standard_input, temp_dir};
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             Ok(())
         })
     })?;
-    report::require_some(&counts)?;
+    documents::require_some(&counts)?;
     let error_documents = builder.error_documents();
     let dictionary = builder.finish().map_err(|error| {
         let advice = if error_documents > 0 { ": all were dropped; raise --max-words" } else { "" };
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     })?;
     write!(output, "{dictionary}").map_err(output.failed())?;
     output.finish()?;
-    report::summary(&counts, &TooShort::default(), started);
+    documents::summary(&counts, &TooShort::default(), started);
     print_summary(args, counts.documents, &dictionary, error_documents)
         .map_err(|failure| Failure::InPlace { path: args.output.clone(), source: Box::new(failure) })
 }

@@ -18,9 +18,9 @@ use hamdex_simhash::{Fingerprinter, Lists, Outcome, Recipe, Shingler, Shingles};
 
 use crate::build_report::{BuildReport, Finished, skew_warning, stats_of};
 use crate::commands::build::sink::{Record, Sink};
+use crate::documents;
 use crate::documents::inputs::{Fields, Reading};
 use crate::documents::recipe::{self, usage};
-use crate::documents::report as documents_report;
 use crate::failure::{Failure, shown};
 use crate::input::{self, Beside, Columns, Format, Found, IdSource};
 use crate::option_values::Threads;
@@ -202,7 +202,7 @@ fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Fa
         let recipe = (texts.recipe, texts.lists);
         let start = |options| Sink::start(args, &output, options);
         let built = build_documents(&reading, ids, args.shingles, recipe, options, start, &phases)?;
-        documents_report::summary(&built.counts, &built.too_short, started);
+        documents::summary(&built.counts, &built.too_short, started);
         let documents = (built.counts.documents, built.too_short.count());
         return report::<F>(args, &built.finished, Some(documents), started);
     }
@@ -391,7 +391,7 @@ fn build_documents<F: Fingerprint>(
         }
         None => documents.fingerprint(&fingerprinter, |document, outcome| sink(document, outcome, None)),
     })?;
-    documents_report::require_some(&counts)?;
+    documents::require_some(&counts)?;
     Ok(Built { finished: built.finish(phases)?, counts, too_short })
 }
 

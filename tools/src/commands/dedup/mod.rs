@@ -28,9 +28,9 @@ use indicatif::ProgressBar;
 use crate::commands::dedup::fingerprints::Target;
 use crate::commands::dedup::known::{Against, Source};
 use crate::commands::dedup::output::{Kind, Which};
+use crate::documents;
 use crate::documents::inputs::{self, Reading};
 use crate::documents::recipe::{self, usage};
-use crate::documents::report;
 use crate::failure::Failure;
 use crate::input::InputKinds;
 use crate::option_values;
@@ -217,7 +217,7 @@ fn dedup<F: Fingerprint>(
     let bars = SearchBars::new(bar.clone());
     let mut dedup = options(args, &directory, fingerprinter)?
         .on_progress(bars.reporter())
-        .on_too_short(move |documents| bar.suspend(|| report::too_short(documents)));
+        .on_too_short(move |documents| bar.suspend(|| documents::too_short(documents)));
     if let Some(against) = &against {
         dedup = against.apply(dedup);
     }
@@ -239,7 +239,7 @@ fn dedup<F: Fingerprint>(
         }
     };
     if of_texts.is_some() {
-        report::require_some(clusters.counts())?;
+        documents::require_some(clusters.counts())?;
     }
     let mut copied = None;
     let has_page = page.is_some();

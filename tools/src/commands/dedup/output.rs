@@ -12,7 +12,7 @@ use hamdex_documents::{Clusters, Copied, Extent};
 use indicatif::HumanCount;
 
 use crate::commands::dedup::known::{self, Against};
-use crate::documents::report;
+use crate::documents;
 use crate::failure::Failure;
 use crate::messages::{self, counted};
 use crate::{names, standard_output};
@@ -186,10 +186,10 @@ pub(super) fn print_summary(
     if let Some(copied) = copied {
         parts.extend(files(copied));
     }
-    let (counts, skipped) = (clusters.counts(), report::skipped(clusters.counts()));
+    let (counts, skipped) = (clusters.counts(), documents::skipped(clusters.counts()));
     let rate = match kind {
-        Kind::Texts => report::rate(counts, started),
-        Kind::Fingerprints => report::timed(
+        Kind::Texts => documents::rate(counts, started),
+        Kind::Fingerprints => documents::timed(
             &counted(counts.documents, "fingerprint", "fingerprints"),
             counts.documents,
             started,

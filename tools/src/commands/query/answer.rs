@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::commands::query::{self, Args, Strategy};
 use crate::documents::inputs::{Reading, each_as_it_comes};
-use crate::documents::{recipe, report};
+use crate::documents::{self, recipe};
 use crate::failure::Failure;
 use crate::ids::{Ids, TableOutput};
 use crate::input::{Arrivals, Beside, Format, Found, Order, Source, announce_terminal_input, has_pipe};
@@ -314,8 +314,8 @@ pub(super) fn answer_documents<F: Fingerprint>(
             answer_gathered(answerer, &mut ids, &mut queries)?;
             answerer.flush()
         })?;
-        report::require_some(&counts)?;
-        report::summary(&counts, &too_short, started);
+        documents::require_some(&counts)?;
+        documents::summary(&counts, &too_short, started);
         return Ok(());
     }
     let mut sink = |document: Document, outcome: Outcome<F>| {
@@ -336,8 +336,8 @@ pub(super) fn answer_documents<F: Fingerprint>(
     };
     let counts = reading.read(|documents| documents.fingerprint(&fingerprinter, &mut sink))?;
     answer_gathered(answerer, &mut ids, &mut queries)?;
-    report::require_some(&counts)?;
-    report::summary(&counts, &too_short, started);
+    documents::require_some(&counts)?;
+    documents::summary(&counts, &too_short, started);
     Ok(())
 }
 

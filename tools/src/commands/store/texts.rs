@@ -11,7 +11,7 @@ use hamdex_store::inspect::Manifest;
 
 use crate::commands::store::inserter::{Inserter, NamedDocument};
 use crate::documents::inputs::{Reading, each_as_it_comes};
-use crate::documents::{recipe, report};
+use crate::documents::{self, recipe};
 use crate::failure::Failure;
 
 /// Texts that are compared at a time, in bytes; and shingles that are inserted at a time. One document may have more.
@@ -74,8 +74,8 @@ impl<F: Fingerprint> Texts<F> {
             }
             batch.insert(inserter)
         })?;
-        report::require_some(&counts)?;
-        report::summary(&counts, &batch.too_short, started);
+        documents::require_some(&counts)?;
+        documents::summary(&counts, &batch.too_short, started);
         Ok(())
     }
 
@@ -99,8 +99,8 @@ impl<F: Fingerprint> Texts<F> {
         // Documents read before a failure are inserted nevertheless.
         batch.insert(inserter)?;
         let counts = outcome?;
-        report::require_some(&counts)?;
-        report::summary(&counts, &batch.too_short, started);
+        documents::require_some(&counts)?;
+        documents::summary(&counts, &batch.too_short, started);
         Ok(())
     }
 
@@ -129,8 +129,8 @@ impl<F: Fingerprint> Texts<F> {
             insert_new(&self.fingerprinter, &batch, inserter, similarity)?;
         }
         let counts = outcome?;
-        report::require_some(&counts)?;
-        report::summary(&counts, &TooShort::default(), started);
+        documents::require_some(&counts)?;
+        documents::summary(&counts, &TooShort::default(), started);
         Ok(())
     }
 
@@ -151,8 +151,8 @@ impl<F: Fingerprint> Texts<F> {
             let batch: Vec<Document> = documents.into_iter().map(whole).collect();
             insert_new(&fingerprinter, &batch, inserter, similarity)
         })?;
-        report::require_some(&counts)?;
-        report::summary(&counts, &TooShort::default(), started);
+        documents::require_some(&counts)?;
+        documents::summary(&counts, &TooShort::default(), started);
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! One table of all inputs, whose columns are the union of theirs by name.
 //!
 //! - [`cells`]: the cells of a row, each with its column, and values of JSON as they are written
-//! - [`kinds`], [`seen`]: the type of a column, from the types and values of the inputs
+//! - [`kinds`]: the type of a column, from the types and values of the inputs
 //! - [`value`], [`cast`]: values of all types, and columns of them
 
 #[cfg(feature = "parquet")]
@@ -9,8 +9,6 @@ pub(crate) mod cast;
 pub(crate) mod cells;
 #[cfg(feature = "parquet")]
 pub(crate) mod kinds;
-#[cfg(feature = "parquet")]
-mod seen;
 #[cfg(feature = "parquet")]
 pub(crate) mod value;
 
@@ -22,7 +20,7 @@ use arrow_schema::{DataType, Field, Metadata, Schema, SchemaRef};
 #[cfg(feature = "parquet")]
 use crate::copy::union::cells::distinct;
 #[cfg(feature = "parquet")]
-use crate::copy::union::seen::Seen;
+use crate::copy::union::kinds::Seen;
 #[cfg(feature = "parquet")]
 use crate::copy::union::value::is_readable;
 use crate::error::Error;

@@ -1,8 +1,7 @@
 //! `hamdex dump`: the contents of a file, down to the bit.
 //!
-//! - [`overview`]: the file and its tables
+//! - [`overview`]: the file and its tables, as text or JSON; blocks as JSON
 //! - [`block`]: one block, entry by entry or bit by bit; the keys of a table; the blocks that a query reads, and why
-//! - [`json`]: the overview and blocks as JSON
 //! - [`fingerprints`]: all fingerprints, with or without their ids, or those of an id or a name
 //! - [`stats`]: the distribution of the fingerprints
 //! - [`directories`]: a store, its segments, logs and removals; a set of shards
@@ -10,7 +9,6 @@
 mod block;
 mod directories;
 mod fingerprints;
-mod json;
 mod overview;
 mod stats;
 
@@ -184,7 +182,7 @@ fn dump<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     } else if let (Some(table), Some(number)) = (args.table, args.block) {
         let found = block::Located::find(&index, table, number)?;
         if args.json {
-            json::block(&found, &mut output)?;
+            overview::print_block_json(&found, &mut output)?;
         } else if args.bits {
             found.bits(&mut output)?;
         } else {
@@ -211,7 +209,7 @@ fn dump<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
         if let (Some(table), true) = (args.table, args.keys) {
             block::print_keys(&index, table, args.json, &mut output)?;
         } else if args.json {
-            json::overview(&index, args.table, &mut output)?;
+            overview::print_json(&index, args.table, &mut output)?;
         } else {
             overview::print(&args.index, &index, args.table, &mut output)?;
         }

@@ -46,13 +46,11 @@ mod error;
 mod file;
 mod inputs;
 mod target;
-mod temporary;
 mod unfinished;
 
 pub use directory::AtomicDirectory;
 pub use error::Error;
 pub use file::{AtomicFile, CreateOptions, Pieces, SealedFile, link_or_copy};
 pub use inputs::{Identity, Inputs};
-pub use target::STANDARD_OUTPUT;
-pub use temporary::{read_exact_at, temporary_directory};
+pub use target::{STANDARD_OUTPUT, read_exact_at, temporary_directory};
 pub use unfinished::sync_directory;

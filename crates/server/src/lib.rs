@@ -21,7 +21,6 @@
 //! the moment. Writes of many connections run at once, so that the store syncs its log once for all of them.
 
 mod api;
-mod app;
 mod budget;
 mod failure;
 mod jobs;

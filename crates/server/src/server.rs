@@ -30,8 +30,7 @@ use tokio::{pin, select, task, time};
 use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
 
-use crate::api::{Client, MAX_HEAD, router};
-use crate::app::App;
+use crate::api::{App, Client, MAX_HEAD, router};
 use crate::failure::{Failure, chain};
 use crate::options::Config;
 use crate::problem::{MEDIA_TYPE, Problem};

@@ -15,8 +15,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use tracing::Instrument;
 
-use crate::api::service;
-use crate::app::App;
+use crate::api::{App, service};
 use crate::problem::{Logged, Problem};
 use crate::tokens::Access;
 

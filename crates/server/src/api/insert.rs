@@ -16,12 +16,12 @@ use rayon::ThreadPoolBuilder;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use crate::api::App;
 use crate::api::answer::Answer;
 use crate::api::json::{Id, List};
 use crate::api::payload::{Binary, Media, Named, Parameters, Payload};
 use crate::api::query::check_distance;
 use crate::api::records::{Checked, Labels, Need, Record, Refusals};
-use crate::app::App;
 use crate::budget::Budget;
 use crate::failure::chain;
 use crate::lane::{Lane, Stop};

@@ -11,8 +11,8 @@ use hamdex_any::for_width;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use crate::api::App;
 use crate::api::payload::{Named, Parameters};
-use crate::app::App;
 use crate::problem::Problem;
 use crate::sets::{Part, Served};
 

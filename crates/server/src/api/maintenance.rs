@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
+use crate::api::App;
 use crate::api::payload::{JobId, Named, Optional};
-use crate::app::App;
 use crate::jobs::{Job, Reporter, State as JobState};
 use crate::problem::Problem;
 use crate::sets::{Served, check_name};

@@ -12,10 +12,10 @@ use hamdex_any::for_width;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use crate::api::App;
 use crate::api::answer::{Answer, DEFAULT_IDS, MAX_MATCHES};
 use crate::api::json::{Id, List, too_many_records};
 use crate::api::payload::{Binary, Media, Named, Parameters, Payload};
-use crate::app::App;
 use crate::budget::Budget;
 use crate::lane::Stop;
 use crate::problem::Problem;

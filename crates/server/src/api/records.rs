@@ -10,10 +10,10 @@ use hamdex::{Fingerprint, MAX_NAME_BYTES, Names};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::api::App;
 use crate::api::json::{Id, List, too_many_records};
 use crate::api::payload::{Named, RecordId};
 use crate::api::query::{fingerprint_from, from_bytes, parse_fingerprint};
-use crate::app::App;
 use crate::problem::Problem;
 use crate::sets::{IdKind, Key, TextReader, Texts};
 

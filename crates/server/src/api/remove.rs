@@ -12,10 +12,10 @@ use hamdex_store::{Operation, Snapshot, Store, for_any_store};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::api::App;
 use crate::api::json::{Id, List};
 use crate::api::payload::{Named, Payload};
 use crate::api::records::{Checked, Labels, Need, Record};
-use crate::app::App;
 use crate::problem::Problem;
 use crate::sets::{IdKind, Served, write};
 

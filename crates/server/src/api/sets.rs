@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use tokio::task;
 use utoipa::ToSchema;
 
+use crate::api::App;
 use crate::api::payload::{Name, Named, Optional};
-use crate::app::App;
 use crate::lane::broken;
 use crate::problem::Problem;
 use crate::sets::{IdKind, Served, recipe_of};

@@ -22,10 +22,10 @@ use tokio::sync::mpsc;
 use tokio::{task, time};
 use utoipa::IntoParams;
 
+use crate::api::App;
 use crate::api::answer::{write_fingerprint, write_number, write_text};
 use crate::api::payload::{Named, Parameters, ROWS};
 use crate::api::query::check_distance;
-use crate::app::App;
 use crate::lane::{Stop, panicked};
 use crate::problem::Problem;
 use crate::sets::{IdKind, Served};

@@ -13,9 +13,8 @@ use hamdex_store::{AnyStore, CreateOptions, Durability, Error as StoreError, Sto
 use crate::failure::chain;
 use crate::problem::Problem;
 use crate::sets::fixed::Stamp;
-use crate::sets::opening::{durability_of, listed};
 use crate::sets::own_stores::{self, DELETED, Made, check_name, is_free, name_of};
-use crate::sets::registry::{Changing, Sets};
+use crate::sets::registry::{Changing, Sets, durability_of, listed};
 use crate::sets::served::{Served, Written};
 
 /// The beginning of the names of stores that are not complete.

@@ -4,14 +4,12 @@
 //! - [`fixed`]: index files and sets of shards, which others replace or overwrite
 //! - [`reading`]: stores that are open for reading, and records by their id
 //! - [`texts`]: fingerprints and shingles of texts
-//! - [`opening`]: from a path to a set
 //! - [`own_stores`]: the names of sets, and the stores that the service has made
-//! - [`registry`]: all sets by name
+//! - [`registry`]: all sets by name, and from a path to a set
 //! - [`making`]: stores that are made and deleted; sets that others put into the directory, or take out
 
 mod fixed;
 mod making;
-mod opening;
 mod own_stores;
 mod reading;
 mod registry;

@@ -1,9 +1,7 @@
 //! The formats of documents, and how they are detected.
 //!
-//! - [`lenient_json`]: JSON beyond its standard
 //! - [`signatures`]: kinds of files that are not read, by their first bytes
 
-pub(crate) mod lenient_json;
 pub(crate) mod signatures;
 
 use std::fmt;

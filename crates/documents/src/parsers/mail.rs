@@ -9,7 +9,7 @@ use crate::copy::layout::{Row, Shape};
 use crate::document::Document;
 use crate::error::Error;
 use crate::input::Input;
-use crate::parsers::html::html_text;
+use crate::parsers::web::html_text;
 use crate::problem::Place;
 use crate::read::collector::Collector;
 

@@ -2,12 +2,11 @@
 
 #[cfg(feature = "parquet")]
 mod columnar;
-pub(crate) mod html;
-mod http;
-mod json;
+pub(crate) mod json;
 pub(crate) mod mail;
 mod separated;
 mod text;
+pub(crate) mod web;
 mod web_archive;
 
 use std::sync::atomic::Ordering;

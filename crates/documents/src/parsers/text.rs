@@ -9,8 +9,8 @@ use crate::document::Document;
 use crate::error::Error;
 use crate::format::{self, Format};
 use crate::input::Input;
-use crate::parsers::html::html_text;
 use crate::parsers::mail::Message;
+use crate::parsers::web::html_text;
 use crate::problem::{Place, Problem};
 use crate::read::collector::Collector;
 

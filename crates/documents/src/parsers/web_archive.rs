@@ -8,7 +8,7 @@ use crate::copy::layout::{Row, Shape};
 use crate::document::Document;
 use crate::error::Error;
 use crate::input::Input;
-use crate::parsers::http::{self, Page};
+use crate::parsers::web::{self, Page};
 use crate::problem::{Place, Problem};
 use crate::read::collector::Collector;
 
@@ -58,7 +58,7 @@ pub(crate) fn read(input: Input, collector: &mut Collector<'_>) -> Result<(), Er
         }
         let id = header.id.clone().unwrap_or_else(|| collector.row_id(&name, number));
         let page =
-            if header.is_http() { http::page(&body) } else { Some(Page::bare(&header.content_type, &body)) };
+            if header.is_http() { web::page(&body) } else { Some(Page::bare(&header.content_type, &body)) };
         match page.map(|page| page.text(max_bytes)) {
             None if body.starts_with(b"HTTP/") => {
                 let what = "the head of the response is damaged or too long".to_owned();

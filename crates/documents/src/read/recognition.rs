@@ -7,8 +7,9 @@
 use csv::ReaderBuilder;
 use serde::de::IgnoredAny;
 
-use crate::format::{self, Format, lenient_json};
+use crate::format::{self, Format};
 use crate::input::Input;
+use crate::parsers::json::fields::to_standard_json;
 use crate::problem::{Place, Problem};
 use crate::read::collector::Collector;
 use crate::read::options::Documents;
@@ -102,7 +103,7 @@ fn starts_with_object(start: &[u8], is_all: bool) -> bool {
     };
     let line = String::from_utf8_lossy(line);
     line.starts_with('{')
-        && (is_object(&line) || lenient_json::standard(&line).is_some_and(|line| is_object(&line)))
+        && (is_object(&line) || to_standard_json(&line).is_some_and(|line| is_object(&line)))
 }
 
 /// Returns whether the first line is a whole object and the second begins like one.

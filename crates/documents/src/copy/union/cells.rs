@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::copy::layout::Row;
 use crate::document::Document;
-use crate::format::lenient_json;
+use crate::parsers::json::fields::to_standard_json;
 
 /// A cell of an input that is text.
 pub(crate) enum Raw<'a> {
@@ -128,7 +128,7 @@ pub(crate) fn standard_json(text: &str) -> Cow<'_, str> {
     if json_fields(text).is_some() {
         return Cow::Borrowed(text);
     }
-    lenient_json::standard(text).map_or(Cow::Borrowed(text), Cow::Owned)
+    to_standard_json(text).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 /// Returns the fields of an object; `None` if it is none.
@@ -148,8 +148,7 @@ pub(crate) fn json_text(raw: &RawValue) -> Option<Cow<'_, str>> {
 
 /// Returns the value of a string. Halves of surrogate pairs are replaced.
 fn json_string(text: &str) -> String {
-    let standard =
-        |_| lenient_json::standard(text).and_then(|text| serde_json::from_str(&text).ok()).ok_or(());
+    let standard = |_| to_standard_json(text).and_then(|text| serde_json::from_str(&text).ok()).ok_or(());
     serde_json::from_str(text).or_else(standard).unwrap_or_else(|()| text.to_owned())
 }
 

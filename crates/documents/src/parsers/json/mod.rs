@@ -4,7 +4,7 @@
 //! - [`list`]: the items of a list within them
 //! - [`fields`]: the required fields of an object
 
-mod fields;
+pub(crate) mod fields;
 mod list;
 mod values;
 
@@ -17,9 +17,8 @@ use serde_json::value::RawValue;
 use crate::copy::layout::{Row, Shape};
 use crate::document::Document;
 use crate::error::{Error, InvalidOption};
-use crate::format::lenient_json;
 use crate::input::Input;
-use crate::parsers::json::fields::{LIST_MARK, Named, Presence};
+use crate::parsers::json::fields::{LIST_MARK, Named, Presence, to_standard_json};
 use crate::parsers::json::list::ListItems;
 use crate::parsers::json::values::{Next, Scan, Values};
 use crate::parsers::text::{self, At};
@@ -406,9 +405,9 @@ fn take(
     if fields.names[1].is_empty() && text.starts_with('"') {
         fields.missing.clear();
         let read = serde_json::from_str::<String>(text);
-        return match read.or_else(|error| {
-            lenient_json::standard(text).map_or(Err(error), |text| serde_json::from_str(&text))
-        }) {
+        return match read
+            .or_else(|error| to_standard_json(text).map_or(Err(error), |text| serde_json::from_str(&text)))
+        {
             Ok(text) => {
                 let document = Document::new(collector.row_id(input, number), text);
                 collector.take(document, Row::Text, place)
@@ -419,7 +418,7 @@ fn take(
         };
     }
     let parsed = match parse(text, &fields.names, collector.documents) {
-        Err(problem @ Problem::Malformed { .. }) => match lenient_json::standard(text) {
+        Err(problem @ Problem::Malformed { .. }) => match to_standard_json(text) {
             Some(standard) => parse(&standard, &fields.names, collector.documents),
             None => Err(problem),
         },

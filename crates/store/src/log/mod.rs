@@ -2,21 +2,19 @@
 //!
 //! - [`format`](mod@format): the bytes, as `store-spec.md` describes them
 //! - [`scan`]: the records of one log, and the files that have them
-//! - [`replay`]: reads all logs of a store, and tells a torn tail from damage
-//! - [`salvage`]: reads the intact records of damaged logs, from whichever files have them
+//! - [`replay`]: reads all logs of a store, and tells a torn tail from damage; or reads the intact records
+//!   of damaged logs, from whichever files have them
 //! - [`writer`]: appends, syncs, also concurrently with appends, and rotates
 
 mod format;
 mod replay;
-mod salvage;
 mod scan;
 mod writer;
 
 pub(crate) use format::{HEADER_BYTES, Header, is_unused_log, operation_bytes};
 pub use format::{MAX_OPERATIONS, MAX_SEQUENCE};
 pub(crate) use replay::replay_by_log;
-pub use replay::{Position, Replayed, Sealed, TornTail, replay};
-pub use salvage::{Salvaged, salvage};
+pub use replay::{Position, Replayed, Salvaged, Sealed, TornTail, replay, salvage};
 pub use scan::Lost;
 pub(crate) use scan::{check_names, log_files, read_header};
 pub(crate) use writer::is_out_of_space;

@@ -1,8 +1,9 @@
 //! Writing, by group commit.
 //!
 //! - [`batch`]: pairs, operations and batches; the name of an id, and the shingles of its document
-//! - [`record`], [`put`]: records, and the one verb that stores them; [`unless_near`]: its condition
-//! - [`change`]: batches of operations, and removal, also by id and name
+//! - [`record`], [`verbs`]: records, and the one verb that stores them; batches of operations; removal, also by id and
+//!   name
+//! - [`unless_near`]: the condition of that verb
 //! - [`gone_names`]: names whose earlier ids have gone
 //! - [`request`], [`reply`]: requests of writers, and the replies
 //! - [`queue`]: the queue of requests, and its leader
@@ -11,13 +12,12 @@
 //!   segments that are being written
 
 pub(crate) mod batch;
-mod change;
 pub(crate) mod commit;
 pub(crate) mod gone_names;
-mod put;
 pub(crate) mod queue;
 pub(crate) mod record;
 pub(crate) mod reply;
 pub(crate) mod request;
 pub(crate) mod unless_near;
+mod verbs;
 pub(crate) mod writer;

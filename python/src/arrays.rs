@@ -6,8 +6,7 @@ use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyRange, PyTuple};
 
-use crate::arrow::{self, columns};
-use crate::work;
+use crate::{arrow, work};
 
 /// Words that are copied between two signal checks: an even number.
 const PIECE: usize = 1 << 20;
@@ -47,10 +46,10 @@ impl<'py> Fingerprints<'py> {
         }
         if object.cast::<PyUntypedArray>().is_err() && arrow::speaks_arrow(object)? {
             let arrays = arrow::import(object)?;
-            if columns::are_wide(&arrays) {
-                return columns::wide(&arrays, what).map(Self::Bits128);
+            if arrow::are_wide(&arrays) {
+                return arrow::wide(&arrays, what).map(Self::Bits128);
             }
-            return columns::words(&arrays, what).map(|column| Self::Bits64(Words::Column(column)));
+            return arrow::words(&arrays, what).map(|column| Self::Bits64(Words::Column(column)));
         }
         let array = as_array(object, what)?;
         match array.shape() {
@@ -100,7 +99,7 @@ pub(crate) fn ids<'py>(object: &Bound<'py, PyAny>) -> PyResult<Words<'py>> {
         let arrays = arrow::import(object)?;
         let is_signed =
             arrays.first().is_some_and(|array| *array.data_type() == arrow_schema::DataType::Int64);
-        let column = columns::words(&arrays, what)?;
+        let column = arrow::words(&arrays, what)?;
         refuse_negative(is_signed, &column)?;
         return Ok(Words::Column(column));
     }

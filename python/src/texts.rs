@@ -16,7 +16,7 @@ use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyFrozenSet, PySet, PyString};
 use rayon::prelude::*;
 
-use crate::arrow::{self, columns};
+use crate::arrow;
 use crate::errors::OrRaise;
 use crate::width::Width;
 use crate::work::{self, Watch, pool};
@@ -82,10 +82,10 @@ impl Texts {
             // The table is a column of texts.
             return Ok((Self::of_column(batches)?, None));
         }
-        let texts = Self::of_column(columns::of_table(&batches, text)?)?;
-        let ids = id.map(|id| columns::of_table(&batches, id)).transpose()?;
+        let texts = Self::of_column(arrow::of_table(&batches, text)?)?;
+        let ids = id.map(|id| arrow::of_table(&batches, id)).transpose()?;
         if let Some(ids) = &ids {
-            columns::refuse_nulls(ids, "id")?;
+            arrow::refuse_nulls(ids, "id")?;
         }
         Ok((texts, ids))
     }
@@ -109,7 +109,7 @@ impl Texts {
     pub(crate) fn copies_of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         if arrow::speaks_arrow(object)? {
             let column = arrow::import(object)?;
-            columns::refuse_nulls(&column, "id")?;
+            arrow::refuse_nulls(&column, "id")?;
             return Self::of_column(column);
         }
         let mut column = LargeStringBuilder::new();
@@ -121,7 +121,7 @@ impl Texts {
 
     /// Takes an Arrow column.
     pub(crate) fn of_column(column: Vec<ArrayRef>) -> PyResult<Self> {
-        let column = columns::without_categories(column)?;
+        let column = arrow::without_categories(column)?;
         let texts = Self::Column(column);
         texts.as_options()?;
         Ok(texts)
@@ -138,7 +138,7 @@ impl Texts {
             Self::Strings(strings) => Ok(strings.iter().map(Option::as_deref).collect()),
             Self::Column(arrays) => {
                 let mut texts = Vec::new();
-                arrays.iter().try_for_each(|array| columns::texts(array, "texts", &mut texts))?;
+                arrays.iter().try_for_each(|array| arrow::texts(array, "texts", &mut texts))?;
                 Ok(texts)
             }
         }

@@ -1,10 +1,11 @@
-//! The command line: its subcommands, and the exit code of each outcome.
+//! The command line: its subcommands, the exit code of each outcome, and words of other programs, with the names that
+//! are meant.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
 #[cfg(feature = "serve")]
@@ -14,9 +15,7 @@ use crate::commands::{
     shards, store, verify,
 };
 use crate::failure::Failure;
-use crate::messages;
-use crate::standard_output;
-use crate::tips;
+use crate::{messages, standard_output};
 
 const AFTER_HELP: &str = "\
 Exit codes:
@@ -185,7 +184,7 @@ fn one_line(error: &clap::Error, args: &[OsString]) -> String {
     let text = text.as_str();
     let root = Cli::command();
     let (command, name) = named_command(&root, args);
-    let meant = tips::meant(error, command);
+    let meant = meant(error, command);
     let what = text.split("\n\nUsage: ").next().unwrap_or(text);
     let what = what.split("\n\nFor more information").next().unwrap_or(what);
     let what = what.strip_prefix("error: ").unwrap_or(what);
@@ -230,6 +229,74 @@ fn show_help(name: &OsString) -> u8 {
     let command = cli.find_subcommand_mut(&*name).expect("the parser has found it");
     messages::text(&command.render_help().ansi().to_string());
     2
+}
+
+/// Options of other programs, each with the options of hamdex that may be meant.
+const OPTIONS: &[(&[&str], &[&str])] = &[
+    (
+        &["threshold", "thresh", "cutoff"],
+        &["similarity", "unless-similar", "distance", "unless-near", "max-distance"],
+    ),
+    (&["jaccard", "sim", "min-similarity"], &["similarity", "unless-similar"]),
+    (&["hamming", "radius", "bits", "k", "within"], &["distance", "unless-near", "width"]),
+    (&["port", "host", "bind", "address", "addr"], &["listen"]),
+    (&["workers", "jobs", "num-threads", "num-proc"], &["threads"]),
+    (&["top", "top-k", "knn", "neighbors"], &["nearest", "limit"]),
+    (&["column", "field", "text-column", "text", "content-field"], &["text-field", "fingerprint-field"]),
+    (&["id-column", "name-field", "name-column", "key"], &["id-field"]),
+    (&["hash-field", "hash-column", "fingerprint-column", "phash"], &["fingerprint-field"]),
+    (&["overwrite", "yes"], &["force"]),
+    (&["output-file", "out-file", "save", "write"], &["output", "out"]),
+    (&["hashes"], &["fingerprints"]),
+    (&["known", "reference", "exclude-known"], &["against"]),
+];
+
+/// Commands that hamdex does not have, and what is meant.
+const COMMANDS: &[(&[&str], &str)] = &[
+    (&["search", "find", "lookup", "nearest", "match"], "query"),
+    (&["info", "inspect", "show", "stats", "stat", "list", "ls", "describe", "cat"], "dump"),
+    (&["index", "create", "make"], "build"),
+    (&["deduplicate", "dup", "dups", "duplicates", "unique", "uniq"], "dedup"),
+    (&["check", "fsck", "validate"], "verify"),
+    (&["hash", "simhash"], "fingerprint"),
+    (&["compare", "diff", "similarity"], "distance"),
+    (&["join", "self-join", "near"], "pairs"),
+    (&["add", "insert", "ingest", "upsert"], "store insert"),
+    (&["delete", "remove", "rm"], "store remove"),
+    (&["server", "http", "daemon"], "serve"),
+    (&["help-man", "manual"], "man"),
+    (&["split", "partition"], "shards create"),
+];
+
+/// Returns the option or command that is meant by an unknown one, if `command`, which was to have it, has one.
+fn meant(error: &clap::Error, command: &clap::Command) -> Option<String> {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    match error.kind() {
+        ErrorKind::UnknownArgument => {
+            let name = text(ContextKind::InvalidArg)?.trim_start_matches('-').split('=').next()?;
+            let has = |option: &&&str| {
+                command.get_arguments().any(|known| {
+                    known.get_long_and_visible_aliases().is_some_and(|names| names.contains(*option))
+                })
+            };
+            let (_, meant) = OPTIONS.iter().find(|(others, _)| others.contains(&name))?;
+            let meant: Vec<String> = meant.iter().filter(has).map(|option| format!("--{option}")).collect();
+            (!meant.is_empty()).then(|| format!("tip: {}", meant.join(" or ")))
+        }
+        ErrorKind::InvalidSubcommand if command.get_name() == "hamdex" => {
+            let name = text(ContextKind::InvalidSubcommand)?;
+            if name == "serve" {
+                return Some("this program was built without the service".to_owned());
+            }
+            let (_, meant) = COMMANDS.iter().find(|(others, _)| others.contains(&name))?;
+            let first = meant.split(' ').next()?;
+            command.find_subcommand(first).map(|_| format!("tip: hamdex {meant}"))
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -310,5 +377,31 @@ mod tests {
         assert_eq!(of(&["hamdex", "--color", "never", "--help"]), clap::ColorChoice::Never);
         assert_eq!(of(&["hamdex", "query", "--color=always"]), clap::ColorChoice::Always);
         assert_eq!(of(&["hamdex", "query", "--", "--color=always"]), clap::ColorChoice::Auto);
+    }
+
+    /// Returns all commands, those within others as well.
+    fn all(command: &clap::Command) -> Vec<&clap::Command> {
+        command.get_subcommands().flat_map(all).chain([command]).collect()
+    }
+
+    #[test]
+    fn what_is_meant_exists_and_what_is_unknown_does_not() {
+        let cli = Cli::command();
+        for (others, meant) in COMMANDS {
+            let mut command = Some(&cli);
+            for name in meant.split(' ') {
+                command = command.and_then(|command| command.find_subcommand(name));
+            }
+            // The service is not in every build.
+            assert!(command.is_some() || *meant == "serve", "{meant}");
+            assert!(others.iter().all(|other| cli.find_subcommand(other).is_none()), "{others:?}");
+        }
+        let has = |name: &str| {
+            let mut arguments = all(&cli).into_iter().flat_map(clap::Command::get_arguments);
+            arguments.any(|argument| argument.get_long() == Some(name))
+        };
+        for meant in OPTIONS.iter().flat_map(|(_, meant)| *meant) {
+            assert!(has(meant) || ["listen", "max-distance"].contains(meant), "{meant}");
+        }
     }
 }

@@ -16,7 +16,6 @@ mod output;
 mod progress;
 mod set;
 mod standard_output;
-mod tips;
 
 pub use cli::run;
 

@@ -74,8 +74,8 @@ mod write;
 
 pub use any::{AnyStore, width};
 pub use error::Error;
+pub use maintenance::Purged;
 pub use maintenance::backup::{backup, backup_with, checkpoint};
-pub use maintenance::compact::Purged;
 pub use maintenance::inspect::inspect;
 pub use maintenance::repair::{repair, repair_with};
 pub use options::{CreateOptions, StoreOptions};

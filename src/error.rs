@@ -85,6 +85,11 @@ pub enum ReadErrorKind {
     /// The system refuses to start a single thread.
     #[error("cannot start a thread")]
     Threads(#[source] io::Error),
+    /// The index has no shingles, so its documents cannot be compared as texts.
+    #[error(
+        "keeps no shingles to search by, so its documents cannot be compared as texts; build it from documents"
+    )]
+    NoShingles,
     /// A distance exceeds the width of the fingerprints.
     #[error("no two fingerprints of {width} bits are {distance} bits apart: at most {width}")]
     DistanceTooLarge {
@@ -128,7 +133,7 @@ impl ReadError {
             ReadErrorKind::Io(error) if error.kind() == io::ErrorKind::OutOfMemory => Category::Memory,
             ReadErrorKind::Io(_) | ReadErrorKind::Threads(_) => Category::System,
             ReadErrorKind::OutOfMemory { .. } => Category::Memory,
-            ReadErrorKind::Width { .. } => Category::Input,
+            ReadErrorKind::Width { .. } | ReadErrorKind::NoShingles => Category::Input,
             ReadErrorKind::DistanceTooLarge { .. } => Category::Usage,
             ReadErrorKind::NotHamdex
             | ReadErrorKind::TooNew { .. }
@@ -248,6 +253,15 @@ pub enum Place {
     ShingleDirectory,
     /// The shingles of documents.
     Shingles,
+    /// A block of pairs of shingle and document.
+    ShingleBlock {
+        /// The block.
+        block: u64,
+        /// Its offset in the file, in bytes.
+        offset: u64,
+    },
+    /// The keys of these blocks.
+    ShingleKeys,
     /// The look-up of fingerprints by id.
     IdLookup,
     /// The look-up of ids by name.
@@ -279,6 +293,8 @@ impl fmt::Display for Place {
             Self::Names => write!(f, "the names"),
             Self::ShingleDirectory => write!(f, "the shingle directory"),
             Self::Shingles => write!(f, "the shingles"),
+            Self::ShingleBlock { block, offset } => write!(f, "the shingles, block {block} (byte {offset})"),
+            Self::ShingleKeys => write!(f, "the keys of the shingles"),
             Self::IdLookup => write!(f, "the look-up of ids"),
             Self::NameLookup => write!(f, "the look-up of names"),
             Self::Metadata => write!(f, "the metadata"),

@@ -117,6 +117,7 @@ mod progress;
 pub mod salvage;
 pub mod set;
 pub mod shingles;
+pub mod similar;
 mod sorting;
 mod table;
 mod threads;

@@ -11,8 +11,8 @@ use crate::format::PAGE_BYTES;
 use crate::format::checksum::{Context, UnitKind};
 use crate::format::section::{Section, check_zeros};
 use crate::ids::reader::IdTable;
-use crate::index::Index;
 use crate::index::read_ahead::Windows;
+use crate::index::{Index, Shingles};
 use crate::lookup::{hash_of_id, hash_of_name};
 use crate::progress::{Counter, Phase, Progress, Report};
 use crate::table::{Table, runs_of};
@@ -178,6 +178,7 @@ impl<F: Fingerprint> Index<F> {
                 }
                 if let Some(shingles) = self.shingles()? {
                     shingles.verify(&check_cancelled)?;
+                    self.verify_pairs(&shingles, &check_cancelled)?;
                 }
                 self.verify_lookups(ids, &check_cancelled)?;
             }
@@ -193,6 +194,17 @@ impl<F: Fingerprint> Index<F> {
             names,
             ..Verified::default()
         })
+    }
+
+    /// The lists of shingles are those of the documents.
+    fn verify_pairs(
+        &self,
+        shingles: &Shingles<'_>,
+        check_cancelled: &dyn Fn() -> Result<(), ReadError>,
+    ) -> Result<(), ReadError> {
+        let Some(pairs) = &self.pairs else { return Ok(()) };
+        let mut set_of = |place, set: &mut Vec<u64>| shingles.read_set(place, set);
+        pairs.verify(self.data.as_ref(), shingles.len(), &mut set_of, check_cancelled)
     }
 
     /// Look-ups lead to all ids and names.

@@ -24,6 +24,8 @@ pub(crate) enum UnitKind {
     Shingles,
     IdLookup,
     NameLookup,
+    ShinglePairs,
+    ShingleKeys,
     /// An optional section of another kind, by its number.
     Other(u32),
 }
@@ -45,8 +47,15 @@ impl UnitKind {
     ];
 
     /// The optional kinds that this version knows.
-    const KNOWN_OPTIONAL: [Self; 5] =
-        [Self::Filter, Self::ShingleDirectory, Self::Shingles, Self::IdLookup, Self::NameLookup];
+    const KNOWN_OPTIONAL: [Self; 7] = [
+        Self::Filter,
+        Self::ShingleDirectory,
+        Self::Shingles,
+        Self::IdLookup,
+        Self::NameLookup,
+        Self::ShinglePairs,
+        Self::ShingleKeys,
+    ];
 
     /// Returns the number in the format.
     pub(crate) fn number(self) -> u32 {
@@ -66,6 +75,8 @@ impl UnitKind {
             Self::Shingles => FIRST_OPTIONAL + 2,
             Self::IdLookup => FIRST_OPTIONAL + 3,
             Self::NameLookup => FIRST_OPTIONAL + 4,
+            Self::ShinglePairs => FIRST_OPTIONAL + 5,
+            Self::ShingleKeys => FIRST_OPTIONAL + 6,
             Self::Other(number) => number,
         }
     }
@@ -75,6 +86,11 @@ impl UnitKind {
         let known =
             || Self::SECTIONS.into_iter().chain(Self::KNOWN_OPTIONAL).find(|kind| kind.number() == number);
         known().or_else(|| (number >= FIRST_OPTIONAL).then_some(Self::Other(number)))
+    }
+
+    /// Returns whether a section of this kind is blocks, which have their own checksums, rather than pages.
+    pub(crate) fn is_blocks(self) -> bool {
+        matches!(self, Self::Block | Self::ShinglePairs)
     }
 
     /// Returns whether a file may lack a section of this kind, and a reader may skip it.

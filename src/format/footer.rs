@@ -11,6 +11,10 @@ use crate::format::checksum::UnitKind;
 /// No footer is longer: 64 tables of 128-bit fingerprints and all their sections fit many times.
 pub(crate) const MAX_BYTES: u64 = 1 << 20;
 
+/// The sections of shingles, of which a file has all or none.
+const OF_SHINGLES: [UnitKind; 4] =
+    [UnitKind::ShingleDirectory, UnitKind::Shingles, UnitKind::ShinglePairs, UnitKind::ShingleKeys];
+
 /// Bytes kept for the design's name.
 const NAME_BYTES: usize = 64;
 
@@ -219,14 +223,11 @@ impl Footer {
         let is_of_a_table =
             |s: &SectionRecord| s.kind != UnitKind::Filter || (s.table as usize) < this.tables.len();
         check(listed.iter().all(is_of_a_table), "a filter is of a table that is not there")?;
-        let of_shingles: Vec<_> = listed
-            .iter()
-            .filter(|s| matches!(s.kind, UnitKind::ShingleDirectory | UnitKind::Shingles))
-            .map(|s| (s.kind, s.table))
-            .collect();
-        let both = [(UnitKind::ShingleDirectory, 0), (UnitKind::Shingles, 0)];
-        let are_whole = of_shingles.is_empty() || (of_shingles == both && this.ids.is_some());
-        check(are_whole, "shingles come with a directory, for the ids of table 0")?;
+        let of_shingles: Vec<_> =
+            listed.iter().filter(|s| OF_SHINGLES.contains(&s.kind)).map(|s| (s.kind, s.table)).collect();
+        let all = OF_SHINGLES.map(|kind| (kind, 0));
+        let are_whole = of_shingles.is_empty() || (of_shingles == all && this.ids.is_some());
+        check(are_whole, "shingles come with a directory, pairs and keys, for the ids of table 0")?;
         let of_lookups: Vec<_> = listed
             .iter()
             .filter(|s| matches!(s.kind, UnitKind::IdLookup | UnitKind::NameLookup))

@@ -219,7 +219,7 @@ pub(crate) struct SectionRecord {
 impl SectionRecord {
     /// Returns its end, checksums included; `None` beyond 64 bits.
     pub(crate) fn end(&self) -> Option<u64> {
-        let extent = if self.kind == UnitKind::Block { Some(self.length) } else { extent(self.length) };
+        let extent = if self.kind.is_blocks() { Some(self.length) } else { extent(self.length) };
         self.offset.checked_add(extent?)
     }
 }

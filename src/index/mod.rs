@@ -9,6 +9,7 @@
 //! - [`read_ahead`]: hints to storage, before its bytes are read
 //! - [`entries`]: all entries, in natural order
 //! - [`shingles`]: the shingles of documents
+//! - [`similar`]: the documents that are similar to a set of shingles
 //! - [`view`]: a table, for merging
 
 mod entries;
@@ -20,6 +21,7 @@ pub(crate) mod read_ahead;
 pub(crate) mod search;
 pub(crate) mod searcher;
 mod shingles;
+pub(crate) mod similar;
 mod view;
 
 use std::cmp::Ordering;
@@ -50,6 +52,7 @@ use crate::lookup::LookupTable;
 use crate::mapping::Mapping;
 use crate::names::Names;
 use crate::names::reader::ColumnTable;
+use crate::similar::PairTable;
 use crate::table::Table;
 use hamdex_fingerprint::Fingerprint;
 
@@ -88,6 +91,8 @@ pub struct Index<F> {
     pub(crate) ids: Option<IdTable>,
     pub(crate) names: Option<ColumnTable>,
     pub(crate) shingles: Option<ColumnTable>,
+    /// The documents by shingle.
+    pub(crate) pairs: Option<PairTable>,
     /// The places of ids, and those of names.
     pub(crate) id_lookup: Option<LookupTable>,
     pub(crate) name_lookup: Option<LookupTable>,

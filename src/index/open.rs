@@ -21,6 +21,7 @@ use crate::mapping::Mapping;
 use crate::metadata;
 use crate::names::reader::ColumnTable;
 use crate::permutation::Permutation;
+use crate::similar::PairTable;
 use crate::table::Table;
 use crate::table::filter::Filter;
 use crate::table::keys::Keys;
@@ -155,15 +156,7 @@ pub(super) fn read_with<F: Fingerprint>(
         index.read_ahead.keep_repeated(&index.data, offset..offset + length);
     }
     if options.checksums == Checksums::UpFront {
-        let file = index.data.as_ref();
-        for table in &index.tables {
-            let mut windows = index.read_ahead.windows(&index.data);
-            for block in 0..table.keys.len() {
-                windows.reach(table, block);
-                table.check(file, block)?;
-                table.checked.insert(block);
-            }
-        }
+        index.tables.iter().try_for_each(|table| check_all_blocks(&index, table))?;
         for filter in index.tables.iter().filter_map(|table| table.filter.as_ref()) {
             read_whole(&index, filter.section())?;
         }
@@ -180,8 +173,26 @@ pub(super) fn read_with<F: Fingerprint>(
         for lookup in [&index.id_lookup, &index.name_lookup].into_iter().flatten() {
             read_whole(&index, &lookup.section)?;
         }
+        if let Some(pairs) = &index.pairs {
+            check_all_blocks(&index, pairs.table())?;
+            read_whole(&index, pairs.section())?;
+        }
     }
     Ok(index)
+}
+
+/// Reads all blocks of a table, and checks them.
+fn check_all_blocks<F: Fingerprint, V: Fingerprint>(
+    index: &Index<F>,
+    table: &Table<V>,
+) -> Result<(), ReadError> {
+    let mut windows = index.read_ahead.windows(&index.data);
+    for block in 0..table.keys.len() {
+        windows.reach(table, block);
+        table.check(index.data.as_ref(), block)?;
+        table.checked.insert(block);
+    }
+    Ok(())
 }
 
 /// Reads all of a section, a part at a time, and checks it.
@@ -304,6 +315,7 @@ fn read<F: Fingerprint>(
     let names = sections.column(name_directory, (Place::Names, UnitKind::Names));
     let shingle_directory = (Place::ShingleDirectory, UnitKind::ShingleDirectory);
     let shingles = sections.column(shingle_directory, (Place::Shingles, UnitKind::Shingles));
+    let pairs = sections.pairs(file)?;
     let id_lookup = sections.lookup(Place::IdLookup, UnitKind::IdLookup);
     let name_lookup = sections.lookup(Place::NameLookup, UnitKind::NameLookup);
     let metadata_section = sections.open(Place::Metadata, UnitKind::Metadata, 0);
@@ -321,6 +333,7 @@ fn read<F: Fingerprint>(
         ids,
         names,
         shingles,
+        pairs,
         id_lookup,
         name_lookup,
         metadata_section,
@@ -398,6 +411,18 @@ impl Sections<'_> {
         })
     }
 
+    /// Opens the lists of shingles, if the file has them.
+    fn pairs(&self, file: &[u8]) -> Result<Option<PairTable>, ReadError> {
+        let Some(record) = self.find(UnitKind::ShinglePairs, 0) else { return Ok(None) };
+        let context = Context::new(self.file_id, UnitKind::ShinglePairs, 0);
+        let start = record.offset as usize;
+        let blocks = (start..start + record.length as usize, context);
+        let keys = self.open(Place::ShingleKeys, UnitKind::ShingleKeys, 0);
+        let always_check = self.checksums == Checksums::Always;
+        let copies_keys = self.keys == KeysIn::Copy || always_check;
+        PairTable::open(file, blocks, keys, (copies_keys, always_check)).map(Some)
+    }
+
     /// Opens a look-up, if the file has it.
     fn lookup(&self, place: Place, kind: UnitKind) -> Option<LookupTable> {
         self.find(kind, 0)?;
@@ -463,6 +488,7 @@ fn read_table<F: Fingerprint>(
     let filter = read_filter(file, sections, number, prefix_bits)?;
     let blocks = sections.record(UnitKind::Block, number);
     Ok(Table {
+        unit: UnitKind::Block,
         number,
         permutation: Permutation::new(design.tables()[number].mask),
         codec,

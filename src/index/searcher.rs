@@ -7,6 +7,7 @@ use crate::error::{ReadError, check_distance};
 use crate::ids::Ids;
 use crate::index::nearest::{self, Limited};
 use crate::index::search::{Search, WaveCheck, give_back};
+use crate::index::similar::SimilarSearch;
 use crate::index::{Index, IndexRef, Match};
 use crate::progress::{Phase, Progress, ProgressCallback, Report};
 use crate::widths::per_width;
@@ -42,15 +43,16 @@ use hamdex_fingerprint::Fingerprint;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Searcher<R: IndexRef> {
-    index: R,
-    core: Core<R::Fingerprint>,
+    pub(super) index: R,
+    pub(super) core: Core<R::Fingerprint>,
 }
 
 /// The memory of a searcher, without the index.
-struct Core<F> {
+pub(super) struct Core<F> {
     search: Search<F>,
+    pub(super) similar: SimilarSearch,
     matches: Vec<Match<F>>,
-    report: Report,
+    pub(super) report: Report,
 }
 
 type Within<F> = fn(&mut Core<F>, &Index<F>, F, u32, usize) -> Result<(), ReadError>;
@@ -84,7 +86,12 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
     pub fn new(index: R) -> Self {
         Self {
             index,
-            core: Core { search: Search::default(), matches: Vec::new(), report: Report::default() },
+            core: Core {
+                search: Search::default(),
+                similar: SimilarSearch::default(),
+                matches: Vec::new(),
+                report: Report::default(),
+            },
         }
     }
 
@@ -266,7 +273,7 @@ impl<F: Fingerprint> Core<F> {
         count: usize,
         most: u32,
     ) -> Result<(), ReadError> {
-        let Self { search, matches, report } = self;
+        let Self { search, matches, report, .. } = self;
         let check_wave =
             |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
         nearest::walk(index, search, query, (count, most), (&check_wave, &mut |_| Ok(true)), matches)

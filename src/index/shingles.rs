@@ -128,15 +128,19 @@ impl<'a> Shingles<'a> {
         read_ahead.bytes(data, contents + bytes.start as usize..contents + bytes.end as usize);
         let mut shingles = Vec::new();
         for place in part {
-            let (id, bytes) = (self.encoded.id(place)?, self.encoded.name(place)?);
-            if !shingles::decode(bytes, &mut shingles) {
-                return Err(self.damaged(id));
-            }
+            let id = self.encoded.id(place)?;
+            self.read_set(place, &mut shingles)?;
             if let ControlFlow::Break(value) = visit(id, &shingles) {
                 return Ok(ControlFlow::Break(value));
             }
         }
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// Replaces the contents of `set` by the shingles of the document at a place.
+    pub(crate) fn read_set(&self, place: u64, set: &mut Vec<u64>) -> Result<(), ReadError> {
+        let is_set = shingles::decode(self.encoded.name(place)?, set);
+        if is_set { Ok(()) } else { Err(self.damaged(self.encoded.id(place)?)) }
     }
 
     /// Checks that every document has a set.
@@ -146,10 +150,7 @@ impl<'a> Shingles<'a> {
     ) -> Result<(), ReadError> {
         for start in (0..self.len()).step_by(VERIFIED_AT_ONCE as usize) {
             check_cancelled()?;
-            let check = |shingles: &mut Vec<u64>, place| {
-                let is_set = shingles::decode(self.encoded.name(place)?, shingles);
-                if is_set { Ok(()) } else { Err(self.damaged(self.encoded.id(place)?)) }
-            };
+            let check = |set: &mut Vec<u64>, place| self.read_set(place, set);
             let places = (start..self.len().min(start + VERIFIED_AT_ONCE)).into_par_iter();
             let first = places.map_init(Vec::new, check).find_map_first(Result::err);
             first.map_or(Ok(()), Err)?;

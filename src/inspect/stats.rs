@@ -145,7 +145,8 @@ impl<F: Fingerprint> Index<F> {
             bytes: bytes_of(&[UnitKind::Ids, UnitKind::IdStarts, UnitKind::IdDirectory]),
         });
         let name_bytes = self.names.is_some().then(|| bytes_of(&[UnitKind::NameDirectory, UnitKind::Names]));
-        let of_shingles = [UnitKind::ShingleDirectory, UnitKind::Shingles];
+        let of_shingles =
+            [UnitKind::ShingleDirectory, UnitKind::Shingles, UnitKind::ShinglePairs, UnitKind::ShingleKeys];
         let shingle_bytes = self.shingles.is_some().then(|| bytes_of(&of_shingles));
         let of_lookups = [UnitKind::IdLookup, UnitKind::NameLookup];
         let lookup_bytes = self.id_lookup.is_some().then(|| bytes_of(&of_lookups));

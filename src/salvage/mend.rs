@@ -76,8 +76,8 @@ pub(super) fn mend<F: Fingerprint>(file: &mut [u8], file_id: FileId, _: PhantomD
     }
 }
 
-/// The optional sections that belong to ids: shingles and their directory, two look-ups.
-const ID_SECTIONS: u32 = 4;
+/// The optional sections that belong to ids: shingles and their directory, two look-ups, pairs and their keys.
+const ID_SECTIONS: u32 = 6;
 
 /// A footer that fits a file.
 pub(super) struct Found {
@@ -87,7 +87,7 @@ pub(super) struct Found {
 }
 
 /// Returns the only footer that fits the file: its start follows from the number of tables, from whether there are ids
-/// and names, and from the number of optional sections, at most one per table and four of ids.
+/// and names, and from the number of optional sections, at most one per table and six of ids.
 pub(super) fn find_footer<F: Fingerprint>(file: &[u8], file_id: FileId) -> Option<Found> {
     let by_trailer = Trailer::read(file, file_id).ok().map(|trailer| trailer.footer_length);
     let by_counts = (1..=MAX_TABLES as u32).flat_map(|tables| {
@@ -157,7 +157,7 @@ fn footer_of<F: Fingerprint>(
 
 /// Returns whether all pages of a section have the right checksums. Blocks have their own.
 fn is_whole(file: &[u8], file_id: FileId, record: SectionRecord) -> bool {
-    record.kind == UnitKind::Block || section(file_id, record).read_all(file).is_ok()
+    record.kind.is_blocks() || section(file_id, record).read_all(file).is_ok()
 }
 
 fn section(file_id: FileId, record: SectionRecord) -> Section {

@@ -24,7 +24,7 @@ use keys::Keys;
 use crate::checked::Checked;
 use crate::codec::{BlockCodec, BlockError, CHECKSUM_BYTES, Scratch};
 use crate::error::{Place, ReadError};
-use crate::format::checksum::Context;
+use crate::format::checksum::{Context, UnitKind};
 use crate::permutation::Permutation;
 use hamdex_fingerprint::Fingerprint;
 
@@ -38,6 +38,8 @@ pub(crate) fn runs_of(blocks: Range<usize>) -> impl Iterator<Item = Range<usize>
 
 /// A table: the position and the codec of its blocks.
 pub(crate) struct Table<F> {
+    /// The kind of its blocks.
+    pub(crate) unit: UnitKind,
     pub(crate) number: usize,
     pub(crate) permutation: Permutation<F>,
     pub(crate) codec: BlockCodec,
@@ -68,7 +70,10 @@ impl<F: Fingerprint> Table<F> {
 
     fn place(&self, block: usize) -> Place {
         let offset = (self.offset + block * self.block_bytes()) as u64;
-        Place::Block { table: self.number, block: block as u64, offset }
+        match self.unit {
+            UnitKind::ShinglePairs => Place::ShingleBlock { block: block as u64, offset },
+            _ => Place::Block { table: self.number, block: block as u64, offset },
+        }
     }
 
     /// Returns the error for a block that contradicts itself.

@@ -9,10 +9,12 @@ use crate::error::BuildError;
 use crate::format::FileId;
 use crate::format::checksum::UnitKind;
 use crate::format::footer::Footer;
+use crate::lookup::hash_of_name;
 use crate::metadata;
 use crate::permutation::Permutation;
-use crate::progress::Phase;
-use crate::writer::columns::{ColumnSource, ColumnSpool, Columns};
+use crate::progress::{Counter, Phase};
+use crate::similar::writer::PairsWriter;
+use crate::writer::columns::{ColumnSource, ColumnSpool, Columns, Each};
 use crate::writer::ids::{LookupWriter, SpooledIds};
 use crate::writer::options::BuildOptions;
 use crate::writer::record::{Record, Select, TableSource};
@@ -66,7 +68,10 @@ pub(super) fn assemble<F: Fingerprint, T: TableSource<F>>(
     let mut name_lookup = None;
     if let Some(names) = names {
         let mut by_name = options.lookups.then(|| lookup(names.count()));
-        names.write(&mut file, options, by_name.as_mut())?;
+        let mut each = by_name.as_mut().map(|by_name| {
+            move |number, name: &[u8], done: &Counter| by_name.push(hash_of_name(name), number, done)
+        });
+        names.write(&mut file, options, each.as_mut().map(|each| each as &mut Each<'_>))?;
         name_lookup = by_name.map(|lookup| lookup.finish(&done)).transpose()?;
     }
     turn_to_others(&design, fingerprints, &mut tables, |tables| writer.next(&mut file, tables))?;
@@ -75,6 +80,9 @@ pub(super) fn assemble<F: Fingerprint, T: TableSource<F>>(
         file.keys(number, keys)?;
     }
     file.copy(UnitKind::Metadata, &mut metadata::to_bytes(&options.metadata).as_slice())?;
+    let pushed = tables.read();
+    // Its memory is that of sorting shingles.
+    drop(tables);
     let behind = Optional { filters: std::mem::take(&mut writer.filters), shingles, id_lookup, name_lookup };
     behind.write(&mut file, options, temp_dir)?;
     let footer = Footer {
@@ -90,7 +98,7 @@ pub(super) fn assemble<F: Fingerprint, T: TableSource<F>>(
     };
     let bytes = file.end(&footer)?;
     let ids = ids.map_or(0, |ids| ids.count);
-    let summary = Summary { pushed: tables.read(), fingerprints, ids, design: footer.design, bytes };
+    let summary = Summary { pushed, fingerprints, ids, design: footer.design, bytes };
     Ok((summary, file_id))
 }
 
@@ -115,8 +123,11 @@ impl Optional {
                 file.copy_of(UnitKind::Filter, number, &mut contents)?;
             }
         }
+        let done = options.silent_counter(Phase::Ids);
+        let mut pairs = None;
         if let Some(shingles) = self.shingles {
-            shingles.write(file, options, None)?;
+            let pairs = pairs.insert(PairsWriter::new(shingles.count(), options.sort_memory(), temp_dir)?);
+            shingles.write(file, options, Some(&mut |_, set, done| pairs.push(set, done)))?;
         }
         for (kind, lookup) in [(UnitKind::IdLookup, self.id_lookup), (UnitKind::NameLookup, self.name_lookup)]
         {
@@ -124,7 +135,7 @@ impl Optional {
                 file.copy(kind, &mut contents)?;
             }
         }
-        Ok(())
+        pairs.map_or(Ok(()), |pairs| pairs.finish(file, &done))
     }
 }
 

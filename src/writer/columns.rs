@@ -10,10 +10,8 @@ use crate::digest;
 use crate::error::{BuildError, IdColumn};
 use crate::format::checksum::UnitKind;
 use crate::ids::Packer;
-use crate::lookup::hash_of_name;
 use crate::names::Head;
-use crate::progress::Phase;
-use crate::writer::ids::LookupWriter;
+use crate::progress::{Counter, Phase};
 use crate::writer::options::BuildOptions;
 use crate::writer::sections::Sections;
 use crate::writer::sort::Sorted;
@@ -25,6 +23,9 @@ const PLACE_BYTES: usize = 16;
 
 /// Bytes gathered before they are written.
 const GATHER_BYTES: usize = 1 << 16;
+
+/// Takes the number and the bytes of an entry; the counter is for cancellation.
+pub(super) type Each<'e> = dyn FnMut(u64, &[u8], &Counter) -> Result<(), BuildError> + 'e;
 
 /// The source of a column of a file.
 pub(crate) trait ColumnSource: Send {
@@ -109,13 +110,12 @@ impl ColumnSpool {
         }
     }
 
-    /// Writes the sections; gives the numbers of the entries, by the hash of their bytes, to the look-up, if there is
-    /// to be one.
+    /// Writes the sections, then gives the number and the bytes of each entry to `each`, if there is one.
     pub(super) fn write<F: Fingerprint>(
         self,
         file: &mut Sections<'_>,
         options: &BuildOptions<F>,
-        lookup: Option<&mut LookupWriter>,
+        each: Option<&mut Each<'_>>,
     ) -> Result<(), BuildError> {
         let done = options.counter(Phase::Ids, None)?;
         let watched = |spool| Watched { spool, done: &done };
@@ -134,8 +134,8 @@ impl ColumnSpool {
             pack(&mut places, &head, head.end_bits, |_, end| end, put)
         });
         let outcome = directory.and_then(|()| file.copy(contents, &mut values));
-        let outcome = outcome.and_then(|()| match lookup {
-            Some(lookup) => look_up(&mut values, &mut places, head.count, lookup).map_err(failed)?,
+        let outcome = outcome.and_then(|()| match each {
+            Some(each) => for_each(&mut values, &mut places, head.count, each).map_err(failed)?,
             None => Ok(()),
         });
         // If the build was cancelled, that is why reading failed.
@@ -190,21 +190,21 @@ impl ColumnSource for ColumnSpool {
     }
 }
 
-/// Gives the number of each entry, by the hash of its bytes, to a look-up.
-fn look_up(
-    names: &mut Watched<'_>,
+/// Gives the number and the bytes of each entry to `each`.
+fn for_each(
+    values: &mut Watched<'_>,
     places: &mut Watched<'_>,
     count: u64,
-    lookup: &mut LookupWriter,
+    each: &mut Each<'_>,
 ) -> io::Result<Result<(), BuildError>> {
-    names.spool.rewind()?;
+    values.spool.rewind()?;
     places.spool.rewind()?;
-    let (mut name, mut start) = (Vec::new(), 0);
+    let (mut value, mut start) = (Vec::new(), 0);
     for number in 0..count {
         let (_, end) = read_place(places)?;
-        name.resize((end - start) as usize, 0);
-        names.read_exact(&mut name)?;
-        if let Err(error) = lookup.push(hash_of_name(&name), number, names.done) {
+        value.resize((end - start) as usize, 0);
+        values.read_exact(&mut value)?;
+        if let Err(error) = each(number, &value, values.done) {
             return Ok(Err(error));
         }
         start = end;

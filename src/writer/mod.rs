@@ -20,7 +20,7 @@ mod options;
 mod record;
 mod sections;
 mod sort;
-mod spill;
+pub(crate) mod spill;
 mod tables_writer;
 
 use std::io::Write;
@@ -35,6 +35,7 @@ pub(crate) use columns::{ColumnSource, ColumnSpool, Columns};
 pub use options::BuildOptions;
 pub(crate) use record::{Record, Select, TableSource, Visit, WithId};
 use sections::Output;
+pub(crate) use sections::Sections;
 pub(crate) use sort::{OneByOne, Sorted, Sorter};
 
 use crate::error::BuildError;

@@ -26,7 +26,7 @@ const COPY_BYTES: usize = 1 << 16;
 const FITS: &str = "offsets fit into 64 bits";
 
 /// A file in the making, from its header to its trailer.
-pub(super) struct Sections<'w> {
+pub(crate) struct Sections<'w> {
     output: Output<'w>,
     arrangement: Arrangement,
     file_id: FileId,
@@ -46,17 +46,18 @@ impl<'w> Sections<'w> {
     }
 
     /// Writes the blocks of a table, which have that many bytes each.
-    pub(super) fn blocks<F: Fingerprint>(
+    pub(crate) fn blocks<F: Fingerprint>(
         &mut self,
+        kind: UnitKind,
         table: usize,
         block_bytes: usize,
         write: impl FnOnce(&Context, &mut Output<'w>) -> Result<Written<F>, BuildError>,
     ) -> Result<Written<F>, BuildError> {
-        self.pad_to(UnitKind::Block)?;
-        let context = Context::new(self.file_id, UnitKind::Block, table);
+        self.pad_to(kind)?;
+        let context = Context::new(self.file_id, kind, table);
         let written = write(&context, &mut self.output)?;
         // In 64 bits: a file can be larger than what a small machine addresses.
-        self.record(UnitKind::Block, table, written.keys.len() as u64 * block_bytes as u64);
+        self.record(kind, table, written.keys.len() as u64 * block_bytes as u64);
         Ok(written)
     }
 
@@ -84,7 +85,7 @@ impl<'w> Sections<'w> {
     }
 
     /// Writes a section with what `write` puts into it.
-    pub(super) fn stream(
+    pub(crate) fn stream(
         &mut self,
         kind: UnitKind,
         write: impl FnOnce(&mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()>,
@@ -150,7 +151,7 @@ impl<'w> Sections<'w> {
 }
 
 /// Any destination, with its bytes counted and errors that name it.
-pub(super) struct Output<'w> {
+pub(crate) struct Output<'w> {
     to: &'w mut (dyn Write + Send),
     /// Of a file.
     path: Option<PathBuf>,
@@ -169,7 +170,7 @@ impl<'w> Output<'w> {
     }
 
     /// Returns what turns an error of [`Write`] into one about this output.
-    pub(super) fn failed(&self) -> impl FnOnce(io::Error) -> BuildError + use<> {
+    pub(crate) fn failed(&self) -> impl FnOnce(io::Error) -> BuildError + use<> {
         let path = self.path.clone();
         move |source| match path {
             Some(path) => OutputError::Io { doing: "write to it", path, source }.into(),

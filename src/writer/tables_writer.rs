@@ -12,6 +12,7 @@ use crate::design::Design;
 use crate::digest::SetDigest;
 use crate::error::BuildError;
 use crate::filter::{Geometry, LINE_BYTES, prefix_of};
+use crate::format::checksum::UnitKind;
 use crate::format::footer::TableRecord;
 use crate::progress::Phase;
 use crate::table::writer::{BlockCounter, TableWriter, Written, min_entries};
@@ -116,7 +117,7 @@ impl<'a, F: Fingerprint> TablesWriter<'a, F> {
         let in_temp_dir = |source| spill::failed(self.temp_dir, source);
         let filter = self.geometries[number].map(|geometry| FilterWriter::new(geometry, self.temp_dir));
         let mut filter = filter.transpose().map_err(in_temp_dir)?;
-        let written = file.blocks(number, block_bytes, |context, output| {
+        let written = file.blocks(UnitKind::Block, number, block_bytes, |context, output| {
             let mut writer = TableWriter::new(codec.clone(), context.clone());
             let done = self.options.counter(phase, Some(self.fingerprints))?;
             pass(&mut |batch| {

@@ -37,6 +37,7 @@ mod names;
 mod pairs;
 mod searchers;
 mod shingles;
+mod similar;
 mod sorted_input;
 mod stop;
 mod threads;

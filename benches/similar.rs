@@ -1,0 +1,122 @@
+//! Similar texts: a question against an index of documents of 300 words, by the lists of their shingles.
+//!
+//! `cargo bench --bench similar [-- DOCUMENTS]`; 100,000 by default. A document has 296 shingles, of which 50 are
+//! phrases that others have, the rest its own. Every twentieth document is an edited copy of the one before: 25 shingles
+//! differ. Times are of one thread, per question, everything in memory.
+
+use std::hint::black_box;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use hamdex::similar::{Condition, Measure};
+use hamdex::{BuildOptions, Builder, Index, shingles};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+
+/// Shingles of a document.
+const SIZE: usize = 296;
+
+/// Those that other documents have.
+const PHRASES: usize = 50;
+
+/// Those of an edited copy that differ.
+const EDITED: usize = 25;
+
+const QUESTIONS: usize = 2000;
+
+fn shingle(random: &mut SmallRng) -> u64 {
+    random.random::<u64>() >> (u64::BITS - shingles::BITS)
+}
+
+/// A phrase: few are frequent, most are rare.
+fn phrase(random: &mut SmallRng, phrases: &[u64]) -> u64 {
+    let rank = (phrases.len() as f64).powf(random.random::<f64>()) as usize;
+    phrases[rank.min(phrases.len() - 1)]
+}
+
+fn document(random: &mut SmallRng, phrases: &[u64]) -> Vec<u64> {
+    let mut set: Vec<u64> = (0..PHRASES).map(|_| phrase(random, phrases)).collect();
+    set.extend((PHRASES..SIZE).map(|_| shingle(random)));
+    sorted(set)
+}
+
+fn edited(random: &mut SmallRng, of: &[u64]) -> Vec<u64> {
+    let mut set = of.to_vec();
+    for _ in 0..EDITED {
+        let at = random.random_range(0..set.len());
+        set[at] = shingle(random);
+    }
+    sorted(set)
+}
+
+fn sorted(mut set: Vec<u64>) -> Vec<u64> {
+    set.sort_unstable();
+    set.dedup();
+    set
+}
+
+fn time(what: &str, questions: &[Vec<u64>], mut ask: impl FnMut(&[u64]) -> usize) {
+    let mut best = Duration::MAX;
+    let mut found = 0;
+    for _ in 0..3 {
+        let start = Instant::now();
+        found = questions.iter().map(|question| black_box(ask(question))).sum();
+        best = best.min(start.elapsed());
+    }
+    let each = best.as_secs_f64() * 1e6 / questions.len() as f64;
+    println!("{what:32} {each:10.1} µs   {found} found");
+}
+
+fn main() {
+    let count: usize = std::env::args().skip(1).find_map(|argument| argument.parse().ok()).unwrap_or(100_000);
+    let mut random = SmallRng::seed_from_u64(7);
+    let phrases: Vec<u64> = (0..1_000_000).map(|_| shingle(&mut random)).collect();
+    let mut builder = Builder::in_memory(BuildOptions::new().shingles(true)).expect("there is memory");
+    let mut sets: Vec<Vec<u64>> = Vec::new();
+    let start = Instant::now();
+    let mut last = Vec::new();
+    for number in 0..count {
+        let set =
+            if number % 20 == 19 { edited(&mut random, &last) } else { document(&mut random, &phrases) };
+        builder.push_with_id(random.random::<u64>(), number as u64).expect("there is room");
+        builder.push_shingles(number as u64, &set).expect("it is a set");
+        if number % (count / QUESTIONS).max(1) == 0 {
+            sets.push(set.clone());
+        }
+        last = set;
+    }
+    let pushed = start.elapsed();
+    let bytes = builder.into_inner().expect("there is room").0;
+    println!(
+        "{count} documents: {:.0} bytes each, built in {:.1} s",
+        bytes.len() as f64 / count as f64,
+        (start.elapsed() - pushed).as_secs_f64()
+    );
+    let index = Index::<u64>::from_bytes(bytes).expect("it is whole");
+    let new: Vec<Vec<u64>> = (0..QUESTIONS).map(|_| document(&mut random, &phrases)).collect();
+    let copies: Vec<Vec<u64>> = sets.iter().map(|set| edited(&mut random, set)).collect();
+    let resembling = Condition::new(Measure::Resemblance, 0.7).expect("it is a share");
+    let containing = Condition::new(Measure::Containing, 0.5).expect("it is a share");
+    let contained = Condition::new(Measure::Contained, 0.7).expect("it is a share");
+    let mut searcher = index.searcher();
+    let mut ask = |set: &[u64], condition| searcher.similar(set, condition, 10).expect("it is whole").len();
+    time("a new text", &new, |set| ask(set, &resembling));
+    time("an edited copy", &copies, |set| ask(set, &resembling));
+    time("a new text, containing 0.5", &new, |set| ask(set, &containing));
+    time("an edited copy, containing 0.5", &copies, |set| ask(set, &containing));
+    time("an edited copy, contained 0.7", &copies, |set| ask(set, &contained));
+    time("a pass over all sets", &new[..3], |set| {
+        let stored = index.shingles().expect("it is whole").expect("it has them");
+        let mut found = 0;
+        for part in stored.parts().expect("it is whole") {
+            let visit = |_, other: &[u64]| {
+                let shared =
+                    set.iter().filter(|shingle| other.binary_search(shingle).is_ok()).take(3).count();
+                found += usize::from(resembling.is_met(shared, set.len(), other.len()));
+                ControlFlow::<()>::Continue(())
+            };
+            let _ = stored.for_each_in(part, visit).expect("it is whole");
+        }
+        found
+    });
+}

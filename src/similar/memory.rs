@@ -1,0 +1,182 @@
+//! Lists in memory, of up to 65,536 documents.
+
+use crate::error::ReadError;
+use crate::shingles;
+use crate::similar::{List, Lists};
+
+/// Bits of a place, which a shingle leaves of 64.
+const PLACE_BITS: u32 = u64::BITS - shingles::BITS;
+
+/// Pairs of a bucket, on average.
+const PAIRS_PER_BUCKET: usize = 4;
+
+/// The lists of some documents, in memory.
+///
+/// ```
+/// use hamdex::similar::{Condition, Measure, MemoryLists, Search};
+///
+/// let lists = MemoryLists::of([&[1, 2, 3, 4][..], &[7, 8, 9]]);
+/// let condition = Condition::new(Measure::Resemblance, 0.6).expect("it is a share");
+/// let mut search = Search::default();
+/// let alike = search.run(&mut &lists, &[1, 2, 3], &condition, &|| Ok(()))?;
+/// assert_eq!((alike[0].place, alike[0].shared), (0, 3));
+/// # Ok::<(), hamdex::ReadError>(())
+/// ```
+#[derive(Debug)]
+pub struct MemoryLists {
+    /// Shingle and place of each pair, ascending.
+    pairs: Box<[u64]>,
+    /// The start of each bucket of pairs, by the leading bits, and the end of all.
+    starts: Box<[u32]>,
+    /// Bits of a pair after those of its bucket.
+    bucket_shift: u32,
+    sizes: Box<[u32]>,
+}
+
+impl MemoryLists {
+    /// The most documents of one.
+    pub const MAX_DOCUMENTS: usize = 1 << PLACE_BITS;
+
+    /// Makes the lists of documents from their sets of shingles: the first document has place 0, and so on.
+    ///
+    /// # Panics
+    /// When there are more than [`MemoryLists::MAX_DOCUMENTS`].
+    #[must_use]
+    pub fn of<S: AsRef<[u64]>>(sets: impl IntoIterator<Item = S>) -> Self {
+        let (mut pairs, mut sizes) = (Vec::new(), Vec::new());
+        for (place, set) in sets.into_iter().enumerate() {
+            assert!(
+                place < Self::MAX_DOCUMENTS,
+                "these lists have at most {} documents",
+                Self::MAX_DOCUMENTS
+            );
+            pairs.extend(set.as_ref().iter().map(|shingle| shingle << PLACE_BITS | place as u64));
+            sizes.push(set.as_ref().len() as u32);
+        }
+        pairs.sort_unstable();
+        let bucket_bits = (pairs.len() / PAIRS_PER_BUCKET).max(1).ilog2();
+        let bucket_shift = u64::BITS - bucket_bits;
+        let mut starts = Vec::with_capacity((1 << bucket_bits) + 1);
+        let bucket = |pair: u64| pair.checked_shr(bucket_shift).unwrap_or(0) as usize;
+        for (number, &pair) in pairs.iter().enumerate() {
+            starts.resize(starts.len().max(bucket(pair) + 1), number as u32);
+        }
+        starts.resize((1 << bucket_bits) + 1, pairs.len() as u32);
+        Self { pairs: pairs.into(), starts: starts.into(), bucket_shift, sizes: sizes.into() }
+    }
+
+    /// Returns the bytes of memory in use.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.pairs) + size_of_val(&*self.starts) + size_of_val(&*self.sizes)
+    }
+
+    /// Returns the number of pairs below this one.
+    fn below(&self, pair: u64) -> usize {
+        let bucket = pair.checked_shr(self.bucket_shift).unwrap_or(0) as usize;
+        let (start, end) = (self.starts[bucket] as usize, self.starts[bucket + 1] as usize);
+        start + self.pairs[start..end].partition_point(|&other| other < pair)
+    }
+}
+
+impl Lists for &MemoryLists {
+    fn find(&mut self, shingles: &[u64], lists: &mut Vec<List>) -> Result<(), ReadError> {
+        for &shingle in shingles {
+            let first = shingle << PLACE_BITS;
+            let start = self.below(first);
+            if self.pairs.get(start).is_none_or(|pair| pair >> PLACE_BITS != shingle) {
+                continue;
+            }
+            let last = first | ((1 << PLACE_BITS) - 1);
+            let mut end = self.below(last);
+            end += usize::from(self.pairs.get(end) == Some(&last));
+            let (at, length) = (start as u64..end as u64, (end - start) as u64);
+            lists.push(List { shingle, length, at, is_at_hand: false });
+        }
+        Ok(())
+    }
+
+    fn for_each(
+        &mut self,
+        list: &List,
+        visit: &mut dyn FnMut(u64) -> Result<(), ReadError>,
+    ) -> Result<(), ReadError> {
+        let pairs = &self.pairs[list.at.start as usize..list.at.end as usize];
+        pairs.iter().try_for_each(|pair| visit(pair & ((1 << PLACE_BITS) - 1)))
+    }
+
+    fn contains(&mut self, list: &List, place: u64) -> Result<bool, ReadError> {
+        let pairs = &self.pairs[list.at.start as usize..list.at.end as usize];
+        Ok(pairs.binary_search(&(list.shingle << PLACE_BITS | place)).is_ok())
+    }
+
+    fn size(&self, place: u64) -> Result<usize, ReadError> {
+        Ok(self.sizes[place as usize] as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::similar::{Condition, Measure, Search};
+
+    /// Sets that crowd: of few shingles, with the parts of a footer, near each other.
+    fn sets() -> impl Strategy<Value = Vec<Vec<u64>>> {
+        let apart = prop::collection::btree_set(0u64..1 << shingles::BITS, 0..12);
+        let crowded = prop::collection::btree_set(0u64..24, 0..16);
+        let ends = prop::collection::btree_set((1u64 << shingles::BITS) - 8..1 << shingles::BITS, 0..5);
+        let footer = (0usize..10, apart).prop_map(|(length, mut set): (usize, BTreeSet<u64>)| {
+            set.extend(1000..1000 + length as u64);
+            set
+        });
+        let set = prop_oneof![3 => crowded, 3 => footer, 1 => ends];
+        prop::collection::vec(set.prop_map(|set| set.into_iter().collect()), 0..40)
+    }
+
+    proptest! {
+        #[test]
+        fn what_meets_a_condition_is_what_a_naive_program_finds(
+            stored in sets(),
+            queries in sets(),
+            percent in 1u32..=100,
+        ) {
+            let lists = MemoryLists::of(&stored);
+            let mut search = Search::default();
+            for measure in [Measure::Resemblance, Measure::Containing, Measure::Contained] {
+                let condition = Condition::new(measure, f64::from(percent) / 100.0).unwrap();
+                for query in queries.iter().chain(&stored) {
+                    let mut expected = Vec::new();
+                    for (place, set) in stored.iter().enumerate() {
+                        let shared = query.iter().filter(|&shingle| set.contains(shingle)).count();
+                        if shared > 0 && condition.is_met(shared, query.len(), set.len()) {
+                            expected.push((place as u64, set.len(), shared));
+                        }
+                    }
+                    let found = search.run(&mut &lists, query, &condition, &|| Ok(())).unwrap();
+                    let found: Vec<_> = found.iter().map(|one| (one.place, one.size, one.shared)).collect();
+                    prop_assert_eq!(found, expected, "{:?}", condition);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn as_many_documents_as_fit_are_told_apart() {
+        let last = (1u64 << shingles::BITS) - 1;
+        let lists = MemoryLists::of((0..MemoryLists::MAX_DOCUMENTS as u64).map(|place| [place, last]));
+        let condition = Condition::new(Measure::Resemblance, 1.0).unwrap();
+        let mut search = Search::default();
+        for place in [0, 1, 65_534, 65_535] {
+            let found = search.run(&mut &lists, &[place, last], &condition, &|| Ok(())).unwrap();
+            assert_eq!(found.iter().map(|one| one.place).collect::<Vec<_>>(), [place]);
+        }
+        assert!(lists.bytes() > 16 * MemoryLists::MAX_DOCUMENTS);
+        assert!(
+            search.run(&mut &MemoryLists::of([[0u64; 0]]), &[1], &condition, &|| Ok(())).unwrap().is_empty()
+        );
+    }
+}

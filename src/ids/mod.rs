@@ -19,6 +19,15 @@ use crate::bits::read;
 use crate::error::{Place, ReadError};
 use crate::format::footer::{IdsRecord, RANKED_PLACES};
 
+/// An id, and the part of the set that it is stored in: parts of which ids have names number their ids independently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StoredId {
+    /// The number of the part: of a shard in its manifest; 0 in a set of one part.
+    pub part: usize,
+    /// The id.
+    pub id: u64,
+}
+
 /// Returns the number of that place in an array of `bits`-wide numbers.
 #[inline]
 fn get(bytes: &[u8], place: u64, bits: u32) -> u64 {

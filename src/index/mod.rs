@@ -9,11 +9,13 @@
 //! - [`read_ahead`]: hints to storage, before its bytes are read
 //! - [`entries`]: all entries, in natural order
 //! - [`shingles`]: the shingles of documents
+//! - [`lists`]: the lists of shingles of a file
 //! - [`similar`]: the documents that are similar to a set of shingles
 //! - [`view`]: a table, for merging
 
 mod entries;
 mod ids_of;
+mod lists;
 pub(crate) mod nearest;
 mod open;
 mod places;
@@ -21,7 +23,7 @@ pub(crate) mod read_ahead;
 pub(crate) mod search;
 pub(crate) mod searcher;
 mod shingles;
-pub(crate) mod similar;
+mod similar;
 mod view;
 
 use std::cmp::Ordering;

@@ -4,12 +4,13 @@ use std::fmt;
 use std::ops::ControlFlow;
 
 use crate::error::{ReadError, check_distance};
-use crate::ids::Ids;
+use crate::ids::{Ids, StoredId};
 use crate::index::nearest::{self, Limited};
 use crate::index::search::{Search, WaveCheck, give_back};
 use crate::index::similar::SimilarSearch;
 use crate::index::{Index, IndexRef, Match};
 use crate::progress::{Phase, Progress, ProgressCallback, Report};
+use crate::similar::{Condition, SimilarDocument};
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
@@ -43,16 +44,16 @@ use hamdex_fingerprint::Fingerprint;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Searcher<R: IndexRef> {
-    pub(super) index: R,
-    pub(super) core: Core<R::Fingerprint>,
+    index: R,
+    core: Core<R::Fingerprint>,
 }
 
 /// The memory of a searcher, without the index.
-pub(super) struct Core<F> {
+struct Core<F> {
     search: Search<F>,
-    pub(super) similar: SimilarSearch,
+    similar: SimilarSearch,
     matches: Vec<Match<F>>,
-    pub(super) report: Report,
+    report: Report,
 }
 
 type Within<F> = fn(&mut Core<F>, &Index<F>, F, u32, usize) -> Result<(), ReadError>;
@@ -247,6 +248,42 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
         visit: impl FnMut(usize, Match<F>) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ReadError> {
         for_each_of(&self.index, &mut self.core.search, queries, distance, check_wave, visit)
+    }
+
+    /// Returns the documents that meet a condition with a set of shingles, which ascend, each once: the most similar
+    /// first, then by id; at most `limit`. None is missed, and none is compared by fingerprints.
+    ///
+    /// ```
+    /// use hamdex::similar::{Condition, Measure};
+    /// use hamdex::{BuildOptions, Builder, Index};
+    ///
+    /// let mut builder = Builder::in_memory(BuildOptions::new().ids(true).shingles(true))?;
+    /// for (id, shingles) in [(7, [1, 2, 3, 4]), (9, [4, 5, 6, 7])] {
+    ///     builder.push_with_id(0x00ff_u64 << id, id)?;
+    ///     builder.push_shingles(id, &shingles)?;
+    /// }
+    /// let index = Index::<u64>::from_bytes(builder.into_inner()?.0)?;
+    /// let condition = Condition::new(Measure::Resemblance, 0.7).expect("it is a share");
+    /// let similar = index.searcher().similar(&[1, 2, 3], &condition, 10)?;
+    /// assert_eq!((similar[0].id.id, similar[0].similarity), (7, 0.75));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the index has no shingles, or a block or page that is read is damaged.
+    pub fn similar(
+        &mut self,
+        shingles: &[u64],
+        condition: &Condition,
+        limit: usize,
+    ) -> Result<Vec<SimilarDocument>, ReadError> {
+        let part = self.index.similar_part()?;
+        let mut found = Vec::new();
+        self.core.similar.for_each(part, (shingles, condition), &self.core.report, |id, similarity| {
+            found.push(SimilarDocument { id: StoredId { part: 0, id }, similarity });
+        })?;
+        SimilarDocument::keep_nearest(&mut found, limit);
+        Ok(found)
     }
 }
 

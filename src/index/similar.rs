@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use crate::error::{ReadError, ReadErrorKind};
+use crate::index::Index;
+use crate::index::lists::{PairLists, PairMemory};
 use crate::index::read_ahead::ReadAhead;
-use crate::index::{Index, IndexRef, Searcher};
 use crate::mapping::Mapping;
 use crate::names::Names;
 use crate::progress::{Phase, Progress, Report};
-use crate::set::StoredId;
-use crate::similar::{Alike, Condition, PairLists, PairMemory, PairTable, Search, SimilarDocument};
+use crate::similar::{Alike, Condition, PairTable, Search};
 use hamdex_fingerprint::Fingerprint;
 
 /// The memory of searches, used again and again.
@@ -62,43 +62,5 @@ impl SimilarSearch {
             Ok(())
         };
         run().map_err(|error: ReadError| error.of_file(part.path))
-    }
-}
-
-impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
-    /// Returns the documents that meet a condition with a set of shingles, which ascend, each once: the most similar
-    /// first, then by id; at most `limit`. None is missed, and none is compared by fingerprints.
-    ///
-    /// ```
-    /// use hamdex::similar::{Condition, Measure};
-    /// use hamdex::{BuildOptions, Builder, Index};
-    ///
-    /// let mut builder = Builder::in_memory(BuildOptions::new().ids(true).shingles(true))?;
-    /// for (id, shingles) in [(7, [1, 2, 3, 4]), (9, [4, 5, 6, 7])] {
-    ///     builder.push_with_id(0x00ff_u64 << id, id)?;
-    ///     builder.push_shingles(id, &shingles)?;
-    /// }
-    /// let index = Index::<u64>::from_bytes(builder.into_inner()?.0)?;
-    /// let condition = Condition::new(Measure::Resemblance, 0.7).expect("it is a share");
-    /// let similar = index.searcher().similar(&[1, 2, 3], &condition, 10)?;
-    /// assert_eq!((similar[0].id.id, similar[0].similarity), (7, 0.75));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// When the index has no shingles, or a block or page that is read is damaged.
-    pub fn similar(
-        &mut self,
-        shingles: &[u64],
-        condition: &Condition,
-        limit: usize,
-    ) -> Result<Vec<SimilarDocument>, ReadError> {
-        let part = self.index.similar_part()?;
-        let mut found = Vec::new();
-        self.core.similar.for_each(part, (shingles, condition), &self.core.report, |id, similarity| {
-            found.push(SimilarDocument { id: StoredId { part: 0, id }, similarity });
-        })?;
-        SimilarDocument::keep_nearest(&mut found, limit);
-        Ok(found)
     }
 }

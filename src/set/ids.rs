@@ -4,16 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::iter::FusedIterator;
 
-use crate::ids::Ids;
-
-/// An id, and the part of the set that it is stored in: parts of which ids have names number their ids independently.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct StoredId {
-    /// The number of the part: of a shard in its manifest; 0 in a set of one part.
-    pub part: usize,
-    /// The id.
-    pub id: u64,
-}
+use crate::ids::{Ids, StoredId};
 
 /// The first ids of a match, ascending within each part, and the number of all. Ids of an index are read one by one as
 /// the iterator advances.

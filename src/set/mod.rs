@@ -14,12 +14,13 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 
-pub use ids::{MatchIds, StoredId, ids_of_parts, unite_ids};
+pub use ids::{MatchIds, ids_of_parts, unite_ids};
 
 use crate::batch::BatchOptions;
 use crate::codec::Codec;
 use crate::error::SetError;
 use crate::format::FileId;
+pub use crate::ids::StoredId;
 pub use crate::index::MatchVisitor;
 use crate::index::{Index, Match};
 use crate::join::{Pair, PairsOptions};

@@ -10,20 +10,18 @@
 //! - [`search`]: from lists to the documents that meet a condition
 //! - [`memory`]: lists in memory
 //! - [`table`]: lists on disk: one more sorted table in blocks, of pairs of shingle and document
-//! - [`writer`]: from sets to that table
 
 mod condition;
 mod memory;
 mod search;
-mod table;
-pub(crate) mod writer;
+pub(crate) mod table;
 
 pub use condition::{Condition, Measure};
 pub use memory::MemoryLists;
 pub use search::{Alike, List, Lists, Search};
-pub(crate) use table::{PairLists, PairMemory, PairTable};
+pub(crate) use table::PairTable;
 
-use crate::set::StoredId;
+use crate::ids::StoredId;
 
 /// A stored document that is similar to a set of shingles.
 #[derive(Debug, Clone, Copy, PartialEq)]

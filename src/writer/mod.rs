@@ -17,10 +17,11 @@ mod builder;
 mod columns;
 mod ids;
 mod options;
+mod pairs;
 mod record;
 mod sections;
 mod sort;
-pub(crate) mod spill;
+mod spill;
 mod tables_writer;
 
 use std::io::Write;
@@ -35,7 +36,6 @@ pub(crate) use columns::{ColumnSource, ColumnSpool, Columns};
 pub use options::BuildOptions;
 pub(crate) use record::{Record, Select, TableSource, Visit, WithId};
 use sections::Output;
-pub(crate) use sections::Sections;
 pub(crate) use sort::{OneByOne, Sorted, Sorter};
 
 use crate::error::BuildError;

@@ -26,7 +26,7 @@ const COPY_BYTES: usize = 1 << 16;
 const FITS: &str = "offsets fit into 64 bits";
 
 /// A file in the making, from its header to its trailer.
-pub(crate) struct Sections<'w> {
+pub(super) struct Sections<'w> {
     output: Output<'w>,
     arrangement: Arrangement,
     file_id: FileId,
@@ -46,7 +46,7 @@ impl<'w> Sections<'w> {
     }
 
     /// Writes the blocks of a table, which have that many bytes each.
-    pub(crate) fn blocks<F: Fingerprint>(
+    pub(super) fn blocks<F: Fingerprint>(
         &mut self,
         kind: UnitKind,
         table: usize,
@@ -85,7 +85,7 @@ impl<'w> Sections<'w> {
     }
 
     /// Writes a section with what `write` puts into it.
-    pub(crate) fn stream(
+    pub(super) fn stream(
         &mut self,
         kind: UnitKind,
         write: impl FnOnce(&mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()>,
@@ -151,7 +151,7 @@ impl<'w> Sections<'w> {
 }
 
 /// Any destination, with its bytes counted and errors that name it.
-pub(crate) struct Output<'w> {
+pub(super) struct Output<'w> {
     to: &'w mut (dyn Write + Send),
     /// Of a file.
     path: Option<PathBuf>,
@@ -170,7 +170,7 @@ impl<'w> Output<'w> {
     }
 
     /// Returns what turns an error of [`Write`] into one about this output.
-    pub(crate) fn failed(&self) -> impl FnOnce(io::Error) -> BuildError + use<> {
+    pub(super) fn failed(&self) -> impl FnOnce(io::Error) -> BuildError + use<> {
         let path = self.path.clone();
         move |source| match path {
             Some(path) => OutputError::Io { doing: "write to it", path, source }.into(),

@@ -276,12 +276,12 @@ pub(super) fn file(directory: &Path) -> Result<File, BuildError> {
 }
 
 /// Creates a temporary file for the bytes of a section that is written later.
-pub(crate) fn spool(directory: &Path) -> Result<io::BufWriter<File>, BuildError> {
+pub(super) fn spool(directory: &Path) -> Result<io::BufWriter<File>, BuildError> {
     Ok(io::BufWriter::with_capacity(GATHER_BYTES, file(directory)?))
 }
 
 /// Turns a spool round, for reading.
-pub(crate) fn rewind(spool: io::BufWriter<File>) -> io::Result<io::BufReader<File>> {
+pub(super) fn rewind(spool: io::BufWriter<File>) -> io::Result<io::BufReader<File>> {
     let mut file = spool.into_inner().map_err(io::IntoInnerError::into_error)?;
     file.rewind()?;
     Ok(io::BufReader::with_capacity(GATHER_BYTES, file))
@@ -302,7 +302,7 @@ impl Read for Watched<'_> {
 
 /// Returns the error of using a temporary file.
 #[cold]
-pub(crate) fn failed(temp_dir: &Path, source: io::Error) -> BuildError {
+pub(super) fn failed(temp_dir: &Path, source: io::Error) -> BuildError {
     BuildError::Io { doing: "use a temporary file in", path: temp_dir.to_owned(), source }
 }
 

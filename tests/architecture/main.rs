@@ -48,6 +48,7 @@ const LAYERS: &[&str] = &[
     "ids",
     "names",
     "table",
+    "similar",
     "writer",
     "index",
     "inspect",

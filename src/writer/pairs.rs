@@ -14,14 +14,16 @@ use crate::progress::Counter;
 use crate::shingles;
 use crate::similar::table::{HEAD_BYTES, Head, LAYOUT};
 use crate::table::writer::TableWriter;
-use crate::writer::{Sections, Sorter, spill};
+use crate::writer::sections::Sections;
+use crate::writer::sort::Sorter;
+use crate::writer::spill;
 use hamdex_fingerprint::Fingerprint;
 
 /// Bytes gathered before they are written.
 const GATHER_BYTES: usize = 1 << 16;
 
 /// Takes the sets of documents in order, and writes their pairs as a sorted table.
-pub(crate) struct PairsWriter {
+pub(super) struct PairsWriter {
     head: Head,
     sorter: Sorter<u128>,
     /// The number of shingles of each document.
@@ -34,7 +36,7 @@ pub(crate) struct PairsWriter {
 
 impl PairsWriter {
     /// For so many documents; sorts in `memory` bytes.
-    pub(crate) fn new(documents: u64, memory: usize, temp_dir: &Path) -> Result<Self, BuildError> {
+    pub(super) fn new(documents: u64, memory: usize, temp_dir: &Path) -> Result<Self, BuildError> {
         let place_bits = Head::place_bits_of(documents);
         Ok(Self {
             head: Head { documents, pairs: 0, blocks: 0, place_bits, size_bits: 0 },
@@ -48,7 +50,7 @@ impl PairsWriter {
     }
 
     /// Takes the set of the next document, in its encoded form.
-    pub(crate) fn push(&mut self, encoded: &[u8], done: &Counter) -> Result<(), BuildError> {
+    pub(super) fn push(&mut self, encoded: &[u8], done: &Counter) -> Result<(), BuildError> {
         let Self { head, sorter, sizes, set, .. } = self;
         if !shingles::decode(encoded, set) {
             return Err(BuildError::InvalidShingles { id: self.taken });
@@ -65,7 +67,7 @@ impl PairsWriter {
     }
 
     /// Sorts the pairs, and writes the sections.
-    pub(crate) fn finish(self, file: &mut Sections<'_>, done: &Counter) -> Result<(), BuildError> {
+    pub(super) fn finish(self, file: &mut Sections<'_>, done: &Counter) -> Result<(), BuildError> {
         let Self { mut head, sorter, sizes, most, temp_dir, .. } = self;
         let sorted = sorter.finish(done)?;
         let codec = BlockCodec::from_counts(LAYOUT, &[], None);

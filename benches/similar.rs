@@ -4,14 +4,14 @@
 //! phrases that others have, the rest its own. Every twentieth document is an edited copy of the one before: 25 shingles
 //! differ. Times are of one thread, per question, everything in memory.
 
+mod common;
+
 use std::hint::black_box;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use hamdex::similar::{Condition, Measure};
 use hamdex::{BuildOptions, Builder, Index, shingles};
-use rand::rngs::SmallRng;
-use rand::{Rng, SeedableRng};
 
 /// Shingles of a document.
 const SIZE: usize = 296;
@@ -24,26 +24,45 @@ const EDITED: usize = 25;
 
 const QUESTIONS: usize = 2000;
 
-fn shingle(random: &mut SmallRng) -> u64 {
-    random.random::<u64>() >> (u64::BITS - shingles::BITS)
+/// Numbers without a pattern, one after another.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        self.0 += 1;
+        common::number(self.0)
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        (self.next() % end as u64) as usize
+    }
+
+    /// At least 0, and below 1.
+    fn share(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+fn shingle(random: &mut Numbers) -> u64 {
+    random.next() >> (u64::BITS - shingles::BITS)
 }
 
 /// A phrase: few are frequent, most are rare.
-fn phrase(random: &mut SmallRng, phrases: &[u64]) -> u64 {
-    let rank = (phrases.len() as f64).powf(random.random::<f64>()) as usize;
+fn phrase(random: &mut Numbers, phrases: &[u64]) -> u64 {
+    let rank = (phrases.len() as f64).powf(random.share()) as usize;
     phrases[rank.min(phrases.len() - 1)]
 }
 
-fn document(random: &mut SmallRng, phrases: &[u64]) -> Vec<u64> {
+fn document(random: &mut Numbers, phrases: &[u64]) -> Vec<u64> {
     let mut set: Vec<u64> = (0..PHRASES).map(|_| phrase(random, phrases)).collect();
     set.extend((PHRASES..SIZE).map(|_| shingle(random)));
     sorted(set)
 }
 
-fn edited(random: &mut SmallRng, of: &[u64]) -> Vec<u64> {
+fn edited(random: &mut Numbers, of: &[u64]) -> Vec<u64> {
     let mut set = of.to_vec();
     for _ in 0..EDITED {
-        let at = random.random_range(0..set.len());
+        let at = random.below(set.len());
         set[at] = shingle(random);
     }
     sorted(set)
@@ -69,7 +88,7 @@ fn time(what: &str, questions: &[Vec<u64>], mut ask: impl FnMut(&[u64]) -> usize
 
 fn main() {
     let count: usize = std::env::args().skip(1).find_map(|argument| argument.parse().ok()).unwrap_or(100_000);
-    let mut random = SmallRng::seed_from_u64(7);
+    let mut random = Numbers(7);
     let phrases: Vec<u64> = (0..1_000_000).map(|_| shingle(&mut random)).collect();
     let mut builder = Builder::in_memory(BuildOptions::new().shingles(true)).expect("there is memory");
     let mut sets: Vec<Vec<u64>> = Vec::new();
@@ -78,7 +97,7 @@ fn main() {
     for number in 0..count {
         let set =
             if number % 20 == 19 { edited(&mut random, &last) } else { document(&mut random, &phrases) };
-        builder.push_with_id(random.random::<u64>(), number as u64).expect("there is room");
+        builder.push_with_id(random.next(), number as u64).expect("there is room");
         builder.push_shingles(number as u64, &set).expect("it is a set");
         if number % (count / QUESTIONS).max(1) == 0 {
             sets.push(set.clone());

@@ -14,7 +14,9 @@ use crate::format::checksum::{Context, UnitKind};
 use crate::format::footer::{Counts, Footer, RANKED_PLACES};
 use crate::format::section::{PAGE, Section, extent};
 use crate::format::{self, FileId, Header, PAGE_BYTES, SectionRecord, Trailer};
+use crate::ids::Packer;
 use crate::salvage::changed_byte;
+use crate::similar::{self, table::Head};
 
 /// Restores what can be restored of a file of fingerprints of type `F` with this id, whose length is the one that it
 /// was written with:
@@ -25,6 +27,7 @@ use crate::salvage::changed_byte;
 /// - the trailer, which has the offset of the footer
 /// - keys, which are the last entries of blocks
 /// - the id directory, which counts the entries of blocks and marks
+/// - the keys of pairs of shingle and document, and the sizes of sets, which count pairs
 ///
 /// A damaged filter is replaced by one that every prefix passes, so that answers stay exact.
 /// Damaged metadata are replaced by a placeholder, so that the file opens; the caller knows the metadata.
@@ -68,6 +71,11 @@ pub(super) fn mend<F: Fingerprint>(file: &mut [u8], file_id: FileId, _: PhantomD
             UnitKind::Filter => {
                 if let Some(filter) = filter_of_every_prefix(&footer, *record) {
                     write_section(file, file_id, *record, &filter);
+                }
+            }
+            UnitKind::ShingleKeys => {
+                if let Some(keys) = shingle_keys(file, file_id, &footer, *record) {
+                    write_section(file, file_id, *record, &keys);
                 }
             }
             UnitKind::Metadata => write_section(file, file_id, *record, &some_metadata(record.length)),
@@ -275,6 +283,46 @@ fn entry_counts<F: Fingerprint>(file: &[u8], table: &TableOfBlocks) -> Option<Ve
         entries => Some(entries as u64),
     };
     (0..table.count).map(&mut count).collect()
+}
+
+/// Returns the keys of pairs of shingle and document, if all blocks and the start of the shingle directory are whole.
+fn shingle_keys(file: &[u8], file_id: FileId, footer: &Footer, record: SectionRecord) -> Option<Vec<u8>> {
+    let of = |kind| footer.sections.iter().find(|record| record.kind == kind).copied();
+    let (directory, blocks) = (of(UnitKind::ShingleDirectory)?, of(UnitKind::ShinglePairs)?);
+    let documents = section(file_id, directory);
+    let documents =
+        LittleEndian::read_u64(documents.read(file, 0..8.min(documents.length())).ok()?.get(..8)?);
+    let block_bytes = similar::table::LAYOUT.block_bytes;
+    let table = TableOfBlocks {
+        codec: BlockCodec::from_counts(similar::table::LAYOUT, &[], None),
+        context: Context::new(file_id, UnitKind::ShinglePairs, 0),
+        offset: blocks.offset as usize,
+        count: blocks.length as usize / block_bytes,
+        block_bytes,
+    };
+    let place_bits = Head::place_bits_of(documents);
+    let mut head = Head { documents, pairs: 0, blocks: table.count as u64, place_bits, size_bits: 0 };
+    // Each document has at least a bit in the directory.
+    let mut sizes =
+        vec![0u32; usize::try_from(documents).ok().filter(|_| documents / 8 <= directory.length)?];
+    let (mut scratch, mut values) = (Scratch::<u128>::default(), Vec::new());
+    for block in 0..table.count {
+        let pairs = table.decode(file, block, &mut scratch, &mut values);
+        if pairs.is_empty() {
+            return None;
+        }
+        head.pairs += pairs.len() as u64;
+        for &pair in pairs {
+            *sizes.get_mut(head.place_of(pair) as usize)? += 1;
+        }
+    }
+    head.size_bits = u32::BITS - sizes.iter().max().map_or(u32::BITS, |most| most.leading_zeros());
+    let mut contents = head.to_bytes().to_vec();
+    contents.extend(table.keys::<u128>(file));
+    let mut packer = Packer::default();
+    sizes.iter().for_each(|&size| packer.put(u64::from(size), head.size_bits, &mut contents));
+    packer.finish(&mut contents);
+    (contents.len() as u64 == record.length).then_some(contents)
 }
 
 /// Returns a filter with all bits set, as long as the damaged one.

@@ -10,7 +10,7 @@ use crate::format::checksum::UnitKind;
 use crate::format::section::extent;
 use crate::salvage::changed_byte;
 use crate::salvage::mend::find_footer;
-use crate::{BuildOptions, Builder, Codec, FilterChoice, Index, salvage};
+use crate::{BuildOptions, Builder, Codec, FilterChoice, Index, Place, ReadErrorKind, salvage};
 
 /// Fingerprints far and near, some with several ids.
 fn pairs<F: Fingerprint>(count: u64, ids: bool) -> Vec<(F, u64)> {
@@ -187,6 +187,46 @@ fn a_damaged_filter_is_replaced_by_one_that_every_prefix_passes() {
                 found.sort_unstable();
                 let expected = pairs.iter().map(|pair| pair.0).filter(|it| (it ^ query).count_ones() <= 3);
                 assert_eq!(found, expected.collect::<Vec<_>>());
+            }
+        }
+    }
+}
+
+/// Head, keys and sizes follow from the blocks of pairs, if all of these are whole.
+#[test]
+fn keys_of_shingles_are_restored() {
+    for documents in [0u64, 1, 3, 700] {
+        let mut builder = Builder::in_memory(BuildOptions::<u64>::new().shingles(true)).unwrap();
+        for id in 0..documents {
+            builder.push_with_id(id * 3, id).unwrap();
+            let set: Vec<u64> = (0..id % 6).map(|number| number << 40 | id / 3).collect();
+            builder.push_shingles(id, &set).unwrap();
+        }
+        let whole = builder.into_inner().unwrap().0;
+        let file_id = Index::<u64>::from_bytes(&whole[..]).unwrap().file_id();
+        let footer = find_footer::<u64>(&whole, file_id).unwrap().footer;
+        let of = |kind| footer.sections.iter().find(|section| section.kind == kind).unwrap();
+        let (keys, pairs) = (of(UnitKind::ShingleKeys), of(UnitKind::ShinglePairs));
+        let section = keys.offset as usize..keys.end().unwrap() as usize;
+        let mut damage: Vec<_> = section.clone().map(|at| at..at + 1).collect();
+        damage.push(section);
+        for damage in damage {
+            let mut damaged = whole.clone();
+            damaged[damage.clone()].iter_mut().for_each(|byte| *byte ^= 0x5a);
+            let is_padding = Index::<u64>::from_bytes(&damaged[..]).is_ok_and(|index| {
+                matches!(
+                    index.verify().unwrap_err().kind(),
+                    ReadErrorKind::Damaged { place: Place::Padding { .. }, .. }
+                )
+            });
+            salvage::mend::<u64>(&mut damaged, file_id.to_bytes());
+            assert!(damaged == whole || is_padding, "{documents} documents, {damage:?}");
+            if pairs.length > 0 {
+                damaged[keys.offset as usize] ^= 1;
+                damaged[pairs.offset as usize + 100] ^= 1;
+                let before = damaged.clone();
+                salvage::mend::<u64>(&mut damaged, file_id.to_bytes());
+                assert!(damaged == before, "the blocks are damaged as well");
             }
         }
     }

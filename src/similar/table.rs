@@ -181,6 +181,17 @@ impl PairTable {
         Ok(bits::read::<u64>(bytes, (first_bit % 8) as usize, self.head.size_bits) as usize)
     }
 
+    /// The bits after the last size are zero.
+    fn verify_spare_bits(&self, file: &[u8]) -> Result<(), ReadError> {
+        let used = self.head.documents.wrapping_mul(u64::from(self.head.size_bits)) % 8;
+        match file[self.keys.contents()].last() {
+            Some(last) if used > 0 && last & (0xff >> used) != 0 => {
+                Err(self.keys.damaged("a bit after the last number of shingles is set"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Reads everything, and checks it against the sets of the documents, which `set_of` returns by place.
     pub(crate) fn verify(
         &self,
@@ -190,6 +201,7 @@ impl PairTable {
         check_cancelled: &dyn Fn() -> Result<(), ReadError>,
     ) -> Result<(), ReadError> {
         self.keys.verify_while(file, check_cancelled)?;
+        self.verify_spare_bits(file)?;
         if documents != self.head.documents {
             return Err(self.keys.damaged("it has more or fewer documents than the shingles"));
         }

@@ -10,7 +10,7 @@ use hamdex::{Place, ReadError, ReadErrorKind};
 use super::file::{self, SectionAt, field};
 pub use super::file::{
     BLOCKS, FILTER, ID_DIRECTORY, ID_LOOKUP, ID_STARTS, IDS, KEYS, METADATA, NAME_DIRECTORY, NAME_LOOKUP,
-    NAMES, SHINGLE_DIRECTORY, SHINGLES,
+    NAMES, PAIR_BLOCK_BYTES, SHINGLE_DIRECTORY, SHINGLE_KEYS, SHINGLE_PAIRS, SHINGLES,
 };
 
 /// Bytes of one section record of the footer.
@@ -117,13 +117,14 @@ impl Forged {
     pub fn seal(&mut self) {
         file::sign_header(&mut self.bytes);
         for section in self.sections.clone() {
-            if section.kind == BLOCKS {
-                for number in 0..section.length / self.block_bytes {
-                    let block = self.block(section.table, number);
-                    file::sign_block_at(&mut self.bytes, section.table, number, block);
-                }
-            } else {
+            let Some(bytes) = section.block_bytes(self.block_bytes) else {
                 file::sign_pages(&mut self.bytes, section);
+                continue;
+            };
+            for number in 0..section.length / bytes {
+                let start = section.offset + number * bytes;
+                let block = (section.kind, section.table, number);
+                file::sign_block_at(&mut self.bytes, block, start..start + bytes);
             }
         }
         file::sign_pages(&mut self.bytes, self.footer);
@@ -178,6 +179,8 @@ pub fn name_of(error: &ReadError) -> String {
                 Place::Names => "Names",
                 Place::ShingleDirectory => "ShingleDirectory",
                 Place::Shingles => "Shingles",
+                Place::ShingleBlock { .. } => "ShingleBlock",
+                Place::ShingleKeys => "ShingleKeys",
                 Place::IdLookup => "IdLookup",
                 Place::NameLookup => "NameLookup",
                 Place::Metadata => "Metadata",

@@ -12,8 +12,10 @@ use crate::common::{
 };
 use hamdex::inspect::reference::{FieldKind, read_block};
 use hamdex::shingles::{BITS, KEY, decode};
+use hamdex::similar::{Condition, Measure};
 use hamdex::{
-    BuildOptions, Builder, Codec, Design, FilterChoice, Fingerprint, Index, ReadError, TableDesign,
+    BuildOptions, Builder, Codec, Design, FilterChoice, Fingerprint, Index, ReadError, ReadErrorKind,
+    TableDesign,
 };
 
 fn golden(name: &str) -> PathBuf {
@@ -133,32 +135,82 @@ fn filters() {
     assert_eq!(forms, [false, true]);
 }
 
-/// Shingles, and names: few and many, of ids with gaps.
+/// Fingerprints and ids with gaps, and their sets: few shingles and many.
+fn with_sets() -> Vec<(u64, u64, BTreeSet<u64>)> {
+    let set = |number, id: u64| {
+        (0..number * 7).map(|n: u64| (n + id).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - BITS)).collect()
+    };
+    (0..40).map(|number| (number << 40, number * number, set(number, number * number))).collect()
+}
+
+/// Shingles, and names; with the pairs by which they are searched.
 #[test]
-fn shingles() {
+fn shingle_pairs() {
     let options = options("halves", 3).names(true).shingles(true).metadata(KEY, "words:5");
     let mut builder = Builder::in_memory(options).unwrap();
-    let pairs: Vec<(u64, u64)> = (0..40).map(|number| (number << 40, number * number)).collect();
+    let stored = with_sets();
+    let pairs: Vec<(u64, u64)> = stored.iter().map(|&(fingerprint, id, _)| (fingerprint, id)).collect();
     let names = pairs.iter().map(|&(_, id)| (id, format!("document {id}").into_bytes())).collect();
-    let mut sets = String::new();
-    for (number, &(fingerprint, id)) in (0..).zip(&pairs) {
-        let set: BTreeSet<u64> =
-            (0..number * 7).map(|n| (n + id).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - BITS)).collect();
-        write!(sets, "{id}").unwrap();
-        set.iter().for_each(|shingle| write!(sets, " {shingle}").unwrap());
-        sets.push('\n');
-        builder.push_with_id(fingerprint, id).unwrap();
-        builder.push_shingles(id, &set.into_iter().collect::<Vec<_>>()).unwrap();
+    for (fingerprint, id, set) in &stored {
+        builder.push_with_id(*fingerprint, *id).unwrap();
+        builder.push_shingles(*id, &set.iter().copied().collect::<Vec<_>>()).unwrap();
     }
     push_names(&mut builder, &names);
-    compare_listings("shingles", &pairs, &names);
-    compare("shingles.sets.txt", sets.as_bytes());
-    compare("shingles.hamdex", &builder.into_inner().unwrap().0);
-    let index = check_contents::<u64>("shingles");
+    compare_listings("shingle-pairs", &pairs, &names);
+    compare("shingle-pairs.sets.txt", sets_listing(&stored).as_bytes());
+    compare("shingle-pairs.hamdex", &builder.into_inner().unwrap().0);
+    let index = check_sets("shingle-pairs");
+    for measure in [Measure::Resemblance, Measure::Containing, Measure::Contained] {
+        let condition = Condition::new(measure, 0.3).unwrap();
+        for (_, _, query) in &stored {
+            let mut expected: Vec<(u64, f64)> = Vec::new();
+            for (_, id, set) in &stored {
+                let shared = set.intersection(query).count();
+                if condition.is_met(shared, query.len(), set.len()) {
+                    expected.push((*id, condition.share(shared, query.len(), set.len())));
+                }
+            }
+            expected.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
+            let query: Vec<u64> = query.iter().copied().collect();
+            let found = index.searcher().similar(&query, &condition, usize::MAX).unwrap();
+            assert!(found.iter().map(|found| (found.id.id, found.similarity)).eq(expected));
+        }
+    }
+}
+
+/// The same from before there were pairs: its sets are read, and it says that it cannot be searched by them.
+#[test]
+fn shingles() {
+    let index = check_sets("shingles");
+    let condition = Condition::new(Measure::Resemblance, 0.7).unwrap();
+    let refused = index.searcher().similar(&[1], &condition, 1).unwrap_err();
+    assert!(matches!(refused.kind(), ReadErrorKind::NoShingles), "{refused}");
+}
+
+/// A line for each set: its id, and its shingles after spaces.
+fn sets_listing(stored: &[(u64, u64, BTreeSet<u64>)]) -> String {
+    let mut text = String::new();
+    for (_, id, set) in stored {
+        write!(text, "{id}").unwrap();
+        set.iter().for_each(|shingle| write!(text, " {shingle}").unwrap());
+        text.push('\n');
+    }
+    text
+}
+
+/// Opens a stored file, whose sets are those of its listing.
+fn check_sets(name: &str) -> Index<u64> {
+    let index = check_contents::<u64>(name);
     let stored = index.shingles().unwrap().unwrap();
-    let mut set = Vec::new();
-    assert!(decode(stored.encoded_of(1521).unwrap().unwrap(), &mut set));
-    assert_eq!((stored.len(), set.len()), (40, 39 * 7));
+    let listing = std::fs::read_to_string(golden(&format!("{name}.sets.txt"))).unwrap();
+    assert_eq!(listing, sets_listing(&with_sets()));
+    assert_eq!(stored.len(), 40);
+    for (_, id, expected) in with_sets() {
+        let mut set = Vec::new();
+        assert!(decode(stored.encoded_of(id).unwrap().unwrap(), &mut set));
+        assert!(set.into_iter().eq(expected));
+    }
+    index
 }
 
 /// Look-ups, of ids with gaps and with several fingerprints, and of names that several ids have.
@@ -453,6 +505,7 @@ fn every_stored_file_has_a_test() {
             "names",
             "names-with-gaps",
             "one",
+            "shingle-pairs",
             "shingles",
             "wide"
         ]

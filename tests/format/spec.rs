@@ -6,10 +6,10 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use crate::common::forge::{FILTER, Forged, ID_LOOKUP, NAME_DIRECTORY, NAMES};
+use crate::common::forge::{FILTER, Forged, ID_LOOKUP, NAME_DIRECTORY, NAMES, SHINGLE_KEYS, SHINGLE_PAIRS};
 use crate::common::{built, built_with_ids, built_with_names, index};
 use hamdex::inspect::Permutation;
-use hamdex::inspect::reference::{Field, FieldKind, read_block};
+use hamdex::inspect::reference::{Coding, Field, FieldKind, fingerprints, read_block};
 use hamdex::{BuildOptions, Builder, Codec, Design, FilterChoice, Fingerprint};
 
 /// Fingerprints and ids of the example, in no order.
@@ -241,6 +241,23 @@ fn the_example_of_shingles_is_a_set() {
     let line = rest.lines().nth(1).unwrap().strip_prefix("00000000  ").unwrap();
     let bytes: Vec<u8> = line.split(' ').map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect();
     assert_eq!(hamdex::shingles::encode(&[5, 1 << 40, (1 << 47) + 1]).unwrap(), bytes);
+}
+
+#[test]
+fn the_pairs_of_the_example_are_those_in_the_text() {
+    let mut builder = Builder::in_memory(BuildOptions::<u64>::new().shingles(true)).unwrap();
+    for (fingerprint, id, set) in [(1, 5, &[5, 1 << 40][..]), (2, 7, &[5]), (3, 9, &[5])] {
+        builder.push_with_id(fingerprint, id).unwrap();
+        builder.push_shingles(id, set).unwrap();
+    }
+    let file = Forged::new(builder.into_inner().unwrap().0);
+    let mut block = file.contents(SHINGLE_PAIRS, 0).to_vec();
+    let fields = read_block::<u128>(&block, Coding::EliasFano).unwrap();
+    assert_eq!(fingerprints(&fields), [20, 21, 22, 1 << 42]);
+    block[..4].fill(0);
+    let keys = file.contents(SHINGLE_KEYS, 0);
+    assert_eq!((keys[24], keys[25], keys[48]), (2, 2, 0b1001_0100));
+    compare("example pairs", &format!("pairs\n{}keys\n{}", hex_dump(&block), hex_dump(keys)));
 }
 
 #[test]

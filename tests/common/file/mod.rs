@@ -31,6 +31,11 @@ pub const SHINGLE_DIRECTORY: u32 = 257;
 pub const SHINGLES: u32 = 258;
 pub const ID_LOOKUP: u32 = 259;
 pub const NAME_LOOKUP: u32 = 260;
+pub const SHINGLE_PAIRS: u32 = 261;
+pub const SHINGLE_KEYS: u32 = 262;
+
+/// Bytes of a block of pairs of shingle and document, in all files.
+pub const PAIR_BLOCK_BYTES: usize = 2048;
 
 /// Offsets of the fields of the footer.
 pub mod field {
@@ -86,6 +91,15 @@ pub struct SectionAt {
 }
 
 impl SectionAt {
+    /// Returns the bytes of each of its blocks, in a file with blocks of `block_bytes`; `None` if it has pages.
+    pub fn block_bytes(self, block_bytes: usize) -> Option<usize> {
+        match self.kind {
+            BLOCKS => Some(block_bytes),
+            SHINGLE_PAIRS => Some(PAIR_BLOCK_BYTES),
+            _ => None,
+        }
+    }
+
     /// Returns the start of its checksums; blocks have their own instead.
     fn checksums(self) -> usize {
         self.offset + self.length.next_multiple_of(4)
@@ -204,12 +218,12 @@ pub fn block(file: &[u8], table: u32, number: usize) -> Range<usize> {
 }
 
 pub fn sign_block(file: &mut [u8], table: u32, number: usize) {
-    sign_block_at(file, table, number, block(file, table, number));
+    sign_block_at(file, (BLOCKS, table, number), block(file, table, number));
 }
 
-/// Makes the checksum of a block right that lies at these bytes.
-pub fn sign_block_at(file: &mut [u8], table: u32, number: usize, at: Range<usize>) {
-    let checksum = checksum(&file_id(file), BLOCKS, table, number as u64, &file[at.start + 4..at.end]);
+/// Makes the checksum of a block right that lies at these bytes, by its kind, its table and its number.
+pub fn sign_block_at(file: &mut [u8], (kind, table, number): (u32, u32, usize), at: Range<usize>) {
+    let checksum = checksum(&file_id(file), kind, table, number as u64, &file[at.start + 4..at.end]);
     Le::write_u32(&mut file[at.start..], checksum);
 }
 

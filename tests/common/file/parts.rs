@@ -180,7 +180,7 @@ impl Writer {
             let start = self.file.len();
             self.file.extend(block);
             let end = self.file.len();
-            file::sign_block_at(&mut self.file, table, number, start..end);
+            file::sign_block_at(&mut self.file, (BLOCKS, table, number), start..end);
         }
     }
 

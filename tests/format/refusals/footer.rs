@@ -146,7 +146,9 @@ pub(crate) const REFUSALS: &[Refusal] = &[
     damaged(
         "footer.shingles",
         &[
-            sealed("shingles come with", |f| put_section(f, f.sections.len() - 1, 0, &[3])).of(with_shingles),
+            // The keys become an unknown section, the directory a filter, the keys those of another table.
+            sealed("shingles come with", |f| put_section(f, f.sections.len() - 1, 0, &[7])).of(with_shingles),
+            sealed("shingles come with", |f| put_section(f, f.sections.len() - 4, 0, &[0])).of(with_shingles),
             sealed("shingles come with", |f| put_section(f, f.sections.len() - 1, 4, &[1])).of(with_shingles),
         ],
     ),
@@ -154,7 +156,7 @@ pub(crate) const REFUSALS: &[Refusal] = &[
         "footer.lookups",
         &[
             // The look-up of names becomes an unknown section, or one of another table; the names go.
-            sealed("look-ups are of", |f| put_section(f, f.sections.len() - 1, 0, &[5])).of(with_lookups),
+            sealed("look-ups are of", |f| put_section(f, f.sections.len() - 1, 0, &[7])).of(with_lookups),
             sealed("look-ups are of", |f| put_section(f, f.sections.len() - 1, 4, &[1])).of(with_lookups),
             sealed("look-ups are of", |f| f.put_footer(6, &[0])).of(with_lookups),
         ],

@@ -27,6 +27,7 @@ use std::ops::ControlFlow;
 
 use crate::common::forge::{Forged, METADATA, name_of};
 use crate::common::{Shape, built, data};
+use hamdex::similar::{Condition, Measure};
 use hamdex::{BuildOptions, Codec, Design, FilterChoice, Index, OpenOptions, ReadError};
 
 /// When a reader must refuse at the latest: before it answers anything, when it reads the unit in
@@ -126,15 +127,22 @@ fn stored() -> Vec<u64> {
     data(Shape::Uniform, 300, 1)
 }
 
-/// Reads every block of table 0, the ids of every fingerprint, and their names.
+/// Reads every block of table 0 and of the pairs of shingles, the ids of every fingerprint, and their names.
 fn use_all(index: &Index<u64>) -> Result<(), ReadError> {
     index.searcher().within(0, 64)?;
     stored().into_iter().try_for_each(|x| index.searcher().within(x, 3).map(drop))?;
     stored().into_iter().try_for_each(|x| index.ids(x).map(drop))?;
     if let Some(shingles) = index.shingles()? {
+        let mut all = BTreeSet::new();
         for part in shingles.parts()? {
-            let _ = shingles.for_each_in(part, |_, _| ControlFlow::<()>::Continue(()))?;
+            let _ = shingles.for_each_in(part, |_, set| {
+                all.extend(set);
+                ControlFlow::<()>::Continue(())
+            })?;
         }
+        // Every list is read, and the number of shingles of every document.
+        let condition = Condition::new(Measure::Contained, 0.001).unwrap();
+        index.searcher().similar(&Vec::from_iter(all), &condition, usize::MAX)?;
     }
     if let Some(lookups) = index.lookups()? {
         (0..300).try_for_each(|id| lookups.fingerprints_of(id).map(drop))?;

@@ -5,7 +5,9 @@ use std::ops::ControlFlow;
 
 use hamdex::inspect::Permutation;
 use hamdex::inspect::reference::{Coding, fingerprints, read_block};
-use hamdex::{BatchOptions, Fingerprint, Index, Match, Pair, Strategy, VerifyOptions};
+use hamdex::similar::{Condition, Measure};
+use byteorder::{ByteOrder, LittleEndian as Le};
+use hamdex::{BatchOptions, Fingerprint, Index, Match, Pair, Strategy, VerifyOptions, shingles};
 
 use crate::common::allocations::largest;
 use crate::common::ask::ask;
@@ -56,10 +58,46 @@ fn of_width<F: Fingerprint>(bytes: &[u8]) {
     }
     let _ = index.entries().take(MANY).filter_map(Result::ok).map(|entry| entry.ids.count()).sum::<usize>();
     let _ = index.pairs(3).threads(1).count_by_distance();
+    similar(&index, bytes);
     let again = index.verify_with(&VerifyOptions::new().threads(1)).map_err(|error| error.to_string());
     assert_eq!(fresh, again, "what is verified does not hang on what was asked before");
     if fresh.is_ok() {
         agrees(&index, bytes);
+    }
+}
+
+/// That documents similar to any shingles, and to some that are stored, are found or refused, whatever the file is; and
+/// that each is above the least share, the most similar first.
+fn similar<F: Fingerprint>(index: &Index<F>, bytes: &[u8]) {
+    let words = bytes.rchunks_exact(8).take(40).map(|word| Le::read_u64(word) >> (u64::BITS - shingles::BITS));
+    let mut queries = vec![vec![], (0..20).collect(), words.collect(), vec![u64::MAX]];
+    if let Ok(Some(stored)) = index.shingles() {
+        for part in stored.parts().unwrap_or_default().into_iter().take(2) {
+            let visit = |_, set: &[u64]| {
+                queries.push(set.to_vec());
+                if queries.len() < 10 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            };
+            let _ = stored.for_each_in(part, visit);
+        }
+    }
+    // A byte of the file chooses a share.
+    let any = f64::from(bytes[bytes.len() / 2].max(1)) / 255.0;
+    let mut searcher = index.searcher();
+    for (measure, least) in [
+        (Measure::Resemblance, 0.7),
+        (Measure::Resemblance, any),
+        (Measure::Containing, any),
+        (Measure::Contained, any),
+        (Measure::Contained, 0.001),
+    ] {
+        let condition = Condition::new(measure, least).expect("it is above 0 and at most 1");
+        for query in &mut queries {
+            query.sort_unstable();
+            query.dedup();
+            let Ok(found) = searcher.similar(query, &condition, 50) else { continue };
+            assert!(found.iter().all(|found| found.similarity >= least));
+            assert!(found.is_sorted_by(|one, other| one.similarity >= other.similarity));
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 
 use byteorder::{ByteOrder, LittleEndian as Le};
 
-use crate::common::file::{self, BLOCKS, FOOTER, HEADER_BYTES, SectionAt, TRAILER_BYTES, field};
+use crate::common::file::{self, FOOTER, HEADER_BYTES, SectionAt, TRAILER_BYTES, field};
 
 /// Makes every checksum right that has a place in these bytes.
 pub fn seal(bytes: &mut [u8]) {
@@ -34,12 +34,16 @@ fn seal_sections(bytes: &mut [u8], footer: usize, length: usize) {
         _ => return,
     };
     for section in file::sections(bytes) {
-        if section.kind != BLOCKS && fits(bytes, section) {
-            file::sign_pages(bytes, section);
-        } else if section.kind == BLOCKS && end(section).is_some_and(|end| end <= bytes.len()) {
-            for number in 0..section.length / block_bytes {
-                let start = section.offset + number * block_bytes;
-                file::sign_block_at(bytes, section.table, number, start..start + block_bytes);
+        let Some(each) = section.block_bytes(block_bytes) else {
+            if fits(bytes, section) {
+                file::sign_pages(bytes, section);
+            }
+            continue;
+        };
+        if end(section).is_some_and(|end| end <= bytes.len()) {
+            for number in 0..section.length / each {
+                let start = section.offset + number * each;
+                file::sign_block_at(bytes, (section.kind, section.table, number), start..start + each);
             }
         }
     }

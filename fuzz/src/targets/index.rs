@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hamdex::{BuildOptions, Codec, Design, FilterChoice, Fingerprint};
+use hamdex::{BuildOptions, Builder, Codec, Design, FilterChoice, Fingerprint};
 
 use crate::check;
 use crate::common::{Shape, built, built_with_ids, built_with_names, data};
@@ -41,7 +41,23 @@ pub fn seeds() -> Vec<Vec<u8>> {
     let many: Vec<(u64, u64)> = (0..5000).map(|id| (id % 3, id)).collect();
     files.push(built_with_ids(&many, options("single", 1, Codec::Huffman)));
     files.push(built::<u64>(&[], options("single", 3, Codec::Huffman)));
+    files.push(with_shingles(&[]));
+    files.push(with_shingles(&[vec![1, 2, 3], vec![], vec![2, 3, 4, 1 << 47], vec![3]]));
+    // Lists of several blocks.
+    let sets = (0..1500).map(|number| vec![7, 8 + number % 3, 1 << 20 | number, number << 30 | 1]);
+    files.push(with_shingles(&sets.collect::<Vec<_>>()));
     files
+}
+
+/// A document for each set, which ascends.
+fn with_shingles(sets: &[Vec<u64>]) -> Vec<u8> {
+    let options = options::<u64>("single", 1, Codec::Huffman).shingles(true);
+    let mut builder = Builder::in_memory(options).expect("memory");
+    for (id, set) in (0..).zip(sets) {
+        builder.push_with_id(id / 2, id).expect("memory");
+        builder.push_shingles(id, set).expect("a set");
+    }
+    builder.into_inner().expect("memory").0
 }
 
 fn options<F: Fingerprint>(design: &str, distance: u32, codec: Codec) -> BuildOptions<F> {

@@ -69,7 +69,8 @@ impl Lists for PairLists<'_> {
         targets.iter().for_each(|target| table.prefetch_keys(file, target));
         self.memory.targets = targets;
         let PairMemory { targets, located, met, scanner, .. } = &mut *self.memory;
-        (located.clear(), met.clear());
+        located.clear();
+        met.clear();
         for (number, (target, &shingle)) in targets.iter().zip(shingles).enumerate() {
             let (least, greatest) = target.run_of(target.query, 0);
             let [first, last] = match keys.find_for_both(least, greatest) {

@@ -199,7 +199,7 @@ fn keys_of_shingles_are_restored() {
         let mut builder = Builder::in_memory(BuildOptions::<u64>::new().shingles(true)).unwrap();
         for id in 0..documents {
             builder.push_with_id(id * 3, id).unwrap();
-            let set: Vec<u64> = (0..id % 6).map(|number| number << 40 | id / 3).collect();
+            let set: Vec<u64> = (0..id % 6).map(|number| (number << 40) | (id / 3)).collect();
             builder.push_shingles(id, &set).unwrap();
         }
         let whole = builder.into_inner().unwrap().0;

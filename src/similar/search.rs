@@ -104,7 +104,10 @@ impl Search {
         check_cancelled: &dyn Fn() -> Result<(), ReadError>,
     ) -> Result<&[Alike], ReadError> {
         let Self { lists, numbers, candidates, found } = self;
-        (lists.clear(), numbers.clear(), candidates.clear(), found.clear());
+        lists.clear();
+        numbers.clear();
+        candidates.clear();
+        found.clear();
         debug_assert!(shingles.is_sorted_by(|one, other| one < other));
         // No document has what is beyond the bits of a shingle.
         part.find(&shingles[..shingles.partition_point(|shingle| shingle >> shingles::BITS == 0)], lists)?;

@@ -48,6 +48,9 @@ const VERIFIED_BLOCKS: usize = 1 << 10;
 /// Documents verified between cancellation checks.
 const VERIFIED_AT_ONCE: usize = 1 << 16;
 
+/// Replaces the contents of a vector by the shingles of the document at a place.
+type SetOf<'s> = dyn FnMut(u64, &mut Vec<u64>) -> Result<(), ReadError> + 's;
+
 /// The numbers before the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Head {
@@ -197,7 +200,7 @@ impl PairTable {
         &self,
         file: &[u8],
         documents: u64,
-        set_of: &mut dyn FnMut(u64, &mut Vec<u64>) -> Result<(), ReadError>,
+        set_of: &mut SetOf<'_>,
         check_cancelled: &dyn Fn() -> Result<(), ReadError>,
     ) -> Result<(), ReadError> {
         self.keys.verify_while(file, check_cancelled)?;

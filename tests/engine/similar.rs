@@ -100,7 +100,7 @@ fn crowd(documents: u64) -> Sets {
         let base = document - document % 5 * u64::from(document % 50 < 5);
         let own = (0..30).map(|number| scattered(base * 1000 + number + u64::from(number < 2) * document));
         let footer = (0..12).map(|number| scattered(1 << 40 | number));
-        let header = (0..6).map(|number| scattered(1 << 41 | document % 4 * 100 + number));
+        let header = (0..6).map(|number| scattered((1 << 41) | (document % 4 * 100 + number)));
         let set: BTreeSet<u64> = own.chain(footer).chain(header).collect();
         set.into_iter().collect()
     };

@@ -23,7 +23,7 @@ fn with_many_documents() -> Vec<u8> {
     let stored = stored();
     for id in 0..34_001 {
         builder.push_with_id(stored[id as usize % stored.len()], id).unwrap();
-        let set = [id / 100, 1 << 40 | id / 100];
+        let set = [id / 100, (1 << 40) | (id / 100)];
         builder.push_shingles(id, &set[..1 + id as usize % 2]).unwrap();
     }
     builder.into_inner().unwrap().0

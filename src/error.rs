@@ -175,6 +175,7 @@ impl fmt::Display for ReadError {
         match (&self.path, &self.kind) {
             // It is about the question, not about a file.
             (_, kind @ ReadErrorKind::DistanceTooLarge { .. }) => kind.fmt(f),
+            (None, kind @ ReadErrorKind::NoShingles) => write!(f, "the set {kind}"),
             (Some(path), kind) => write!(f, "{}: {kind}", path.display()),
             (None, kind) => write!(f, "index in memory: {kind}"),
         }

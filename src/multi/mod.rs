@@ -11,6 +11,7 @@ mod memory;
 mod pairs;
 mod routed;
 mod searcher;
+mod similar;
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::error::{ReadError, check_distance};
 use crate::index::nearest::{self, Limited, is_walk_cheaper};
 use crate::index::search::{Search, give_back};
+use crate::index::similar::SimilarSearch;
 use crate::index::{Index, Match};
 use crate::multi::{FoundIn, MemoryPart, MultiIndex, MultiMatches, United};
 use crate::progress::{Phase, Progress, ProgressCallback, Report};
@@ -16,7 +17,7 @@ use hamdex_fingerprint::Fingerprint;
 /// Queries several indexes as one, with reused memory. Made by [`MultiIndex::searcher`]; every
 /// thread has its own.
 pub struct MultiSearcher<F> {
-    pub(super) indexes: MultiIndex<F>,
+    pub(crate) indexes: MultiIndex<F>,
     /// One for each index.
     pub(super) searches: Vec<Search<F>>,
     /// The nearest in memory.
@@ -24,7 +25,8 @@ pub struct MultiSearcher<F> {
     united: United<F>,
     /// The united matches alone.
     matches: Vec<Match<F>>,
-    report: Report,
+    pub(crate) similar: SimilarSearch,
+    pub(crate) report: Report,
 }
 
 type Nearest<F> = fn(&mut MultiSearcher<F>, F, u32, usize) -> Result<(), ReadError>;
@@ -51,8 +53,8 @@ impl<F: Fingerprint> MultiIndex<F> {
 impl<F: Fingerprint> MultiSearcher<F> {
     fn new(indexes: MultiIndex<F>) -> Self {
         let searches = indexes.as_slice().iter().map(|_| Search::default()).collect();
-        let (recent, united, matches, report) = Default::default();
-        Self { indexes, searches, recent, united, matches, report }
+        let (recent, united, matches, similar, report) = Default::default();
+        Self { indexes, searches, recent, united, matches, similar, report }
     }
 
     /// Switches to this part in memory, or to none.

@@ -13,6 +13,8 @@ use crate::set::{
     Description, EntryVisitor, FingerprintSet, MatchIds, PairVisitor, SetSearcher, ShinglePart,
     ShingleVisitor, StoredId, ids_of_parts,
 };
+use crate::shingles;
+use crate::similar::{Condition, SimilarDocument};
 use crate::verify::{Verified, VerifyOptions};
 use hamdex_fingerprint::Fingerprint;
 
@@ -115,6 +117,15 @@ impl<F: Fingerprint> SetSearcher<F> for Searcher<&Index<F>> {
         Ok(self.ids_of(matches)?.into_iter().map(|ids| MatchIds::from(ids).limit(most)).collect())
     }
 
+    fn similar(
+        &mut self,
+        shingles: &[u64],
+        condition: &Condition,
+        limit: usize,
+    ) -> Result<Vec<SimilarDocument>, SetError> {
+        Ok(self.similar(shingles, condition, limit)?)
+    }
+
     fn set_progress(&mut self, report: ProgressCallback) {
         self.report_to(report);
     }
@@ -129,6 +140,10 @@ impl<F: Fingerprint> FingerprintSet<F> for MultiIndex<F> {
         description.is_counted = self.as_slice().is_empty() && !self.has_memory();
         description.has_ids = self.as_slice().iter().any(|index| index.has_ids());
         description.has_names = has_names(self);
+        if let Some(definition) = definition_of_shingles(self) {
+            description.has_shingles = true;
+            description.metadata.insert(shingles::KEY.to_owned(), definition);
+        }
         description
     }
 
@@ -183,17 +198,27 @@ impl<F: Fingerprint> FingerprintSet<F> for MultiIndex<F> {
         }
     }
 
-    /// It has none.
     fn shingle_parts(&self) -> Result<Option<Vec<ShinglePart>>, SetError> {
-        Ok(None)
+        if definition_of_shingles(self).is_none() {
+            return Ok(None);
+        }
+        let mut all = Vec::new();
+        for (file, index) in self.as_slice().iter().enumerate() {
+            let parts = FingerprintSet::shingle_parts(&**index)?.unwrap_or_default();
+            all.extend(parts.into_iter().map(|part| ShinglePart { file, ..part }));
+        }
+        Ok(Some(all))
     }
 
     fn visit_shingles(
         &self,
-        _part: &ShinglePart,
-        _visit: &mut ShingleVisitor<'_>,
+        part: &ShinglePart,
+        visit: &mut ShingleVisitor<'_>,
     ) -> Result<ControlFlow<()>, SetError> {
-        Ok(ControlFlow::Continue(()))
+        let Some(index) = self.as_slice().get(part.file) else { return Ok(ControlFlow::Continue(())) };
+        let number = if has_names(self) { part.file } else { 0 };
+        let visit = &mut |id: StoredId, set: &[u64]| visit(StoredId { part: number, ..id }, set);
+        FingerprintSet::visit_shingles(&**index, part, visit)
     }
 
     fn check_files(&self) -> Result<(), SetError> {
@@ -207,6 +232,16 @@ impl<F: Fingerprint> FingerprintSet<F> for MultiIndex<F> {
         }
         Ok(sum)
     }
+}
+
+/// Returns how the shingles of all indexes are made; `None` unless all have some, made in the same way.
+fn definition_of_shingles<F: Fingerprint>(indexes: &MultiIndex<F>) -> Option<Vec<u8>> {
+    let of_index = |index: &Index<F>| {
+        index.has_shingles().then(|| index.metadata().get(shingles::KEY).cloned().unwrap_or_default())
+    };
+    let mut all = indexes.as_slice().iter().map(|index| of_index(index));
+    let first = all.next()??;
+    (!indexes.has_memory() && all.all(|other| other.as_ref() == Some(&first))).then_some(first)
 }
 
 fn has_names<F: Fingerprint>(indexes: &MultiIndex<F>) -> bool {
@@ -235,6 +270,15 @@ impl<F: Fingerprint> SetSearcher<F> for MultiSearcher<F> {
             Ok(ids_of_parts(lists, has_names(self.indexes()), most))
         };
         matches.iter().map(of_match).collect()
+    }
+
+    fn similar(
+        &mut self,
+        shingles: &[u64],
+        condition: &Condition,
+        limit: usize,
+    ) -> Result<Vec<SimilarDocument>, SetError> {
+        Ok(self.similar(shingles, condition, limit)?)
     }
 
     fn set_progress(&mut self, report: ProgressCallback) {

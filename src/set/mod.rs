@@ -25,6 +25,7 @@ pub use crate::index::MatchVisitor;
 use crate::index::{Index, Match};
 use crate::join::{Pair, PairsOptions};
 use crate::progress::ProgressCallback;
+use crate::similar::{Condition, SimilarDocument};
 use crate::verify::{Verified, VerifyOptions};
 use hamdex_fingerprint::Fingerprint;
 
@@ -166,6 +167,18 @@ pub trait SetSearcher<F: Fingerprint> {
     /// # Errors
     /// When a block or page that is read is damaged.
     fn ids_of(&mut self, matches: &[Match<F>], most: usize) -> Result<Vec<MatchIds<'_>>, SetError>;
+
+    /// Returns the documents that meet a condition with a set of shingles, which ascend, each once: the most similar
+    /// first, then by id; at most `limit`. The set must [have shingles](Description::has_shingles) made as these are.
+    ///
+    /// # Errors
+    /// When the set has no shingles, a block or page that is read is damaged, or the progress callback stops the query.
+    fn similar(
+        &mut self,
+        shingles: &[u64],
+        condition: &Condition,
+        limit: usize,
+    ) -> Result<Vec<SimilarDocument>, SetError>;
 
     /// Calls `report` while a query reads many blocks, from now on; it may stop the query.
     fn set_progress(&mut self, report: ProgressCallback);

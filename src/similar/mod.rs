@@ -40,10 +40,11 @@ impl SimilarDocument {
         Self { id, similarity }
     }
 
-    /// Sorts documents, the most similar first, then by id, and keeps the first `limit`.
+    /// Sorts documents, the most similar first, then by id, then by part, and keeps the first `limit`.
     pub fn keep_nearest(documents: &mut Vec<Self>, limit: usize) {
         let order = |one: &Self, other: &Self| {
-            other.similarity.total_cmp(&one.similarity).then_with(|| one.id.cmp(&other.id))
+            let by_id = || (one.id.id, one.id.part).cmp(&(other.id.id, other.id.part));
+            other.similarity.total_cmp(&one.similarity).then_with(by_id)
         };
         if limit < documents.len() / 2 {
             documents.select_nth_unstable_by(limit, order);

@@ -15,6 +15,7 @@ use hamdex::set::{
     Description, EntryVisitor, MatchIds, MatchVisitor, PairVisitor, ShinglePart, ShingleVisitor, StoredId,
     ids_of_parts,
 };
+use hamdex::similar::{Condition, SimilarDocument};
 use hamdex::{
     BatchOptions, Fingerprint, FingerprintSet, Index, Match, MultiIndex, Pair, PairsOptions,
     ProgressCallback, RECIPE_KEY, SetError, SetSearcher, Verified, VerifyOptions, check_distance, shingles,
@@ -122,12 +123,35 @@ impl<F: Fingerprint> SetSearcher<F> for ShardsSearcher<'_, F> {
         matches.iter().map(|found| Ok(self.first_ids(found.fingerprint, most)?)).collect()
     }
 
+    fn similar(
+        &mut self,
+        shingles: &[u64],
+        condition: &Condition,
+        limit: usize,
+    ) -> Result<Vec<SimilarDocument>, SetError> {
+        Ok(self.similar(shingles, condition, limit)?)
+    }
+
     fn set_progress(&mut self, report: ProgressCallback) {
         self.report_to(report);
     }
 }
 
 impl<F: Fingerprint> ShardsSearcher<'_, F> {
+    /// Returns the documents that meet a condition with a set of shingles, which ascend: the most similar first, then by
+    /// id; at most `limit`. Each document is in one shard of the first family, and all of these are searched.
+    ///
+    /// # Errors
+    /// When the set has no shingles, a shard cannot be opened, or a block or page that is read is damaged.
+    pub fn similar(
+        &mut self,
+        shingles: &[u64],
+        condition: &Condition,
+        limit: usize,
+    ) -> Result<Vec<SimilarDocument>, Error> {
+        Ok(self.whole()?.similar(shingles, condition, limit)?)
+    }
+
     /// Returns the ids of a fingerprint in all shards: numbers ascending, each once; ids with names by shard and then
     /// ascending. Empty if the fingerprint is not stored, or the set has no ids.
     ///

@@ -269,6 +269,14 @@ impl<F: Fingerprint> Memtable<F> {
         }
     }
 
+    /// Whether a pair with this id is present.
+    pub(crate) fn has_id(&self, id: u64) -> bool {
+        let is_in = |live: &LiveRun<F>| {
+            live.run.places_of_id(id).into_iter().any(|place| !live.removed.contains(place))
+        };
+        self.tail.iter().any(|pair| pair.1 == id) || self.runs.iter().any(is_in)
+    }
+
     /// Returns all pairs whose fingerprints are at least `from`, as sorted sequences.
     pub(crate) fn sequences_from(&self, from: F) -> Vec<Box<dyn Iterator<Item = Pair<F>> + Send + '_>> {
         let mut tail: Vec<Pair<F>> = self.tail.iter().copied().filter(|pair| pair.0 >= from).collect();

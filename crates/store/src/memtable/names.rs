@@ -1,7 +1,10 @@
-//! The names of ids in a memtable.
+//! The names of ids in a memtable, and the shingles of their documents.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::{Arc, OnceLock};
+
+use hamdex::similar::{Alike, Condition, MemoryLists, Search};
+use hamdex::{ReadError, shingles};
 
 use crate::write::batch::{Document, Name};
 
@@ -18,6 +21,32 @@ type Chunk = Arc<NameChunk>;
 struct NameChunk {
     names: Box<[Name]>,
     by_hash: ByHash,
+    /// The lists of the shingles of each [`MemoryLists::MAX_DOCUMENTS`] documents, once they are searched.
+    lists: OnceLock<Box<[MemoryLists]>>,
+}
+
+impl NameChunk {
+    fn of(names: Box<[Name]>) -> Self {
+        Self { names, by_hash: ByHash::default(), lists: OnceLock::new() }
+    }
+
+    /// Returns the documents that share lists, and these lists.
+    fn lists(&self) -> impl Iterator<Item = (&[Name], &MemoryLists)> {
+        let documents = self.names.chunks(MemoryLists::MAX_DOCUMENTS);
+        let lists = self.lists.get_or_init(|| documents.clone().map(lists_of).collect());
+        documents.zip(lists)
+    }
+}
+
+/// Returns the lists of the shingles of documents.
+fn lists_of(documents: &[Name]) -> MemoryLists {
+    let set_of = |(_, document): &Name| {
+        let mut set = Vec::new();
+        let is_set = shingles::decode(document.shingles(), &mut set);
+        debug_assert!(is_set, "it was encoded, or checked when it was read from the log");
+        set
+    };
+    MemoryLists::of(documents.iter().map(set_of))
 }
 
 /// Chunks that no insertion merges any more.
@@ -94,7 +123,7 @@ impl MemtableNames {
         let carried = chunks[first..].iter().flat_map(|chunk| &*chunk.names);
         let names = carried.chain(names).cloned().collect();
         chunks.truncate(first);
-        chunks.push(Arc::new(NameChunk { names, by_hash: ByHash::default() }));
+        chunks.push(Arc::new(NameChunk::of(names)));
         if chunks.len() > MAX_UNGROUPED {
             // The last chunks may still grow.
             let chunks = chunks.drain(..MAX_UNGROUPED / 2).collect();
@@ -149,9 +178,30 @@ impl MemtableNames {
         grouped.chain(recent).filter(|&id| self.get(id) == Some(name)).for_each(&mut visit);
     }
 
+    /// Calls `visit` with the id and the similarity of each document that meets a condition with a set of shingles,
+    /// whether or not it has been removed. The first call arranges all shingles.
+    pub(crate) fn for_each_similar(
+        &self,
+        shingles: &[u64],
+        condition: &Condition,
+        mut visit: impl FnMut(u64, f64),
+    ) -> Result<(), ReadError> {
+        let mut search = Search::default();
+        for (documents, mut lists) in self.all_chunks().flat_map(|chunk| chunk.lists()) {
+            for &Alike { place, size, shared, .. } in
+                search.run(&mut lists, shingles, condition, &|| Ok(()))?
+            {
+                let similarity = condition.share(shared, shingles.len(), size);
+                visit(documents[place as usize].0, similarity);
+            }
+        }
+        Ok(())
+    }
+
     /// Returns the memory in use, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.bytes
+        let lists = self.all_chunks().filter_map(|chunk| chunk.lists.get());
+        self.bytes + lists.flatten().map(MemoryLists::bytes).sum::<usize>()
     }
 }
 

@@ -3,20 +3,19 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use hamdex::set::{
     Description, EntryVisitor, MatchIds, MatchVisitor, PairVisitor, ShinglePart, ShingleVisitor, StoredId,
 };
+use hamdex::similar::{Condition, SimilarDocument};
 use hamdex::{
-    BatchOptions, Fingerprint, FingerprintSet, Match, PairsOptions, ProgressCallback, RECIPE_KEY, ReadError,
-    SetError, SetSearcher, Verified, VerifyOptions, shingles,
+    BatchOptions, Fingerprint, FingerprintSet, Match, PairsOptions, ProgressCallback, RECIPE_KEY, SetError,
+    SetSearcher, Verified, VerifyOptions, shingles,
 };
 
 use crate::read::reader::verify_files;
 use crate::read::searcher::Searcher;
 use crate::read::snapshot::Snapshot;
-use crate::segment::LiveSegment;
 
 impl<F: Fingerprint> FingerprintSet<F> for Snapshot<F> {
     fn describe(&self) -> Description {
@@ -135,6 +134,15 @@ impl<F: Fingerprint> SetSearcher<F> for Searcher<F> {
         matches.iter().map(|found| Ok(self.snapshot().first_ids(found.fingerprint, most)?)).collect()
     }
 
+    fn similar(
+        &mut self,
+        shingles: &[u64],
+        condition: &Condition,
+        limit: usize,
+    ) -> Result<Vec<SimilarDocument>, SetError> {
+        Ok(self.similar(shingles, condition, limit)?)
+    }
+
     fn set_progress(&mut self, report: ProgressCallback) {
         self.report_to(report);
     }
@@ -149,11 +157,7 @@ impl<F: Fingerprint> Snapshot<F> {
         if !self.schema.identity.has_shingles {
             return Ok(None);
         }
-        if self.removed_ids.get().is_none() {
-            let removed = self.view().segments.iter().map(removed_ids).collect::<Result<_, _>>()?;
-            // Another thread may have been quicker, with the same ids.
-            let _ = self.removed_ids.set(Arc::new(removed));
-        }
+        self.removed_ids()?;
         let mut parts = Vec::new();
         for (file, live) in self.view().segments.iter().enumerate() {
             let documents = live.index().shingles()?.map_or(Ok(Vec::new()), |shingles| shingles.parts())?;
@@ -208,16 +212,4 @@ impl<F: Fingerprint> Snapshot<F> {
             }
         })?)
     }
-}
-
-/// Returns the ids of the removed pairs of a segment. It reads the pairs of the segment, unless none are removed.
-fn removed_ids<F: Fingerprint>(live: &LiveSegment<F>) -> Result<HashSet<u64>, ReadError> {
-    if live.removed.is_empty() {
-        return Ok(HashSet::new());
-    }
-    let removed = live.placed_pairs_from(F::ZERO)?.filter_map(|placed| match placed {
-        Ok((place, (_, id))) => live.removed.contains(place).then_some(Ok(id)),
-        Err(error) => Some(Err(error)),
-    });
-    removed.collect()
 }

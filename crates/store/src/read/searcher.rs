@@ -47,6 +47,11 @@ impl<F: Fingerprint> Searcher<F> {
         self.parts.report_to(report);
     }
 
+    /// Returns the snapshot, and the searcher of its parts.
+    pub(super) fn split(&mut self) -> (&Snapshot<F>, &mut MultiSearcher<F>) {
+        (&self.snapshot, &mut self.parts)
+    }
+
     /// Returns the snapshot.
     #[must_use]
     pub fn snapshot(&self) -> &Snapshot<F> {

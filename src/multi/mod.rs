@@ -1,6 +1,7 @@
 //! Several indexes queried as one: [`MultiIndex`], and the matches that it returns.
 //!
 //! - `searcher`: one query at a time: all look-ups of all indexes, one wave of reads, then all scans
+//! - `similar`: documents similar to a set of shingles
 //! - `memory`: a part without a file
 //! - `batch`: many queries at once
 //! - `routed`: families of indexes, of which a query needs one each

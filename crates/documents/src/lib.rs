@@ -37,6 +37,7 @@
 //! - [`Dedup`] and [`Clusters`]: near-duplicates, by the similarity of texts ([`Similarity`]) or the distance of
 //!   fingerprints.
 //! - [`known`]: documents that are known already, to leave out.
+//! - [`SimilarTexts`]: the stored documents that are similar to a text.
 //! - [`Rows`](tables::Rows): tables of results as JSON Lines, CSV or Parquet.
 //! - [`RECIPE_KEY`], [`stored_recipe`]: the recipe in an index's metadata.
 //!
@@ -65,6 +66,7 @@ pub use dedup::clusters::{Clusters, Extent, Member};
 pub use dedup::decide::Decision;
 pub use dedup::options::{Clustering, Dedup, Preference};
 pub use dedup::resources::{Progress, Stage};
+pub use dedup::similar_texts::{SimilarTexts, TextSearcher};
 pub use dedup::similarity::Similarity;
 pub use document::{Counts, Document, TooShort};
 pub use error::{Error, InvalidOption};

@@ -64,6 +64,11 @@ impl UnknownWords {
 }
 
 impl Options {
+    /// Returns whether none of these options is given.
+    pub(crate) fn is_default(&self) -> bool {
+        self.recipe.is_none() && self.idf.is_none() && self.stop_words.is_none()
+    }
+
     /// Returns the files that these options name.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         self.idf.iter().chain(&self.stop_words).map(PathBuf::as_path)

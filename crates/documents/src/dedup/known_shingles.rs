@@ -5,8 +5,8 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
-use hamdex::set::{ShinglePart, StoredId};
-use hamdex::{Fingerprint, FingerprintSet, Names, shingles};
+use hamdex::set::{Description, ShinglePart, StoredId};
+use hamdex::{Fingerprint, FingerprintSet, Names, SetSearcher, shingles};
 use hamdex_simhash::{SHINGLE_BITS, Shingler};
 use rayon::prelude::*;
 
@@ -17,6 +17,10 @@ use crate::error::Error;
 
 const _: () = assert!(shingles::BITS == SHINGLE_BITS, "sets store the shingles that texts are cut into");
 
+/// Stored documents whose sets are read, in a pass over all, in the time in which a text is looked up: a tenth of what
+/// it is in memory, since look-ups read here and there.
+const DOCUMENTS_PER_LOOK_UP: u64 = 200;
+
 /// Parts that are read side by side, per thread: while one is compared, the system reads the next.
 const PARTS_PER_THREAD: usize = 2;
 
@@ -25,7 +29,20 @@ const PARTS_PER_THREAD: usize = 2;
 pub struct KnownShingles<'s, F> {
     set: &'s dyn FingerprintSet<F>,
     has_names: bool,
+    /// The number of documents, about.
+    documents: u64,
     left_out: Option<&'s LeftOut<'s>>,
+}
+
+/// Checks that the documents of a set have shingles of `words` words.
+pub(crate) fn check_definition(description: &Description, words: NonZeroUsize) -> Result<(), Error> {
+    if !description.has_shingles {
+        return Err(Error::NoShingles);
+    }
+    let stored = description.metadata.get(shingles::KEY).map(|stored| String::from_utf8_lossy(stored));
+    let stored = stored.unwrap_or_default().into_owned();
+    let wanted = Shingler::new(words).definition();
+    if stored == wanted { Ok(()) } else { Err(Error::OtherShingles { stored, wanted }) }
 }
 
 /// Documents that are not compared, but collected.
@@ -42,16 +59,9 @@ impl<'s, F: Fingerprint> KnownShingles<'s, F> {
     /// When the set has no shingles, or other ones.
     pub fn new(set: &'s dyn FingerprintSet<F>, words: NonZeroUsize) -> Result<Self, Error> {
         let description = set.describe();
-        if !description.has_shingles {
-            return Err(Error::NoShingles);
-        }
-        let stored = description.metadata.get(shingles::KEY).map(|stored| String::from_utf8_lossy(stored));
-        let stored = stored.unwrap_or_default().into_owned();
-        let wanted = Shingler::new(words).definition();
-        if stored != wanted {
-            return Err(Error::OtherShingles { stored, wanted });
-        }
-        Ok(Self { set, has_names: description.has_names, left_out: None })
+        check_definition(&description, words)?;
+        let (has_names, documents) = (description.has_names, description.fingerprints);
+        Ok(Self { set, has_names, documents, left_out: None })
     }
 
     /// Leaves documents out.
@@ -72,6 +82,25 @@ impl<'s, F: Fingerprint> KnownShingles<'s, F> {
         Ok(true)
     }
 
+    /// Looks the new texts up in the lists of shingles.
+    fn look_up(&self, new: &NewTexts<'_>, nearest: &mut NearestTexts) -> Result<(), Error> {
+        let condition = new.condition();
+        let similar_to = |searcher: &mut Box<dyn SetSearcher<F> + Send + '_>, text| {
+            new.check_cancelled()?;
+            let found = searcher.similar(&new.set(text)?, &condition, 1).map_err(of_set)?;
+            Ok(found.first().map(|one| (one.id, Similar::new(text, one.similarity))))
+        };
+        let found: Vec<Option<(StoredId, Similar)>> = new
+            .texts()
+            .into_par_iter()
+            .map_init(|| self.set.open_searcher(), similar_to)
+            .collect::<Result<_, Error>>()?;
+        for (id, similar) in found.into_iter().flatten() {
+            nearest.offer(similar, id.id, || self.known_as(id))?;
+        }
+        Ok(())
+    }
+
     fn known_as(&self, id: StoredId) -> Result<KnownAs, Error> {
         if !self.has_names {
             return Ok(KnownAs::Id(id.id));
@@ -85,6 +114,10 @@ impl<F: Fingerprint> KnownTexts for KnownShingles<'_, F> {
     fn search(&self, new: &NewTexts<'_>, nearest: &mut NearestTexts) -> Result<(), Error> {
         if new.is_empty() {
             return Ok(());
+        }
+        let takes_look_ups = (new.len() as u64).saturating_mul(DOCUMENTS_PER_LOOK_UP) <= self.documents;
+        if takes_look_ups && self.left_out.is_none() {
+            return self.look_up(new, nearest);
         }
         let parts = self.set.shingle_parts().map_err(of_set)?.ok_or(Error::NoShingles)?;
         let similar_of = |part: &ShinglePart| -> Result<Vec<(StoredId, Similar)>, Error> {

@@ -6,6 +6,7 @@
 //! - [`reference`](mod@reference): known documents, whose near-duplicates are dropped first
 //! - [`known`]: documents that are known already
 //! - [`known_shingles`]: the documents of a set that has their shingles
+//! - [`similar_texts`]: those of them that are similar to a text
 //! - [`resources`]: memory, temporary files and progress
 //!
 //! Its steps, which this file takes in their order:
@@ -30,6 +31,7 @@ pub(crate) mod known_shingles;
 pub(crate) mod options;
 pub(crate) mod reference;
 pub(crate) mod resources;
+pub(crate) mod similar_texts;
 pub(crate) mod similarity;
 mod spill;
 pub(crate) mod texts;

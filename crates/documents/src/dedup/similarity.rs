@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 
+use hamdex::similar::{Condition, Measure};
 use hamdex_simhash::recipe::Shingle;
 
 use crate::error::{Error, InvalidOption};
@@ -59,6 +60,12 @@ impl Similarity {
         self.least
     }
 
+    /// Returns the condition that the shingles of similar texts meet.
+    #[must_use]
+    pub fn condition(&self) -> Condition {
+        Condition::new(Measure::Resemblance, self.least).expect("it is a share")
+    }
+
     /// Returns the number of words per shingle.
     #[must_use]
     pub fn words(&self) -> NonZeroUsize {
@@ -68,27 +75,12 @@ impl Similarity {
     /// Returns the fewest shingles that two similar sets of these sizes share; more than the smaller one has if they
     /// cannot be similar.
     pub(crate) fn least_shared(&self, one: usize, other: usize) -> usize {
-        let is_enough = |shared: usize| shared as f64 / (one + other - shared) as f64 >= self.least;
-        let most = one.min(other);
-        // Rounding errors are corrected by the division that defines similarity.
-        let mut shared = ((one + other) as f64 * self.least / (1.0 + self.least)).ceil() as usize;
-        while shared > 0 && shared <= most + 1 && is_enough(shared - 1) {
-            shared -= 1;
-        }
-        while shared <= most && !is_enough(shared) {
-            shared += 1;
-        }
-        shared
+        self.condition().least_shared(one, other)
     }
 
     /// Returns the fewest shingles that a set of this size shares with any similar one.
     pub(crate) fn least_shared_with_any(&self, size: usize) -> usize {
-        // The smallest similar set consists of shared shingles only.
-        let mut shared = (size as f64 * self.least).ceil() as usize;
-        while shared > 0 && (shared - 1) as f64 / size as f64 >= self.least {
-            shared -= 1;
-        }
-        shared.max(1)
+        self.condition().least_shared_with_any(size)
     }
 }
 
@@ -108,29 +100,5 @@ mod tests {
             assert!(Similarity::new(wrong, words).unwrap_err().to_string().contains("above 0"));
         }
         assert!(Similarity::new(0.5, NonZeroUsize::MAX).unwrap_err().to_string().contains("words per"));
-    }
-
-    #[test]
-    fn the_fewest_shared_shingles_are_those_of_the_definition() {
-        for percent in 1..=100 {
-            let least = f64::from(percent) / 100.0;
-            for one in 1..40usize {
-                let mut with_any = usize::MAX;
-                for other in 1..60usize {
-                    let is_similar = |shared: &usize| *shared as f64 / (one + other - shared) as f64 >= least;
-                    let expected = (0..=one.min(other)).find(is_similar);
-                    let found = of(least).least_shared(one, other);
-                    assert_eq!(
-                        Some(found).filter(|&f| f <= one.min(other)),
-                        expected,
-                        "{one} {other} {least}"
-                    );
-                    with_any = with_any.min(expected.unwrap_or(usize::MAX));
-                }
-                assert!(of(least).least_shared_with_any(one) <= with_any, "{one} {least}");
-                let bound = (one as f64 * least).floor() as usize;
-                assert!(of(least).least_shared_with_any(one) >= bound.max(1), "{one} {least}");
-            }
-        }
     }
 }

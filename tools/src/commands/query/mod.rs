@@ -1,8 +1,10 @@
 //! `hamdex query`: the stored fingerprints near given ones.
 //!
-//! - [`answer`]: answers to queries, by fingerprints or by texts
+//! - [`answer`]: answers to queries by fingerprint, or by those of texts
+//! - [`similar`]: answers to queries by text, from the shingles of documents
 
 mod answer;
+mod similar;
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
@@ -46,8 +48,16 @@ impl From<Strategy> for hamdex::Strategy {
     }
 }
 
-/// Find the stored fingerprints near given ones, or near those of texts.
+/// Find the stored documents similar to a text, or the stored fingerprints near given ones.
 ///
+/// A set that keeps the shingles of its documents (--shingles) is asked for texts exactly: --similar finds the documents
+/// that share at least that part of all shingles of the two, by the definition of `hamdex dedup`; --containing those that
+/// contain at least that part of the text, as a longer one that quotes it; --contained those of which the text contains at
+/// least that part. A line is the similarity and the document, the most similar first; with --documents, the id of the
+/// document that is looked for comes before. Without any of these options and without -k, a text is asked for as by
+/// --similar 0.7. --nearest M finds the M most similar, at any similarity. A blank text is similar to nothing.
+///
+/// Fingerprints:
 /// Prints one line per match: query, fingerprint, distance and, if the index has them, ids; in the order of
 /// the queries, then of distance, then of fingerprint. The exit code is 0 also if nothing is near. Of ids, the first
 /// 10 are printed, then +M if there are M more (with --json, the number of all as ids_count): --ids-limit says how
@@ -95,6 +105,7 @@ Example:
   hamdex query photos.hamdex --file new.tsv -k 6 -o known.csv
   hamdex query news.hamdex --each --file - < questions > answers
   hamdex query articles.hamdex --document draft.html
+  hamdex query articles.hamdex --containing 0.5 --document quoted.txt
   hamdex query articles.hamdex --documents --file today.jsonl --first"
 )]
 pub(crate) struct Args {
@@ -127,6 +138,36 @@ pub(crate) struct Args {
     /// A text or HTML file to look for, as one document; - for standard input
     #[arg(long, value_name = "F", conflicts_with_all = ["fingerprints", "file", "text"])]
     document: Option<PathBuf>,
+    /// Find the documents that share at least this part of all shingles with the text: above 0, at most 1
+    #[arg(
+        long,
+        value_name = "T",
+        num_args = 0..=1,
+        default_missing_value = "0.7",
+        value_parser = option_values::share,
+        conflicts_with_all = ["distance", "strategy", "containing", "contained"]
+    )]
+    similar: Option<f64>,
+    /// Find the documents that contain at least this part of the text's shingles
+    #[arg(
+        long,
+        value_name = "C",
+        num_args = 0..=1,
+        default_missing_value = "0.7",
+        value_parser = option_values::share,
+        conflicts_with_all = ["distance", "strategy", "contained"]
+    )]
+    containing: Option<f64>,
+    /// Find the documents of whose shingles the text contains at least this part
+    #[arg(
+        long,
+        value_name = "C",
+        num_args = 0..=1,
+        default_missing_value = "0.7",
+        value_parser = option_values::share,
+        conflicts_with_all = ["distance", "strategy"]
+    )]
+    contained: Option<f64>,
     #[command(flatten)]
     recipe: recipe::Options,
     /// The format of the file; hex and decimal also apply to fingerprints on the command line
@@ -183,6 +224,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 fn query<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<(), Failure> {
     if let Some(path) = &args.output {
         check_not_mixed(path, args.json)?;
+    }
+    if let Some(condition) = similar::condition(args, set)? {
+        return similar::answer(args, set, &condition);
     }
     let mut answerer = Answerer::new(args, set)?;
     if args.documents.is_none() {

@@ -11,7 +11,9 @@
 //!
 //! If the new sets exceed their share of the memory, the known ones pass by once for each part of them.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::Range;
 
 use crate::dedup::grouping::hash_lists::HashLists;
 use crate::dedup::known::KnownAs;
@@ -21,6 +23,7 @@ use crate::dedup::spill::Spilled;
 use crate::dedup::texts::join::share_at_least;
 use crate::dedup::texts::shingle_counts::ShingleCounts;
 use crate::error::Error;
+use hamdex::similar::Condition;
 use hamdex_simhash::resemblance;
 
 /// Bits of the mark table per indexed shingle: 1/16 of all other shingles have a mark.
@@ -56,6 +59,12 @@ pub struct Similar {
     text: u32,
     /// The share of common shingles.
     similarity: f64,
+}
+
+impl Similar {
+    pub(crate) fn new(text: u32, similarity: f64) -> Self {
+        Self { text, similarity }
+    }
 }
 
 /// The most similar known document of each new one.
@@ -177,6 +186,27 @@ impl<'a> NewTexts<'a> {
     #[must_use]
     pub fn similarity(&self) -> Similarity {
         self.similarity
+    }
+
+    /// Returns the condition that similar texts meet.
+    pub(crate) fn condition(&self) -> Condition {
+        self.similarity.condition()
+    }
+
+    /// Returns the number of texts to compare with.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.leaders.len()
+    }
+
+    /// Returns the numbers of the texts among all distinct ones.
+    pub(crate) fn texts(&self) -> Range<u32> {
+        self.first..self.first + self.leaders.len() as u32
+    }
+
+    /// Returns the set of a text, by its number.
+    pub(crate) fn set(&self, text: u32) -> Result<Cow<'a, [u64]>, Error> {
+        self.sets.get(self.leaders[(text - self.first) as usize])
     }
 
     /// Returns whether there is no text to compare with.

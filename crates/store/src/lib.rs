@@ -16,10 +16,9 @@
 //! let store = Store::<u64>::create(directory.path().join("news.store"), &CreateOptions::new(), StoreOptions::new())?;
 //! assert!(store.insert_unless_near(0x0123_4567_89ab_cdef, 1, 3)?.is_new());
 //! // A page that differs in one bit is a near-duplicate.
-//! match store.insert_unless_near(0x0123_4567_89ab_cdee, 2, 3)? {
-//!     Inserted::New { .. } => unreachable!("something is near"),
-//!     Inserted::Near(near) => assert_eq!((near.distance, near.ids), (1, vec![1])),
-//! }
+//! let outcome = store.insert_unless_near(0x0123_4567_89ab_cdee, 2, 3)?;
+//! let near = outcome.near().expect("it is");
+//! assert_eq!((near.distance, &near.ids[..]), (1, &[1][..]));
 //!
 //! let mut searcher = store.snapshot().searcher();
 //! assert_eq!(searcher.within(0x0123_4567_89ab_cdef, 3)?.len(), 1);
@@ -86,7 +85,7 @@ pub use store::Store;
 pub use view::Written;
 pub use write::batch::{Batch, Operation};
 pub use write::record::{Record, When};
-pub use write::reply::{Inserted, Near, Put};
+pub use write::reply::{Inserted, Near, Put, Similar};
 pub use write::writer::Durability;
 
 /// The files of a store and their sizes, for tools.

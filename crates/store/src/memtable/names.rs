@@ -166,6 +166,15 @@ impl MemtableNames {
         })
     }
 
+    /// Returns the names of ids from one on, by ascending id.
+    pub(crate) fn from_id(&self, first: u64) -> impl Iterator<Item = (u64, &Document)> {
+        let newer = move |chunk: &&Chunk| chunk.names.last().is_some_and(|(id, _)| *id >= first);
+        self.all_chunks().filter(newer).flat_map(move |chunk| {
+            let start = chunk.names.partition_point(|(id, _)| *id < first);
+            chunk.names[start..].iter().map(|(id, document)| (*id, document))
+        })
+    }
+
     fn all_chunks(&self) -> impl Iterator<Item = &Chunk> {
         self.groups.iter().flat_map(|group| &*group.chunks).chain(&*self.chunks)
     }

@@ -3,7 +3,7 @@
 //! - [`batch`]: pairs, operations and batches; the name of an id, and the shingles of its document
 //! - [`record`], [`verbs`]: records, and the one verb that stores them; batches of operations; removal, also by id and
 //!   name
-//! - [`unless_near`]: the condition of that verb
+//! - [`unless_near`], [`unless_similar`]: the conditions of that verb
 //! - [`gone_names`]: names whose earlier ids have gone
 //! - [`request`], [`reply`]: requests of writers, and the replies
 //! - [`queue`]: the queue of requests, and its leader
@@ -19,5 +19,6 @@ pub(crate) mod record;
 pub(crate) mod reply;
 pub(crate) mod request;
 pub(crate) mod unless_near;
+pub(crate) mod unless_similar;
 mod verbs;
 pub(crate) mod writer;

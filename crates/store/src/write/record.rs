@@ -1,5 +1,7 @@
 //! Records as callers write them, and when they are stored.
 
+use hamdex::similar::Condition;
+
 /// A fingerprint to write, with what the store keeps for it: an id, a name, or a name and shingles.
 ///
 /// Tuples are records as well: `(fingerprint, id)` and `(fingerprint, name)`, and references to them.
@@ -83,29 +85,45 @@ macro_rules! from_names {
 
 from_names!(String, Vec<u8>, &str, &[u8]; str, String, [u8]);
 
-/// When a record is stored: always, or unless something is near; next to the records of its id or name, or in their
+/// When a record is stored: always, or unless something is near or similar; next to the records of its id or name, or in their
 /// place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct When {
-    pub(crate) unless_near: Option<u32>,
+    pub(crate) unless: Option<Unless>,
     pub(crate) replaces: bool,
+}
+
+/// What keeps a record from being stored.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Unless {
+    /// A fingerprint within so many bits.
+    Near(u32),
+    /// A document that meets the condition.
+    Similar(Condition),
 }
 
 impl When {
     /// Stores every record.
     #[must_use]
     pub fn always() -> Self {
-        Self { unless_near: None, replaces: false }
+        Self { unless: None, replaces: false }
     }
 
     /// Stores a record unless a fingerprint within `distance` bits is stored, or was inserted before it.
     #[must_use]
     pub fn unless_near(distance: u32) -> Self {
-        Self { unless_near: Some(distance), replaces: false }
+        Self { unless: Some(Unless::Near(distance)), replaces: false }
+    }
+
+    /// Stores a document, with its shingles, unless one that meets the condition with it is stored, or was inserted
+    /// before it.
+    #[must_use]
+    pub fn unless_similar(condition: Condition) -> Self {
+        Self { unless: Some(Unless::Similar(condition)), replaces: false }
     }
 
     /// Makes each record the only one with its id, or its name, in a store with look-ups. A record is then not near to
-    /// the records that it replaces; one that is near to others replaces nothing.
+    /// the records that it replaces, nor similar to them; one that is near or similar to others replaces nothing.
     #[must_use]
     pub fn replacing(self) -> Self {
         Self { replaces: true, ..self }

@@ -26,7 +26,7 @@ pub(crate) enum Reply<F> {
 }
 
 /// The result of a [`Store::put`](crate::Store::put).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Put<F> {
     /// The outcome of each record, in order.
@@ -52,7 +52,7 @@ impl<F> Put<F> {
 }
 
 /// The outcome of a record of [`Store::put`](crate::Store::put).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Inserted<F> {
     /// The record is stored.
     New {
@@ -62,6 +62,20 @@ pub enum Inserted<F> {
     },
     /// A stored fingerprint was near, and nothing was inserted.
     Near(Box<Near<F>>),
+    /// A stored document was similar, and nothing was inserted.
+    Similar(Box<Similar>),
+}
+
+/// The most similar stored document at the moment of the decision about an insertion.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Similar {
+    /// Its id.
+    pub id: u64,
+    /// Its name.
+    pub name: Arc<[u8]>,
+    /// How similar it is, by the measure of the condition.
+    pub similarity: f64,
 }
 
 /// The nearest stored fingerprint at the moment of the decision about an insertion.
@@ -100,8 +114,17 @@ impl<F> Inserted<F> {
     #[must_use]
     pub fn near(&self) -> Option<&Near<F>> {
         match self {
-            Self::New { .. } => None,
+            Self::New { .. } | Self::Similar(_) => None,
             Self::Near(near) => Some(near),
+        }
+    }
+
+    /// Returns the similar document, if there was one.
+    #[must_use]
+    pub fn similar(&self) -> Option<&Similar> {
+        match self {
+            Self::New { .. } | Self::Near(_) => None,
+            Self::Similar(similar) => Some(similar),
         }
     }
 
@@ -110,7 +133,7 @@ impl<F> Inserted<F> {
     pub fn id(&self) -> Option<u64> {
         match self {
             Self::New { id } => Some(*id),
-            Self::Near(_) => None,
+            Self::Near(_) | Self::Similar(_) => None,
         }
     }
 }

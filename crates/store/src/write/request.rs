@@ -8,8 +8,8 @@ use crate::error::Error;
 use crate::view::{View, Written};
 use crate::write::batch::{Batch, Document, Operation, Pair};
 use crate::write::reply::Reply;
-use crate::write::unless_near::decisions::ReplaceUnlessNear;
-use crate::write::unless_near::decisions::UnlessNear;
+use crate::write::unless_near::decisions::{ReplaceUnlessNear, UnlessNear};
+use crate::write::unless_similar::UnlessSimilar;
 
 /// A request of a writer, which is applied atomically.
 pub(crate) enum Request<F: Fingerprint> {
@@ -31,6 +31,8 @@ pub(crate) enum Request<F: Fingerprint> {
     UnlessNear(UnlessNear<F>),
     /// Pairs of which each is to be the only one with its id or name, unless a fingerprint of another is near to it.
     ReplaceUnlessNear(Box<ReplaceUnlessNear<F>>),
+    /// Documents to insert in order, each unless another is similar to it.
+    UnlessSimilar(Box<UnlessSimilar<F>>),
 }
 
 impl<F: Fingerprint> Request<F> {
@@ -51,7 +53,8 @@ impl<F: Fingerprint> Request<F> {
             | Self::Upsert(_)
             | Self::UpsertNamed(_)
             | Self::UnlessNear(_)
-            | Self::ReplaceUnlessNear(_) => false,
+            | Self::ReplaceUnlessNear(_)
+            | Self::UnlessSimilar(_) => false,
         }
     }
 
@@ -66,6 +69,7 @@ impl<F: Fingerprint> Request<F> {
             Self::Upsert(pairs) => pairs.len(),
             Self::UnlessNear(request) => request.pairs.len(),
             Self::ReplaceUnlessNear(request) => request.pairs.len(),
+            Self::UnlessSimilar(request) => request.named.len(),
         };
         pairs as u64
     }
@@ -96,6 +100,7 @@ impl<F: Fingerprint> Request<F> {
             Self::UpsertNamed(named) => view.upsert_named(&named, effective),
             Self::UnlessNear(request) => request.apply(view, effective),
             Self::ReplaceUnlessNear(request) => return request.apply(view, effective),
+            Self::UnlessSimilar(request) => request.apply(view, effective),
         };
         Ok(reply?)
     }

@@ -1,5 +1,5 @@
-//! The verbs of writers: the one that stores records, always or unless something is near, next to others or in their
-//! place; batches of operations; and removal, also by id and by name.
+//! The verbs of writers: the one that stores records, always or unless something is near or similar, next to others or
+//! in their place; batches of operations; and removal, also by id and by name.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,7 +10,7 @@ use crate::log::MAX_OPERATIONS;
 use crate::store::Store;
 use crate::view::{View, Written};
 use crate::write::batch::{Batch, Document, Operation, Pair};
-use crate::write::record::{Label, Record, When};
+use crate::write::record::{Label, Record, Unless, When};
 use crate::write::reply::{Inserted, Put, Reply};
 use crate::write::request::Request;
 use crate::write::unless_near::decisions::numbered;
@@ -28,8 +28,9 @@ impl<F: Fingerprint> Store<F> {
     /// Stores records in order, atomically, as `when` says, and returns the outcome of each. A store with names assigns
     /// the ids, which ascend and are never reused.
     ///
-    /// With [`When::unless_near`], a record is compared with what is stored and with the records before it. Of two near
-    /// records that are put concurrently, one is stored, and the outcome of the other names it. With
+    /// With [`When::unless_near`] and [`When::unless_similar`], a record is compared with what is stored and with the
+    /// records before it. Of two near or similar records that are put concurrently, one is stored, and the outcome of the
+    /// other names it. With
     /// [`When::replacing`], each record takes the place of those before it with its id or name, too.
     ///
     /// ```
@@ -66,20 +67,26 @@ impl<F: Fingerprint> Store<F> {
         if when.replaces {
             self.check_lookups()?;
         }
-        when.unless_near.map_or(Ok(()), check_distance::<F>)?;
+        if let Some(Unless::Near(distance)) = when.unless {
+            check_distance::<F>(distance)?;
+        }
         if checked.is_empty() {
             // It needs no room, and waits for no other write.
             self.inner().check_held()?;
             return Ok(Put::default());
         }
-        match (when.unless_near, when.replaces) {
+        match (when.unless, when.replaces) {
             (None, false) => self.put_all(checked),
             (None, true) => self.put_in_place(checked),
-            (Some(distance), false) => {
+            (Some(Unless::Similar(condition)), replaces) => match checked {
+                Checked::Named(named) => self.unless_similar(&named, condition, replaces),
+                Checked::Pairs(_) => Err(self.names_error()),
+            },
+            (Some(Unless::Near(distance)), false) => {
                 let (pairs, names) = checked.into_parts();
                 self.unless_near(&pairs, names.as_deref(), distance)
             }
-            (Some(distance), true) => {
+            (Some(Unless::Near(distance)), true) => {
                 let (pairs, names) = checked.into_parts();
                 self.replace_unless_near(&pairs, names.as_deref(), distance)
             }
@@ -103,10 +110,8 @@ impl<F: Fingerprint> Store<F> {
     /// let directory = tempfile::tempdir()?;
     /// let store = Store::<u64>::create(directory.path().join("s"), &CreateOptions::new(), StoreOptions::new())?;
     /// assert_eq!(store.insert_unless_near(0x00ff, 1, 3)?, Inserted::New { id: 1 });
-    /// match store.insert_unless_near(0x00fe, 2, 3)? {
-    ///     Inserted::New { id } => println!("{id} is new"),
-    ///     Inserted::Near(near) => assert_eq!((near.distance, near.ids), (1, vec![1])),
-    /// }
+    /// let outcome = store.insert_unless_near(0x00fe, 2, 3)?;
+    /// assert_eq!(outcome.near().map(|near| (near.distance, near.ids[0])), Some((1, 1)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

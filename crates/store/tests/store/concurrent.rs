@@ -116,6 +116,7 @@ fn of_those_that_are_near_to_each_other_exactly_one_is_inserted() {
                             match outcome {
                                 Inserted::New { .. } => inserted.push(pair.0),
                                 Inserted::Near(near) => assert!(near.distance <= 3 && !near.ids.is_empty()),
+                                Inserted::Similar(_) => unreachable!("no texts are compared"),
                             }
                         }
                     }
@@ -163,6 +164,7 @@ fn what_is_near_is_named_by_its_ids_while_others_remove_it() {
                     assert!(found.ids[0] < id && found.ids[0] % 8 == id % 8);
                     near += 1;
                 }
+                Inserted::Similar(_) => unreachable!("no texts are compared"),
             }
         }
         is_over.store(true, Ordering::Relaxed);
@@ -189,6 +191,7 @@ fn a_named_pair_has_the_id_and_the_near_one_the_name_that_it_was_given() {
                 assert_eq!(near.ids, [0, 2]);
                 assert_eq!(near.names.iter().map(|name| &**name).collect::<Vec<_>>(), [&b"a"[..], b"again"]);
             }
+            Inserted::Similar(_) => unreachable!("no texts are compared"),
         }
     }
 }

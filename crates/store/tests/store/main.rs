@@ -26,3 +26,4 @@ mod reader;
 mod repair;
 mod repair_pairs;
 mod replace_unless_near;
+mod similar;

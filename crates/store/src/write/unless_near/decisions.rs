@@ -162,7 +162,7 @@ pub(crate) struct ReplaceUnlessNear<F: Fingerprint> {
 ///
 /// # Errors
 /// When it has: [`ReadErrorKind::Stopped`].
-pub(super) fn go_on_until(deadline: Option<Instant>) -> Result<(), ReadError> {
+pub(in crate::write) fn go_on_until(deadline: Option<Instant>) -> Result<(), ReadError> {
     match deadline.is_some_and(|deadline| Instant::now() >= deadline) {
         true => Err(ReadErrorKind::Stopped.into()),
         false => Ok(()),

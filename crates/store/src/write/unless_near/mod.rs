@@ -43,7 +43,7 @@ impl<F: Fingerprint> Store<F> {
     }
 
     /// Calls a function that searches, and commits by the function that it gets, until it returns an outcome.
-    fn search_until_committed<T>(
+    pub(super) fn search_until_committed<T>(
         &self,
         mut attempt: impl FnMut(fn(&Self, Request<F>) -> Outcome<F>) -> Result<Option<T>, Error>,
     ) -> Result<T, Error> {

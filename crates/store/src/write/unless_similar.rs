@@ -1,0 +1,337 @@
+//! Insert unless similar: a document is inserted unless one that is similar as a text is stored.
+//!
+//! A snapshot is searched without any lock. When the documents are committed, only what was inserted since is searched,
+//! and what was found is looked up again if anything has been removed. Documents are taken in order, as if each were
+//! alone; a document that replaces the earlier ones of its name is not similar to these, and one that is similar to
+//! another replaces nothing.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use hamdex::similar::{Alike, Condition, MemoryLists, Search};
+use hamdex::{Fingerprint, ReadError, shingles};
+
+use crate::error::Error;
+use crate::log::MAX_OPERATIONS;
+use crate::store::Store;
+use crate::view::{View, Written};
+use crate::write::batch::{Batch, Document};
+use crate::write::reply::{Inserted, Put, Reply, Similar};
+use crate::write::request::Request;
+use crate::write::unless_near::decisions::go_on_until;
+
+/// The most similar documents of a snapshot that are kept for each new one: if all of them have been removed when it is
+/// committed, the search is repeated.
+const MAX_KNOWN: usize = 64;
+
+/// New documents between two looks at the deadline.
+const AT_ONCE: usize = 16;
+
+/// A request to insert documents unless others are similar.
+pub(crate) struct UnlessSimilar<F> {
+    pub(crate) named: Vec<(F, Document)>,
+    /// The sets of their shingles.
+    sets: Vec<Vec<u64>>,
+    condition: Condition,
+    replaces: bool,
+    /// What the snapshot has that is similar to each.
+    known: Vec<Known>,
+    /// The documents before each that are similar to it, by their place, the most similar first.
+    own: Vec<Vec<(usize, f64)>>,
+    /// The generation of the snapshot's memtable, its counters of removals and ingested files, and the id after its last.
+    generation: u64,
+    removals: u64,
+    ingests: u64,
+    next_id: u64,
+}
+
+/// What a snapshot has that is similar to a document: ids, the most similar first.
+#[derive(Default)]
+struct Known {
+    ids: Vec<(u64, f64)>,
+    /// Whether there are more.
+    are_cut: bool,
+}
+
+/// What is similar to a document.
+enum Found {
+    Nothing,
+    Stored {
+        id: u64,
+        similarity: f64,
+    },
+    /// A document of the same request, by its place.
+    Own {
+        place: usize,
+        similarity: f64,
+    },
+    /// It has to be searched again.
+    Unknown,
+}
+
+impl<F: Fingerprint> Store<F> {
+    /// Inserts documents in order, each unless one that meets the condition is stored or has been inserted before it;
+    /// `replaces`: in place of the earlier ones of its name, which do not count.
+    pub(super) fn unless_similar(
+        &self,
+        named: &[(F, Document)],
+        condition: Condition,
+        replaces: bool,
+    ) -> Result<Put<F>, Error> {
+        self.check_shingles(true)?;
+        let sets: Vec<Vec<u64>> = named.iter().map(|(_, document)| set_of(document)).collect();
+        let own = similar_before(named, &sets, &condition, replaces)?;
+        self.search_until_committed(|commit| {
+            let request = self.search_similar(named, &sets, &own, (condition, replaces))?;
+            match commit(self, Request::UnlessSimilar(Box::new(request)))? {
+                Reply::Put(put) => Ok(Some(put)),
+                Reply::SearchAgain => Ok(None),
+                reply => Err(self.refused(&reply)),
+            }
+        })
+    }
+
+    /// Finds what is similar to each document in the current view.
+    fn search_similar(
+        &self,
+        named: &[(F, Document)],
+        sets: &[Vec<u64>],
+        own: &[Vec<(usize, f64)>],
+        (condition, replaces): (Condition, bool),
+    ) -> Result<UnlessSimilar<F>, Error> {
+        let snapshot = self.snapshot();
+        let searchers = &self.inner().searchers;
+        let mut searcher = searchers.take(snapshot.clone());
+        let mut known = Vec::with_capacity(named.len());
+        for (number, (set, (_, document))) in sets.iter().zip(named).enumerate() {
+            if number.is_multiple_of(AT_ONCE) && go_on_until(self.deadline()).is_err() {
+                return Err(self.inner().timed_out());
+            }
+            // With replacements, some of them may have its own name.
+            let limit = if replaces { usize::MAX } else { MAX_KNOWN + 1 };
+            let found = searcher.similar(set, &condition, limit)?;
+            let mut ids = Vec::with_capacity(found.len().min(MAX_KNOWN + 1));
+            for one in found {
+                let is_own = replaces && snapshot.name(one.id.id)? == Some(document.name());
+                if !is_own && ids.len() <= MAX_KNOWN {
+                    ids.push((one.id.id, one.similarity));
+                }
+            }
+            let are_cut = ids.len() > MAX_KNOWN;
+            ids.truncate(MAX_KNOWN);
+            known.push(Known { ids, are_cut });
+        }
+        searchers.put_back(searcher, &self.inner().view);
+        let view = snapshot.view();
+        // What was found in segments that were cut off, and what was not.
+        view.check_files()?;
+        Ok(UnlessSimilar {
+            named: named.to_vec(),
+            sets: sets.to_vec(),
+            condition,
+            replaces,
+            known,
+            own: own.to_vec(),
+            generation: view.generation,
+            removals: view.removals,
+            ingests: view.ingests,
+            next_id: view.next_id,
+        })
+    }
+}
+
+fn set_of(document: &Document) -> Vec<u64> {
+    let mut set = Vec::new();
+    let is_set = shingles::decode(document.shingles(), &mut set);
+    debug_assert!(is_set, "it was encoded, or checked when it was read from the log");
+    set
+}
+
+/// Calls `visit` with the number and the similarity of each of some sets that meets a condition with another.
+fn for_each_similar(
+    search: &mut Search,
+    lists: &[MemoryLists],
+    set: &[u64],
+    condition: &Condition,
+    mut visit: impl FnMut(usize, f64),
+) -> Result<(), ReadError> {
+    for (number, mut lists) in lists.iter().enumerate() {
+        for &Alike { place, size, shared, .. } in search.run(&mut lists, set, condition, &|| Ok(()))? {
+            let number = number * MemoryLists::MAX_DOCUMENTS + place as usize;
+            visit(number, condition.share(shared, set.len(), size));
+        }
+    }
+    Ok(())
+}
+
+fn lists_of<S: AsRef<[u64]>>(sets: &[S]) -> Vec<MemoryLists> {
+    sets.chunks(MemoryLists::MAX_DOCUMENTS).map(MemoryLists::of).collect()
+}
+
+/// Returns for each document the ones before it that are similar; with replacements of other names alone.
+fn similar_before<F>(
+    named: &[(F, Document)],
+    sets: &[Vec<u64>],
+    condition: &Condition,
+    replaces: bool,
+) -> Result<Vec<Vec<(usize, f64)>>, ReadError> {
+    let (lists, mut search) = (lists_of(sets), Search::default());
+    let mut all = Vec::with_capacity(sets.len());
+    for (number, set) in sets.iter().enumerate() {
+        let mut before = Vec::new();
+        for_each_similar(&mut search, &lists, set, condition, |other, similarity| {
+            let is_own = replaces && named[other].1.name() == named[number].1.name();
+            if other < number && !is_own {
+                before.push((other, similarity));
+            }
+        })?;
+        before.sort_by(|one, other| other.1.total_cmp(&one.1));
+        all.push(before);
+    }
+    Ok(all)
+}
+
+/// The documents of a view that were inserted after a search.
+struct Newer<'v> {
+    documents: Vec<(u64, &'v Document)>,
+    lists: Vec<MemoryLists>,
+}
+
+impl<F: Fingerprint> UnlessSimilar<F> {
+    /// Applies the request to a view that may be newer than the one of the search.
+    pub(crate) fn apply(self, view: &mut View<F>, effective: &mut Batch<F>) -> Result<Reply<F>, ReadError> {
+        let before = view.clone();
+        let Some(since) = before.memtables_since(self.generation) else { return Ok(Reply::SearchAgain) };
+        if before.ingests != self.ingests {
+            return Ok(Reply::SearchAgain);
+        }
+        let documents: Vec<(u64, &Document)> =
+            since.flat_map(|(_, memtable)| memtable.names.from_id(self.next_id)).collect();
+        let lists = lists_of(&documents.iter().map(|(_, document)| set_of(document)).collect::<Vec<_>>());
+        let newer = Newer { documents, lists };
+        let mut search = Search::default();
+        // The documents to insert, by their places, and the names that later ones may replace.
+        let (mut is_new, mut of_name) = (vec![false; self.named.len()], HashMap::<&[u8], usize>::new());
+        let mut decisions = Vec::with_capacity(self.named.len());
+        let mut written = Written::default();
+        for (number, (_, document)) in self.named.iter().enumerate() {
+            let found = self.find(view, &newer, &is_new, number, &mut search)?;
+            if let Found::Unknown = found {
+                return Ok(Reply::SearchAgain);
+            }
+            if let Found::Nothing = found {
+                is_new[number] = true;
+                if self.replaces {
+                    if let Some(earlier) = of_name.insert(document.name(), number) {
+                        is_new[earlier] = false;
+                    } else {
+                        let ids = view.ids_of_names(&HashSet::from([document.name().to_vec()]))?;
+                        match view.remove_ids(&ids, effective)? {
+                            Reply::Written(removed) => written.removed += removed.removed,
+                            other => return Ok(other),
+                        }
+                    }
+                }
+            }
+            decisions.push(found);
+        }
+        let numbers: Vec<usize> = (0..is_new.len()).filter(|&number| is_new[number]).collect();
+        let named: Vec<(F, Document)> = numbers.iter().map(|&number| self.named[number].clone()).collect();
+        let Some(first) = view.insert_named(&named, effective) else { return Ok(Reply::NoIdsLeft) };
+        if effective.operations.len() > MAX_OPERATIONS {
+            return Ok(Reply::TooLarge(effective.operations.len()));
+        }
+        let id_of = |number: usize| {
+            // One that was replaced has the id of what took its place.
+            let last = if is_new[number] { number } else { of_name[self.named[number].1.name()] };
+            first + numbers.partition_point(|&other| other < last) as u64
+        };
+        let mut outcomes = Vec::with_capacity(decisions.len());
+        for (number, found) in decisions.into_iter().enumerate() {
+            outcomes.push(match found {
+                Found::Nothing => Inserted::New { id: id_of(number) },
+                Found::Own { place, similarity } => {
+                    let name = Arc::from(self.named[place].1.name());
+                    Inserted::Similar(Box::new(Similar { id: id_of(place), name, similarity }))
+                }
+                Found::Stored { id, similarity } => {
+                    let name = Arc::from(before.name(id)?.unwrap_or_default());
+                    Inserted::Similar(Box::new(Similar { id, name, similarity }))
+                }
+                Found::Unknown => unreachable!("it has been searched again"),
+            });
+        }
+        let inserted = numbers.len() as u64;
+        Ok(Reply::Put(Put { outcomes, inserted, removed: written.removed }))
+    }
+
+    /// Returns what is similar to a document: the most similar of what is left, and of equally similar the least id.
+    fn find(
+        &self,
+        view: &View<F>,
+        newer: &Newer<'_>,
+        is_new: &[bool],
+        number: usize,
+        search: &mut Search,
+    ) -> Result<Found, ReadError> {
+        let (set, name) = (&self.sets[number], self.named[number].1.name());
+        let mut best: Option<(u64, f64)> = None;
+        let Known { ids, are_cut } = &self.known[number];
+        let has_removals = view.removals != self.removals;
+        for &(id, similarity) in ids {
+            match if has_removals { view.has_document(id)? } else { Some(true) } {
+                Some(true) => best = Some((id, similarity)),
+                Some(false) => continue,
+                None => return Ok(Found::Unknown),
+            }
+            break;
+        }
+        if best.is_none() && *are_cut {
+            return Ok(Found::Unknown);
+        }
+        for_each_similar(search, &newer.lists, set, &self.condition, |place, similarity| {
+            let (id, document) = newer.documents[place];
+            let is_own = self.replaces && document.name() == name;
+            let is_left = || view.memtables().any(|memtable| memtable.has_id(id));
+            let is_better =
+                best.is_none_or(|(other, than)| similarity > than || (similarity == than && id < other));
+            if is_better && !is_own && is_left() {
+                best = Some((id, similarity));
+            }
+        })?;
+        let own = self.own[number].iter().find(|(place, _)| is_new[*place]);
+        Ok(match (best, own) {
+            (Some((_, than)), Some(&(place, similarity))) if similarity > than => {
+                Found::Own { place, similarity }
+            }
+            (None, Some(&(place, similarity))) => Found::Own { place, similarity },
+            (Some((id, similarity)), _) => Found::Stored { id, similarity },
+            (None, None) => Found::Nothing,
+        })
+    }
+}
+
+impl<F: Fingerprint> View<F> {
+    /// Returns whether a document is left; `None` if that takes a pass over a segment.
+    fn has_document(&self, id: u64) -> Result<Option<bool>, ReadError> {
+        if self.memtables().any(|memtable| memtable.has_id(id)) {
+            return Ok(Some(true));
+        }
+        for live in &*self.segments {
+            let is_there = match live.index().lookups()? {
+                Some(lookups) => !lookups.places_of(id, 1, |place| !live.removed.contains(place))?.is_empty(),
+                None => {
+                    let is_in_file = live.index().names()?.map_or(Ok(None), |names| names.get(id))?.is_some();
+                    if is_in_file && !live.removed.is_empty() {
+                        return Ok(None);
+                    }
+                    is_in_file
+                }
+            };
+            if is_there {
+                return Ok(Some(true));
+            }
+        }
+        Ok(Some(false))
+    }
+}

@@ -1,10 +1,10 @@
 //! Inserts texts that are similar to none in a store.
 
-use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use hamdex_documents::{Decision, Dedup, Document, Similarity};
+use hamdex::Names;
+use hamdex_documents::Similarity;
 use hamdex_simhash::Recipe;
 use hamdex_store::{Record, Store, When};
 use pyo3::prelude::*;
@@ -13,9 +13,9 @@ use crate::errors::OrRaise;
 use crate::records::cannot_replace;
 use crate::texts::Maker;
 use crate::width::Width;
-use crate::work::{Watch, pool};
+use crate::work::Watch;
 
-/// Texts that are compared together: the shingles of the store are read once for them.
+/// Texts that are stored together.
 const TEXTS_AT_ONCE: usize = 1 << 16;
 
 /// Their bytes; one text may have more.
@@ -58,7 +58,7 @@ impl<'a, F: Width> UnlessSimilar<'a, F> {
 
     /// Inserts the texts that are similar to none stored, nor to an earlier one, and returns what each is similar to.
     /// With `replace`, a text takes the place of those of its name, to which it is not compared; nothing is written
-    /// if one of them is blank. No other insert may come in between.
+    /// if one of them is blank.
     pub(crate) fn run(
         &self,
         (texts, names): (&[&str], &[&str]),
@@ -88,34 +88,21 @@ impl<'a, F: Width> UnlessSimilar<'a, F> {
         replace: bool,
         watch: &Arc<Watch>,
     ) -> PyResult<Vec<Option<Similar>>> {
-        let snapshot = self.store.snapshot();
-        let documents: Vec<Document> =
-            names.iter().zip(texts).map(|(name, text)| Document::new(*name, *text)).collect();
-        let own = Arc::clone(watch);
-        let dedup = Dedup::new(self.maker.fingerprinter.clone()).similarity(self.similarity);
-        let dedup = dedup.on_progress(move |_| own.go_on());
-        let decisions = if replace {
-            let given: HashSet<Vec<u8>> = names.iter().map(|name| name.as_bytes().to_vec()).collect();
-            let earlier = snapshot.ids_of_names(&given).or_raise()?;
-            let decide = || dedup.decide_replacements(&snapshot, &earlier, &documents);
-            let decisions = pool(self.threads)?.install(decide).or_raise()?;
-            if let Some(place) = decisions.iter().position(|decision| *decision == Decision::Blank) {
-                return Err(cannot_replace(place));
-            }
-            decisions
-        } else {
-            pool(self.threads)?.install(|| dedup.decide(&snapshot, &documents)).or_raise()?
+        let made = self.maker.documents(texts, self.threads, watch)?;
+        if replace && let Some(place) = made.iter().position(Option::is_none) {
+            return Err(cannot_replace(place));
+        }
+        let records = made.iter().zip(names).filter_map(|(made, name)| {
+            let (fingerprint, shingles) = made.as_ref()?;
+            Some(Record::document(*fingerprint, *name, shingles))
+        });
+        let when = When::unless_similar(self.similarity.condition());
+        let put = self.store.put(records, if replace { when.replacing() } else { when }).or_raise()?;
+        let mut outcomes = put.outcomes.iter();
+        let similar = |made: &Option<_>| {
+            let similar = made.as_ref().and_then(|_| outcomes.next())?.similar()?;
+            Some((Names::text_of(&similar.name).into_owned(), similar.similarity))
         };
-        let new = decisions.iter().zip(names).filter_map(|(decision, name)| match decision {
-            Decision::New { fingerprint, shingles } => Some(Record::document(*fingerprint, *name, shingles)),
-            _ => None,
-        });
-        let when = if replace { When::always().replacing() } else { When::always() };
-        self.store.put(new, when).or_raise()?;
-        let outcomes = decisions.into_iter().map(|decision| match decision {
-            Decision::Similar { name, similarity } => Some((name, similarity)),
-            _ => None,
-        });
-        Ok(outcomes.collect())
+        Ok(made.iter().map(similar).collect())
     }
 }

@@ -63,7 +63,6 @@ mod walk;
 
 pub use copy::Copied;
 pub use dedup::clusters::{Clusters, Extent, Member};
-pub use dedup::decide::Decision;
 pub use dedup::options::{Clustering, Dedup, Preference};
 pub use dedup::resources::{Progress, Stage};
 pub use dedup::similar_texts::{SimilarTexts, TextSearcher};

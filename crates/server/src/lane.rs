@@ -19,7 +19,6 @@ use crate::problem::Problem;
 pub(crate) struct Lane {
     name: &'static str,
     running: Arc<Semaphore>,
-    places: u32,
     waiting: Arc<AtomicUsize>,
     max_waiting: usize,
 }
@@ -88,7 +87,6 @@ pub(crate) enum Place {
 /// A place in the queue of a lane.
 pub(crate) struct Queued {
     running: Arc<Semaphore>,
-    places: u32,
     _waiting: Waiting,
 }
 
@@ -102,7 +100,7 @@ impl Place {
             Self::Running(permit) => return Ok(permit),
             Self::Waiting(queued) => queued,
         };
-        let permit = Arc::clone(&queued.running).acquire_many_owned(queued.places);
+        let permit = Arc::clone(&queued.running).acquire_owned();
         let permit = match deadline {
             Some(deadline) => {
                 time::timeout_at(deadline.into(), permit).await.map_err(|_| Problem::timeout())?
@@ -118,7 +116,6 @@ impl Lane {
         Self {
             name,
             running: Arc::new(Semaphore::new(running)),
-            places: u32::try_from(running).unwrap_or(u32::MAX),
             waiting: Arc::default(),
             max_waiting: waiting,
         }
@@ -131,14 +128,6 @@ impl Lane {
     /// The number of requests that wait.
     pub(crate) fn waiting(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
-    }
-
-    /// Waits until nothing runs, and keeps everything else waiting.
-    ///
-    /// # Errors
-    /// As for [`Lane::admit`].
-    pub(crate) async fn admit_alone(&self, deadline: Instant) -> Result<OwnedSemaphorePermit, Problem> {
-        self.place_for(self.places)?.permit(Some(deadline)).await
     }
 
     /// Waits for a permit to run.
@@ -154,11 +143,7 @@ impl Lane {
     /// # Errors
     /// When too many wait already.
     pub(crate) fn place(&self) -> Result<Place, Problem> {
-        self.place_for(1)
-    }
-
-    fn place_for(&self, places: u32) -> Result<Place, Problem> {
-        if let Ok(permit) = Arc::clone(&self.running).try_acquire_many_owned(places) {
+        if let Ok(permit) = Arc::clone(&self.running).try_acquire_owned() {
             return Ok(Place::Running(permit));
         }
         let before = self.waiting.fetch_add(1, Ordering::Relaxed);
@@ -166,7 +151,7 @@ impl Lane {
         if before >= self.max_waiting {
             return Err(Problem::too_many(self.name));
         }
-        Ok(Place::Waiting(Queued { running: Arc::clone(&self.running), places, _waiting: waiting }))
+        Ok(Place::Waiting(Queued { running: Arc::clone(&self.running), _waiting: waiting }))
     }
 
     /// Runs work on a thread of its own, once there is a place. When the request is dropped or the deadline passes, the

@@ -1,9 +1,7 @@
 //! The documents of a set that has their shingles.
 
-use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
-use std::sync::{Mutex, PoisonError};
 
 use hamdex::set::{Description, ShinglePart, StoredId};
 use hamdex::{Fingerprint, FingerprintSet, Names, SetSearcher, shingles};
@@ -31,7 +29,6 @@ pub struct KnownShingles<'s, F> {
     has_names: bool,
     /// The number of documents, about.
     documents: u64,
-    left_out: Option<&'s LeftOut<'s>>,
 }
 
 /// Checks that the documents of a set have shingles of `words` words.
@@ -45,13 +42,6 @@ pub(crate) fn check_definition(description: &Description, words: NonZeroUsize) -
     if stored == wanted { Ok(()) } else { Err(Error::OtherShingles { stored, wanted }) }
 }
 
-/// Documents that are not compared, but collected.
-pub(crate) struct LeftOut<'s> {
-    pub(crate) ids: &'s HashSet<u64>,
-    /// Their names and shingles.
-    pub(crate) documents: Mutex<Vec<(Vec<u8>, Vec<u64>)>>,
-}
-
 impl<'s, F: Fingerprint> KnownShingles<'s, F> {
     /// Takes the documents of a set, to be compared with shingles of `words` words.
     ///
@@ -61,25 +51,7 @@ impl<'s, F: Fingerprint> KnownShingles<'s, F> {
         let description = set.describe();
         check_definition(&description, words)?;
         let (has_names, documents) = (description.has_names, description.fingerprints);
-        Ok(Self { set, has_names, documents, left_out: None })
-    }
-
-    /// Leaves documents out.
-    pub(crate) fn without(self, left_out: &'s LeftOut<'s>) -> Self {
-        Self { left_out: Some(left_out), ..self }
-    }
-
-    /// Whether a document is left out; collects it.
-    fn leaves_out(&self, id: StoredId, shingles: &[u64], is_first: bool) -> Result<bool, Error> {
-        let Some(left_out) = self.left_out.filter(|left_out| left_out.ids.contains(&id.id)) else {
-            return Ok(false);
-        };
-        if is_first {
-            let name = self.set.name_of(id).map_err(of_set)?.unwrap_or_default();
-            let mut documents = left_out.documents.lock().unwrap_or_else(PoisonError::into_inner);
-            documents.push((name.to_vec(), shingles.to_vec()));
-        }
-        Ok(true)
+        Ok(Self { set, has_names, documents })
     }
 
     /// Looks the new texts up in the lists of shingles.
@@ -116,7 +88,7 @@ impl<F: Fingerprint> KnownTexts for KnownShingles<'_, F> {
             return Ok(());
         }
         let takes_look_ups = (new.len() as u64).saturating_mul(DOCUMENTS_PER_LOOK_UP) <= self.documents;
-        if takes_look_ups && self.left_out.is_none() {
+        if takes_look_ups {
             return self.look_up(new, nearest);
         }
         let parts = self.set.shingle_parts().map_err(of_set)?.ok_or(Error::NoShingles)?;
@@ -124,9 +96,7 @@ impl<F: Fingerprint> KnownTexts for KnownShingles<'_, F> {
             new.check_cancelled()?;
             let (mut matcher, mut found, mut failed) = (new.matcher(), Vec::new(), None);
             let mut compare = |id, shingles: &[u64]| {
-                if !self.leaves_out(id, shingles, new.are_first())? {
-                    found.extend(matcher.similar(shingles)?.iter().map(|&similar| (id, similar)));
-                }
+                found.extend(matcher.similar(shingles)?.iter().map(|&similar| (id, similar)));
                 Ok(())
             };
             let flow = self.set.visit_shingles(part, &mut |id, shingles| match compare(id, shingles) {

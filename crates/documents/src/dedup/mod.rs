@@ -17,13 +17,10 @@
 //! - [`grouping`]: the classes of each cluster
 //! - [`fingerprints`], [`texts`]: near-duplicates by distance, and by similarity
 //! - [`clusters`]: the result: the members of clusters, and the kept document of each
-//!
-//! - [`decide`]: which documents are new to a set, also when they take the place of earlier ones
 
 mod classes;
 pub(crate) mod clusters;
 mod corpus;
-pub(crate) mod decide;
 mod fingerprints;
 mod grouping;
 pub(crate) mod known;

@@ -4,15 +4,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
-use hamdex::Fingerprint;
+use axum::response::Response;
 use hamdex::set::Description;
-use hamdex_documents::{Decision, Dedup, Document, Error, Similarity};
-use hamdex_store::{Inserted, Put, Store, When, for_any_store};
-use rayon::ThreadPoolBuilder;
+use hamdex::similar::{Condition, Measure};
+use hamdex::{Fingerprint, Names};
+use hamdex_store::{Inserted, Put, When, for_any_store};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -21,12 +19,11 @@ use crate::api::answer::Answer;
 use crate::api::json::{Id, List};
 use crate::api::payload::{Binary, Media, Named, Parameters, Payload};
 use crate::api::query::check_distance;
-use crate::api::records::{Checked, Labels, Need, Record, Refusals};
+use crate::api::records::{Checked, Need, Record, Refusals};
 use crate::budget::Budget;
-use crate::failure::chain;
-use crate::lane::{Lane, Stop};
+use crate::lane::Stop;
 use crate::problem::Problem;
-use crate::sets::{Served, Texts, write};
+use crate::sets::{Served, write};
 
 /// Records to insert.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -39,7 +36,7 @@ pub(crate) struct InsertRequest {
     /// Leaves a record out if a fingerprint within this distance, in bits, is stored or was inserted before it.
     unless_near: Option<u32>,
     /// In a set with shingles: leaves a text out if it shares this part of its shingles, above 0 and at most 1, with
-    /// one that is stored or was inserted before it. The shingles of the whole set are read: send many records at once.
+    /// one that is stored or was inserted before it.
     #[schema(example = 0.7)]
     unless_similar: Option<f64>,
     /// In a set with look-ups: each record replaces the stored records of its id. Of several with one id, the last
@@ -181,25 +178,8 @@ pub(crate) async fn insert(
     let deadline = app.deadline();
     let written = set.opened_for_writing()?;
     let (work, served) = (Arc::clone(&app), Arc::clone(&set));
-    if !written.has_shingles {
-        let run = move |_: &Stop| run(&work, &served, request_of(&parameters, &payload)?, &payload, deadline);
-        return written.writes.run(deadline, run).await;
-    }
-    let parse = move |_: &Stop| Ok((request_of(&parameters, &payload)?, payload));
-    let (request, payload) = written.writes.run(deadline, parse).await?;
-    if request.unless_similar.is_none() {
-        return written.writes.run(deadline, move |_| run(&work, &served, request, &payload, deadline)).await;
-    }
-    // Alone in the set: of two similar texts from two connections, one wins. Other writes go on while it waits for a
-    // place among heavy work of all sets; only one insertion per set has such a place and waits for the writes.
-    let turn = written.similar.admit(Some(deadline)).await?;
-    let place = app.lanes.heavy.admit(Some(deadline)).await?;
-    let alone = written.writes.admit_alone(deadline).await?;
-    let run = move |stop: &Stop| {
-        let _held = (turn, alone);
-        insert_unless_similar(&work, &served, request, stop, deadline)
-    };
-    Lane::run_admitted(place, deadline, run).await
+    let run = move |_: &Stop| run(&work, &served, request_of(&parameters, &payload)?, &payload, deadline);
+    written.writes.run(deadline, run).await
 }
 
 /// Returns a request whose options fit each other.
@@ -240,11 +220,21 @@ fn run(
     if replace {
         check_lookups(&description)?;
     }
-    if unless_similar.is_some() {
+    if unless_similar.is_some() && !description.has_shingles {
         let detail = "the set keeps no shingles of texts, which unless_similar compares; make one with \"shingles\": true";
         return Err(Problem::unprocessable("no_shingles", detail));
     }
-    unless_near.map_or(Ok(()), |distance| check_distance(app, &description, distance))?;
+    let when = match (unless_near, unless_similar) {
+        (Some(distance), _) => {
+            check_distance(app, &description, distance)?;
+            When::unless_near(distance)
+        }
+        (None, Some(least)) => {
+            When::unless_similar(condition("unless_similar", Measure::Resemblance, least)?)
+        }
+        (None, None) => When::always(),
+    };
+    let when = if replace { when.replacing() } else { when };
     for_any_store!(&written.store, store => {
         let mut refusals = on_refused.refusals();
         let (count, records) = match payload.media {
@@ -257,18 +247,20 @@ fn run(
                 (records.fingerprints.len(), records)
             }
         };
-        let when = unless_near.map_or_else(When::always, When::unless_near);
-        let when = if replace { when.replacing() } else { when };
         let put = write(store, deadline, |store| store.put(records.records(), when))?;
         let Put { outcomes, inserted, removed, .. } = put;
         app.metrics.write(&set.name, inserted, removed, started.elapsed());
         let numbers = refusals.others(count);
+        let similar: Vec<SimilarDocument> =
+            numbers.iter().zip(&outcomes).filter_map(|(&index, outcome)| SimilarDocument::of(index, outcome)).collect();
         let near = answer_of(&description, &records.fingerprints, &numbers, outcomes, &app.budget);
         let mut more = More { replaced: replace.then_some(removed), ..More::default() };
         if on_refused == OnRefused::Skip {
-            let left_out: Vec<(usize, Fate)> = near.answered().map(|index| (index, Fate::Near)).collect();
+            let mut left_out: Vec<(usize, Fate)> = near.answered().map(|index| (index, Fate::Near)).collect();
+            left_out.extend(similar.iter().map(|one| (one.index, Fate::Similar)));
             more.tell(count, refusals, &left_out);
         }
+        more.similar = unless_similar.map(|_| similar);
         let answer =
             if payload.wants_arrow { near.arrow("index", Some(inserted)) } else { near.inserted_json(inserted, &more) };
         Ok(app.budget.answer_done(answer))
@@ -287,40 +279,6 @@ impl OnRefused {
 /// Refuses replacements in a set without look-ups.
 fn check_lookups(description: &Description) -> Result<(), Problem> {
     if description.has_lookups { Ok(()) } else { Err(Problem::no_lookups()) }
-}
-
-/// Inserts texts unless similar ones are stored.
-fn insert_unless_similar(
-    app: &App,
-    set: &Served,
-    request: InsertRequest,
-    stop: &Stop,
-    deadline: Instant,
-) -> Result<Response, Problem> {
-    let started = Instant::now();
-    let written = set.writable()?;
-    let description = set.description()?;
-    let InsertRequest { records, unless_similar, replace, on_refused, .. } = request;
-    if replace {
-        check_lookups(&description)?;
-    }
-    let least = unless_similar.unwrap_or(Similarity::DEFAULT_LEAST);
-    let comparison = Comparison { least, replace, threads: app.threads.div_ceil(2), stop, deadline };
-    let mut refusals = on_refused.refusals();
-    let records = records.all()?;
-    let count = records.len();
-    for_any_store!(&written.store, store => {
-        let (Put { inserted, removed, .. }, similar) =
-            insert_dissimilar(store, &description, records, &comparison, &mut refusals)?;
-        app.metrics.write(&set.name, inserted, removed, started.elapsed());
-        let mut more = More { replaced: replace.then_some(removed), ..More::default() };
-        if on_refused == OnRefused::Skip {
-            let left_out: Vec<(usize, Fate)> = similar.iter().map(|one| (one.index, Fate::Similar)).collect();
-            more.tell(count, refusals, &left_out);
-        }
-        more.similar = Some(similar);
-        Ok(app.budget.answer_done(Json(InsertResponse { inserted, near: Vec::new(), more }).into_response()))
-    })
 }
 
 /// Returns what is near the records with these numbers.
@@ -355,91 +313,22 @@ pub(crate) struct SimilarDocument {
     similarity: f64,
 }
 
-/// How texts are compared, and what new ones do.
-pub(crate) struct Comparison<'r> {
-    /// The share of its shingles by which a text is similar.
-    pub(crate) least: f64,
-    /// Whether a text replaces those of its name, to which it is not compared.
-    pub(crate) replace: bool,
-    pub(crate) threads: usize,
-    pub(crate) stop: &'r Stop,
-    pub(crate) deadline: Instant,
+impl SimilarDocument {
+    /// Returns what a record is similar to, if that kept it out.
+    fn of<F>(index: usize, outcome: &Inserted<F>) -> Option<Self> {
+        let similar = outcome.similar()?;
+        let id = Names::text_of(&similar.name).into_owned();
+        Some(Self { index, id, similarity: similar.similarity })
+    }
 }
 
-/// Inserts texts that share less of their shingles with any in the store, and with those before them; returns what
-/// has changed, and the others. No other write may run.
+/// Returns the condition of a field of a request.
 ///
 /// # Errors
-/// When a record is wrong or no text, something is damaged, or the work is cancelled. Nothing has changed then.
-fn insert_dissimilar<F: Fingerprint>(
-    store: &Store<F>,
-    description: &Description,
-    records: Vec<Record>,
-    comparison: &Comparison<'_>,
-    refusals: &mut Refusals,
-) -> Result<(Put<F>, Vec<SimilarDocument>), Problem> {
-    let count = records.len();
-    let checked = Checked::<F>::of_records(description, &records, Need::AsTheSet, refusals)?;
-    let Labels::Names(names) = checked.labels else {
-        return Ok(<_>::default());
-    };
-    let numbers = refusals.others(count);
-    let texts: Vec<String> = {
-        let mut texts: Vec<Option<String>> = records.into_iter().map(|record| record.text).collect();
-        numbers.iter().map(|&number| texts[number].take().unwrap_or_default()).collect()
-    };
-    let Texts { fingerprinter, words, .. } = Texts::<F>::of(description)?;
-    let Some(words) = words else { return Ok(<_>::default()) };
-    let similarity = Similarity::new(comparison.least, words).map_err(|error| {
-        Problem::unprocessable("bad_request", format!("unless_similar: {}", chain(&error)))
-    })?;
-    let documents: Vec<Document> =
-        names.iter().zip(texts).map(|(name, text)| Document::new(name.clone(), text)).collect();
-    let stop = comparison.stop.clone();
-    let dedup = Dedup::new(fingerprinter).similarity(similarity).on_progress(move |_| stop.flow());
-    let pool = ThreadPoolBuilder::new().num_threads(comparison.threads).build();
-    let pool = pool.map_err(|error| Problem::unavailable("unavailable", format!("no threads: {error}")))?;
-    let snapshot = store.snapshot();
-    let decide = || match comparison.replace {
-        true => {
-            let names = names.iter().map(|name| name.clone().into_bytes()).collect();
-            let earlier = snapshot.ids_of_names(&names)?;
-            dedup.decide_replacements(&snapshot, &earlier, &documents).map_err(problem)
-        }
-        false => dedup.decide(&snapshot, &documents).map_err(problem),
-    };
-    let decisions = pool.install(decide)?;
-    let (mut new, mut similar) = (Vec::new(), Vec::new());
-    for ((decision, name), number) in decisions.iter().zip(&names).zip(numbers) {
-        match decision {
-            Decision::New { fingerprint, shingles } => {
-                new.push(hamdex_store::Record::document(*fingerprint, name, shingles));
-            }
-            Decision::Similar { name: id, similarity } => {
-                similar.push(SimilarDocument { index: number, id: id.clone(), similarity: *similarity });
-            }
-            // Blank texts have been refused.
-            _ => {}
-        }
-    }
-    let when = if comparison.replace { When::always().replacing() } else { When::always() };
-    let put = write(store, comparison.deadline, |store| store.put(new.iter().copied(), when))?;
-    Ok((put, similar))
-}
-
-/// The problem of a comparison that failed.
-fn problem(error: Error) -> Problem {
-    match error {
-        Error::Index(error) => error.into(),
-        Error::Stopped => Problem::timeout(),
-        Error::NoShingles | Error::OtherShingles { .. } => {
-            Problem::unprocessable("no_shingles", chain(&error))
-        }
-        Error::Reference { source } => match source.downcast::<hamdex_store::Error>() {
-            Ok(error) => (*error).into(),
-            Err(source) => Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "system", chain(&*source)),
-        },
-        Error::Memory { .. } => Problem::unavailable("out_of_memory", chain(&error)),
-        error => Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "system", chain(&error)),
-    }
+/// When the least share is not above 0 and at most 1.
+pub(crate) fn condition(field: &str, measure: Measure, least: f64) -> Result<Condition, Problem> {
+    Condition::new(measure, least).ok_or_else(|| {
+        let detail = format!("{field}: {least} is no share: above 0 and at most 1");
+        Problem::unprocessable("bad_request", detail)
+    })
 }

@@ -83,12 +83,9 @@ struct Broken {
 pub(crate) struct Written {
     pub(crate) store: AnyStore,
     pub(crate) durability: Durability,
-    pub(crate) has_shingles: bool,
     pub(crate) has_lookups: bool,
     pub(crate) extent: Extent,
     pub(crate) writes: Lane,
-    /// Insertions of texts unless similar ones are stored, which need all places of the writes.
-    pub(crate) similar: Lane,
     directory: Directory,
     /// The segments, unless they are in memory.
     watch: Option<Arc<Watch>>,
@@ -150,22 +147,11 @@ impl Served {
         };
         for_any_store!(&store, store => store.on_event(on_event));
         let writes = Lane::new("writes", WRITES_AT_ONCE, WAITING_WRITES);
-        let similar = Lane::new("insertions unless similar", 1, WAITING_WRITES);
         let description = for_any_store!(&store, store => store.snapshot().describe());
-        let Description { has_shingles, has_lookups, .. } = description;
+        let Description { has_lookups, .. } = description;
         let extent = Extent::of(&description);
         let directory = Directory::of(&path);
-        let written = Written {
-            store,
-            durability,
-            has_shingles,
-            has_lookups,
-            extent,
-            writes,
-            similar,
-            directory,
-            watch,
-        };
+        let written = Written { store, durability, has_lookups, extent, writes, directory, watch };
         let served = Self { name, path, is_found: false, source: Source::Store(Box::new(written)) };
         served.look(false);
         served

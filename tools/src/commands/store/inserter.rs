@@ -2,9 +2,11 @@
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
+use hamdex::similar::Condition;
 use hamdex::{Fingerprint, Names};
-use hamdex_documents::{Decision, Document};
-use hamdex_store::{Inserted, Record, Snapshot, Store, When};
+use hamdex_documents::Document;
+use hamdex_simhash::Shingles;
+use hamdex_store::{Inserted, Record, Store, When};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
@@ -177,50 +179,53 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
         &mut self,
         records: impl IntoIterator<Item = Record<'r, F>>,
     ) -> Result<Vec<Inserted<F>>, Failure> {
-        let when = self.mode.unless_near.map_or_else(When::always, When::unless_near);
+        self.put_when(records, self.mode.unless_near.map_or_else(When::always, When::unless_near))
+    }
+
+    /// Stores records under a condition, and counts what was inserted and replaced.
+    fn put_when<'r>(
+        &mut self,
+        records: impl IntoIterator<Item = Record<'r, F>>,
+        when: When,
+    ) -> Result<Vec<Inserted<F>>, Failure> {
         let put = self.store.put(records, if self.mode.replace { when.replacing() } else { when })?;
         self.inserted += put.inserted;
         self.replaced += put.removed;
         Ok(put.outcomes)
     }
 
-    /// Returns the store as it is now.
-    pub(super) fn snapshot(&self) -> Snapshot<F> {
-        self.store.snapshot()
-    }
-
-    /// Whether records replace what has their id or name.
-    pub(super) fn replaces(&self) -> bool {
-        self.mode.replace
-    }
-
-    /// Inserts the new documents of a batch, and prints a line for each that is similar to another, or for all.
+    /// Inserts the documents of a batch to which nothing similar is stored, and prints a line for each that is similar to
+    /// another, or for all. Blank documents have no text to keep.
     pub(super) fn insert_new(
         &mut self,
         batch: &[Document],
-        decisions: &[Decision<F>],
+        texts: &[Option<(F, Shingles)>],
+        condition: Condition,
     ) -> Result<(), Failure> {
-        let new = decisions.iter().zip(batch).filter_map(|(decision, document)| match decision {
-            Decision::New { fingerprint, shingles } => {
-                Some(Record::document(*fingerprint, document.id_bytes(), shingles))
-            }
-            _ => None,
+        let some = batch.iter().zip(texts).filter_map(|(document, text)| {
+            let (fingerprint, shingles) = text.as_ref()?;
+            Some(Record::document(*fingerprint, document.id_bytes(), shingles.hashes()))
         });
-        let inserted = self.put(new)?.len() as u64;
+        let outcomes = self.put_when(some, When::unless_similar(condition))?;
         self.bar.inc(batch.len() as u64);
-        let similar = |decision: &&Decision<F>| matches!(decision, Decision::Similar { .. });
-        let near = decisions.iter().filter(similar).count() as u64;
-        self.near += near;
         // Without blank ones.
-        self.read += inserted + near;
-        for (document, decision) in batch.iter().zip(decisions) {
-            let (similar, similarity) = match decision {
-                Decision::Similar { name, similarity } => (Some(name.as_str()), Some(*similarity)),
-                _ if self.mode.each => (None, None),
-                _ => continue,
+        self.read += outcomes.len() as u64;
+        let mut outcomes = outcomes.iter();
+        for (document, text) in batch.iter().zip(texts) {
+            let outcome = text.as_ref().and_then(|_| outcomes.next());
+            let similar = outcome.and_then(Inserted::similar);
+            self.near += u64::from(similar.is_some());
+            if similar.is_none() && !self.mode.each {
+                continue;
+            }
+            let name = similar.map(|similar| Names::text_of(&similar.name));
+            let line = SimilarLine {
+                name: &document.id,
+                inserted: self.mode.each.then_some(outcome.is_some_and(Inserted::is_new)),
+                similar: name.as_deref(),
+                similarity: similar.map(|similar| similar.similarity),
             };
-            let inserted = self.mode.each.then_some(matches!(decision, Decision::New { .. }));
-            self.print(&SimilarLine { name: &document.id, inserted, similar, similarity })?;
+            self.print(&line)?;
         }
         if self.mode.acknowledge {
             writeln!(self.output, "acknowledged {}", self.read)?;

@@ -5,9 +5,10 @@ use std::path::Path;
 use std::time::Instant;
 
 use hamdex::{Fingerprint, RECIPE_KEY};
-use hamdex_documents::{Counts, Dedup, Document, Similarity, TooShort};
+use hamdex_documents::{Counts, Document, Similarity, TooShort};
 use hamdex_simhash::{Fingerprinter, Outcome, Scratch, Shingler, Shingles};
 use hamdex_store::inspect::Manifest;
+use rayon::prelude::*;
 
 use crate::commands::store::inserter::{Inserter, NamedDocument};
 use crate::documents::inputs::{Reading, each_as_it_comes};
@@ -165,15 +166,13 @@ fn insert_new<F: Fingerprint>(
     inserter: &mut Inserter<'_, F>,
     similarity: Similarity,
 ) -> Result<(), Failure> {
-    let snapshot = inserter.snapshot();
-    let dedup = Dedup::new(fingerprinter.clone()).similarity(similarity);
-    let decisions = if inserter.replaces() {
-        let names = batch.iter().map(|document| document.id_bytes().to_vec()).collect();
-        dedup.decide_replacements(&snapshot, &snapshot.ids_of_names(&names)?, batch)?
-    } else {
-        dedup.decide(&snapshot, batch)?
+    let start = || (Scratch::default(), Shingler::new(similarity.words()));
+    let cut = |(scratch, shingler): &mut (Scratch<F>, Shingler), document: &Document| {
+        let (outcome, shingles) = fingerprinter.fingerprint_and_shingles(&document.text, scratch, shingler);
+        Some((outcome.value_of_text(&shingles)?, shingles))
     };
-    inserter.insert_new(batch, &decisions)
+    let texts: Vec<Option<(F, Shingles)>> = batch.par_iter().map_init(start, cut).collect();
+    inserter.insert_new(batch, &texts, similarity.condition())
 }
 
 /// Documents that are inserted together.

@@ -23,7 +23,7 @@ pub(crate) mod read_ahead;
 pub(crate) mod search;
 pub(crate) mod searcher;
 mod shingles;
-mod similar;
+pub(crate) mod similar;
 mod view;
 
 use std::cmp::Ordering;

@@ -14,8 +14,8 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::commands::query::{Args, line_of_json};
+use crate::documents;
 use crate::documents::inputs::{Reading, each_as_it_comes};
-use crate::documents::report;
 use crate::failure::Failure;
 use crate::ids::{TableOutput, id_kind};
 use crate::input::{Format, Source, announce_terminal_input, has_pipe};
@@ -200,12 +200,16 @@ impl<F: Fingerprint> Answerer<'_, F> {
             self.answer_all(&queries)?;
             counts
         };
-        report::require_some(&counts)?;
+        documents::require_some(&counts)?;
         if self.blank > 0 {
             let blank = counted(self.blank, "document has", "documents have");
             messages::warning(format_args!("{blank} no words, and so nothing similar"));
         }
-        messages::summary(format_args!("{}{}", report::rate(&counts, started), report::skipped(&counts)));
+        messages::summary(format_args!(
+            "{}{}",
+            documents::rate(&counts, started),
+            documents::skipped(&counts)
+        ));
         Ok(())
     }
 

@@ -28,6 +28,7 @@ mod query;
 #[cfg(unix)]
 mod sessions;
 mod shards;
+mod similar;
 mod stats;
 mod store;
 mod terminal;

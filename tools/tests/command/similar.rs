@@ -96,11 +96,11 @@ fn a_text_without_options_is_asked_for_as_dedup_compares() {
     let near = scratch.output(&["query", "a.hamdex", "-k", "20", "--text", &text]);
     assert_eq!(near.lines().next().unwrap().split('\t').count(), 4, "{near}");
     scratch.write("new.jsonl", json_line("new", &text) + &json_line("other", &story(77)));
-    let known = scratch.output(&["dedup", "new.jsonl", "--against", "a.hamdex", "--print", "duplicates"]);
+    let known = scratch.output(&["dedup", "new.jsonl", "--against", "a.hamdex", "--print", "kept"]);
     let asked = scratch.output(&["query", "a.hamdex", "--documents", "--file", "new.jsonl", "--json"]);
     let lines = json_lines(&asked);
     assert_eq!((lines.len(), &lines[0]["document"], &lines[0]["id"]), (1, &json!("new"), &json!("page 2")));
-    assert_eq!(known, "new\n");
+    assert_eq!(known, "other\n");
     let rows = scratch.output(&["query", "a.hamdex", "--documents", "--file", "new.jsonl", "--each"]);
     let counts: Vec<_> = rows.lines().map(|row| row.split('\t').take(2).collect::<Vec<_>>()).collect();
     assert_eq!(counts, [["new", "1"], ["other", "0"]]);

@@ -9,7 +9,7 @@ use crate::view::{View, Written};
 use crate::write::batch::{Batch, Document, Operation, Pair};
 use crate::write::reply::Reply;
 use crate::write::unless_near::decisions::{ReplaceUnlessNear, UnlessNear};
-use crate::write::unless_similar::UnlessSimilar;
+use crate::write::unless_similar::decisions::UnlessSimilar;
 
 /// A request of a writer, which is applied atomically.
 pub(crate) enum Request<F: Fingerprint> {

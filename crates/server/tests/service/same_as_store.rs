@@ -176,6 +176,7 @@ impl<F: Fingerprint> Twins<F> {
                     document["index"] = json!(index);
                     near.push(document);
                 }
+                Inserted::Similar(similar) => panic!("{similar:?} is no answer to a distance"),
             }
         }
         prop_assert_eq!(in_order(answer), in_order(json!({ "inserted": inserted, "near": near })));

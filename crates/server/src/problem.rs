@@ -7,6 +7,7 @@ use std::path::Path;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use hamdex::{Category, ReadError, ReadErrorKind, SetError};
+use hamdex_documents::Error as TextError;
 use hamdex_store::Error as StoreError;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -130,6 +131,12 @@ impl Problem {
         Self::unprocessable("no_lookups", detail)
     }
 
+    /// The set cannot compare texts.
+    pub(crate) fn no_shingles(reason: impl std::fmt::Display) -> Self {
+        let detail = format!("{reason}; make a set with \"shingles\": true");
+        Self::unprocessable("no_shingles", detail)
+    }
+
     /// A file was overwritten in place while it was mapped.
     pub(crate) fn overwritten(path: &Path) -> Self {
         let detail = format!(
@@ -224,6 +231,7 @@ impl From<ReadError> for Problem {
     fn from(error: ReadError) -> Self {
         let problem = match error.kind() {
             ReadErrorKind::Stopped => return Self::timeout(),
+            ReadErrorKind::NoShingles => return Self::no_shingles(chain(&error)),
             _ if has_full_disk(&error) => Self::disk_full(chain(&error)),
             _ => Self::of_category(error.category(), chain(&error)),
         };
@@ -275,6 +283,21 @@ impl From<SetError> for Problem {
             Ok(hamdex_shards::Error::Read(error)) => error.into(),
             Ok(error) => Self::of_category(error.category(), chain(&error)),
             Err(error) => Self::of_category(error.category(), chain(&error)),
+        }
+    }
+}
+
+impl From<TextError> for Problem {
+    fn from(error: TextError) -> Self {
+        match error {
+            TextError::NoShingles | TextError::OtherShingles { .. } => Self::no_shingles(error),
+            TextError::Stopped => Self::timeout(),
+            TextError::Index(error) => error.into(),
+            TextError::Reference { source } => match source.downcast::<SetError>() {
+                Ok(error) => (*error).into(),
+                Err(source) => Self::of_category(Category::Input, chain(&*source)),
+            },
+            other => Self::of_category(other.category(), chain(&other)),
         }
     }
 }

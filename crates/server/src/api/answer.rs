@@ -32,8 +32,8 @@ pub(crate) const MAX_MATCHES: usize = 1_000_000;
 const MAX_BYTES: usize = 128 << 20;
 
 /// The bytes of a match without its ids, and of an id beside its name or number.
-const MATCH_BYTES: usize = 96;
-const ID_BYTES: usize = 3;
+pub(crate) const MATCH_BYTES: usize = 96;
+pub(crate) const ID_BYTES: usize = 3;
 
 /// The ids of a match that a response has, unless another number is asked for.
 pub(crate) const DEFAULT_IDS: usize = 10;
@@ -79,7 +79,7 @@ impl Room {
 }
 
 /// Returns the bytes that a text takes as JSON, with its quotes.
-fn json_length(text: &str) -> usize {
+pub(crate) fn json_length(text: &str) -> usize {
     let escaped = |byte: u8| match byte {
         0..0x20 => 6,
         b'"' | b'\\' => 2,

@@ -306,7 +306,7 @@ fn answer_of<F: Fingerprint>(
 pub(crate) struct SimilarDocument {
     /// The number of the record, from 0 on.
     pub(crate) index: usize,
-    /// The name of the most similar stored text, or of the first similar one of the request.
+    /// The name of the most similar text that is stored, or was inserted before it; of equally similar ones the oldest.
     id: String,
     /// The share of common shingles, from 0 to 1.
     #[schema(example = 0.83)]

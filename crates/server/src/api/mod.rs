@@ -1,7 +1,7 @@
 //! The API: a file per group of requests, the parts that they share, and the state of the service.
 //!
 //! - [`sets`]: the sets, and new stores
-//! - [`query`], [`insert`], [`remove`]: queries and changes
+//! - [`query`], [`similar`], [`insert`], [`remove`]: queries and changes
 //! - [`streams`]: entries and pairs, as lines of JSON
 //! - [`maintenance`]: long work, as jobs
 //! - [`inspect`]: a look inside index files
@@ -21,6 +21,7 @@ mod records;
 mod remove;
 pub(crate) mod service;
 mod sets;
+mod similar;
 mod streams;
 
 use std::sync::Arc;

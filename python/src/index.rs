@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use hamdex::set::Description;
 use hamdex::{Codec, FileId, OpenOptions};
 use hamdex_any::AnySet;
+use hamdex_documents::Similarity;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple, PyType};
 
@@ -222,6 +223,34 @@ impl Handle {
     ) -> PyResult<Table> {
         let options = batch_options(limit, strategy, memory, threads)?;
         self.open.batch(queries, k, (&options, ids_limit), threads, progress)
+    }
+
+    /// The documents that are similar to a text, the most similar first, with their ids and similarities; for many texts,
+    /// a list for each. The index must keep shingles. By the ``measure`` "resemblance", the similarity is the share of
+    /// all shingles of the two that both have, as ``dedup`` compares texts; by "containing", the share of those of the
+    /// text that the document has; by "contained", of those of the document that the text has. ``threshold`` is the
+    /// least share; no document is missed. A blank text or a null is similar to nothing.
+    ///
+    /// >>> import hamdex, tempfile, os
+    /// >>> path = os.path.join(tempfile.mkdtemp(), "texts.hamdex")
+    /// >>> text = "Call me Ishmael. Some years ago, never mind how long precisely, having little or no money in my purse"
+    /// >>> _ = hamdex.build(path, [text, "another one"], ids=["whale", "other"], recipe="default", shingles=True)
+    /// >>> with hamdex.Index(path) as index:
+    /// ...     index.similar(text + "!")
+    /// ...     index.similar(["some years ago, never mind how long", ""], 0.9, measure="containing")
+    /// [Similar(id='whale', similarity=1.0)]
+    /// [[Similar(id='whale', similarity=1.0)], []]
+    #[pyo3(signature = (texts, threshold = Similarity::DEFAULT_LEAST, *, measure = "resemblance", limit = None,
+        threads = None))]
+    fn similar<'py>(
+        &self,
+        texts: &Bound<'py, PyAny>,
+        threshold: f64,
+        measure: &str,
+        limit: Option<Limit>,
+        threads: Option<Threads>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.open.similar(texts, (threshold, measure), limit, threads)
     }
 
     /// All pairs of stored fingerprints within ``k`` bits, each once: a stream of tables of ``left``, ``right`` and

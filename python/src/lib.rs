@@ -9,7 +9,7 @@
 //! - `recipe`, `shingles`: fingerprints and shingles of texts
 //! - `build`, `merge`, `dedup` with `known_documents`: indexes, and near-duplicates
 //! - `index` and `snapshot`, both an `open_set`, with `query` and `pairs`; `store` with `open_store`,
-//!   `unless_similar`: open sets
+//!   `unless_similar`, `similar`: open sets
 //!
 //! This file has the functions that concern no one of these: the command-line program, and opening whatever a path
 //! names.
@@ -33,6 +33,7 @@ mod recipe;
 mod records;
 mod results;
 mod shingles;
+mod similar;
 mod snapshot;
 mod store;
 mod texts;

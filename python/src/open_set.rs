@@ -13,12 +13,13 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use self_cell::self_cell;
 
 use crate::errors::{Error, OrRaise};
-use crate::numbers::{self, IdsLimit, K, Memory, Threads};
+use crate::numbers::{self, IdsLimit, K, Limit, Memory, Threads};
 use crate::pairs::{Pairs, Source};
 use crate::query::{Found, Wanted, batch, labels, queries_of, query_of, recipe_of};
 use crate::results;
 use crate::results::Table;
 use crate::shingles::StoredShingles;
+use crate::similar::similar;
 use crate::width::Width;
 use crate::work::{self, SignalCheck};
 
@@ -153,6 +154,16 @@ impl OpenSet {
         let set = self.set()?;
         let Description { width, distance, .. } = *set.description();
         Pairs::new(Source::Set(set), numbers::distance(k, width, distance)?, memory, threads)
+    }
+
+    pub(crate) fn similar<'py>(
+        &self,
+        texts: &Bound<'py, PyAny>,
+        condition: (f64, &str),
+        limit: Option<Limit>,
+        threads: Option<Threads>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        similar(&self.set()?, texts, condition, limit, threads)
     }
 
     pub(crate) fn shingles(&self) -> PyResult<StoredShingles> {

@@ -232,7 +232,11 @@ pub(crate) fn one_match(py: Python<'_>, found: Found) -> PyResult<Bound<'_, PyAn
 }
 
 /// Makes a similar text.
-pub(crate) fn similar<'py>(py: Python<'py>, id: &str, similarity: f64) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn similar<'py>(
+    py: Python<'py>,
+    id: impl IntoPyObject<'py>,
+    similarity: f64,
+) -> PyResult<Bound<'py, PyAny>> {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     class(py, &CLASS, "Similar")?.call1((id, similarity))
 }

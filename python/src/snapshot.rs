@@ -7,6 +7,7 @@ use std::sync::Arc;
 use hamdex::set::Description;
 use hamdex::{Fingerprint, FingerprintSet, SetError};
 use hamdex_any::{AnyFingerprint, AnyMatch, AnySet, Kind, for_width};
+use hamdex_documents::Similarity;
 use hamdex_store::Near;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -197,6 +198,20 @@ impl Snapshot {
     ) -> PyResult<Table> {
         let options = batch_options(limit, strategy, memory, threads)?;
         self.open.batch(queries, k, (&options, ids_limit), threads, progress)
+    }
+
+    /// The documents that are similar to a text, or to many: see ``Index.similar``.
+    #[pyo3(signature = (texts, threshold = Similarity::DEFAULT_LEAST, *, measure = "resemblance", limit = None,
+        threads = None))]
+    pub(crate) fn similar<'py>(
+        &self,
+        texts: &Bound<'py, PyAny>,
+        threshold: f64,
+        measure: &str,
+        limit: Option<Limit>,
+        threads: Option<Threads>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.open.similar(texts, (threshold, measure), limit, threads)
     }
 
     /// All pairs of fingerprints within ``k`` bits, each once: see ``Index.pairs``.

@@ -296,10 +296,9 @@ impl Store {
 
     /// Insert each text, one or many, unless a stored text, or one inserted before it, is similar: shares
     /// ``similarity`` of its shingles, as ``dedup`` compares texts. Returns the most similar one with its similarity,
-    /// or ``None`` if the text was inserted; for many, a list. The store must keep shingles, which are read once
-    /// for some 65,000 texts: pass many at a time. Blank texts are similar to nothing, and are left out. With
-    /// ``replace``, in a store with look-ups, each takes the place of everything with its name, to which it is not
-    /// compared; one that is similar to something else replaces nothing.
+    /// or ``None`` if the text was inserted; for many, a list. The store must keep shingles. Blank texts are similar to
+    /// nothing, and are left out. With ``replace``, in a store with look-ups, each takes the place of everything with
+    /// its name, to which it is not compared; one that is similar to something else replaces nothing.
     ///
     /// >>> import hamdex, tempfile, os
     /// >>> path = os.path.join(tempfile.mkdtemp(), "texts.store")
@@ -343,7 +342,7 @@ impl Store {
         })?;
         let similar = outcomes.into_iter().map(|similar| match similar {
             None => Ok(py.None().into_bound(py)),
-            Some((name, similarity)) => results::similar(py, &name, similarity),
+            Some((name, similarity)) => results::similar(py, name, similarity),
         });
         let similar = similar.collect::<PyResult<Vec<_>>>()?;
         match similar.as_slice() {
@@ -473,6 +472,20 @@ impl Store {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Table> {
         self.take_snapshot()?.batch(queries, k, limit, ids_limit, strategy, memory, threads, progress)
+    }
+
+    /// The documents that are similar to a text, or to many: see ``Index.similar``.
+    #[pyo3(signature = (texts, threshold = Similarity::DEFAULT_LEAST, *, measure = "resemblance", limit = None,
+        threads = None))]
+    fn similar<'py>(
+        &self,
+        texts: &Bound<'py, PyAny>,
+        threshold: f64,
+        measure: &str,
+        limit: Option<Limit>,
+        threads: Option<Threads>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.take_snapshot()?.similar(texts, threshold, measure, limit, threads)
     }
 
     fn __contains__(&self, fingerprint: &Bound<'_, PyAny>) -> PyResult<bool> {

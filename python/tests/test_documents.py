@@ -166,7 +166,7 @@ def test_inserts_unless_similar_are_those_of_comparing_all(tmp_path: Path, least
         assert [outcome is not None for outcome in outcomes] == expected
         for number, found in enumerate(outcomes):
             if found is not None:
-                other = names.index(found.id)
+                other = names.index(str(found.id))
                 assert other in stored and found.similarity == similarity(sets[number], sets[other]) >= least
         kept = {id for table in store.snapshot().shingles() for id, _ in rows(table)}
         assert kept == {names[number] for number in stored}

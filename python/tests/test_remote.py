@@ -154,6 +154,28 @@ def test_similar_texts_are_told(url: str) -> None:
     assert refused.value.code == "no_shingles"
 
 
+def test_documents_are_found_by_text(url: str) -> None:
+    words = [f"word{number}" for number in range(60)]
+    page, copied = " ".join(words), " ".join([*words[:30], "changed", *words[31:]])
+    store = hamdex.connect(url, "s", create={"shingles": True})
+    store.insert([page, copied, "short"], ["one", "two", "three"])
+    assert store.similar(page) == [("one", 1.0), ("two", pytest.approx(51 / 61))]
+    assert store.similar([copied, " ", None, "Short!"], 0.9) == [[("two", 1.0)], [], [], [("three", 1.0)]]
+    assert store.similar(" ".join(words[:20]), 1, measure="containing", limit=1) == [("one", 1.0)]
+    assert store.similar(page, 1, measure="contained") == [("one", 1.0)]
+    assert store.similar([]) == []
+    for threshold in (0, 1.5, float("nan")):
+        with pytest.raises(ValueError, match="threshold"):
+            store.similar(page, threshold)
+    with pytest.raises(ValueError, match="measure"):
+        store.similar(page, measure="jaccard")
+    with pytest.raises(TypeError, match="texts"):
+        store.similar(7)
+    plain = hamdex.connect(url, "plain", create={"recipe": "default"})
+    with pytest.raises(ValueError, match="shingles"):
+        plain.similar(page)
+
+
 def test_records_are_replaced_by_id(url: str) -> None:
     store = hamdex.connect(url, "s", create={"lookups": True})
     store.insert([1, 3], [7, 2**63])

@@ -28,6 +28,7 @@ _Progress = bool | Callable[[str, int, int | None], object] | None
 _Codec = Literal["huffman", "elias-fano"]
 _Filter = Literal["auto", "none"] | SupportsIndex
 _Strategy = Literal["auto", "probe", "scan"]
+_Measure = Literal["resemblance", "containing", "contained"]
 
 class Error(Exception):
     """An error of hamdex without a built-in exception."""
@@ -424,6 +425,42 @@ class Index:
         (``None``: all) of each match, which has ``ids_count``, queries in their order, matches nearest first. ``queries``
         are fingerprints, or texts if the index has a recipe.
         """
+    @overload
+    def similar(  # type: ignore[overload-overlap]
+        self,
+        texts: str,
+        threshold: float = 0.7,
+        *,
+        measure: _Measure = "resemblance",
+        limit: int | None = None,
+        threads: int | None = None,
+    ) -> list[Similar]:
+        """The documents that are similar to a text, the most similar first, with their ids and similarities; for many texts,
+        a list for each. The index must keep shingles. By the ``measure`` "resemblance", the similarity is the share of
+        all shingles of the two that both have, as ``dedup`` compares texts; by "containing", the share of those of the
+        text that the document has; by "contained", of those of the document that the text has. ``threshold`` is the
+        least share; no document is missed. A blank text or a null is similar to nothing.
+
+        >>> import hamdex, tempfile, os
+        >>> path = os.path.join(tempfile.mkdtemp(), "texts.hamdex")
+        >>> text = "Call me Ishmael. Some years ago, never mind how long precisely, having little or no money in my purse"
+        >>> _ = hamdex.build(path, [text, "another one"], ids=["whale", "other"], recipe="default", shingles=True)
+        >>> with hamdex.Index(path) as index:
+        ...     index.similar(text + "!")
+        ...     index.similar(["some years ago, never mind how long", ""], 0.9, measure="containing")
+        [Similar(id='whale', similarity=1.0)]
+        [[Similar(id='whale', similarity=1.0)], []]
+        """
+    @overload
+    def similar(
+        self,
+        texts: _Texts,
+        threshold: float = 0.7,
+        *,
+        measure: _Measure = "resemblance",
+        limit: int | None = None,
+        threads: int | None = None,
+    ) -> list[list[Similar]]: ...
     def pairs(self, k: int | None = None, *, memory: int | None = None, threads: int | None = None) -> Pairs:
         """All pairs of stored fingerprints within ``k`` bits, each once: a stream of tables of ``left``, ``right`` and
         ``distance``.
@@ -496,6 +533,27 @@ class Snapshot:
         progress: _Progress = None,
     ) -> Table:
         """The answers to many queries: see ``Index.batch``."""
+    @overload
+    def similar(  # type: ignore[overload-overlap]
+        self,
+        texts: str,
+        threshold: float = 0.7,
+        *,
+        measure: _Measure = "resemblance",
+        limit: int | None = None,
+        threads: int | None = None,
+    ) -> list[Similar]:
+        """The documents that are similar to a text, or to many: see ``Index.similar``."""
+    @overload
+    def similar(
+        self,
+        texts: _Texts,
+        threshold: float = 0.7,
+        *,
+        measure: _Measure = "resemblance",
+        limit: int | None = None,
+        threads: int | None = None,
+    ) -> list[list[Similar]]: ...
     def pairs(self, k: int | None = None, *, memory: int | None = None, threads: int | None = None) -> Pairs:
         """All pairs of fingerprints within ``k`` bits, each once: see ``Index.pairs``."""
     def shingles(self) -> Iterator[Table]:
@@ -640,10 +698,9 @@ class Store:
     ) -> Similar | None:
         """Insert each text, one or many, unless a stored text, or one inserted before it, is similar: shares
         ``similarity`` of its shingles, as ``dedup`` compares texts. Returns the most similar one with its similarity,
-        or ``None`` if the text was inserted; for many, a list. The store must keep shingles, which are read once
-        for some 65,000 texts: pass many at a time. Blank texts are similar to nothing, and are left out. With
-        ``replace``, in a store with look-ups, each takes the place of everything with its name, to which it is not
-        compared; one that is similar to something else replaces nothing.
+        or ``None`` if the text was inserted; for many, a list. The store must keep shingles. Blank texts are similar to
+        nothing, and are left out. With ``replace``, in a store with look-ups, each takes the place of everything with
+        its name, to which it is not compared; one that is similar to something else replaces nothing.
 
         >>> import hamdex, tempfile, os
         >>> path = os.path.join(tempfile.mkdtemp(), "texts.store")
@@ -706,6 +763,27 @@ class Store:
         progress: _Progress = None,
     ) -> Table:
         """The answers to many queries: see ``Index.batch``."""
+    @overload
+    def similar(  # type: ignore[overload-overlap]
+        self,
+        texts: str,
+        threshold: float = 0.7,
+        *,
+        measure: _Measure = "resemblance",
+        limit: int | None = None,
+        threads: int | None = None,
+    ) -> list[Similar]:
+        """The documents that are similar to a text, or to many: see ``Index.similar``."""
+    @overload
+    def similar(
+        self,
+        texts: _Texts,
+        threshold: float = 0.7,
+        *,
+        measure: _Measure = "resemblance",
+        limit: int | None = None,
+        threads: int | None = None,
+    ) -> list[list[Similar]]: ...
     def snapshot(self) -> Snapshot:
         """A snapshot of the set as it is now: its queries see no later writes."""
     def sync(self) -> None:

@@ -19,6 +19,9 @@ from ._results import Match, Similar
 
 _WIDE = 1 << 53
 
+# The fields of the service by the names of measures.
+_MEASURES = {"resemblance": "similar", "containing": "containing", "contained": "contained"}
+
 # Above the most ids of an answer: a match has all of its ids, or the service refuses the query.
 _ALL_IDS = 1 << 32
 
@@ -315,6 +318,29 @@ class Remote:
                         columns["id"].append(id)
                         columns["ids_count"].append(match.ids_count)
         return RemoteTable(columns)
+
+    def similar(
+        self, texts: Any, threshold: float = 0.7, *, measure: str = "resemblance", limit: int | None = None
+    ) -> Any:
+        """Return the documents that are similar to a text, the most similar first, with their ids and similarities, in a set
+        with shingles; for many texts, a list for each: see ``Index.similar``."""
+        field = _MEASURES.get(measure)
+        if field is None:
+            raise ValueError(f"measure must be one of {', '.join(_MEASURES)}, not {measure!r}")
+        if not 0 < threshold <= 1:
+            raise ValueError(f"threshold must be above 0 and at most 1, not {threshold}")
+        held = _held(texts)
+        given = _texts(held)
+        if given is None and (is_single(held) or len(held)):
+            raise TypeError("texts must be a text, or many")
+        body: dict[str, Any] = {"texts": [text or "" for text in given or []], field: float(threshold)}
+        if limit is not None:
+            body["limit"] = number(limit)
+        results = self._service.ask("POST", self._path + "/query", body)["results"]
+        lists = [
+            [Similar(self._ids([found["id"]])[0], found["similarity"]) for found in result] for result in results
+        ]
+        return lists[0] if isinstance(texts, str) else lists
 
     def _records(self, fingerprints: Any, ids: Any) -> list[dict[str, Any] | None]:
         """Return the records to write; None for a null among texts, which is left out."""

@@ -25,9 +25,9 @@ class Match(NamedTuple):
 
 
 class Similar(NamedTuple):
-    """A stored text that is similar to a given one: its id, and the share of their shingles that both have."""
+    """A stored text that is similar to a given one: its id, a number or a name, and the share of shingles that both have."""
 
-    id: str
+    id: int | str
     similarity: float
 
 

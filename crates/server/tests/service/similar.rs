@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::sync::Barrier;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use hamdex::similar::{Condition, Measure};
 use hamdex::{BuildOptions, Builder};
-use hamdex_server::Options;
+use hamdex_server::{Options, Time};
 use hamdex_simhash::{Fingerprinter, Outcome, Recipe, Scratch, Shingler};
 use hamdex_store::{CreateOptions, Record, Store, StoreOptions, When};
 use proptest::prelude::*;
@@ -580,4 +581,30 @@ fn the_texts_of_a_file_are_found_by_their_numbers() {
     // A number that some programs do not know is text, as everywhere.
     let expected = json!([[{ "id": u64::MAX.to_string(), "similarity": 1.0 }]]);
     assert_eq!(answer["results"], expected);
+}
+
+#[test]
+fn a_search_that_takes_too_long_ends() {
+    let directory = tempfile::tempdir().unwrap();
+    let create = CreateOptions::new().shingles(Shingler::new(WORDS).definition());
+    let store = Store::<u64>::create(directory.path().join("s"), &create, StoreOptions::new()).unwrap();
+    let page = words(0..30);
+    let set: Vec<u64> = shingles(&page).into_iter().collect();
+    let names: Vec<String> = (0..5000).map(|number| format!("n{number}")).collect();
+    store.put(names.iter().map(|name| Record::document(0x00ff, name, &set)), When::always()).unwrap();
+    store.close().unwrap();
+    let timeout = Some(Time(Duration::from_secs(1)));
+    let running = Running::start(Options { data: Some(directory.path().to_owned()), timeout, ..options() });
+    let client = running.client();
+    let query = |texts: usize, field: &str| {
+        let texts = vec![&page; texts];
+        client.post("/v1/sets/s/query", &json!({ "texts": texts, field: 0.7, "limit": 1 }))
+    };
+    // All of them take minutes.
+    for (_, field) in MEASURES {
+        let started = Instant::now();
+        assert_eq!(query(10_000, field).problem(), (503, "timeout".to_owned()), "{field}");
+        assert!(started.elapsed() < Duration::from_secs(20), "{field} {:?}", started.elapsed());
+        assert_eq!(query(1, field).ok()["results"][0][0]["id"], "n0", "{field}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::{PoisonError, RwLock};
+use std::sync::RwLock;
 use std::{mem, process};
 
 use hamdex::set::Description;
@@ -51,8 +51,6 @@ pub(crate) struct Store {
     /// Its properties as it was opened. A snapshot of that time would keep files that have been merged.
     description: Description,
     store: RwLock<Option<AnyStore>>,
-    /// Held for writing while texts are compared and inserted, and for reading by other inserts.
-    inserts: RwLock<()>,
     /// The process that opened the store.
     process: u32,
 }
@@ -79,18 +77,14 @@ impl Store {
         ))
     }
 
-    /// Stores records while no texts are compared.
+    /// Stores records.
     fn put<F: Width>(
-        &self,
         py: Python<'_>,
         store: &hamdex_store::Store<F>,
         given: &Records<F>,
         when: When,
     ) -> PyResult<Put<F>> {
-        work::run_here(py, |_| {
-            let _beside = self.inserts.read().unwrap_or_else(PoisonError::into_inner);
-            store.put(given.records(), when)
-        })
+        work::run_here(py, |_| store.put(given.records(), when))
     }
 
     /// Returns the store, unless it is closed.
@@ -148,8 +142,7 @@ impl Store {
             StoreRequest { distance, ids, names, width, design, codec, filter, recipe, shingles, lookups };
         let store = request.open(py, &path, options)?;
         let description = for_any_store!(&store, store => store.snapshot().describe());
-        let (store, inserts) = (RwLock::new(Some(store)), RwLock::default());
-        Ok(Self { path, description, store, inserts, process: process::id() })
+        Ok(Self { path, description, store: RwLock::new(Some(store)), process: process::id() })
     }
 
     /// The path of the directory.
@@ -228,7 +221,7 @@ impl Store {
     ) -> PyResult<()> {
         for_any_store!(self.store()?, store => {
             let given = Records::of(fingerprints, ids, &self.description)?;
-            self.put(py, &store, &given, When::always()).map(drop)
+            Self::put(py, &store, &given, When::always()).map(drop)
         })
     }
 
@@ -254,7 +247,7 @@ impl Store {
         for_any_store!(self.store()?, store => {
             let given = Records::of(fingerprints, Some(ids), &self.description)?;
             given.nulls.refuse()?;
-            Ok(self.put(py, &store, &given, When::always().replacing())?.removed)
+            Ok(Self::put(py, &store, &given, When::always().replacing())?.removed)
         })
     }
 
@@ -279,7 +272,7 @@ impl Store {
         let when = if replace { when.replacing() } else { when };
         let outcomes = for_any_store!(self.store()?, store => {
             let given = Records::of(fingerprints, ids, &self.description)?;
-            let outcomes = self.put(py, &store, &given, when)?.outcomes;
+            let outcomes = Self::put(py, &store, &given, when)?.outcomes;
             let near = |outcome: &Inserted<_>| outcome.near().map(|near| found_near(&self.description, near));
             given.nulls.spread(outcomes.iter().map(near).collect())
         });
@@ -334,11 +327,7 @@ impl Store {
         let threads = work::threads(threads)?;
         let outcomes = for_any_store!(self.store()?, store => {
             let work = UnlessSimilar::new(&store, &recipe, similarity, threads)?;
-            work::run(py, progress, |watch| {
-                // A panic leaves a whole store: it writes a batch or not.
-                let _alone = self.inserts.write().unwrap_or_else(PoisonError::into_inner);
-                work.run((&given, &names), replace, watch)
-            })
+            work::run(py, progress, |watch| work.run((&given, &names), replace, watch))
         })?;
         let similar = outcomes.into_iter().map(|similar| match similar {
             None => Ok(py.None().into_bound(py)),

@@ -88,10 +88,6 @@ impl Similarity {
 mod tests {
     use super::*;
 
-    fn of(least: f64) -> Similarity {
-        Similarity::new(least, Similarity::DEFAULT_WORDS).unwrap()
-    }
-
     #[test]
     fn only_shares_are_thresholds() {
         let words = NonZeroUsize::new(4).unwrap();

@@ -167,7 +167,7 @@ impl MemtableNames {
     }
 
     /// Returns the names of ids from one on, by ascending id.
-    pub(crate) fn from_id(&self, first: u64) -> impl Iterator<Item = (u64, &Document)> {
+    pub(crate) fn documents_from(&self, first: u64) -> impl Iterator<Item = (u64, &Document)> {
         let newer = move |chunk: &&Chunk| chunk.names.last().is_some_and(|(id, _)| *id >= first);
         self.all_chunks().filter(newer).flat_map(move |chunk| {
             let start = chunk.names.partition_point(|(id, _)| *id < first);

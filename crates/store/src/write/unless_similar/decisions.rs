@@ -95,7 +95,7 @@ impl<F: Fingerprint> UnlessSimilar<F> {
             return Ok(Reply::SearchAgain);
         }
         let documents: Vec<(u64, &Document)> =
-            since.flat_map(|(_, memtable)| memtable.names.from_id(self.next_id)).collect();
+            since.flat_map(|(_, memtable)| memtable.names.documents_from(self.next_id)).collect();
         let lists = lists_of(&documents.iter().map(|(_, document)| set_of(document)).collect::<Vec<_>>());
         let newer = Newer { documents, lists };
         let mut search = Search::default();

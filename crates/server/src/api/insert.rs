@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use hamdex::set::Description;
-use hamdex::similar::{Condition, Measure};
+use hamdex::similar::Measure;
 use hamdex::{Fingerprint, Names};
 use hamdex_store::{Inserted, Put, When, for_any_store};
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,7 @@ use crate::api::json::{Id, List};
 use crate::api::payload::{Binary, Media, Named, Parameters, Payload};
 use crate::api::query::check_distance;
 use crate::api::records::{Checked, Need, Record, Refusals};
+use crate::api::similar::condition;
 use crate::budget::Budget;
 use crate::lane::Stop;
 use crate::problem::Problem;
@@ -320,15 +321,4 @@ impl SimilarDocument {
         let id = Names::text_of(&similar.name).into_owned();
         Some(Self { index, id, similarity: similar.similarity })
     }
-}
-
-/// Returns the condition of a field of a request.
-///
-/// # Errors
-/// When the least share is not above 0 and at most 1.
-pub(crate) fn condition(field: &str, measure: Measure, least: f64) -> Result<Condition, Problem> {
-    Condition::new(measure, least).ok_or_else(|| {
-        let detail = format!("{field}: {least} is no share: above 0 and at most 1");
-        Problem::unprocessable("bad_request", detail)
-    })
 }

@@ -20,6 +20,9 @@ use crate::budget::Held;
 use crate::problem::Problem;
 use crate::sets::Served;
 
+/// The most bytes of JSON that are parsed at once, which takes less than a switch of threads would delay others.
+pub(crate) const SMALL_BODY: usize = 1 << 16;
+
 /// The media types of bodies.
 pub(crate) const JSON: &str = "application/json";
 pub(crate) const BINARY: &str = "application/octet-stream";

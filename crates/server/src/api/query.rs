@@ -15,15 +15,12 @@ use utoipa::{IntoParams, ToSchema};
 use crate::api::App;
 use crate::api::answer::{Answer, DEFAULT_IDS, MAX_MATCHES};
 use crate::api::json::{Id, List, too_many_records};
-use crate::api::payload::{Binary, Media, Named, Parameters, Payload};
+use crate::api::payload::{Binary, Media, Named, Parameters, Payload, SMALL_BODY};
 use crate::api::similar::{self, SimilarMatch, SimilarQueries};
 use crate::budget::Budget;
 use crate::lane::Stop;
 use crate::problem::Problem;
 use crate::sets::{Extent, Served, Texts};
-
-/// The most bytes of JSON that are parsed at once, which takes less than a switch of threads would delay others.
-pub(crate) const SMALL_BODY: usize = 1 << 16;
 
 /// The most queries that count as few.
 const FEW_QUERIES: usize = 4096;

@@ -13,10 +13,8 @@ use utoipa::ToSchema;
 
 use crate::api::App;
 use crate::api::answer::{ID_BYTES, MATCH_BYTES, MAX_MATCHES, Room, json_length, too_many};
-use crate::api::insert::condition;
 use crate::api::json::{Id, too_many_records};
-use crate::api::payload::JSON;
-use crate::api::query::SMALL_BODY;
+use crate::api::payload::{JSON, SMALL_BODY};
 use crate::budget::Budget;
 use crate::lane::Stop;
 use crate::problem::Problem;
@@ -71,6 +69,17 @@ pub(crate) fn condition_of(
         return Err(Problem::unprocessable("bad_request", detail));
     }
     condition(field, measure, least).map(Some)
+}
+
+/// Returns the condition of a field of a request.
+///
+/// # Errors
+/// When the least share is not above 0 and at most 1.
+pub(crate) fn condition(field: &str, measure: Measure, least: f64) -> Result<Condition, Problem> {
+    Condition::new(measure, least).ok_or_else(|| {
+        let detail = format!("{field}: {least} is no share: above 0 and at most 1");
+        Problem::unprocessable("bad_request", detail)
+    })
 }
 
 impl SimilarQueries {

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use byteorder::{ByteOrder, LittleEndian as Le};
 use hamdex::inspect::Permutation;
 use hamdex::inspect::reference::{Coding, fingerprints, read_block};
 use hamdex::similar::{Condition, Measure};
-use byteorder::{ByteOrder, LittleEndian as Le};
 use hamdex::{BatchOptions, Fingerprint, Index, Match, Pair, Strategy, VerifyOptions, shingles};
 
 use crate::common::allocations::largest;
@@ -69,7 +69,8 @@ fn of_width<F: Fingerprint>(bytes: &[u8]) {
 /// That documents similar to any shingles, and to some that are stored, are found or refused, whatever the file is; and
 /// that each is above the least share, the most similar first.
 fn similar<F: Fingerprint>(index: &Index<F>, bytes: &[u8]) {
-    let words = bytes.rchunks_exact(8).take(40).map(|word| Le::read_u64(word) >> (u64::BITS - shingles::BITS));
+    let words =
+        bytes.rchunks_exact(8).take(40).map(|word| Le::read_u64(word) >> (u64::BITS - shingles::BITS));
     let mut queries = vec![vec![], (0..20).collect(), words.collect(), vec![u64::MAX]];
     if let Ok(Some(stored)) = index.shingles() {
         for part in stored.parts().unwrap_or_default().into_iter().take(2) {

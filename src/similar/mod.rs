@@ -6,10 +6,10 @@
 //! (Set-similarity search by prefixes: Bayardo, Ma, Srikant, WWW 2007; Xiao et al., WWW 2008. Here all shingles are
 //! indexed, so the prefix is chosen by the query.)
 //!
-//! - [`condition`]: how alike two documents have to be
-//! - [`search`]: from lists to the documents that meet a condition
-//! - [`memory`]: lists in memory
-//! - [`table`]: lists on disk: one more sorted table in blocks, of pairs of shingle and document
+//! - `condition`: how alike two documents have to be
+//! - `search`: from lists to the documents that meet a condition
+//! - `memory`: lists in memory
+//! - `table`: lists on disk: one more sorted table in blocks, of pairs of shingle and document
 
 mod condition;
 mod memory;

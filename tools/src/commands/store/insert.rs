@@ -112,8 +112,7 @@ pub(super) struct Args {
     #[arg(long, requires = "condition")]
     each: bool,
     /// With --documents, in a store with shingles: insert only documents whose texts share less than X of their
-    /// shingles with any in the store, and print the most similar for the others. The store's shingles are read
-    /// once per batch
+    /// shingles with any in the store, and print the most similar for the others
     #[arg(long, value_name = "X", requires = "documents",
         value_parser = option_values::share)]
     unless_similar: Option<f64>,

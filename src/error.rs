@@ -90,6 +90,11 @@ pub enum ReadErrorKind {
         "keeps no shingles to search by, so its documents cannot be compared as texts; build it from documents"
     )]
     NoShingles,
+    /// The file has shingles, and was written before documents were listed by them.
+    #[error(
+        "was written before documents were listed by their shingles; merge it into a new file, or compact its store"
+    )]
+    OldShingles,
     /// A distance exceeds the width of the fingerprints.
     #[error("no two fingerprints of {width} bits are {distance} bits apart: at most {width}")]
     DistanceTooLarge {
@@ -133,7 +138,9 @@ impl ReadError {
             ReadErrorKind::Io(error) if error.kind() == io::ErrorKind::OutOfMemory => Category::Memory,
             ReadErrorKind::Io(_) | ReadErrorKind::Threads(_) => Category::System,
             ReadErrorKind::OutOfMemory { .. } => Category::Memory,
-            ReadErrorKind::Width { .. } | ReadErrorKind::NoShingles => Category::Input,
+            ReadErrorKind::Width { .. } | ReadErrorKind::NoShingles | ReadErrorKind::OldShingles => {
+                Category::Input
+            }
             ReadErrorKind::DistanceTooLarge { .. } => Category::Usage,
             ReadErrorKind::NotHamdex
             | ReadErrorKind::TooNew { .. }
@@ -175,7 +182,9 @@ impl fmt::Display for ReadError {
         match (&self.path, &self.kind) {
             // It is about the question, not about a file.
             (_, kind @ ReadErrorKind::DistanceTooLarge { .. }) => kind.fmt(f),
-            (None, kind @ ReadErrorKind::NoShingles) => write!(f, "the set {kind}"),
+            (None, kind @ (ReadErrorKind::NoShingles | ReadErrorKind::OldShingles)) => {
+                write!(f, "the set {kind}")
+            }
             (Some(path), kind) => write!(f, "{}: {kind}", path.display()),
             (None, kind) => write!(f, "index in memory: {kind}"),
         }

@@ -16,7 +16,7 @@ use crate::width::Width;
 use crate::work::Watch;
 
 /// Texts that are stored together.
-const TEXTS_AT_ONCE: usize = 1 << 16;
+const TEXTS_AT_ONCE: usize = 1 << 12;
 
 /// Their bytes; one text may have more.
 const BYTES_AT_ONCE: usize = 128 << 20;

@@ -96,6 +96,8 @@ impl Lists for PairLists<'_> {
         };
         let _ = scanner.scan(tables, file, located, targets, &mut visit)?;
         met.sort_unstable();
+        // The blocks of a damaged file may have a pair twice.
+        met.dedup();
         let mut start = 0;
         for met in met.chunk_by(|one, other| one.0 == other.0) {
             let at = start as u64..(start + met.len()) as u64;

@@ -37,6 +37,12 @@ impl<F> Index<F> {
         self.shingles.is_some()
     }
 
+    /// Returns whether the documents are listed by their shingles, so that similar ones are found: not in older files.
+    #[must_use]
+    pub fn lists_shingles(&self) -> bool {
+        self.pairs.is_some()
+    }
+
     /// Returns the shingles of the documents; `None` if there are none.
     ///
     /// # Errors

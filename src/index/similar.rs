@@ -34,8 +34,11 @@ impl<F: Fingerprint> Index<F> {
     /// # Errors
     /// When the index has no shingles, or a page that is read is damaged.
     pub(crate) fn similar_part(&self) -> Result<SimilarPart<'_>, ReadError> {
-        let (Some(shingles), Some(pairs)) = (self.shingles()?, &self.pairs) else {
+        let Some(shingles) = self.shingles()? else {
             return Err(self.error(ReadErrorKind::NoShingles.into()));
+        };
+        let Some(pairs) = &self.pairs else {
+            return Err(self.error(ReadErrorKind::OldShingles.into()));
         };
         let (documents, source) = (shingles.encoded(), (&self.data, &self.read_ahead));
         Ok(SimilarPart { pairs, documents, source, path: self.path.as_deref() })

@@ -164,7 +164,8 @@ impl<F: Fingerprint> Index<F> {
             distance: self.design.distance(),
             design: self.design.name().to_owned(),
             bound_bits: information_bound_bits(F::BITS, self.len()),
-            memory_bytes: self.tables.iter().map(|table| table.memory_bytes() as u64).sum(),
+            memory_bytes: self.tables.iter().map(|table| table.memory_bytes() as u64).sum::<u64>()
+                + self.pairs.as_ref().map_or(0, |pairs| pairs.table().memory_bytes() as u64),
             metadata_bytes: self.metadata_section.length() as u64,
             overhead_bytes: file_bytes - in_sections,
             tables: self.tables.iter().map(|table| self.table_stats(table)).collect(),

@@ -27,6 +27,7 @@ impl<F: Fingerprint> FingerprintSet<F> for Index<F> {
         description.has_ids = self.has_ids();
         description.has_names = self.has_names();
         description.has_shingles = self.has_shingles();
+        description.lists_shingles = self.lists_shingles();
         description.has_lookups = self.has_lookups();
         description.metadata.clone_from(self.metadata());
         description.file_id = Some(self.file_id());
@@ -142,6 +143,7 @@ impl<F: Fingerprint> FingerprintSet<F> for MultiIndex<F> {
         description.has_names = has_names(self);
         if let Some(definition) = definition_of_shingles(self) {
             description.has_shingles = true;
+            description.lists_shingles = self.as_slice().iter().all(|index| index.lists_shingles());
             description.metadata.insert(shingles::KEY.to_owned(), definition);
         }
         description

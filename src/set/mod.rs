@@ -206,6 +206,8 @@ pub struct Description {
     pub has_names: bool,
     /// Whether ids have the shingles of their documents.
     pub has_shingles: bool,
+    /// Whether documents are listed by their shingles, so that similar ones are found: not in older files.
+    pub lists_shingles: bool,
     /// Whether fingerprints are found by id, and ids by name, without a pass over the set.
     pub has_lookups: bool,
     /// The metadata, the recipe of the fingerprints among it.
@@ -229,6 +231,7 @@ impl Description {
             has_ids: false,
             has_names: false,
             has_shingles: false,
+            lists_shingles: false,
             has_lookups: false,
             metadata: BTreeMap::new(),
             file_id: None,

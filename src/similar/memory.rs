@@ -1,4 +1,6 @@
-//! Lists in memory, of up to 65,536 documents.
+//! Lists in memory: of up to 65,536 documents that are known at once, and of documents that are added one by one.
+
+use std::collections::HashMap;
 
 use crate::error::ReadError;
 use crate::shingles;
@@ -37,7 +39,8 @@ impl MemoryLists {
     /// The most documents of one.
     pub const MAX_DOCUMENTS: usize = 1 << PLACE_BITS;
 
-    /// Makes the lists of documents from their sets of shingles: the first document has place 0, and so on.
+    /// Makes the lists of documents from their sets of shingles, which have no more than [`shingles::BITS`] bits: the
+    /// first document has place 0, and so on.
     ///
     /// # Panics
     /// When there are more than [`MemoryLists::MAX_DOCUMENTS`].
@@ -115,6 +118,50 @@ impl Lists for &MemoryLists {
     }
 }
 
+/// The lists of documents that are added one by one.
+#[derive(Debug, Default)]
+pub struct GrowingLists {
+    lists: HashMap<u64, Vec<u64>>,
+    sizes: Vec<usize>,
+}
+
+impl GrowingLists {
+    /// Adds a document with this set of shingles. The first has place 0, and so on.
+    pub fn add(&mut self, set: &[u64]) {
+        let place = self.sizes.len() as u64;
+        set.iter().for_each(|&shingle| self.lists.entry(shingle).or_default().push(place));
+        self.sizes.push(set.len());
+    }
+}
+
+impl Lists for &GrowingLists {
+    fn find(&mut self, shingles: &[u64], lists: &mut Vec<List>) -> Result<(), ReadError> {
+        for &shingle in shingles {
+            if let Some(places) = self.lists.get(&shingle) {
+                let length = places.len() as u64;
+                lists.push(List { shingle, length, at: 0..length, is_at_hand: false });
+            }
+        }
+        Ok(())
+    }
+
+    fn for_each(
+        &mut self,
+        list: &List,
+        visit: &mut dyn FnMut(u64) -> Result<(), ReadError>,
+    ) -> Result<(), ReadError> {
+        self.lists[&list.shingle].iter().try_for_each(|&place| visit(place))
+    }
+
+    fn contains(&mut self, list: &List, place: u64) -> Result<bool, ReadError> {
+        Ok(self.lists[&list.shingle].binary_search(&place).is_ok())
+    }
+
+    fn size(&self, place: u64) -> Result<usize, ReadError> {
+        Ok(self.sizes[place as usize])
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -145,6 +192,8 @@ mod tests {
             percent in 1u32..=100,
         ) {
             let lists = MemoryLists::of(&stored);
+            let mut growing = GrowingLists::default();
+            stored.iter().for_each(|set| growing.add(set));
             let mut search = Search::default();
             for measure in [Measure::Resemblance, Measure::Containing, Measure::Contained] {
                 let condition = Condition::new(measure, f64::from(percent) / 100.0).unwrap();
@@ -156,9 +205,14 @@ mod tests {
                             expected.push((place as u64, set.len(), shared));
                         }
                     }
-                    let found = search.run(&mut &lists, query, &condition, &|| Ok(())).unwrap();
-                    let found: Vec<_> = found.iter().map(|one| (one.place, one.size, one.shared)).collect();
-                    prop_assert_eq!(found, expected, "{:?}", condition);
+                    for is_growing in [false, true] {
+                        let found = match is_growing {
+                            false => search.run(&mut &lists, query, &condition, &|| Ok(())).unwrap(),
+                            true => search.run(&mut &growing, query, &condition, &|| Ok(())).unwrap(),
+                        };
+                        let found: Vec<_> = found.iter().map(|one| (one.place, one.size, one.shared)).collect();
+                        prop_assert_eq!(&found, &expected, "{:?}", condition);
+                    }
                 }
             }
         }

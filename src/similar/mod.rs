@@ -17,7 +17,7 @@ mod search;
 pub(crate) mod table;
 
 pub use condition::{Condition, Measure};
-pub use memory::MemoryLists;
+pub use memory::{GrowingLists, MemoryLists};
 pub use search::{Alike, List, Lists, Search};
 pub(crate) use table::PairTable;
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 
-use crate::error::ReadError;
+use crate::error::{Place, ReadError};
 use crate::shingles;
 use crate::similar::Condition;
 
@@ -55,6 +55,12 @@ pub trait Lists {
     /// # Errors
     /// When a page that is read is damaged.
     fn size(&self, place: u64) -> Result<usize, ReadError>;
+
+    /// Returns the error of a part in which a document is in more lists than it has shingles.
+    #[cold]
+    fn contradiction(&self, place: u64) -> ReadError {
+        ReadError::damaged(Place::Shingles, format_args!("document {place} has more than it says"))
+    }
 }
 
 /// A document that meets a condition.
@@ -156,9 +162,14 @@ impl Search {
                 }
             }
         }
-        found.extend(candidates.iter().filter_map(|&Candidate { place, size, shared, .. }| {
-            condition.is_met(shared, shingles.len(), size).then_some(Alike { place, size, shared })
-        }));
+        for &Candidate { place, size, shared, .. } in &*candidates {
+            if shared > size {
+                return Err(part.contradiction(place));
+            }
+            if condition.is_met(shared, shingles.len(), size) {
+                found.push(Alike { place, size, shared });
+            }
+        }
         Ok(found)
     }
 }

@@ -184,7 +184,7 @@ fn shingles() {
     let index = check_sets("shingles");
     let condition = Condition::new(Measure::Resemblance, 0.7).unwrap();
     let refused = index.searcher().similar(&[1], &condition, 1).unwrap_err();
-    assert!(matches!(refused.kind(), ReadErrorKind::NoShingles), "{refused}");
+    assert!(matches!(refused.kind(), ReadErrorKind::OldShingles), "{refused}");
 }
 
 /// A line for each set: its id, and its shingles after spaces.

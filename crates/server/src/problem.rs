@@ -231,7 +231,9 @@ impl From<ReadError> for Problem {
     fn from(error: ReadError) -> Self {
         let problem = match error.kind() {
             ReadErrorKind::Stopped => return Self::timeout(),
-            ReadErrorKind::NoShingles => return Self::no_shingles(chain(&error)),
+            ReadErrorKind::NoShingles | ReadErrorKind::OldShingles => {
+                return Self::no_shingles(chain(&error));
+            }
             _ if has_full_disk(&error) => Self::disk_full(chain(&error)),
             _ => Self::of_category(error.category(), chain(&error)),
         };

@@ -39,6 +39,8 @@ impl<F: Fingerprint> FingerprintSet<F> for Shards<F> {
         let definition = definition.map(|text| (shingles::KEY.to_owned(), text.as_bytes().to_vec()));
         description.metadata = recipe.chain(definition).collect();
         description.has_shingles = manifest.shingles.is_some();
+        // A shard without lists says so when it is searched.
+        description.lists_shingles = description.has_shingles;
         description
     }
 

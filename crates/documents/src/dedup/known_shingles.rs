@@ -27,6 +27,8 @@ const PARTS_PER_THREAD: usize = 2;
 pub struct KnownShingles<'s, F> {
     set: &'s dyn FingerprintSet<F>,
     has_names: bool,
+    /// Whether similar documents can be looked up.
+    has_lists: bool,
     /// The number of documents, about.
     documents: u64,
 }
@@ -50,8 +52,8 @@ impl<'s, F: Fingerprint> KnownShingles<'s, F> {
     pub fn new(set: &'s dyn FingerprintSet<F>, words: NonZeroUsize) -> Result<Self, Error> {
         let description = set.describe();
         check_definition(&description, words)?;
-        let (has_names, documents) = (description.has_names, description.fingerprints);
-        Ok(Self { set, has_names, documents })
+        let Description { has_names, lists_shingles: has_lists, fingerprints: documents, .. } = description;
+        Ok(Self { set, has_names, has_lists, documents })
     }
 
     /// Looks the new texts up in the lists of shingles.
@@ -88,7 +90,7 @@ impl<F: Fingerprint> KnownTexts for KnownShingles<'_, F> {
             return Ok(());
         }
         let takes_look_ups = (new.len() as u64).saturating_mul(DOCUMENTS_PER_LOOK_UP) <= self.documents;
-        if takes_look_ups {
+        if takes_look_ups && self.has_lists {
             return self.look_up(new, nearest);
         }
         let parts = self.set.shingle_parts().map_err(of_set)?.ok_or(Error::NoShingles)?;

@@ -28,6 +28,8 @@ impl<F: Fingerprint> FingerprintSet<F> for Snapshot<F> {
         description.has_ids = schema.identity.has_ids;
         description.has_names = schema.identity.has_names;
         description.has_shingles = schema.identity.has_shingles;
+        description.lists_shingles =
+            description.has_shingles && self.view().segments.iter().all(|live| live.index().lists_shingles());
         description.has_lookups = schema.lookups;
         let metadata = [(RECIPE_KEY, &schema.recipe), (shingles::KEY, &schema.shingles)];
         let metadata =

@@ -145,7 +145,7 @@ pub(crate) struct Args {
         num_args = 0..=1,
         default_missing_value = "0.7",
         value_parser = option_values::share,
-        conflicts_with_all = ["distance", "strategy", "containing", "contained"]
+        conflicts_with_all = ["distance", "strategy", "no_ids", "ids_limit", "fingerprint_field", "containing", "contained"]
     )]
     similar: Option<f64>,
     /// Find the documents that contain at least this part of the text's shingles
@@ -155,7 +155,7 @@ pub(crate) struct Args {
         num_args = 0..=1,
         default_missing_value = "0.7",
         value_parser = option_values::share,
-        conflicts_with_all = ["distance", "strategy", "contained"]
+        conflicts_with_all = ["distance", "strategy", "no_ids", "ids_limit", "fingerprint_field", "contained"]
     )]
     containing: Option<f64>,
     /// Find the documents of whose shingles the text contains at least this part
@@ -165,7 +165,7 @@ pub(crate) struct Args {
         num_args = 0..=1,
         default_missing_value = "0.7",
         value_parser = option_values::share,
-        conflicts_with_all = ["distance", "strategy"]
+        conflicts_with_all = ["distance", "strategy", "no_ids", "ids_limit", "fingerprint_field"]
     )]
     contained: Option<f64>,
     #[command(flatten)]

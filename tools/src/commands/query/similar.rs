@@ -13,7 +13,7 @@ use hamdex_documents::{Document, Error, SimilarTexts, Similarity};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::commands::query::{Args, line_of_json};
+use crate::commands::query::{Args, Strategy, line_of_json};
 use crate::documents;
 use crate::documents::inputs::{Reading, each_as_it_comes};
 use crate::failure::Failure;
@@ -25,7 +25,7 @@ use crate::set::Set;
 use crate::standard_output::{self, StandardOutput};
 
 /// The most documents searched together.
-const MAX_DOCUMENTS: usize = 1 << 12;
+const MAX_DOCUMENTS: usize = 1 << 7;
 
 /// Returns the condition of a query by text; `None` if it is by fingerprint.
 pub(super) fn condition<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<Option<Condition>, Failure> {
@@ -49,9 +49,16 @@ pub(super) fn condition<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<
         && set.description.has_shingles
         && args.distance.is_none()
         && args.recipe.is_default()
-        && SimilarTexts::of(set.set).is_ok();
+        && args.strategy == Strategy::Auto
+        && !args.no_ids
+        && can_be_searched(set);
     let least = if args.nearest.is_some() { f64::MIN_POSITIVE } else { Similarity::DEFAULT_LEAST };
     Ok(if is_by_default { Condition::new(Measure::Resemblance, least) } else { None })
+}
+
+/// Whether a set has lists of the shingles that this version makes.
+fn can_be_searched<F: Fingerprint>(set: Set<'_, F>) -> bool {
+    set.description.lists_shingles && SimilarTexts::of(set.set).is_ok()
 }
 
 /// A text to look for.
@@ -128,6 +135,9 @@ pub(super) fn answer<F: Fingerprint>(
         counts: Counts::default(),
         blank: 0,
     };
+    if args.documents.is_none() {
+        args.fields.refuse_for_fingerprints()?;
+    }
     match args.documents {
         Some(format) => answerer.answer_documents(args.format.either(format)?)?,
         None => answerer.answer_text()?,

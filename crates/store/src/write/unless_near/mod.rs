@@ -91,7 +91,7 @@ impl<F: Fingerprint> Store<F> {
     }
 
     /// Returns the error of a deadline that ended a search as what it is.
-    fn timed_out_if_stopped(&self, error: Error) -> Error {
+    pub(super) fn timed_out_if_stopped(&self, error: Error) -> Error {
         match error {
             Error::Read(error) if matches!(error.kind(), ReadErrorKind::Stopped) => self.inner().timed_out(),
             error => error,

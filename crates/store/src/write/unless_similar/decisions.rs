@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Instant;
 
 use hamdex::similar::{Alike, Condition, MemoryLists, Search};
 use hamdex::{Fingerprint, ReadError, shingles};
@@ -10,6 +11,8 @@ use crate::log::MAX_OPERATIONS;
 use crate::view::{View, Written};
 use crate::write::batch::{Batch, Document};
 use crate::write::reply::{Inserted, Put, Reply, Similar};
+use crate::write::unless_near::decisions::go_on_until;
+use crate::write::unless_similar::AT_ONCE;
 
 /// A request to insert documents unless others are similar.
 pub(crate) struct UnlessSimilar<F> {
@@ -18,25 +21,26 @@ pub(crate) struct UnlessSimilar<F> {
     pub(super) sets: Vec<Vec<u64>>,
     pub(super) condition: Condition,
     pub(super) replaces: bool,
-    /// What the snapshot has that is similar to each.
+    /// The similar documents of the snapshot, of each.
     pub(super) known: Vec<Known>,
-    /// The documents before each that are similar to it, by their place, the most similar first.
+    /// The documents before each that are similar to it and presumed to be new, by their places, the most similar first.
     pub(super) own: Vec<Vec<(usize, f64)>>,
-    /// The generation of the snapshot's memtable, its counters of removals and ingested files, and the id after its last.
-    pub(super) generation: u64,
-    pub(super) removals: u64,
-    pub(super) ingests: u64,
-    pub(super) next_id: u64,
+    /// Whether each is new as far as the search knows. One that turns out to be new against the presumption was not
+    /// compared with, so all are searched again.
+    pub(super) are_presumed_new: Vec<bool>,
+    pub(super) deadline: Option<Instant>,
+    /// The view of the search.
+    pub(super) searched: Arc<View<F>>,
 }
 
-/// What a snapshot has that is similar to a document: ids, the most similar first.
+/// The documents of a snapshot that are similar to another: ids, the most similar first.
 pub(super) struct Known {
     pub(super) ids: Vec<(u64, f64)>,
     /// Whether there are more.
     pub(super) are_cut: bool,
 }
 
-/// What is similar to a document.
+/// The most similar document to another.
 enum Found {
     Nothing,
     Stored {
@@ -60,7 +64,7 @@ pub(super) fn set_of(document: &Document) -> Vec<u64> {
 }
 
 /// Calls `visit` with the number and the similarity of each of some sets that meets a condition with another.
-pub(super) fn for_each_similar(
+fn for_each_similar(
     search: &mut Search,
     lists: &[MemoryLists],
     set: &[u64],
@@ -76,7 +80,7 @@ pub(super) fn for_each_similar(
     Ok(())
 }
 
-pub(super) fn lists_of<S: AsRef<[u64]>>(sets: &[S]) -> Vec<MemoryLists> {
+fn lists_of<S: AsRef<[u64]>>(sets: &[S]) -> Vec<MemoryLists> {
     sets.chunks(MemoryLists::MAX_DOCUMENTS).map(MemoryLists::of).collect()
 }
 
@@ -90,12 +94,13 @@ impl<F: Fingerprint> UnlessSimilar<F> {
     /// Applies the request to a view that may be newer than the one of the search.
     pub(crate) fn apply(self, view: &mut View<F>, effective: &mut Batch<F>) -> Result<Reply<F>, ReadError> {
         let before = view.clone();
-        let Some(since) = before.memtables_since(self.generation) else { return Ok(Reply::SearchAgain) };
-        if before.ingests != self.ingests {
+        let searched = &self.searched;
+        let Some(since) = before.memtables_since(searched.generation) else { return Ok(Reply::SearchAgain) };
+        if before.ingests != searched.ingests {
             return Ok(Reply::SearchAgain);
         }
         let documents: Vec<(u64, &Document)> =
-            since.flat_map(|(_, memtable)| memtable.names.documents_from(self.next_id)).collect();
+            since.flat_map(|(_, memtable)| memtable.names.documents_from(searched.next_id)).collect();
         let lists = lists_of(&documents.iter().map(|(_, document)| set_of(document)).collect::<Vec<_>>());
         let newer = Newer { documents, lists };
         let mut search = Search::default();
@@ -104,8 +109,12 @@ impl<F: Fingerprint> UnlessSimilar<F> {
         let mut decisions = Vec::with_capacity(self.named.len());
         let mut written = Written::default();
         for (number, (_, document)) in self.named.iter().enumerate() {
+            if number.is_multiple_of(AT_ONCE) {
+                go_on_until(self.deadline)?;
+            }
             let found = self.find(view, &newer, &is_new, number, &mut search)?;
-            if let Found::Unknown = found {
+            let is_unexpected = matches!(found, Found::Nothing) && !self.are_presumed_new[number];
+            if is_unexpected || matches!(found, Found::Unknown) {
                 return Ok(Reply::SearchAgain);
             }
             if let Found::Nothing = found {
@@ -144,8 +153,7 @@ impl<F: Fingerprint> UnlessSimilar<F> {
                     Inserted::Similar(Box::new(Similar { id: id_of(place), name, similarity }))
                 }
                 Found::Stored { id, similarity } => {
-                    let name = Arc::from(before.name(id)?.unwrap_or_default());
-                    Inserted::Similar(Box::new(Similar { id, name, similarity }))
+                    Inserted::Similar(Box::new(before.similar(id, similarity)?))
                 }
                 Found::Unknown => unreachable!("it has been searched again"),
             });
@@ -166,7 +174,7 @@ impl<F: Fingerprint> UnlessSimilar<F> {
         let (set, name) = (&self.sets[number], self.named[number].1.name());
         let mut best: Option<(u64, f64)> = None;
         let Known { ids, are_cut } = &self.known[number];
-        let has_removals = view.removals != self.removals;
+        let has_removals = view.removals != self.searched.removals;
         for &(id, similarity) in ids {
             match if has_removals { view.has_document(id)? } else { Some(true) } {
                 Some(true) => best = Some((id, similarity)),
@@ -201,6 +209,11 @@ impl<F: Fingerprint> UnlessSimilar<F> {
 }
 
 impl<F: Fingerprint> View<F> {
+    /// Returns a similar document with its name.
+    pub(super) fn similar(&self, id: u64, similarity: f64) -> Result<Similar, ReadError> {
+        Ok(Similar { id, name: Arc::from(self.name(id)?.unwrap_or_default()), similarity })
+    }
+
     /// Returns whether a document is left; `None` if that takes a pass over a segment.
     fn has_document(&self, id: u64) -> Result<Option<bool>, ReadError> {
         if self.memtables().any(|memtable| memtable.has_id(id)) {

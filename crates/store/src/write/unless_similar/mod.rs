@@ -10,16 +10,19 @@
 
 pub(crate) mod decisions;
 
-use hamdex::similar::{Condition, Search};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use hamdex::similar::{Condition, GrowingLists, Search};
 use hamdex::{Fingerprint, ReadError};
 
 use crate::error::Error;
 use crate::store::Store;
 use crate::write::batch::Document;
-use crate::write::reply::{Put, Reply};
+use crate::write::reply::{Inserted, Put, Reply};
 use crate::write::request::Request;
 use crate::write::unless_near::decisions::go_on_until;
-use crate::write::unless_similar::decisions::{Known, UnlessSimilar, for_each_similar, lists_of, set_of};
+use crate::write::unless_similar::decisions::{Known, UnlessSimilar, set_of};
 
 /// The most similar documents of a snapshot that are kept for each new one: if all of them have been removed when it is
 /// committed, the search is repeated.
@@ -39,29 +42,48 @@ impl<F: Fingerprint> Store<F> {
     ) -> Result<Put<F>, Error> {
         self.check_shingles(true)?;
         let sets: Vec<Vec<u64>> = named.iter().map(|(_, document)| set_of(document)).collect();
-        let own = similar_before(named, &sets, &condition, replaces)?;
-        self.search_until_committed(|commit| {
-            let request = self.search_similar(named, &sets, &own, (condition, replaces))?;
+        if replaces {
+            self.warm_names(&named.iter().map(|(_, document)| document.name().to_vec()).collect())?;
+        }
+        let outcome = self.search_until_committed(|commit| {
+            let request = self.search_similar(named, &sets, (condition, replaces))?;
+            if !request.are_presumed_new.contains(&true) {
+                // Without insertions, the view of the search is the moment of the outcome.
+                self.inner().check_held()?;
+                return Ok(Some(self.all_similar(&request)?));
+            }
             match commit(self, Request::UnlessSimilar(Box::new(request)))? {
                 Reply::Put(put) => Ok(Some(put)),
                 Reply::SearchAgain => Ok(None),
                 reply => Err(self.refused(&reply)),
             }
-        })
+        });
+        outcome.map_err(|error| self.timed_out_if_stopped(error))
     }
 
-    /// Finds what is similar to each document in the current view.
+    /// Returns the outcomes of documents to all of which something stored is similar.
+    fn all_similar(&self, request: &UnlessSimilar<F>) -> Result<Put<F>, Error> {
+        let outcome = |known: &Known| {
+            let &(id, similarity) = known.ids.first().expect("something is similar to each");
+            Ok(Inserted::Similar(Box::new(request.searched.similar(id, similarity)?)))
+        };
+        let outcomes = request.known.iter().map(outcome).collect::<Result<_, Error>>()?;
+        Ok(Put { outcomes, inserted: 0, removed: 0 })
+    }
+
+    /// Finds what is similar to each document in the current view, and among the documents before it that are presumed to
+    /// be new.
     fn search_similar(
         &self,
         named: &[(F, Document)],
         sets: &[Vec<u64>],
-        own: &[Vec<(usize, f64)>],
         (condition, replaces): (Condition, bool),
     ) -> Result<UnlessSimilar<F>, Error> {
         let snapshot = self.snapshot();
         let searchers = &self.inner().searchers;
         let mut searcher = searchers.take(snapshot.clone());
-        let mut known = Vec::with_capacity(named.len());
+        let (mut known, mut own) = (Vec::with_capacity(named.len()), Vec::with_capacity(named.len()));
+        let mut earlier = Earlier::new(named, replaces);
         for (number, (set, (_, document))) in sets.iter().zip(named).enumerate() {
             if number.is_multiple_of(AT_ONCE) && go_on_until(self.deadline()).is_err() {
                 return Err(self.inner().timed_out());
@@ -78,8 +100,13 @@ impl<F: Fingerprint> Store<F> {
             }
             let are_cut = ids.len() > MAX_KNOWN;
             ids.truncate(MAX_KNOWN);
+            own.push(earlier.similar(number, set, &condition)?);
+            if ids.is_empty() && !own[number].iter().any(|&(place, _)| earlier.are_new[place]) {
+                earlier.add(number, set);
+            }
             known.push(Known { ids, are_cut });
         }
+        let are_presumed_new = earlier.were_new;
         searchers.put_back(searcher, &self.inner().view);
         let view = snapshot.view();
         // What was found in segments that were cut off, and what was not.
@@ -90,34 +117,71 @@ impl<F: Fingerprint> Store<F> {
             condition,
             replaces,
             known,
-            own: own.to_vec(),
-            generation: view.generation,
-            removals: view.removals,
-            ingests: view.ingests,
-            next_id: view.next_id,
+            own,
+            are_presumed_new,
+            deadline: self.deadline(),
+            searched: Arc::new(view.clone()),
         })
     }
 }
 
-/// Returns for each document the ones before it that are similar; with replacements of other names alone.
-fn similar_before<F>(
-    named: &[(F, Document)],
-    sets: &[Vec<u64>],
-    condition: &Condition,
+/// The documents of a request that are presumed to be new, so far.
+struct Earlier<'n, F> {
+    named: &'n [(F, Document)],
     replaces: bool,
-) -> Result<Vec<Vec<(usize, f64)>>, ReadError> {
-    let (lists, mut search) = (lists_of(sets), Search::default());
-    let mut all = Vec::with_capacity(sets.len());
-    for (number, set) in sets.iter().enumerate() {
-        let mut before = Vec::new();
-        for_each_similar(&mut search, &lists, set, condition, |other, similarity| {
-            let is_own = replaces && named[other].1.name() == named[number].1.name();
-            if other < number && !is_own {
-                before.push((other, similarity));
-            }
-        })?;
-        before.sort_by(|one, other| other.1.total_cmp(&one.1));
-        all.push(before);
+    lists: GrowingLists,
+    /// Their places in the request.
+    places: Vec<usize>,
+    /// Whether each document of the request is one of them, and not replaced by a later one.
+    are_new: Vec<bool>,
+    /// Whether each document of the request is one of them.
+    were_new: Vec<bool>,
+    of_name: HashMap<&'n [u8], usize>,
+    search: Search,
+}
+
+impl<'n, F> Earlier<'n, F> {
+    fn new(named: &'n [(F, Document)], replaces: bool) -> Self {
+        Self {
+            named,
+            replaces,
+            lists: GrowingLists::default(),
+            places: Vec::new(),
+            are_new: vec![false; named.len()],
+            were_new: vec![false; named.len()],
+            of_name: HashMap::new(),
+            search: Search::default(),
+        }
     }
-    Ok(all)
+
+    /// Returns the ones that are similar to a document, by their places in the request, the most similar first; with
+    /// replacements of other names alone.
+    fn similar(
+        &mut self,
+        number: usize,
+        set: &[u64],
+        condition: &Condition,
+    ) -> Result<Vec<(usize, f64)>, ReadError> {
+        let Self { named, replaces, lists, places, search, .. } = self;
+        let mut similar = Vec::new();
+        for one in search.run(&mut &*lists, set, condition, &|| Ok(()))? {
+            let place = places[one.place as usize];
+            if !*replaces || named[place].1.name() != named[number].1.name() {
+                similar.push((place, condition.share(one.shared, set.len(), one.size)));
+            }
+        }
+        similar.sort_by(|one, other| other.1.total_cmp(&one.1));
+        Ok(similar)
+    }
+
+    fn add(&mut self, number: usize, set: &[u64]) {
+        self.lists.add(set);
+        self.places.push(number);
+        (self.are_new[number], self.were_new[number]) = (true, true);
+        if self.replaces
+            && let Some(before) = self.of_name.insert(self.named[number].1.name(), number)
+        {
+            self.are_new[before] = false;
+        }
+    }
 }

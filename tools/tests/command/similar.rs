@@ -142,6 +142,9 @@ fn blank_texts_and_sets_without_shingles_are_told() {
     );
     let (code, line) = scratch.failure(&["query", "a.hamdex", "--similar", "0.5", "0123456789abcdef"]);
     assert!(code == 2 && line.contains("--text, --document or --documents"), "{line}");
+    let with_recipe = ["query", "a.hamdex", "--similar", "0.5", "--text", "a", "--recipe", "default"];
+    let (code, line) = scratch.failure(&with_recipe);
+    assert!(code == 2 && line.contains("leave them out"), "{line}");
     for wrong in ["0", "1.5", "x"] {
         let (code, line) = scratch.failure(&["query", "a.hamdex", "--similar", wrong, "--text", "a"]);
         assert!(code == 2 && line.contains("above 0"), "{line}");

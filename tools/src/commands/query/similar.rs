@@ -42,6 +42,13 @@ pub(super) fn condition<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<
                     .to_owned(),
             ));
         }
+        if !args.recipe.is_default() {
+            return Err(Failure::Usage(
+                "--recipe, --idf and --stop-words make fingerprints, which --similar, --containing and --contained do \
+                 not use: leave them out"
+                    .to_owned(),
+            ));
+        }
         return Ok(Condition::new(measure, least));
     }
     // The options of fingerprints ask for fingerprints.

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
-use hamdex::similar::{Alike, Condition, MemoryLists, Search};
+use hamdex::similar::{Alike, Condition, GrowingLists, MemoryLists, Search};
 use hamdex::{Fingerprint, ReadError, shingles};
 
 use crate::log::MAX_OPERATIONS;
@@ -25,8 +25,7 @@ pub(crate) struct UnlessSimilar<F> {
     pub(super) known: Vec<Known>,
     /// The documents before each that are similar to it and presumed to be new, by their places, the most similar first.
     pub(super) own: Vec<Vec<(usize, f64)>>,
-    /// Whether each is new as far as the search knows. One that turns out to be new against the presumption was not
-    /// compared with, so all are searched again.
+    /// Whether each is new as far as the search knows.
     pub(super) are_presumed_new: Vec<bool>,
     pub(super) deadline: Option<Instant>,
     /// The view of the search.
@@ -84,6 +83,15 @@ fn lists_of<S: AsRef<[u64]>>(sets: &[S]) -> Vec<MemoryLists> {
     sets.chunks(MemoryLists::MAX_DOCUMENTS).map(MemoryLists::of).collect()
 }
 
+/// The documents of a request that are new, although something was similar to them when they were searched: it has been
+/// removed, or replaced by a document before them. The search compared no other with them.
+#[derive(Default)]
+struct Unexpected {
+    lists: GrowingLists,
+    /// Their places in the request.
+    places: Vec<usize>,
+}
+
 /// The documents of a view that were inserted after a search.
 struct Newer<'v> {
     documents: Vec<(u64, &'v Document)>,
@@ -107,18 +115,21 @@ impl<F: Fingerprint> UnlessSimilar<F> {
         // The documents to insert, by their places, and the names that later ones may replace.
         let (mut is_new, mut of_name) = (vec![false; self.named.len()], HashMap::<&[u8], usize>::new());
         let mut decisions = Vec::with_capacity(self.named.len());
-        let mut written = Written::default();
+        let (mut written, mut unexpected) = (Written::default(), Unexpected::default());
         for (number, (_, document)) in self.named.iter().enumerate() {
             if number.is_multiple_of(AT_ONCE) {
                 go_on_until(self.deadline)?;
             }
-            let found = self.find(view, &newer, &is_new, number, &mut search)?;
-            let is_unexpected = matches!(found, Found::Nothing) && !self.are_presumed_new[number];
-            if is_unexpected || matches!(found, Found::Unknown) {
+            let found = self.find(view, (&newer, &unexpected), &is_new, number, &mut search)?;
+            if let Found::Unknown = found {
                 return Ok(Reply::SearchAgain);
             }
             if let Found::Nothing = found {
                 is_new[number] = true;
+                if !self.are_presumed_new[number] {
+                    unexpected.lists.add(&self.sets[number]);
+                    unexpected.places.push(number);
+                }
                 if self.replaces {
                     if let Some(earlier) = of_name.insert(document.name(), number) {
                         is_new[earlier] = false;
@@ -166,7 +177,7 @@ impl<F: Fingerprint> UnlessSimilar<F> {
     fn find(
         &self,
         view: &View<F>,
-        newer: &Newer<'_>,
+        (newer, unexpected): (&Newer<'_>, &Unexpected),
         is_new: &[bool],
         number: usize,
         search: &mut Search,
@@ -196,12 +207,22 @@ impl<F: Fingerprint> UnlessSimilar<F> {
                 best = Some((id, similarity));
             }
         })?;
-        let own = self.own[number].iter().find(|(place, _)| is_new[*place]);
+        let mut own = self.own[number].iter().copied().find(|(place, _)| is_new[*place]);
+        for one in search.run(&mut &unexpected.lists, set, &self.condition, &|| Ok(()))? {
+            let place = unexpected.places[one.place as usize];
+            let similarity = self.condition.share(one.shared, set.len(), one.size);
+            let is_own = self.replaces && self.named[place].1.name() == name;
+            let is_better =
+                own.is_none_or(|(other, than)| similarity > than || (similarity == than && place < other));
+            if is_new[place] && !is_own && is_better {
+                own = Some((place, similarity));
+            }
+        }
         Ok(match (best, own) {
-            (Some((_, than)), Some(&(place, similarity))) if similarity > than => {
+            (Some((_, than)), Some((place, similarity))) if similarity > than => {
                 Found::Own { place, similarity }
             }
-            (None, Some(&(place, similarity))) => Found::Own { place, similarity },
+            (None, Some((place, similarity))) => Found::Own { place, similarity },
             (Some((id, similarity)), _) => Found::Stored { id, similarity },
             (None, None) => Found::Nothing,
         })

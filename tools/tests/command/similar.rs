@@ -130,7 +130,7 @@ fn the_most_similar_come_first_and_no_more_than_are_wanted() {
 fn blank_texts_and_sets_without_shingles_are_told() {
     let scratch = with_sets();
     let (code, line) = scratch.failure(&["query", "a.hamdex", "--similar", "--text", "   "]);
-    assert_eq!((code, line.contains("--text: it has no words")), (1, true), "{line}");
+    assert_eq!((code, line.contains("--text: it is blank")), (1, true), "{line}");
     scratch.write("mixed.jsonl", json_line("a", &texts()[3].1) + &json_line("b", " "));
     let each = scratch.output(&["query", "a.hamdex", "--documents", "--file", "mixed.jsonl", "--each"]);
     assert_eq!(each.lines().last(), Some("b\t-"), "{each}");

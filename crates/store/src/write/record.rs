@@ -93,7 +93,7 @@ pub struct When {
     pub(crate) replaces: bool,
 }
 
-/// What keeps a record from being stored.
+/// The reason not to store a record.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Unless {
     /// A fingerprint within so many bits.

@@ -179,10 +179,10 @@ pub(crate) struct Args {
     /// Find everything within K bits; more than the index's own distance takes longer [default: the index's]
     #[arg(short = 'k', long, value_name = "K")]
     distance: Option<u32>,
-    /// Print only one match per query, whichever is found first
+    /// Print only one match per query: of fingerprints whichever is found first, of documents the most similar
     #[arg(long, conflicts_with = "nearest")]
     first: bool,
-    /// Find the M nearest, at any distance, or with -k within it
+    /// Find the M nearest or most similar, at any distance or similarity, or within that of -k or --similar
     #[arg(long, value_name = "M")]
     nearest: Option<usize>,
     /// Print at most N matches per query

@@ -179,7 +179,7 @@ impl<F: Fingerprint> Answerer<'_, F> {
         };
         self.answer_all(&[Query { document: None, text }])?;
         if self.blank > 0 {
-            return Err(Source { name: source }.complaint("it has no words, so it is similar to nothing"));
+            return Err(Source { name: source }.complaint("it is blank, and so similar to nothing"));
         }
         Ok(())
     }
@@ -219,8 +219,8 @@ impl<F: Fingerprint> Answerer<'_, F> {
         };
         documents::require_some(&counts)?;
         if self.blank > 0 {
-            let blank = counted(self.blank, "document has", "documents have");
-            messages::warning(format_args!("{blank} no words, and so nothing similar"));
+            let blank = counted(self.blank, "document is", "documents are");
+            messages::warning(format_args!("{blank} blank, and so similar to nothing"));
         }
         messages::summary(format_args!(
             "{}{}",
@@ -341,8 +341,9 @@ impl<F: Fingerprint> Answerer<'_, F> {
 fn refused(path: &Path, error: Error) -> Failure {
     match error {
         Error::NoShingles => Failure::Wrong(format!(
-            "{}: keeps no shingles of its documents, so texts are compared with it by fingerprints alone (-k); make it \
-             with `hamdex build --documents --shingles` or `hamdex store create --documents --shingles`",
+            "{}: keeps no shingles of its documents, so texts cannot be compared with it; make it with `hamdex build \
+             --documents --shingles` or `hamdex store create --documents --shingles`; by its recipe, if it has one, -k \
+             asks for fingerprints",
             path.display()
         )),
         Error::OtherShingles { .. } => Failure::Wrong(format!("{}: {error}", path.display())),

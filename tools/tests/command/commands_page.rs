@@ -23,6 +23,7 @@ fn with_files() -> Scratch {
     scratch.write("articles.jsonl", &articles);
     scratch.write("today.jsonl", articles);
     scratch.write("draft.txt", story(4));
+    scratch.write("quote.txt", story(1).split_inclusive(' ').take(40).collect::<String>());
     scratch.write("published.txt", story(4).replacen(' ', " edited ", 1));
     for name in ["fingerprints.txt", "queries.txt", "questions", "web.txt"] {
         scratch.write(name, LINES);

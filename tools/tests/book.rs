@@ -185,6 +185,7 @@ printf 'id,date,text\n1,2024,%s\n2,2025,%s\n' "$(text 1 60)" "$(text 1 61)" | te
 printf '{"id":"a","text":"%s"}\n{"id":"b","text":"%s"}\n' "$(text 1 60)" "$(text 200 260)" | tee articles.jsonl >today.jsonl
 text 1 60 >draft.txt
 text 1 61 >published.txt
+text 10 40 >quote.txt
 printf '0123456789abcdef\n0123456789abcdee\nffffffffffffffff\n' | tee fingerprints.txt queries.txt questions web.txt >/dev/null
 printf '0123456789abcdef 17\n' >new.txt
 printf '\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0' >web.u64

@@ -44,7 +44,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
     files.push(with_shingles(&[]));
     files.push(with_shingles(&[vec![1, 2, 3], vec![], vec![2, 3, 4, 1 << 47], vec![3]]));
     // Lists of several blocks.
-    let sets = (0..1500).map(|number| vec![7, 8 + number % 3, 1 << 20 | number, number << 30 | 1]);
+    let sets = (0..1500).map(|number| vec![7, 8 + number % 3, 1 << 20 | number, (number + 1) << 30 | 1]);
     files.push(with_shingles(&sets.collect::<Vec<_>>()));
     files
 }

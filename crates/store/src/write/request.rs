@@ -100,7 +100,7 @@ impl<F: Fingerprint> Request<F> {
             Self::UpsertNamed(named) => view.upsert_named(&named, effective),
             Self::UnlessNear(request) => request.apply(view, effective),
             Self::ReplaceUnlessNear(request) => return request.apply(view, effective),
-            Self::UnlessSimilar(request) => request.apply(view, effective),
+            Self::UnlessSimilar(request) => return request.apply(view, effective),
         };
         Ok(reply?)
     }

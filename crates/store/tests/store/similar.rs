@@ -220,6 +220,28 @@ fn a_crowd_in_one_batch_is_one_document() {
     }
 }
 
+/// More documents are similar to a text than the search keeps, and the batch replaces all of them before.
+#[test]
+fn a_text_is_new_once_all_that_was_similar_is_replaced() {
+    let store = Store::<u64>::create_on(SimulatedDisk::new(), &shape(true), StoreOptions::new()).unwrap();
+    let condition = Condition::new(Measure::Resemblance, 0.7).unwrap();
+    let name = |number: u64| format!("page {number}");
+    let old: Vec<(String, Vec<u64>)> = (0..200).map(|number| (name(number), (0..20).collect())).collect();
+    store.put(old.iter().map(|(name, set)| Record::document(7, name, set)), When::always()).unwrap();
+    store.flush().unwrap();
+    let fresh = |number: u64| (0..20).map(|shingle| 1000 * (number + 1) + shingle).collect();
+    for replaced in [199, 200] {
+        let mut new: Vec<(String, Vec<u64>)> =
+            (0..replaced).map(|number| (name(number), fresh(number))).collect();
+        new.push(("another".to_owned(), (0..20).collect()));
+        let records = new.iter().map(|(name, set)| Record::document(7, name, set));
+        let put = store.put(records, When::unless_similar(condition).replacing()).unwrap();
+        assert_eq!((put.inserted, put.removed), (replaced + u64::from(replaced == 200), replaced));
+        let similar = put.outcomes.last().unwrap().similar().map(|similar| similar.name.to_vec());
+        assert_eq!(similar, (replaced == 199).then(|| b"page 199".to_vec()));
+    }
+}
+
 /// Many threads insert variants of a few texts: no two of what is stored are similar, and nothing is refused without
 /// reason.
 #[test]

@@ -7,7 +7,10 @@ use std::time::Instant;
 use hamdex::similar::{Alike, Condition, GrowingLists, MemoryLists, Search};
 use hamdex::{Fingerprint, ReadError, shingles};
 
+use crate::error::Error;
 use crate::log::MAX_OPERATIONS;
+use crate::manifest::schema::Schema;
+use crate::read::snapshot::Snapshot;
 use crate::view::{View, Written};
 use crate::write::batch::{Batch, Document};
 use crate::write::reply::{Inserted, Put, Reply, Similar};
@@ -28,6 +31,7 @@ pub(crate) struct UnlessSimilar<F> {
     /// Whether each is new as far as the search knows.
     pub(super) are_presumed_new: Vec<bool>,
     pub(super) deadline: Option<Instant>,
+    pub(super) schema: Arc<Schema>,
     /// The view of the search.
     pub(super) searched: Arc<View<F>>,
 }
@@ -100,7 +104,7 @@ struct Newer<'v> {
 
 impl<F: Fingerprint> UnlessSimilar<F> {
     /// Applies the request to a view that may be newer than the one of the search.
-    pub(crate) fn apply(self, view: &mut View<F>, effective: &mut Batch<F>) -> Result<Reply<F>, ReadError> {
+    pub(crate) fn apply(self, view: &mut View<F>, effective: &mut Batch<F>) -> Result<Reply<F>, Error> {
         let before = view.clone();
         let searched = &self.searched;
         let Some(since) = before.memtables_since(searched.generation) else { return Ok(Reply::SearchAgain) };
@@ -181,7 +185,7 @@ impl<F: Fingerprint> UnlessSimilar<F> {
         is_new: &[bool],
         number: usize,
         search: &mut Search,
-    ) -> Result<Found, ReadError> {
+    ) -> Result<Found, Error> {
         let (set, name) = (&self.sets[number], self.named[number].1.name());
         let mut best: Option<(u64, f64)> = None;
         let Known { ids, are_cut } = &self.known[number];
@@ -195,7 +199,11 @@ impl<F: Fingerprint> UnlessSimilar<F> {
             break;
         }
         if best.is_none() && *are_cut {
-            return Ok(Found::Unknown);
+            if !self.replaces {
+                return Ok(Found::Unknown);
+            }
+            // The documents before it may have replaced all that are known, which another search would not change.
+            best = self.most_similar(view, set, name)?;
         }
         for_each_similar(search, &newer.lists, set, &self.condition, |place, similarity| {
             let (id, document) = newer.documents[place];
@@ -226,6 +234,19 @@ impl<F: Fingerprint> UnlessSimilar<F> {
             (Some((id, similarity)), _) => Found::Stored { id, similarity },
             (None, None) => Found::Nothing,
         })
+    }
+}
+
+impl<F: Fingerprint> UnlessSimilar<F> {
+    /// Returns the most similar document of another name in a view.
+    fn most_similar(&self, view: &View<F>, set: &[u64], name: &[u8]) -> Result<Option<(u64, f64)>, Error> {
+        let snapshot = Snapshot::new(Arc::new(view.clone()), Arc::clone(&self.schema));
+        for one in snapshot.searcher().similar(set, &self.condition, usize::MAX)? {
+            if snapshot.name(one.id.id)? != Some(name) {
+                return Ok(Some((one.id.id, one.similarity)));
+            }
+        }
+        Ok(None)
     }
 }
 

@@ -120,6 +120,7 @@ impl<F: Fingerprint> Store<F> {
             own,
             are_presumed_new,
             deadline: self.deadline(),
+            schema: Arc::clone(&self.inner().schema),
             searched: Arc::new(view.clone()),
         })
     }

@@ -118,7 +118,8 @@ impl Lists for PairLists<'_> {
             return self.memory.met[at].iter().try_for_each(|&(_, place)| visit(place));
         }
         let (table, file) = (self.pairs.table(), self.file());
-        let (least, greatest) = self.target(list.shingle).run_of(self.target(list.shingle).query, 0);
+        let target = self.target(list.shingle);
+        let (least, greatest) = target.run_of(target.query, 0);
         let PairMemory { scratch, values, .. } = &mut *self.memory;
         for blocks in runs_of(at) {
             self.read_ahead.blocks(self.data, table, blocks.clone());

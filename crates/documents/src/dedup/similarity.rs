@@ -11,14 +11,14 @@ use crate::error::{Error, InvalidOption};
 /// [`hamdex_simhash::Shingler`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Similarity {
-    least: f64,
+    condition: Condition,
     words: NonZeroUsize,
 }
 
 impl Default for Similarity {
     /// 0.7 of the shingles of 5 words.
     fn default() -> Self {
-        Self { least: Self::DEFAULT_LEAST, words: Self::DEFAULT_WORDS }
+        Self::at_least(Self::DEFAULT_LEAST).expect("the defaults are in their ranges")
     }
 }
 
@@ -35,15 +35,14 @@ impl Similarity {
     /// # Errors
     /// When either is out of its range.
     pub fn new(least: f64, words: NonZeroUsize) -> Result<Self, Error> {
-        if !(least > 0.0 && least <= 1.0) {
-            let reason = InvalidOption::Share { given: least };
-            return Err(Error::Option { option: "similarity", reason });
-        }
+        let reason = InvalidOption::Share { given: least };
+        let condition = Condition::new(Measure::Resemblance, least);
+        let condition = condition.ok_or(Error::Option { option: "similarity", reason })?;
         if words.get() > Shingle::MAX_WIDTH {
             let reason = InvalidOption::ShingleWords { given: words.get(), most: Shingle::MAX_WIDTH };
             return Err(Error::Option { option: "words per shingle", reason });
         }
-        Ok(Self { least, words })
+        Ok(Self { condition, words })
     }
 
     /// Creates a similarity from the least share of common shingles of five words, above 0 and at most 1.
@@ -57,13 +56,13 @@ impl Similarity {
     /// Returns the least share of common shingles.
     #[must_use]
     pub fn least(&self) -> f64 {
-        self.least
+        self.condition.least()
     }
 
     /// Returns the condition that the shingles of similar texts meet.
     #[must_use]
     pub fn condition(&self) -> Condition {
-        Condition::new(Measure::Resemblance, self.least).expect("it is a share")
+        self.condition
     }
 
     /// Returns the number of words per shingle.
@@ -75,12 +74,12 @@ impl Similarity {
     /// Returns the fewest shingles that two similar sets of these sizes share; more than the smaller one has if they
     /// cannot be similar.
     pub(crate) fn least_shared(&self, one: usize, other: usize) -> usize {
-        self.condition().least_shared(one, other)
+        self.condition.least_shared(one, other)
     }
 
     /// Returns the fewest shingles that a set of this size shares with any similar one.
     pub(crate) fn least_shared_with_any(&self, size: usize) -> usize {
-        self.condition().least_shared_with_any(size)
+        self.condition.least_shared_with_any(size)
     }
 }
 

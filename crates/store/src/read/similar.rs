@@ -74,8 +74,8 @@ impl<F: Fingerprint> Searcher<F> {
 impl<F: Fingerprint> Snapshot<F> {
     /// Returns whether a document of a segment is left.
     fn is_left(&self, number: usize, live: &LiveSegment<F>, id: u64) -> Result<bool, ReadError> {
-        match live.index().lookups()? {
-            Some(lookups) => Ok(!lookups.places_of(id, 1, |place| !live.removed.contains(place))?.is_empty()),
+        match live.has_id(id)? {
+            Some(is_left) => Ok(is_left),
             None => Ok(!self.removed_ids()?[number].contains(&id)),
         }
     }

@@ -141,6 +141,16 @@ impl<F: Fingerprint> LiveSegment<F> {
         Ok(self.removed.leaves_any_of(self.index().places(fingerprint)?))
     }
 
+    /// Whether an id is left; `None` if that takes a pass over the segment.
+    pub(crate) fn has_id(&self, id: u64) -> Result<Option<bool>, ReadError> {
+        if let Some(lookups) = self.index().lookups()? {
+            let left = lookups.places_of(id, 1, |place| !self.removed.contains(place))?;
+            return Ok(Some(!left.is_empty()));
+        }
+        let is_in_file = self.index().names()?.map_or(Ok(None), |names| names.get(id))?.is_some();
+        Ok((!is_in_file || self.removed.is_empty()).then_some(is_in_file))
+    }
+
     /// Appends the ids of a fingerprint that are left; in a store without ids, 0 if the fingerprint is left.
     pub(crate) fn append_ids(&self, fingerprint: F, ids: &mut Vec<u64>) -> Result<(), ReadError> {
         if !self.index().has_ids() {

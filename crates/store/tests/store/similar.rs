@@ -242,8 +242,8 @@ fn a_text_is_new_once_all_that_was_similar_is_replaced() {
     }
 }
 
-/// Many threads insert variants of a few texts: no two of what is stored are similar, and nothing is refused without
-/// reason.
+/// Many threads insert variants of a few texts. No two stored documents are similar, and each refused one is similar to
+/// the document that its outcome names.
 #[test]
 fn of_similar_documents_that_are_inserted_at_once_one_is_stored() {
     let directory = tempfile::tempdir().unwrap();

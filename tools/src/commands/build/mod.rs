@@ -117,8 +117,9 @@ pub(crate) struct Args {
         default_missing_value = "auto"
     )]
     documents: Option<Format>,
-    /// With --documents: keep the shingles of every document as well, runs of N words (5), by which `hamdex dedup
-    /// --against` compares texts. They take about 5 bytes per word of text; of a set of shards, one family keeps them.
+    /// With --documents: keep the shingles of every document as well, runs of N words (5), by which `hamdex query` and
+    /// `hamdex dedup --against` compare texts. They take about 10 bytes per word of text; of a set of shards, one family
+    /// keeps them.
     /// With --ids numbers, ids must ascend from document to document
     #[arg(
         long,

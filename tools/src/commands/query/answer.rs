@@ -9,15 +9,14 @@ use hamdex::{BatchOptions, Fingerprint, Match, SetSearcher};
 use hamdex_atomic_file::Inputs;
 use hamdex_documents::{Document, TooShort};
 use hamdex_simhash::{Fingerprinter, Outcome, Scratch};
-use serde::Serialize;
 
-use crate::commands::query::{self, Args, Strategy};
+use crate::commands::query::{self, Args, Counts, Strategy};
 use crate::documents::inputs::{Reading, each_as_it_comes};
 use crate::documents::{self, recipe};
 use crate::failure::Failure;
 use crate::ids::{Ids, TableOutput};
 use crate::input::{Arrivals, Beside, Format, Found, Order, Source, announce_terminal_input, has_pipe};
-use crate::messages::{self, counted};
+use crate::messages;
 use crate::progress;
 use crate::set::Set;
 use crate::standard_output::{self, StandardOutput};
@@ -53,13 +52,6 @@ impl<'q> Asked<'q> {
             },
         }
     }
-}
-
-/// The object that `--json` prints if the matches go to a file.
-#[derive(Debug, Default, Clone, Copy, Serialize)]
-struct Counts {
-    queries: u64,
-    matches: u64,
 }
 
 /// Whether matches are shown with their ids.
@@ -126,15 +118,10 @@ impl<'a, F: Fingerprint> Answerer<'a, F> {
 
     /// Flushes the last answers, or completes the file and says how many matches it has.
     pub(super) fn finish(mut self) -> Result<(), Failure> {
-        let Some(table) = self.table else { return Ok(self.output.flush()?) };
-        table.finish()?;
-        let Counts { queries, matches } = self.counts;
-        messages::summary(format_args!(
-            "{} of {}",
-            counted(matches, "match", "matches"),
-            counted(queries, "query", "queries")
-        ));
-        if self.args.json { standard_output::print_json(&self.counts) } else { Ok(()) }
+        match self.table {
+            Some(table) => self.counts.finish(table, self.args.json),
+            None => Ok(self.output.flush()?),
+        }
     }
 
     /// Answers the queries of a file in chunks, and those of a pipe as they come.

@@ -20,10 +20,11 @@ use crate::documents::{inputs as documents, recipe};
 use crate::failure::{Failure, shown};
 use crate::ids::{self, Ids, TableOutput, id_kind};
 use crate::input::Format;
+use crate::messages::{self, counted};
 use crate::option_values::Threads;
 use crate::output::{Force, check_not_mixed};
 use crate::set::Set;
-use crate::standard_output::write_json;
+use crate::standard_output::{self, write_json};
 use crate::{names, option_values};
 use answer::{Answerer, Asked};
 
@@ -257,6 +258,26 @@ fn query<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<(), Failure> {
         answerer.answer_file(file)?;
     }
     answerer.finish()
+}
+
+/// The object that `--json` prints if the matches go to a file.
+#[derive(Debug, Default, Clone, Copy, Serialize)]
+struct Counts {
+    queries: u64,
+    matches: u64,
+}
+
+impl Counts {
+    /// Completes the file of the matches, and says how many it has.
+    fn finish(self, table: TableOutput, json: bool) -> Result<(), Failure> {
+        table.finish()?;
+        messages::summary(format_args!(
+            "{} of {}",
+            counted(self.matches, "match", "matches"),
+            counted(self.queries, "query", "queries")
+        ));
+        if json { standard_output::print_json(&self) } else { Ok(()) }
+    }
 }
 
 /// A line of `--json`.

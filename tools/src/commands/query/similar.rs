@@ -13,7 +13,7 @@ use hamdex_documents::{Document, Error, SimilarTexts, Similarity};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::commands::query::{Args, Strategy, line_of_json};
+use crate::commands::query::{Args, Counts, Strategy, line_of_json};
 use crate::documents;
 use crate::documents::inputs::{Reading, each_as_it_comes};
 use crate::failure::Failure;
@@ -53,19 +53,15 @@ pub(super) fn condition<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<
     }
     // The options of fingerprints ask for fingerprints.
     let is_by_default = is_of_text
-        && set.description.has_shingles
+        && set.description.lists_shingles
         && args.distance.is_none()
         && args.recipe.is_default()
         && args.strategy == Strategy::Auto
         && !args.no_ids
-        && can_be_searched(set);
+        // Made as this version makes them.
+        && SimilarTexts::of(set.set).is_ok();
     let least = if args.nearest.is_some() { f64::MIN_POSITIVE } else { Similarity::DEFAULT_LEAST };
     Ok(if is_by_default { Condition::new(Measure::Resemblance, least) } else { None })
-}
-
-/// Whether a set has lists of the shingles that this version makes.
-fn can_be_searched<F: Fingerprint>(set: Set<'_, F>) -> bool {
-    set.description.lists_shingles && SimilarTexts::of(set.set).is_ok()
 }
 
 /// A text to look for.
@@ -109,25 +105,21 @@ enum Id<'a> {
     Name(Cow<'a, str>),
 }
 
-/// The object that `--json` prints if the matches go to a file.
-#[derive(Debug, Default, Clone, Copy, Serialize)]
-struct Counts {
-    queries: u64,
-    matches: u64,
-}
-
 /// Answers all queries by text.
 pub(super) fn answer<F: Fingerprint>(
     args: &Args,
     set: Set<'_, F>,
     condition: &Condition,
 ) -> Result<(), Failure> {
+    if args.documents.is_none() {
+        args.fields.refuse_for_fingerprints()?;
+    }
     let path = &args.index;
     let texts = SimilarTexts::of(set.set).map_err(|error| refused(path, error))?;
     let mut inputs = Inputs::of([path]);
     args.file.iter().chain(&args.document).for_each(|file| inputs.add(file));
-    let mut columns = vec![("document", Kind::Text), ("similarity", Kind::Real)];
-    columns.push(("id", id_kind(set.description.has_names)));
+    let columns =
+        [("document", Kind::Text), ("similarity", Kind::Real), ("id", id_kind(set.description.has_names))];
     let file = TableOutput::create(args.output.as_deref(), args.force, &inputs)?;
     let table = file.map(|file| TableOutput::open(file, &columns)).transpose()?;
     let limit = [args.limit, args.nearest, args.first.then_some(1)].into_iter().flatten().min();
@@ -142,9 +134,6 @@ pub(super) fn answer<F: Fingerprint>(
         counts: Counts::default(),
         blank: 0,
     };
-    if args.documents.is_none() {
-        args.fields.refuse_for_fingerprints()?;
-    }
     match args.documents {
         Some(format) => answerer.answer_documents(args.format.either(format)?)?,
         None => answerer.answer_text()?,
@@ -162,7 +151,7 @@ struct Answerer<'a, F: Fingerprint> {
     /// The file that takes the matches instead.
     table: Option<TableOutput>,
     counts: Counts,
-    /// Documents without a word.
+    /// Blank documents.
     blank: u64,
 }
 
@@ -325,15 +314,10 @@ impl<F: Fingerprint> Answerer<'_, F> {
 
     /// Flushes the last answers, or completes the file and says how many matches it has.
     fn finish(mut self) -> Result<(), Failure> {
-        let Some(table) = self.table else { return Ok(self.output.flush()?) };
-        table.finish()?;
-        let Counts { queries, matches } = self.counts;
-        messages::summary(format_args!(
-            "{} of {}",
-            counted(matches, "match", "matches"),
-            counted(queries, "query", "queries")
-        ));
-        if self.args.json { standard_output::print_json(&self.counts) } else { Ok(()) }
+        match self.table {
+            Some(table) => self.counts.finish(table, self.args.json),
+            None => Ok(self.output.flush()?),
+        }
     }
 }
 

@@ -262,18 +262,9 @@ impl<F: Fingerprint> View<F> {
             return Ok(Some(true));
         }
         for live in &*self.segments {
-            let is_there = match live.index().lookups()? {
-                Some(lookups) => !lookups.places_of(id, 1, |place| !live.removed.contains(place))?.is_empty(),
-                None => {
-                    let is_in_file = live.index().names()?.map_or(Ok(None), |names| names.get(id))?.is_some();
-                    if is_in_file && !live.removed.is_empty() {
-                        return Ok(None);
-                    }
-                    is_in_file
-                }
-            };
-            if is_there {
-                return Ok(Some(true));
+            match live.has_id(id)? {
+                Some(false) => {}
+                found => return Ok(found),
             }
         }
         Ok(Some(false))

@@ -109,7 +109,7 @@ impl<F: Fingerprint> Store<F> {
         let are_presumed_new = earlier.were_new;
         searchers.put_back(searcher, &self.inner().view);
         let view = snapshot.view();
-        // What was found in segments that were cut off, and what was not.
+        // A segment that was cut off meanwhile makes the search worthless.
         view.check_files()?;
         Ok(UnlessSimilar {
             named: named.to_vec(),

@@ -25,3 +25,4 @@ mod replaced;
 mod requests;
 mod same_as_store;
 mod similar;
+mod similar_queries;

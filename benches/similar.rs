@@ -123,7 +123,7 @@ fn main() {
     time("an edited copy", &copies, |set| ask(set, &resembling));
     time("a new text, containing 0.5", &new, |set| ask(set, &containing));
     time("an edited copy, containing 0.5", &copies, |set| ask(set, &containing));
-    time("an edited copy, contained 0.7", &copies, |set| ask(set, &contained));
+    time("an edited copy, contained 0.7", &copies[..20], |set| ask(set, &contained));
     time("a pass over all sets", &new[..3], |set| {
         let stored = index.shingles().expect("it is whole").expect("it has them");
         let mut found = 0;

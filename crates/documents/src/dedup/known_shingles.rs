@@ -15,7 +15,7 @@ use crate::error::Error;
 
 const _: () = assert!(shingles::BITS == SHINGLE_BITS, "sets store the shingles that texts are cut into");
 
-/// Stored documents per new text from which on texts are looked up. In memory a pass reads 60 sets in the time of a
+/// Stored documents per new text from which on texts are looked up. In memory a pass reads 80 sets in the time of a
 /// look-up (`cargo bench --bench similar`); from storage it reads more, since look-ups read here and there.
 const DOCUMENTS_PER_LOOK_UP: u64 = 200;
 

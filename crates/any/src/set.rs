@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hamdex::set::{Description, MatchIds, StoredId};
+use hamdex::similar::{Condition, SimilarDocument};
 use hamdex::{
     Category, Fingerprint, FingerprintSet, Match, ProgressCallback, ReadErrorKind, SetError, SetSearcher,
     Verified, VerifyOptions,
@@ -246,6 +247,13 @@ trait Searcher {
 
     fn ids(&mut self, most: usize) -> Result<Vec<MatchIds<'_>>, SetError>;
 
+    fn similar(
+        &mut self,
+        shingles: &[u64],
+        condition: &Condition,
+        limit: usize,
+    ) -> Result<Vec<SimilarDocument>, SetError>;
+
     fn set_progress(&mut self, report: ProgressCallback);
 }
 
@@ -282,6 +290,15 @@ impl<F: Fingerprint> Searcher for OfWidth<'_, F> {
 
     fn ids(&mut self, most: usize) -> Result<Vec<MatchIds<'_>>, SetError> {
         self.searcher.ids_of(&self.matches, most)
+    }
+
+    fn similar(
+        &mut self,
+        shingles: &[u64],
+        condition: &Condition,
+        limit: usize,
+    ) -> Result<Vec<SimilarDocument>, SetError> {
+        self.searcher.similar(shingles, condition, limit)
     }
 
     fn set_progress(&mut self, report: ProgressCallback) {
@@ -326,6 +343,20 @@ impl<'s> AnySearcher<'s> {
     /// When a block or page that is read is damaged.
     pub fn ids(&mut self, most: usize) -> Result<Vec<MatchIds<'_>>, SetError> {
         self.of_width.ids(most)
+    }
+
+    /// The documents that meet a condition with a set of shingles, which ascend, each once: the most similar first, then
+    /// by id; at most `limit`. The set must have shingles made as these are.
+    ///
+    /// # Errors
+    /// When the set has no shingles, a block or page that is read is damaged, or the progress callback stops the query.
+    pub fn similar(
+        &mut self,
+        shingles: &[u64],
+        condition: &Condition,
+        limit: usize,
+    ) -> Result<Vec<SimilarDocument>, SetError> {
+        self.of_width.similar(shingles, condition, limit)
     }
 
     /// Calls `report` while a query reads many blocks, from now on; it may stop the query.

@@ -71,6 +71,22 @@ static inline uint64_t hamdex_u64_of_bytes(const uint8_t bytes[8])
 #define HAMDEX_SHARDS 3
 
 /**
+ * Compare by resemblance: the similarity is the share of the shingles that two documents have in common, of all of
+ * theirs.
+ */
+#define HAMDEX_RESEMBLANCE 0
+
+/**
+ * Compare by containment: the similarity is the share of the shingles of the query that a stored document has.
+ */
+#define HAMDEX_CONTAINING 1
+
+/**
+ * Compare by containment: the similarity is the share of the shingles of a stored document that the query has.
+ */
+#define HAMDEX_CONTAINED 2
+
+/**
  * Replace an existing file: for `hamdex_build`.
  */
 #define HAMDEX_OVERWRITE 1
@@ -346,6 +362,50 @@ typedef struct hamdex_matches {
 } hamdex_matches;
 
 /**
+ * The documents that are similar to one query or several, in columns. Everything in it belongs to the library and is
+ * read only.
+ *
+ * Those of query q are the ones from `query_starts[q]` up to `query_starts[q + 1]`, the most similar first, then by id.
+ * If names were asked for, that of document d are the bytes of `names` from `name_starts[d]` up to
+ * `name_starts[d + 1]`.
+ */
+typedef struct hamdex_similar {
+    /**
+     * The number of queries.
+     */
+    uint64_t queries;
+    /**
+     * The number of documents.
+     */
+    uint64_t count;
+    /**
+     * Where the documents of each query begin, and where those of the last end: `queries` + 1 numbers.
+     */
+    const uint64_t *query_starts;
+    /**
+     * The ids of the documents.
+     */
+    const uint64_t *ids;
+    /**
+     * The number of the part of the set that each document is stored in: of a shard; 0 in a set of one part.
+     */
+    const uint32_t *parts;
+    /**
+     * How similar each document is to its query, by the measure that was asked for: above 0, at most 1.
+     */
+    const double *similarities;
+    /**
+     * Where the name of each document begins, and where the last ends: `count` + 1 numbers; null if no names were asked
+     * for. Without names in the set, all are empty.
+     */
+    const uint64_t *name_starts;
+    /**
+     * The names.
+     */
+    const char *names;
+} hamdex_similar;
+
+/**
  * Receives `count` pairs of near fingerprints: fingerprint i of `left` and of `right` are `distances[i]` bits apart.
  * The arrays are the library's, and gone when it returns. It returns 0 to go on; anything else stops the work, which
  * then fails with `HAMDEX_STOPPED`. It is called by the thread that asked for the pairs. It must not throw.
@@ -357,7 +417,7 @@ typedef int (*hamdex_on_pairs)(void *context,
                                uint64_t count);
 
 /**
- * Fingerprints, and an id or a name of each. The arrays are the caller's, and are read during the call only.
+ * Fingerprints, an id or a name of each, and perhaps its shingles. The arrays are the caller's, and are read during the call only.
  */
 typedef struct hamdex_records {
     /**
@@ -393,6 +453,16 @@ typedef struct hamdex_records {
      * null if there are no names.
      */
     const uint64_t *name_starts;
+    /**
+     * The shingles of the documents, one set behind the other; null if there are none. Those of a document are hashes of
+     * 48 bits, ascending, each once.
+     */
+    const uint64_t *shingles;
+    /**
+     * Where the shingles of each document begin in `shingles`, followed by the end of the last ones: `count` + 1 numbers
+     * that begin with 0; null if the documents have no shingles. For a set that keeps shingles.
+     */
+    const uint64_t *shingle_starts;
 } hamdex_records;
 
 /**
@@ -436,6 +506,15 @@ typedef struct hamdex_build_options {
      * Its length, in bytes.
      */
     size_t filter_length;
+    /**
+     * How the shingles of the records are made, in words of the caller's own; null for records without shingles. Sets are
+     * compared only if they say the same; it is the metadata "hamdex.shingles".
+     */
+    const char *shingles;
+    /**
+     * Its length, in bytes.
+     */
+    size_t shingles_length;
 } hamdex_build_options;
 
 /**
@@ -488,6 +567,16 @@ typedef struct hamdex_create_options {
      * Its length, in bytes.
      */
     size_t filter_length;
+    /**
+     * How the shingles of documents are made, in words of the caller's own; null for a store without shingles. With
+     * shingles there are names, whether or not `HAMDEX_WITH_NAMES` is set. Sets are compared only if they say the same;
+     * it is the metadata "hamdex.shingles".
+     */
+    const char *shingles;
+    /**
+     * Its length, in bytes.
+     */
+    size_t shingles_length;
 } hamdex_create_options;
 
 /**
@@ -825,6 +914,31 @@ hamdex_status hamdex_searcher_first(struct hamdex_searcher *searcher,
                                     struct hamdex_error **error);
 
 /**
+ * Finds the documents that are similar to a set of `count` shingles, the most similar first, then by id: the `limit`
+ * first, or all if `limit` is 0. None is missed. They are the ones of which the similarity, by a measure that is
+ * `HAMDEX_RESEMBLANCE`, `HAMDEX_CONTAINING` or `HAMDEX_CONTAINED`, is at least `least`: above 0, at most 1. Shingles are
+ * hashes of 48 bits, ascending, each once, made as the metadata "hamdex.shingles" of the set says. Nothing is similar to
+ * none. `flags` are 0, or `HAMDEX_NAMES`.
+ *
+ * Ownership: `*similar` belong to the searcher, until its next call; they are not freed.
+ *
+ * Threads: any, one at a time with a searcher.
+ *
+ * Errors: `HAMDEX_INPUT` for a set without shingles and for shingles that do not ascend or have more bits,
+ * `HAMDEX_DAMAGED`, `HAMDEX_STOPPED`, `HAMDEX_MEMORY`, `HAMDEX_SYSTEM`, `HAMDEX_USAGE` for another measure or share,
+ * `HAMDEX_MISUSE`; `*similar` is null then.
+ */
+hamdex_status hamdex_searcher_similar(struct hamdex_searcher *searcher,
+                                      const uint64_t *shingles,
+                                      uint64_t count,
+                                      uint32_t measure,
+                                      double least,
+                                      uint64_t limit,
+                                      uint32_t flags,
+                                      const struct hamdex_similar **similar,
+                                      struct hamdex_error **error);
+
+/**
  * Sets the most ids that each match has from now on; 0 for 10, `HAMDEX_ALL_IDS` for all. `id_counts` of the matches has
  * the numbers of all. A fingerprint may have very many ids, and each answer takes memory for each of its ids.
  *
@@ -885,6 +999,15 @@ hamdex_status hamdex_store_find_names(const struct hamdex_store *store,
                                       struct hamdex_error **error);
 
 /**
+ * Frees similar documents. Null is allowed. The ones of a searcher are refused: the searcher frees them.
+ *
+ * Threads: any. No other call may use them meanwhile.
+ *
+ * Errors: `HAMDEX_MISUSE` for what are no similar documents, were freed already, or belong to a searcher.
+ */
+hamdex_status hamdex_similar_free(const struct hamdex_similar *similar);
+
+/**
  * Answers many queries together, which is several times as fast as one after the other: for each of `count` queries
  * the fingerprints within `distance` bits, the `limit` nearest, or all if `limit` is 0. `queries` has `query_bytes`
  * bytes per query, as many as the fingerprints of the set. `flags` are 0, or of `HAMDEX_IDS` and `HAMDEX_NAMES`.
@@ -928,7 +1051,8 @@ hamdex_status hamdex_set_pairs(const struct hamdex_set *set,
                                struct hamdex_error **error);
 
 /**
- * Builds an index file of fingerprints, in any order, with ids, with names, or without. `options` and `work` may be
+ * Builds an index file of fingerprints, in any order, with ids, with names, or without; with shingles, if the records
+ * have them and the options say how they are made. `options` and `work` may be
  * null. The file appears under its name when it is complete and durable, or not at all.
  *
  * Ownership: nothing is kept.
@@ -1052,7 +1176,7 @@ hamdex_status hamdex_store_get_stats(const struct hamdex_store *store,
 
 /**
  * Inserts records into a store: all of them, or none. They have ids in a store with ids, names in a store with names,
- * and neither otherwise. A store with names gives them ids, ascending: the first, or 0 without records, is written to
+ * shingles as well in a store with shingles, and neither otherwise. A store with names gives them ids, ascending: the first, or 0 without records, is written to
  * `*first_id`, which may be null.
  *
  * Ownership: nothing is kept.
@@ -1085,6 +1209,29 @@ hamdex_status hamdex_store_insert_unless_near(const struct hamdex_store *store,
                                               uint64_t *inserted,
                                               const struct hamdex_matches **near,
                                               struct hamdex_error **error);
+
+/**
+ * Inserts each record, in order, unless a document that is similar to it is stored or was inserted before it: one whose
+ * similarity, by the measure, is at least `least`, as for `hamdex_searcher_similar`. The call is atomic, also between
+ * threads. The store keeps shingles, and the records have names and shingles. `*inserted` is the number of records that
+ * were inserted. Record r was if query r of `*similar` has no document; otherwise it is the most similar one, with its
+ * name. `inserted` and `similar` may be null.
+ *
+ * Ownership: `*similar` are the caller's, who frees them with `hamdex_similar_free`.
+ *
+ * Threads: any.
+ *
+ * Errors: as for `hamdex_store_insert`, and `HAMDEX_DAMAGED`; `HAMDEX_INPUT` in a store without shingles, and for ones
+ * that do not ascend or have more bits; `HAMDEX_USAGE` for another measure or share. Nothing was inserted then, and
+ * `*similar` is null.
+ */
+hamdex_status hamdex_store_insert_unless_similar(const struct hamdex_store *store,
+                                                 const struct hamdex_records *records,
+                                                 uint32_t measure,
+                                                 double least,
+                                                 uint64_t *inserted,
+                                                 const struct hamdex_similar **similar,
+                                                 struct hamdex_error **error);
 
 /**
  * Inserts records in place of all pairs with their ids, or in a store with names with their names: all of them, or
@@ -1121,6 +1268,28 @@ hamdex_status hamdex_store_replace_unless_near(const struct hamdex_store *store,
                                                uint64_t *replaced,
                                                const struct hamdex_matches **near,
                                                struct hamdex_error **error);
+
+/**
+ * Replaces as `hamdex_store_replace`, each record, in order, unless a document of another name that is similar to it is
+ * stored or was inserted before it, as for `hamdex_store_insert_unless_similar`. A record is not similar to the documents
+ * that it replaces; one that is similar to others replaces nothing. The call is atomic, also between threads.
+ * `*replaced` is the number of pairs that were removed; `*similar` are as for `hamdex_store_insert_unless_similar`. Both
+ * may be null.
+ *
+ * Ownership: `*similar` are the caller's, who frees them with `hamdex_similar_free`.
+ *
+ * Threads: any.
+ *
+ * Errors: as for `hamdex_store_insert_unless_similar`, and `HAMDEX_INPUT` in a store without look-ups. Nothing has
+ * changed then, and `*similar` is null.
+ */
+hamdex_status hamdex_store_replace_unless_similar(const struct hamdex_store *store,
+                                                  const struct hamdex_records *records,
+                                                  uint32_t measure,
+                                                  double least,
+                                                  uint64_t *replaced,
+                                                  const struct hamdex_similar **similar,
+                                                  struct hamdex_error **error);
 
 /**
  * Removes records from a store: with ids these pairs, without ids all pairs of the fingerprints. `*removed` is the

@@ -6,7 +6,7 @@ use std::mem::offset_of;
 use std::path::Path;
 use std::ptr;
 
-use hamdex::{BuildOptions, Builder, Codec, Design, FilterChoice, Fingerprint};
+use hamdex::{BuildOptions, Builder, Codec, Design, FilterChoice, Fingerprint, shingles};
 use hamdex_any::for_width;
 
 use crate::edge::{Caller, Versioned, hamdex_error};
@@ -40,6 +40,11 @@ pub struct hamdex_build_options {
     pub filter: *const c_char,
     /// Its length, in bytes.
     pub filter_length: usize,
+    /// How the shingles of the records are made, in words of the caller's own; null for records without shingles. Sets are
+    /// compared only if they say the same; it is the metadata "hamdex.shingles".
+    pub shingles: *const c_char,
+    /// Its length, in bytes.
+    pub shingles_length: usize,
 }
 
 // SAFETY: numbers and pointers, all of which may be zero.
@@ -59,6 +64,8 @@ impl Default for hamdex_build_options {
             codec_length: 0,
             filter: ptr::null(),
             filter_length: 0,
+            shingles: ptr::null(),
+            shingles_length: 0,
         }
     }
 }
@@ -110,11 +117,60 @@ pub(crate) fn filter_of(
     name.parse().map(Some).map_err(refuse)
 }
 
+/// The definition of shingles, if there is one.
+pub(crate) fn definition_of(
+    caller: &Caller,
+    definition: *const c_char,
+    length: usize,
+) -> Result<Option<&str>, Failure> {
+    if definition.is_null() {
+        return Ok(None);
+    }
+    caller.text("the definition of shingles", definition, length).map(Some)
+}
+
 /// The choices of options that have names.
 struct Named<'c> {
     design: Option<&'c str>,
     codec: Option<Codec>,
     filter: Option<FilterChoice>,
+    shingles: Option<&'c str>,
+}
+
+/// The shingles of records, and how they are made.
+#[derive(Clone, Copy)]
+struct Documents<'r> {
+    sets: &'r [&'r [u64]],
+    definition: &'r str,
+}
+
+/// The shingles of records and their definition: both, or neither.
+fn documents_of<'r>(
+    records: &'r Records<'_>,
+    definition: Option<&'r str>,
+) -> Result<Option<Documents<'r>>, Failure> {
+    match (&records.shingles, definition) {
+        (None, None) => Ok(None),
+        (Some(_), Some(_)) if matches!(records.labels, Labels::None) => {
+            Err(Failure::usage("the records have shingles, and neither ids nor names"))
+        }
+        (Some(sets), Some(definition)) => Ok(Some(Documents { sets, definition })),
+        (Some(_), None) => {
+            Err(Failure::usage("the records have shingles, and the options do not say how they are made"))
+        }
+        (None, Some(_)) => Err(Failure::usage("the options define shingles, and the records have none")),
+    }
+}
+
+/// Adds the shingles of records, the documents with these ids.
+fn push_shingles<F: Fingerprint>(
+    builder: &mut Builder<F>,
+    ids: impl Iterator<Item = u64>,
+    sets: &[&[u64]],
+) -> Result<(), Failure> {
+    let mut by_id: Vec<(u64, &[u64])> = ids.zip(sets.iter().copied()).collect();
+    by_id.sort_by_key(|document| document.0);
+    Ok(by_id.into_iter().try_for_each(|(id, set)| builder.push_shingles(id, set))?)
 }
 
 fn build<F: Fingerprint>(
@@ -136,21 +192,32 @@ fn build<F: Fingerprint>(
     if let Some(filter) = named.filter {
         options = options.filter(filter);
     }
+    let documents = documents_of(records, named.shingles)?;
+    if let Some(Documents { definition, .. }) = documents {
+        options = options.metadata(shingles::KEY, definition);
+    }
     let options = options
         .overwrite(given.flags & HAMDEX_OVERWRITE != 0)
         .ids(matches!(records.labels, Labels::Ids(_)))
-        .names(matches!(records.labels, Labels::Names(_)));
+        .names(matches!(records.labels, Labels::Names(_)))
+        .shingles(documents.is_some());
     let mut builder = Builder::with_options(path, work.build(options))?;
     match &records.labels {
         Labels::None => fingerprints.into_iter().try_for_each(|fingerprint| builder.push(fingerprint))?,
         Labels::Ids(ids) => {
             let mut pairs = fingerprints.into_iter().zip(*ids);
             pairs.try_for_each(|(fingerprint, &id)| builder.push_with_id(fingerprint, id))?;
+            if let Some(Documents { sets, .. }) = documents {
+                push_shingles(&mut builder, ids.iter().copied(), sets)?;
+            }
         }
         Labels::Names(names) => {
             for (id, (fingerprint, name)) in (0..).zip(fingerprints.into_iter().zip(names)) {
                 builder.push_with_id(fingerprint, id)?;
                 builder.push_name(id, name)?;
+            }
+            if let Some(Documents { sets, .. }) = documents {
+                push_shingles(&mut builder, 0.., sets)?;
             }
         }
     }
@@ -158,7 +225,8 @@ fn build<F: Fingerprint>(
     Ok(())
 }
 
-/// Builds an index file of fingerprints, in any order, with ids, with names, or without. `options` and `work` may be
+/// Builds an index file of fingerprints, in any order, with ids, with names, or without; with shingles, if the records
+/// have them and the options say how they are made. `options` and `work` may be
 /// null. The file appears under its name when it is complete and durable, or not at all.
 ///
 /// Ownership: nothing is kept.
@@ -187,6 +255,7 @@ pub unsafe extern "C" fn hamdex_build(
             design: design_of(caller, given.design, given.design_length)?,
             codec: codec_of(caller, given.codec, given.codec_length)?,
             filter: filter_of(caller, given.filter, given.filter_length)?,
+            shingles: definition_of(caller, given.shingles, given.shingles_length)?,
         };
         let work = Work::of(caller, work)?;
         for_width!(records.fingerprint_bytes * 8, F => build::<F>(path, &records, &given, &named, &work))

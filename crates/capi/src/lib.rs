@@ -2,7 +2,7 @@
 //!
 //! - `edge/`: all `unsafe` code: arguments and handles from C, and panics, which go no further
 //! - `status`, `error`: how a call fails
-//! - `options`, `records`, `matches`: data in, and data out
+//! - `options`, `records`, `matches`, `similar`: data in, and data out
 //! - `set`, `search`, `batch`: queries, and look-ups of ids and names
 //! - `store`, `write`, `build`: what changes a set, or makes one
 //!
@@ -21,6 +21,7 @@ mod set;
 
 mod matches;
 mod search;
+mod similar;
 
 mod batch;
 

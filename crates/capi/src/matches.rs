@@ -241,18 +241,36 @@ impl Columns {
     }
 }
 
-/// Matches that C holds.
-#[expect(clippy::large_enum_variant, reason = "most are large, and all lie in shells")]
-pub(crate) enum Held {
+/// Results that C holds.
+pub(crate) enum Held<C> {
     /// Freed by the caller.
-    ByCaller { _columns: Columns },
+    ByCaller { _columns: C },
     /// Those of the last query of a searcher, which has the columns.
     BySearcher,
 }
 
-static MATCHES: Pool<Held> = Pool::new();
+/// Frees results of the caller.
+///
+/// # Errors
+/// If they are no results of this type, freed already, or those of a searcher.
+pub(crate) fn free<C>(caller: &Caller, results: *const <Held<C> as Kind>::Public) -> Result<(), Failure>
+where
+    Held<C>: Kind,
+{
+    if results.is_null() {
+        return Ok(());
+    }
+    let belongs = || {
+        let name = Held::<C>::NAME;
+        Failure::misuse(format!("the {name} belong to a searcher, which frees them"))
+    };
+    let may_close = |held: &Held<C>| if matches!(held, Held::BySearcher) { Err(belongs()) } else { Ok(()) };
+    caller.shell::<Held<C>>(results)?.close(may_close).map(drop)
+}
 
-impl Kind for Held {
+static MATCHES: Pool<Held<Columns>> = Pool::new();
+
+impl Kind for Held<Columns> {
     const MAGIC: u64 = 0x6861_6d64_6578_204d;
     const NAME: &'static str = "matches";
     type Public = hamdex_matches;
@@ -284,12 +302,5 @@ pub(crate) fn widen<F: hamdex::Fingerprint>(found: &Match<F>) -> AnyMatch {
 pub unsafe extern "C" fn hamdex_matches_free(matches: *const hamdex_matches) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
     let caller = unsafe { Caller::new(ptr::null_mut()) };
-    caller.run(|caller| {
-        if matches.is_null() {
-            return Ok(());
-        }
-        let shell = caller.shell::<Held>(matches)?;
-        let belongs = || Failure::misuse("the matches belong to a searcher, which frees them");
-        shell.close(|held| if matches!(held, Held::BySearcher) { Err(belongs()) } else { Ok(()) }).map(drop)
-    })
+    caller.run(|caller| free::<Columns>(caller, matches))
 }

@@ -1,6 +1,7 @@
-//! Fingerprints with ids or names, as C gives them.
+//! Fingerprints with ids or names, and shingles, as C gives them.
 
 use std::ffi::c_char;
+use std::mem::offset_of;
 use std::ptr;
 
 use crate::edge::{Caller, Versioned};
@@ -9,7 +10,7 @@ use crate::status::Failure;
 use hamdex::Fingerprint;
 use hamdex_any::AnyFingerprint;
 
-/// Fingerprints, and an id or a name of each. The arrays are the caller's, and are read during the call only.
+/// Fingerprints, an id or a name of each, and perhaps its shingles. The arrays are the caller's, and are read during the call only.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct hamdex_records {
@@ -30,12 +31,18 @@ pub struct hamdex_records {
     /// Where each name begins in `names`, followed by the end of the last one: `count` + 1 numbers that begin with 0;
     /// null if there are no names.
     pub name_starts: *const u64,
+    /// The shingles of the documents, one set behind the other; null if there are none. Those of a document are hashes of
+    /// 48 bits, ascending, each once.
+    pub shingles: *const u64,
+    /// Where the shingles of each document begin in `shingles`, followed by the end of the last ones: `count` + 1 numbers
+    /// that begin with 0; null if the documents have no shingles. For a set that keeps shingles.
+    pub shingle_starts: *const u64,
 }
 
 // SAFETY: numbers and pointers, all of which may be zero.
 #[expect(unsafe_code, reason = "a promise about the structure")]
 unsafe impl Versioned for hamdex_records {
-    const LEAST_SIZE: usize = size_of::<Self>();
+    const LEAST_SIZE: usize = offset_of!(Self, shingles);
 }
 
 impl Default for hamdex_records {
@@ -49,6 +56,8 @@ impl Default for hamdex_records {
             ids: ptr::null(),
             names: ptr::null(),
             name_starts: ptr::null(),
+            shingles: ptr::null(),
+            shingle_starts: ptr::null(),
         }
     }
 }
@@ -65,6 +74,7 @@ pub(crate) struct Records<'c> {
     fingerprints: &'c [u8],
     pub(crate) fingerprint_bytes: usize,
     pub(crate) labels: Labels<'c>,
+    pub(crate) shingles: Option<Vec<&'c [u64]>>,
 }
 
 impl<'c> Records<'c> {
@@ -78,6 +88,9 @@ impl<'c> Records<'c> {
         if given.name_starts.is_null() && !given.names.is_null() {
             return Err(Failure::usage("the records have names, and not where these begin"));
         }
+        if given.shingle_starts.is_null() && !given.shingles.is_null() {
+            return Err(Failure::usage("the records have shingles, and not where these begin"));
+        }
         let labels = match (given.ids.is_null(), given.name_starts.is_null()) {
             (false, false) => return Err(Failure::usage("records have ids or names, not both")),
             (false, true) => Labels::Ids(caller.array("the array of ids", given.ids, given.count)?),
@@ -85,7 +98,11 @@ impl<'c> Records<'c> {
             (true, true) => Labels::None,
         };
         let fingerprints = fingerprints(caller, given.fingerprints, given.count, fingerprint_bytes)?;
-        Ok(Self { fingerprints, fingerprint_bytes, labels })
+        let with_shingles = !given.shingle_starts.is_null();
+        let shingles = with_shingles
+            .then(|| sets(caller, given.shingles, given.shingle_starts, given.count))
+            .transpose()?;
+        Ok(Self { fingerprints, fingerprint_bytes, labels, shingles })
     }
 
     /// The fingerprints.
@@ -127,13 +144,35 @@ pub(crate) fn names(
     starts: *const u64,
     count: u64,
 ) -> Result<Vec<&[u8]>, Failure> {
-    let starts = caller.array("the array of where names begin", starts, count.saturating_add(1))?;
+    pieces(caller, ("names", "the text of the names"), names.cast(), starts, count)
+}
+
+/// Sets of shingles, from where they begin.
+fn sets(
+    caller: &Caller,
+    shingles: *const u64,
+    starts: *const u64,
+    count: u64,
+) -> Result<Vec<&[u64]>, Failure> {
+    pieces(caller, ("shingles", "the array of shingles"), shingles, starts, count)
+}
+
+/// `count` pieces of an array, from where they begin.
+fn pieces<'c, T: Copy>(
+    caller: &'c Caller,
+    (what, array): (&str, &str),
+    pointer: *const T,
+    starts: *const u64,
+    count: u64,
+) -> Result<Vec<&'c [T]>, Failure> {
+    let starts =
+        caller.array(&format!("the array of where {what} begin"), starts, count.saturating_add(1))?;
     if starts[0] != 0 || !starts.is_sorted() {
-        return Err(Failure::usage("where names begin: the numbers do not ascend from 0"));
+        return Err(Failure::usage(format!("where {what} begin: the numbers do not ascend from 0")));
     }
-    let names = caller.array("the text of the names", names.cast::<u8>(), starts[starts.len() - 1])?;
-    // They fit: the last is the length of the names.
-    Ok(starts.windows(2).map(|ends| &names[ends[0] as usize..ends[1] as usize]).collect())
+    let all = caller.array(array, pointer, starts[starts.len() - 1])?;
+    // They fit: the last is the length of the array.
+    Ok(starts.windows(2).map(|ends| &all[ends[0] as usize..ends[1] as usize]).collect())
 }
 
 /// The most bytes that a fingerprint of any width has.

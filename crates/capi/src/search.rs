@@ -7,14 +7,16 @@ use std::sync::Arc;
 
 use ::hamdex_store::for_any_store;
 use hamdex::Fingerprint;
+use hamdex::similar::Condition;
 use hamdex_any::{AnyFingerprint, AnyMatch, AnySearcher, AnySet};
 use self_cell::self_cell;
 
 use crate::edge::{Caller, Kind, Pool, Shell, hamdex_error, hamdex_progress};
 use crate::matches::{Columns, Held, Wanted, give, hamdex_matches};
-use crate::options::{ids_limit as id_limit, limit as match_limit};
+use crate::options::{HAMDEX_NAMES, check_flags, ids_limit as id_limit, limit as match_limit};
 use crate::records::{any_from_bytes, names as names_of};
 use crate::set::{get, hamdex_set};
+use crate::similar::{Documents, condition_of, hamdex_similar, shingles_of};
 use crate::status::{Failure, hamdex_status};
 use crate::store::{self, Open, hamdex_store};
 
@@ -41,7 +43,9 @@ pub(crate) struct Searching {
     width: u32,
     ids_limit: usize,
     columns: Columns,
-    matches: &'static Shell<Held>,
+    matches: &'static Shell<Held<Columns>>,
+    documents: Documents,
+    similar: &'static Shell<Held<Documents>>,
 }
 
 /// The matches that a query asks for.
@@ -67,6 +71,8 @@ impl Searching {
             ids_limit: id_limit(0),
             columns: Columns::new(fingerprint_bytes, Wanted::Matches),
             matches: Shell::new(Held::BySearcher),
+            documents: Documents::new(false),
+            similar: Shell::new(Held::BySearcher),
         }
     }
 
@@ -92,12 +98,31 @@ impl Searching {
             Ok(())
         })
     }
+
+    fn answer_similar(
+        &mut self,
+        shingles: &[u64],
+        condition: &Condition,
+        limit: usize,
+        wants_names: bool,
+    ) -> Result<(), Failure> {
+        self.documents = Documents::new(wants_names);
+        let documents = &mut self.documents;
+        self.searcher.with_dependent_mut(|set, searcher| {
+            for found in searcher.similar(shingles, condition, limit)? {
+                let name = if wants_names { set.name_of(found.id)? } else { None };
+                documents.push(found.id, found.similarity, &name.unwrap_or_default())?;
+            }
+            documents.end_query()
+        })
+    }
 }
 
 impl Drop for Searching {
     fn drop(&mut self) {
-        // Nothing but this closes it.
+        // Nothing but this closes them.
         let _ = self.matches.close(|_| Ok(()));
+        let _ = self.similar.close(|_| Ok(()));
     }
 }
 
@@ -245,6 +270,48 @@ pub unsafe extern "C" fn hamdex_searcher_first(
     let caller = unsafe { Caller::new(error) };
     caller.run(|caller| {
         ask(caller, searcher, (query, query_bytes), &Question::First { distance }, flags, matches)
+    })
+}
+
+/// Finds the documents that are similar to a set of `count` shingles, the most similar first, then by id: the `limit`
+/// first, or all if `limit` is 0. None is missed. They are the ones of which the similarity, by a measure that is
+/// `HAMDEX_RESEMBLANCE`, `HAMDEX_CONTAINING` or `HAMDEX_CONTAINED`, is at least `least`: above 0, at most 1. Shingles are
+/// hashes of 48 bits, ascending, each once, made as the metadata "hamdex.shingles" of the set says. Nothing is similar to
+/// none. `flags` are 0, or `HAMDEX_NAMES`.
+///
+/// Ownership: `*similar` belong to the searcher, until its next call; they are not freed.
+///
+/// Threads: any, one at a time with a searcher.
+///
+/// Errors: `HAMDEX_INPUT` for a set without shingles and for shingles that do not ascend or have more bits,
+/// `HAMDEX_DAMAGED`, `HAMDEX_STOPPED`, `HAMDEX_MEMORY`, `HAMDEX_SYSTEM`, `HAMDEX_USAGE` for another measure or share,
+/// `HAMDEX_MISUSE`; `*similar` is null then.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hamdex_searcher_similar(
+    searcher: *mut hamdex_searcher,
+    shingles: *const u64,
+    count: u64,
+    measure: u32,
+    least: f64,
+    limit: u64,
+    flags: u32,
+    similar: *mut *const hamdex_similar,
+    error: *mut *mut hamdex_error,
+) -> hamdex_status {
+    // SAFETY: the caller keeps the contract of the header.
+    let caller = unsafe { Caller::new(error) };
+    caller.run(|caller| {
+        let mut place = caller.out("the place for the similar documents", similar)?;
+        place.write(ptr::null());
+        let mut searcher = caller.shell::<Searching>(searcher)?.exclusive()?;
+        let shingles = shingles_of(caller, shingles, count)?;
+        let condition = condition_of(measure, least)?;
+        check_flags(flags, HAMDEX_NAMES)?;
+        let searching = searcher.object();
+        searching.answer_similar(shingles, &condition, match_limit(limit), flags != 0)?;
+        searching.similar.publish(searching.documents.public());
+        place.write(searching.similar.as_c());
+        Ok(())
     })
 }
 

@@ -14,7 +14,7 @@ use hamdex::FingerprintSet;
 use hamdex::set::Description;
 use hamdex_any::{AnySet, Kind as Container};
 
-use crate::build::{codec_of, design_of, distance_of, filter_of};
+use crate::build::{codec_of, definition_of, design_of, distance_of, filter_of};
 use crate::edge::{Caller, Kind, Pool, Shell, Versioned, hamdex_error};
 use crate::options::{HAMDEX_IN_MEMORY, Work, check_flags, check_zero, hamdex_work};
 use crate::set::{self, hamdex_set};
@@ -103,6 +103,12 @@ pub struct hamdex_create_options {
     pub filter: *const c_char,
     /// Its length, in bytes.
     pub filter_length: usize,
+    /// How the shingles of documents are made, in words of the caller's own; null for a store without shingles. With
+    /// shingles there are names, whether or not `HAMDEX_WITH_NAMES` is set. Sets are compared only if they say the same;
+    /// it is the metadata "hamdex.shingles".
+    pub shingles: *const c_char,
+    /// Its length, in bytes.
+    pub shingles_length: usize,
 }
 
 // SAFETY: numbers and pointers, all of which may be zero.
@@ -124,6 +130,8 @@ impl Default for hamdex_create_options {
             codec_length: 0,
             filter: ptr::null(),
             filter_length: 0,
+            shingles: ptr::null(),
+            shingles_length: 0,
         }
     }
 }
@@ -236,7 +244,8 @@ fn create(
     let given = caller.options("the structure of options of the new store", given)?;
     check_flags(given.flags, HAMDEX_WITH_IDS | HAMDEX_WITH_NAMES | HAMDEX_WITH_LOOKUPS)?;
     check_zero("reserved", given.reserved)?;
-    if given.flags == HAMDEX_WITH_LOOKUPS {
+    let shingles = definition_of(caller, given.shingles, given.shingles_length)?;
+    if given.flags == HAMDEX_WITH_LOOKUPS && shingles.is_none() {
         return Err(Failure::usage("look-ups need HAMDEX_WITH_IDS or HAMDEX_WITH_NAMES"));
     }
     let mut create = CreateOptions::new()
@@ -244,7 +253,10 @@ fn create(
         .ids(given.flags & HAMDEX_WITH_IDS != 0)
         .names(given.flags & HAMDEX_WITH_NAMES != 0)
         .lookups(given.flags & HAMDEX_WITH_LOOKUPS != 0);
-    // Names imply ids, even if HAMDEX_WITH_IDS is not set.
+    // Names imply ids, even if HAMDEX_WITH_IDS is not set; and shingles imply names.
+    if let Some(definition) = shingles {
+        create = create.shingles(definition);
+    }
     if let Some(name) = design_of(caller, given.design, given.design_length)? {
         create = create.design(name);
     }

@@ -6,13 +6,15 @@ use std::collections::HashSet;
 use std::ffi::c_char;
 use std::ptr;
 
-use ::hamdex_store::{Inserted, Operation, Put, Store, When};
+use ::hamdex_store::{Inserted, Operation, Put, Record, Store, When};
 use hamdex::Fingerprint;
+use hamdex::set::StoredId;
 use hamdex_any::{AnyFingerprint, AnyMatch};
 
 use crate::edge::{Caller, hamdex_error};
 use crate::matches::{Columns, Wanted, give, hamdex_matches};
 use crate::records::{Labels, Records, hamdex_records, names as names_of};
+use crate::similar::{Documents, condition_of, give as give_similar, hamdex_similar};
 use crate::status::{Failure, hamdex_status};
 use crate::store::{get, hamdex_store};
 
@@ -36,13 +38,23 @@ fn put<F: Fingerprint>(
     when: When,
 ) -> Result<Put<F>, Failure> {
     if !description.has_names {
+        if records.shingles.is_some() {
+            return Err(Failure::input("the store keeps no shingles"));
+        }
         return Ok(store.put(&pairs::<F>(records, description.has_ids)?, when)?);
     }
     let fingerprints = records.fingerprints::<F>()?;
     let Labels::Names(names) = &records.labels else {
         return Err(Failure::input("the store has names: give one for each fingerprint"));
     };
-    Ok(store.put(fingerprints.into_iter().zip(names.iter().copied()), when)?)
+    let named = fingerprints.into_iter().zip(names.iter().copied());
+    Ok(match &records.shingles {
+        None => store.put(named, when)?,
+        Some(sets) => {
+            let documents = named.zip(sets);
+            store.put(documents.map(|((value, name), set)| Record::document(value, name, set)), when)?
+        }
+    })
 }
 
 /// Returns what is near the records that were not stored.
@@ -67,6 +79,25 @@ fn near_of<F: Fingerprint>(
     Ok(columns)
 }
 
+/// Returns what is similar to the records that were not stored.
+fn similar_of<F>(outcomes: &[Inserted<F>]) -> Result<Documents, Failure> {
+    let mut documents = Documents::new(true);
+    for outcome in outcomes {
+        if let Some(similar) = outcome.similar() {
+            documents.push(StoredId { part: 0, id: similar.id }, similar.similarity, &similar.name)?;
+        }
+        documents.end_query()?;
+    }
+    Ok(documents)
+}
+
+fn check_shingles(description: &hamdex::set::Description) -> Result<(), Failure> {
+    if description.has_shingles {
+        return Ok(());
+    }
+    Err(Failure::input("the store keeps no shingles: create it with a definition of them"))
+}
+
 fn check_lookups(description: &hamdex::set::Description) -> Result<(), Failure> {
     if description.has_lookups {
         return Ok(());
@@ -79,6 +110,9 @@ fn remove<F: Fingerprint>(
     description: &hamdex::set::Description,
     records: &Records<'_>,
 ) -> Result<u64, Failure> {
+    if records.shingles.is_some() {
+        return Err(Failure::usage("records are removed by ids or fingerprints: leave the shingles out"));
+    }
     let written = match &records.labels {
         Labels::None => store.remove_fingerprints(records.fingerprints::<F>()?)?,
         Labels::Ids(_) => {
@@ -95,7 +129,7 @@ fn remove<F: Fingerprint>(
 }
 
 /// Inserts records into a store: all of them, or none. They have ids in a store with ids, names in a store with names,
-/// and neither otherwise. A store with names gives them ids, ascending: the first, or 0 without records, is written to
+/// shingles as well in a store with shingles, and neither otherwise. A store with names gives them ids, ascending: the first, or 0 without records, is written to
 /// `*first_id`, which may be null.
 ///
 /// Ownership: nothing is kept.
@@ -157,6 +191,50 @@ pub unsafe extern "C" fn hamdex_store_insert_unless_near(
         count.write(inserted);
         if place.is_wanted() {
             place.write(give(columns));
+        }
+        Ok(())
+    })
+}
+
+/// Inserts each record, in order, unless a document that is similar to it is stored or was inserted before it: one whose
+/// similarity, by the measure, is at least `least`, as for `hamdex_searcher_similar`. The call is atomic, also between
+/// threads. The store keeps shingles, and the records have names and shingles. `*inserted` is the number of records that
+/// were inserted. Record r was if query r of `*similar` has no document; otherwise it is the most similar one, with its
+/// name. `inserted` and `similar` may be null.
+///
+/// Ownership: `*similar` are the caller's, who frees them with `hamdex_similar_free`.
+///
+/// Threads: any.
+///
+/// Errors: as for `hamdex_store_insert`, and `HAMDEX_DAMAGED`; `HAMDEX_INPUT` in a store without shingles, and for ones
+/// that do not ascend or have more bits; `HAMDEX_USAGE` for another measure or share. Nothing was inserted then, and
+/// `*similar` is null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hamdex_store_insert_unless_similar(
+    store: *const hamdex_store,
+    records: *const hamdex_records,
+    measure: u32,
+    least: f64,
+    inserted: *mut u64,
+    similar: *mut *const hamdex_similar,
+    error: *mut *mut hamdex_error,
+) -> hamdex_status {
+    // SAFETY: the caller keeps the contract of the header.
+    let caller = unsafe { Caller::new(error) };
+    caller.run(|caller| {
+        let mut count = caller.maybe_out("the place for the number", inserted)?;
+        let mut place = caller.maybe_out("the place for the similar documents", similar)?;
+        place.write(ptr::null());
+        let (open, records) = (get(caller, store)?, Records::of(caller, records)?);
+        check_shingles(&open.description)?;
+        let when = When::unless_similar(condition_of(measure, least)?);
+        let (inserted, documents) = for_any_store!(&open.store, store => {
+            let put = put(store, &open.description, &records, when)?;
+            similar_of(&put.outcomes).map(|documents| (put.inserted, documents))
+        })?;
+        count.write(inserted);
+        if place.is_wanted() {
+            place.write(give_similar(documents));
         }
         Ok(())
     })
@@ -228,6 +306,50 @@ pub unsafe extern "C" fn hamdex_store_replace_unless_near(
         count.write(replaced);
         if place.is_wanted() {
             place.write(give(columns));
+        }
+        Ok(())
+    })
+}
+
+/// Replaces as `hamdex_store_replace`, each record, in order, unless a document of another name that is similar to it is
+/// stored or was inserted before it, as for `hamdex_store_insert_unless_similar`. A record is not similar to the documents
+/// that it replaces; one that is similar to others replaces nothing. The call is atomic, also between threads.
+/// `*replaced` is the number of pairs that were removed; `*similar` are as for `hamdex_store_insert_unless_similar`. Both
+/// may be null.
+///
+/// Ownership: `*similar` are the caller's, who frees them with `hamdex_similar_free`.
+///
+/// Threads: any.
+///
+/// Errors: as for `hamdex_store_insert_unless_similar`, and `HAMDEX_INPUT` in a store without look-ups. Nothing has
+/// changed then, and `*similar` is null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hamdex_store_replace_unless_similar(
+    store: *const hamdex_store,
+    records: *const hamdex_records,
+    measure: u32,
+    least: f64,
+    replaced: *mut u64,
+    similar: *mut *const hamdex_similar,
+    error: *mut *mut hamdex_error,
+) -> hamdex_status {
+    // SAFETY: the caller keeps the contract of the header.
+    let caller = unsafe { Caller::new(error) };
+    caller.run(|caller| {
+        let mut count = caller.maybe_out("the place for the number", replaced)?;
+        let mut place = caller.maybe_out("the place for the similar documents", similar)?;
+        place.write(ptr::null());
+        let (open, records) = (get(caller, store)?, Records::of(caller, records)?);
+        check_shingles(&open.description)?;
+        check_lookups(&open.description)?;
+        let when = When::unless_similar(condition_of(measure, least)?).replacing();
+        let (replaced, documents) = for_any_store!(&open.store, store => {
+            let put = put(store, &open.description, &records, when)?;
+            similar_of(&put.outcomes).map(|documents| (put.removed, documents))
+        })?;
+        count.write(replaced);
+        if place.is_wanted() {
+            place.write(give_similar(documents));
         }
         Ok(())
     })

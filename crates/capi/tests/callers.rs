@@ -4,7 +4,7 @@
 mod common;
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::{Installed, both, built, has, in_crate, run};
@@ -25,14 +25,36 @@ removed 1
 missing: status 7, system 2
 ";
 
+/// The programs in C, and the lines that each prints.
+const PROGRAMS: [(&str, &str); 2] = [
+    ("near", EXPECTED),
+    (
+        "similar",
+        "\
+inserted 2
+query 0:
+query 1: whale 0.80
+query 2:
+query 0: whale 0.67
+status 1: the least similarity cannot be 1.5: above 0 and at most 1
+status 2: the shingles do not ascend, or exceed 48 bits
+",
+    ),
+];
+
 fn has_c() -> bool {
     has("cc", &["--version"]) && has("pkg-config", &["--version"])
 }
 
 /// Runs an example in a directory of its own.
-fn prints_what_is_expected(command: &mut Command) {
+fn prints(command: &mut Command, expected: &str) {
     let directory = tempfile::tempdir().unwrap();
-    assert_eq!(run(command.arg(directory.path())), EXPECTED);
+    assert_eq!(run(command.arg(directory.path())), expected);
+}
+
+/// The source of a program in C.
+fn example(name: &str) -> PathBuf {
+    in_crate(&format!("examples/{name}.c"))
 }
 
 #[test]
@@ -41,14 +63,16 @@ fn a_program_in_c_compiles_without_warnings_and_runs() {
         return;
     }
     let installed = Installed::new();
-    let program = installed.compile(&in_crate("examples/near.c"), "near", &[]);
-    prints_what_is_expected(&mut installed.command(&program));
+    for (name, expected) in PROGRAMS {
+        let program = installed.compile(&example(name), name, &[]);
+        prints(&mut installed.command(&program), expected);
+    }
     // With all of it in the program, which then needs no shared library.
     let mut linked = installed.flags(&["--cflags", "--libs", "--static"]);
     linked.iter_mut().filter(|flag| *flag == "-lhamdex").for_each(|flag| "-l:libhamdex.a".clone_into(flag));
     let program = installed.prefix.path().join("static");
-    run(installed.command("cc").arg(in_crate("examples/near.c")).args(linked).arg("-o").arg(&program));
-    prints_what_is_expected(&mut Command::new(&program));
+    run(installed.command("cc").arg(example("near")).args(linked).arg("-o").arg(&program));
+    prints(&mut Command::new(&program), EXPECTED);
 }
 
 #[test]
@@ -57,15 +81,17 @@ fn a_program_in_c_has_no_errors_of_memory() {
         return;
     }
     let installed = Installed::new();
-    let source = in_crate("examples/near.c");
     let empty = installed.prefix.path().join("empty.c");
     std::fs::write(&empty, "int main(void) { return 0; }\n").unwrap();
     let sanitize = "-fsanitize=address,undefined";
     let mut try_it = Command::new("cc");
     try_it.args([sanitize, "-o"]).arg(installed.prefix.path().join("empty")).arg(&empty);
     if try_it.output().is_ok_and(|output| output.status.success()) {
-        let program = installed.compile(&source, "sanitized", &[sanitize, "-fno-sanitize-recover=all"]);
-        prints_what_is_expected(&mut installed.command(&program));
+        for (name, expected) in PROGRAMS {
+            let flags = [sanitize, "-fno-sanitize-recover=all"];
+            let program = installed.compile(&example(name), &format!("{name}-sanitized"), &flags);
+            prints(&mut installed.command(&program), expected);
+        }
         // The sanitizer sees errors across the border: freed memory of the library that a program reads.
         let wrong = installed.prefix.path().join("wrong.c");
         std::fs::write(&wrong, READS_FREED_MEMORY).unwrap();
@@ -77,13 +103,15 @@ fn a_program_in_c_has_no_errors_of_memory() {
         eprintln!("no AddressSanitizer: left out");
     }
     if has("valgrind", &["--version"]) {
-        let program = installed.compile(&source, "near", &[]);
         let suppressions = format!("--suppressions={}", in_crate("tests/valgrind.supp").display());
         // Threads that run when the program ends are "possible" leaks.
         let kinds = "definite,indirect";
         let leaks = [format!("--show-leak-kinds={kinds}"), format!("--errors-for-leak-kinds={kinds}")];
         let options = ["--quiet", "--error-exitcode=9", "--leak-check=full", suppressions.as_str()];
-        prints_what_is_expected(installed.command("valgrind").args(options).args(leaks).arg(&program));
+        for (name, expected) in PROGRAMS {
+            let program = installed.compile(&example(name), name, &[]);
+            prints(installed.command("valgrind").args(options).args(&leaks).arg(&program), expected);
+        }
     }
 }
 
@@ -156,7 +184,7 @@ fn a_program_in_go_runs() {
     let mut build = installed.command("go");
     build.current_dir(in_crate("examples/go")).env("GOCACHE", installed.prefix.path().join("cache"));
     run(build.args(["build", "-o"]).arg(&program).arg("."));
-    prints_what_is_expected(&mut installed.command(&program));
+    prints(&mut installed.command(&program), EXPECTED);
 }
 
 #[test]
@@ -165,7 +193,7 @@ fn a_program_in_python_runs() {
         let installed = Installed::new();
         let mut python = installed.command("python3");
         python.env("HAMDEX_LIBRARY", installed.lib().join("libhamdex.so"));
-        prints_what_is_expected(python.arg(in_crate("examples/near.py")));
+        prints(python.arg(in_crate("examples/near.py")), EXPECTED);
     }
 }
 

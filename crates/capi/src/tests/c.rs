@@ -75,12 +75,14 @@ pub(super) struct Given {
     fingerprint_bytes: u32,
     ids: Option<Vec<u64>>,
     names: Option<(Vec<u8>, Vec<u64>)>,
+    shingles: Option<(Vec<u64>, Vec<u64>)>,
 }
 
 impl Given {
     pub(super) fn new<F: Fingerprint>(fingerprints: &[F]) -> Self {
         let fingerprint_bytes = F::BYTES as u32;
-        Self { fingerprints: bytes_of(fingerprints), fingerprint_bytes, ids: None, names: None }
+        let fingerprints = bytes_of(fingerprints);
+        Self { fingerprints, fingerprint_bytes, ids: None, names: None, shingles: None }
     }
 
     pub(super) fn ids(self, ids: &[u64]) -> Self {
@@ -97,6 +99,11 @@ impl Given {
         Self { names: Some((bytes, starts)), ..self }
     }
 
+    pub(super) fn shingles(self, sets: &[Vec<u64>]) -> Self {
+        let starts = (0..=sets.len()).map(|end| sets[..end].iter().map(Vec::len).sum::<usize>() as u64);
+        Self { shingles: Some((sets.concat(), starts.collect())), ..self }
+    }
+
     pub(super) fn records(&self) -> hamdex_records {
         hamdex_records {
             count: (self.fingerprints.len() / self.fingerprint_bytes as usize) as u64,
@@ -105,6 +112,8 @@ impl Given {
             ids: self.ids.as_ref().map_or(ptr::null(), Vec::as_ptr),
             names: self.names.as_ref().map_or(ptr::null(), |names| names.0.as_ptr().cast()),
             name_starts: self.names.as_ref().map_or(ptr::null(), |names| names.1.as_ptr()),
+            shingles: self.shingles.as_ref().map_or(ptr::null(), |sets| sets.0.as_ptr()),
+            shingle_starts: self.shingles.as_ref().map_or(ptr::null(), |sets| sets.1.as_ptr()),
             ..hamdex_records::default()
         }
     }
@@ -123,7 +132,7 @@ pub(super) struct Found<F> {
 ///
 /// # Safety
 /// It is null, or has as many elements and lives on.
-unsafe fn array<'a, T>(pointer: *const T, count: u64) -> &'a [T] {
+pub(super) unsafe fn array<'a, T>(pointer: *const T, count: u64) -> &'a [T] {
     // SAFETY: as above.
     if pointer.is_null() { &[] } else { unsafe { slice::from_raw_parts(pointer, count as usize) } }
 }

@@ -8,4 +8,5 @@ mod errors;
 mod exact;
 mod header;
 mod hostile;
+mod similar;
 mod stores;

@@ -46,7 +46,7 @@ fn options() -> hamdex_store_options {
     }
 }
 
-fn create(path: &Path, create: &hamdex_create_options) -> Result<Store, Failed> {
+pub(super) fn create(path: &Path, create: &hamdex_create_options) -> Result<Store, Failed> {
     let ((path, length), mut store) = (path_of(path), ptr::null_mut());
     // SAFETY: all pointers are to what lives on.
     call(|error| unsafe { hamdex_store_create(path, length, create, &options(), &raw mut store, error) })

@@ -17,7 +17,12 @@ const USUAL_KILLS: u64 = 16;
 /// Records that a process is given before it is killed.
 const RECORDS: usize = 4000;
 
-fn spawn(directory: &Path, args: &[&str], input: Stdio) -> Child {
+/// How many processes a test kills.
+pub(super) fn kills() -> u64 {
+    std::env::var(KILLS).map_or(USUAL_KILLS, |kills| kills.parse().unwrap())
+}
+
+pub(super) fn spawn(directory: &Path, args: &[&str], input: Stdio) -> Child {
     Command::new(assert_cmd::cargo::cargo_bin!("hamdex"))
         .args(args)
         .current_dir(directory)
@@ -28,7 +33,7 @@ fn spawn(directory: &Path, args: &[&str], input: Stdio) -> Child {
         .unwrap()
 }
 
-fn kill(mut child: Child) {
+pub(super) fn kill(mut child: Child) {
     child.kill().unwrap();
     child.wait().unwrap();
 }
@@ -128,7 +133,7 @@ impl Killing {
 
 #[test]
 fn a_process_that_is_killed_at_any_time_loses_nothing_that_it_acknowledged() {
-    let kills = std::env::var(KILLS).map_or(USUAL_KILLS, |kills| kills.parse().unwrap());
+    let kills = kills();
     let new_killing = |chance: u64| Killing {
         scratch: with_store(&["--design", "halves"]),
         model: Model::new(),
@@ -155,7 +160,7 @@ fn a_process_that_is_killed_at_any_time_loses_nothing_that_it_acknowledged() {
 
 #[test]
 fn a_repair_that_is_killed_at_any_time_can_be_repeated() {
-    let kills = std::env::var(KILLS).map_or(USUAL_KILLS, |kills| kills.parse().unwrap()) / 8;
+    let kills = kills() / 8;
     let scratch = with_store(&["--design", "halves"]);
     let all: Vec<(u128, u64)> = (0..).zip(pairs(64, 6000, 5)).map(|(id, pair)| (pair.0, id)).collect();
     scratch.write("first.txt", lines(64, all[..5000].iter().copied()));

@@ -3,6 +3,7 @@
 //! - [`round_trips`]: what is written is found, against brute force
 //! - [`process`]: pipes, two processes
 //! - [`kills`]: processes that are killed at any time
+//! - [`kills_of_texts`]: the same, while they insert texts unless one is similar
 //! - [`refusals`]: bad input
 //! - [`documents`]: documents, and fingerprints with names
 //! - [`damage`]: what is damaged is named, and repaired
@@ -10,6 +11,7 @@
 mod damage;
 mod documents;
 mod kills;
+mod kills_of_texts;
 mod process;
 mod refusals;
 mod round_trips;

@@ -27,3 +27,4 @@ mod repair;
 mod repair_pairs;
 mod replace_unless_near;
 mod similar;
+mod similar_races;

@@ -1,7 +1,6 @@
 //! Documents similar to a set of shingles, in stores that change: the same that a program finds which compares all.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::ControlFlow;
 
 use hamdex::similar::{Condition, Measure};
 use hamdex::{FingerprintSet, ReadErrorKind};
@@ -14,12 +13,12 @@ use crate::named::named_shape;
 /// Name, fingerprint and shingles of each stored document, by id.
 type Documents = BTreeMap<u64, (Vec<u8>, u64, Vec<u64>)>;
 
-fn shape(lookups: bool) -> CreateOptions {
+pub(super) fn shape(lookups: bool) -> CreateOptions {
     named_shape().lookups(lookups).shingles("numbers of this test")
 }
 
 /// A set that crowds: of few shingles, with the parts of a footer, or a variant of one of a few texts.
-fn set(chance: &mut Chance) -> Vec<u64> {
+pub(super) fn set(chance: &mut Chance) -> Vec<u64> {
     let mut set: BTreeSet<u64> = match chance.below(4) {
         0 => (0..chance.below(12)).map(|_| chance.below(30)).collect(),
         1 => (0..chance.below(20)).map(|_| chance.next() >> 16).collect(),
@@ -116,7 +115,7 @@ fn a_store_without_shingles_says_so() {
 }
 
 /// Whether two sets meet a condition.
-fn are_alike(one: &[u64], other: &[u64], condition: &Condition) -> bool {
+pub(super) fn are_alike(one: &[u64], other: &[u64], condition: &Condition) -> bool {
     let shared = one.iter().filter(|&shingle| other.binary_search(shingle).is_ok()).count();
     shared > 0 && condition.is_met(shared, one.len(), other.len())
 }
@@ -239,56 +238,5 @@ fn a_text_is_new_once_all_that_was_similar_is_replaced() {
         assert_eq!((put.inserted, put.removed), (replaced + u64::from(replaced == 200), replaced));
         let similar = put.outcomes.last().unwrap().similar().map(|similar| similar.name.to_vec());
         assert_eq!(similar, (replaced == 199).then(|| b"page 199".to_vec()));
-    }
-}
-
-/// Many threads insert variants of a few texts. No two stored documents are similar, and each refused one is similar to
-/// the document that its outcome names.
-#[test]
-fn of_similar_documents_that_are_inserted_at_once_one_is_stored() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = Store::<u64>::create(directory.path(), &shape(true), tiny()).unwrap();
-    let condition = Condition::new(Measure::Resemblance, 0.6).unwrap();
-    let insert = |seed: u64| {
-        let mut chance = Chance(seed);
-        let mut refused = Vec::new();
-        for number in 0..200 {
-            let set = set(&mut chance);
-            if set.is_empty() {
-                continue;
-            }
-            let name = format!("{seed} {number}");
-            let put =
-                store.put([Record::document(chance.next(), &name, &set)], When::unless_similar(condition));
-            if let Some(similar) = put.unwrap().outcomes[0].similar() {
-                refused.push((set, similar.id, similar.similarity));
-            }
-            if chance.below(40) == 0 {
-                store.flush().unwrap();
-            }
-        }
-        refused
-    };
-    let refused: Vec<_> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (1..=6).map(|seed| scope.spawn(move || insert(seed))).collect();
-        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
-    });
-    let mut sets = BTreeMap::new();
-    let snapshot = store.snapshot();
-    for part in snapshot.shingle_parts().unwrap().unwrap() {
-        let flow = snapshot.visit_shingles(&part, &mut |id, set| {
-            sets.insert(id.id, set.to_vec());
-            ControlFlow::Continue(())
-        });
-        assert!(flow.unwrap().is_continue());
-    }
-    let all: Vec<&Vec<u64>> = sets.values().collect();
-    for (number, one) in all.iter().enumerate() {
-        assert!(!all[..number].iter().any(|other| are_alike(one, other, &condition)));
-    }
-    assert!(refused.len() > 300 && all.len() > 50, "{} and {}", refused.len(), all.len());
-    for (set, id, similarity) in refused {
-        let shared = set.iter().filter(|&shingle| sets[&id].binary_search(shingle).is_ok()).count();
-        assert_eq!(similarity, condition.share(shared, set.len(), sets[&id].len()));
     }
 }

@@ -1,7 +1,7 @@
 //! Either codec, for the blocks of one table.
 
 use std::marker::PhantomData;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use crate::arch;
 use crate::codec::elias_fano::{self, EliasFanoCodec};
@@ -224,6 +224,20 @@ pub(crate) fn scan_blocks<'a, F: Fingerprint, B: Blocks<F>>(
         }
         None => Ok(ControlFlow::Continue(())),
     }
+}
+
+/// Calls `visit` with each block that has entries with the prefix of its target, which admits no errors in it, and with
+/// their numbers in the block. The blocks are Elias–Fano ones.
+///
+/// # Errors
+/// When a block is damaged.
+pub(crate) fn find_runs<F: Fingerprint, B: Blocks<F>>(
+    blocks: &B,
+    scratch: &mut Scratch<F>,
+    visit: impl FnMut(Located, Range<usize>),
+) -> Result<(), B::Error> {
+    let (scratch, width) = (&mut scratch.elias_fano, PhantomData);
+    arch::run(elias_fano::FindRuns { blocks, scratch, visit, width })
 }
 
 /// A single block, whose owner checks its checksum.

@@ -18,8 +18,8 @@ mod target;
 use std::fmt;
 use std::str::FromStr;
 
-pub(crate) use block_codec::scan_blocks;
 pub use block_codec::{BlockCodec, Scratch, count_differences};
+pub(crate) use block_codec::{find_runs, scan_blocks};
 use byteorder::{ByteOrder, LittleEndian};
 pub use target::Target;
 pub(crate) use target::{Blocks, Located, SCAN_BATCH};

@@ -1,17 +1,28 @@
 //! The lists of shingles of a file, as a search reads them.
+//!
+//! The pairs of a shingle lie in a row, so a list is a range of positions: of a block, and of an entry in it. Most lists
+//! lie in one block or two. Their ends are looked up when they are found, for all at once, and nothing else is read of
+//! them; of longer ones the keys of the blocks tell enough, until they are read.
 
-use std::ops::ControlFlow;
+use std::ops::Range;
 
-use crate::codec::{Located, Scratch, Target};
+use crate::codec::elias_fano::decode_entries;
+use crate::codec::{Located, SCAN_BATCH, Scratch, Target};
 use crate::error::ReadError;
 use crate::index::read_ahead::ReadAhead;
 use crate::mapping::Mapping;
 use crate::similar::{List, Lists, PairTable};
-use crate::table::runs_of;
-use crate::table::scanner::Scanner;
+use crate::table::scanner::{Scanner, prefetch_fronts};
+use crate::table::{self, runs_of};
 
-/// The most blocks of a list that are scanned at once, with those of other lists.
+/// The most blocks of a list whose ends are looked up.
 const SHORT: usize = 2;
+
+/// Bits of the number of an entry in its block, of a position.
+const ENTRY_BITS: u32 = u16::BITS;
+
+/// The longest list, in entries, in which a place is looked for by decoding all.
+const DECODED: u64 = 8;
 
 /// The lists of a file, to be searched.
 pub(crate) struct PairLists<'i> {
@@ -19,6 +30,8 @@ pub(crate) struct PairLists<'i> {
     data: &'i Mapping,
     read_ahead: &'i ReadAhead,
     memory: &'i mut PairMemory,
+    /// Blocks that have been read, and are to be counted.
+    blocks_read: usize,
 }
 
 /// The memory of a search, used again and again.
@@ -26,11 +39,20 @@ pub(crate) struct PairLists<'i> {
 pub(crate) struct PairMemory {
     targets: Vec<Target<u128>>,
     located: Vec<Located>,
-    /// The number of a shingle and a place.
-    met: Vec<(u32, u64)>,
     scanner: Scanner<u128>,
     scratch: Scratch<u128>,
     values: Vec<u128>,
+}
+
+/// The position of an entry of a block. A list of several blocks ends before entry 0 of the next, and starts with entry
+/// 0: the first and the last of its blocks may have pairs of other shingles, too.
+fn position(block: usize, entry: usize) -> u64 {
+    (block as u64) << ENTRY_BITS | entry as u64
+}
+
+/// Returns the block and the entry of a position.
+fn block_and_entry(position: u64) -> (usize, usize) {
+    ((position >> ENTRY_BITS) as usize, (position & ((1 << ENTRY_BITS) - 1)) as usize)
 }
 
 impl<'i> PairLists<'i> {
@@ -39,7 +61,7 @@ impl<'i> PairLists<'i> {
         (data, read_ahead): (&'i Mapping, &'i ReadAhead),
         memory: &'i mut PairMemory,
     ) -> Self {
-        Self { pairs, data, read_ahead, memory }
+        Self { pairs, data, read_ahead, memory, blocks_read: 0 }
     }
 
     fn file(&self) -> &'i [u8] {
@@ -51,6 +73,41 @@ impl<'i> PairLists<'i> {
         let head = self.pairs.head();
         let prefix_bits = u128::BITS - head.place_bits;
         Target { query: head.pair(shingle, 0), prefix_bits, radius: 0, distance: u128::BITS }
+    }
+
+    /// Returns the least and the greatest pair of a shingle.
+    fn range_of(&self, shingle: u64) -> (u128, u128) {
+        let target = self.target(shingle);
+        target.run_of(target.query, 0)
+    }
+
+    /// Replaces `memory.values` by the pairs of some entries of a block.
+    fn decode(&mut self, block: usize, entries: Range<usize>, shingle: u64) -> Result<(), ReadError> {
+        let (table, range) = (self.pairs.table(), self.range_of(shingle));
+        let bytes = table.block(self.file(), block)?;
+        let values = &mut self.memory.values;
+        values.clear();
+        decode_entries(bytes, entries, range, values).map_err(|error| table.damaged(block, error))
+    }
+
+    /// Returns whether a block has a pair.
+    fn has(&mut self, block: usize, query: u128) -> Result<bool, ReadError> {
+        self.blocks_read += 1;
+        let located = [Located { table: 0, block: block as u32, target: 0 }];
+        let target = [Target { query, prefix_bits: u128::BITS, radius: 0, distance: 0 }];
+        let tables = std::slice::from_ref(self.pairs.table());
+        self.read_ahead.query(self.data, tables, &located);
+        let mut is_there = false;
+        let visit = |_: Located, _| is_there = true;
+        self.memory.scanner.find_runs(tables, self.file(), &located, &target, visit)?;
+        Ok(is_there)
+    }
+}
+
+impl Drop for PairLists<'_> {
+    fn drop(&mut self) {
+        // Once, since all threads share the number.
+        table::count(self.blocks_read);
     }
 }
 
@@ -68,9 +125,8 @@ impl Lists for PairLists<'_> {
         targets.iter().for_each(|target| table.prefetch_directory(target));
         targets.iter().for_each(|target| table.prefetch_keys(file, target));
         self.memory.targets = targets;
-        let PairMemory { targets, located, met, scanner, .. } = &mut *self.memory;
+        let PairMemory { targets, located, scanner, .. } = &mut *self.memory;
         located.clear();
-        met.clear();
         for (number, (target, &shingle)) in targets.iter().zip(shingles).enumerate() {
             let (least, greatest) = target.run_of(target.query, 0);
             let [first, last] = match keys.find_for_both(least, greatest) {
@@ -80,8 +136,7 @@ impl Lists for PairLists<'_> {
             let blocks = first..keys.len().min(last + 1);
             if blocks.len() > SHORT {
                 let length = (blocks.len() * table.entries_per_block) as u64;
-                let at = blocks.start as u64..blocks.end as u64;
-                lists.push(List { shingle, length, at, is_at_hand: false });
+                lists.push(List { shingle, length, at: position(first, 0)..position(blocks.end, 0) });
             } else {
                 let of_block =
                     |block: usize| Located { table: 0, block: block as u32, target: number as u32 };
@@ -89,23 +144,20 @@ impl Lists for PairLists<'_> {
             }
         }
         let tables = std::slice::from_ref(table);
+        prefetch_fronts(tables, file, &located[..located.len().min(SCAN_BATCH)], targets);
         self.read_ahead.query(self.data, tables, located);
-        let mut visit = |at: Located, _, pair| {
-            met.push((at.target, self.pairs.head().place_of(pair)));
-            ControlFlow::Continue(())
-        };
-        let _ = scanner.scan(tables, file, located, targets, &mut visit)?;
-        met.sort_unstable();
-        // The blocks of a damaged file may have a pair twice.
-        met.dedup();
-        let mut start = 0;
-        for met in met.chunk_by(|one, other| one.0 == other.0) {
-            let at = start as u64..(start + met.len()) as u64;
-            start += met.len();
-            let shingle = shingles[met[0].0 as usize];
-            lists.push(List { shingle, length: met.len() as u64, at, is_at_hand: true });
-        }
-        Ok(())
+        self.blocks_read += located.len();
+        scanner.find_runs(tables, file, located, targets, |at, entries| {
+            let (shingle, block) = (shingles[at.target as usize], at.block as usize);
+            let (length, end) = (entries.len() as u64, position(block, entries.end));
+            match lists.last_mut().filter(|list| list.shingle == shingle) {
+                Some(list) => {
+                    list.length += length;
+                    list.at = position(block - 1, 0)..position(block + 1, 0);
+                }
+                None => lists.push(List { shingle, length, at: position(block, entries.start)..end }),
+            }
+        })
     }
 
     fn for_each(
@@ -113,47 +165,40 @@ impl Lists for PairLists<'_> {
         list: &List,
         visit: &mut dyn FnMut(u64) -> Result<(), ReadError>,
     ) -> Result<(), ReadError> {
-        let at = list.at.start as usize..list.at.end as usize;
-        if list.is_at_hand {
-            return self.memory.met[at].iter().try_for_each(|&(_, place)| visit(place));
+        let (table, file, head) = (self.pairs.table(), self.file(), self.pairs.head());
+        let (first, start) = block_and_entry(list.at.start);
+        let (last, end) = block_and_entry(list.at.end);
+        if end > 0 {
+            self.decode(first, start..end, list.shingle)?;
+            return self.memory.values.iter().map(|&pair| head.place_of(pair)).try_for_each(visit);
         }
-        let (table, file) = (self.pairs.table(), self.file());
-        let target = self.target(list.shingle);
-        let (least, greatest) = target.run_of(target.query, 0);
+        let (least, greatest) = self.range_of(list.shingle);
         let PairMemory { scratch, values, .. } = &mut *self.memory;
-        for blocks in runs_of(at) {
+        for blocks in runs_of(first..last) {
             self.read_ahead.blocks(self.data, table, blocks.clone());
             values.clear();
             table.decode_run(file, blocks, scratch, values)?;
             let start = values.partition_point(|&pair| pair < least);
             let own = values[start..].iter().take_while(|&&pair| pair <= greatest);
-            own.map(|&pair| self.pairs.head().place_of(pair)).try_for_each(&mut *visit)?;
+            own.map(|&pair| head.place_of(pair)).try_for_each(&mut *visit)?;
         }
         Ok(())
     }
 
     fn contains(&mut self, list: &List, place: u64) -> Result<bool, ReadError> {
-        if list.is_at_hand {
-            let met = &self.memory.met[list.at.start as usize..list.at.end as usize];
-            return Ok(met.binary_search_by_key(&place, |&(_, place)| place).is_ok());
-        }
-        let (table, file) = (self.pairs.table(), self.file());
         let query = self.pairs.head().pair(list.shingle, place);
-        let block = table.keys.in_file(file).find(query);
-        if block == table.keys.len() {
-            return Ok(false);
+        let (first, start) = block_and_entry(list.at.start);
+        let (last, end) = block_and_entry(list.at.end);
+        if last > first {
+            let keys = self.pairs.table().keys.in_file(self.file());
+            let block = keys.find(query);
+            return Ok(block < keys.len() && self.has(block, query)?);
         }
-        let located = [Located { table: 0, block: block as u32, target: 0 }];
-        let target = [Target { query, prefix_bits: u128::BITS, radius: 0, distance: 0 }];
-        let mut is_there = false;
-        let mut visit = |_: Located, _, _| {
-            is_there = true;
-            ControlFlow::Break(())
-        };
-        let tables = std::slice::from_ref(table);
-        self.read_ahead.query(self.data, tables, &located);
-        let _ = self.memory.scanner.scan(tables, file, &located, &target, &mut visit)?;
-        Ok(is_there)
+        if list.length > DECODED {
+            return self.has(first, query);
+        }
+        self.decode(first, start..end, list.shingle)?;
+        Ok(self.memory.values.contains(&query))
     }
 
     fn size(&self, place: u64) -> Result<usize, ReadError> {

@@ -94,7 +94,7 @@ impl Lists for &MemoryLists {
             let mut end = self.below(last);
             end += usize::from(self.pairs.get(end) == Some(&last));
             let (at, length) = (start as u64..end as u64, (end - start) as u64);
-            lists.push(List { shingle, length, at, is_at_hand: false });
+            lists.push(List { shingle, length, at });
         }
         Ok(())
     }
@@ -139,7 +139,7 @@ impl Lists for &GrowingLists {
         for &shingle in shingles {
             if let Some(places) = self.lists.get(&shingle) {
                 let length = places.len() as u64;
-                lists.push(List { shingle, length, at: 0..length, is_at_hand: false });
+                lists.push(List { shingle, length, at: 0..length });
             }
         }
         Ok(())

@@ -20,9 +20,6 @@ pub struct List {
     pub length: u64,
     /// Its place in the part, as the part counts.
     pub at: Range<u64>,
-    /// Whether the documents are at hand, so that reading them costs little; to the part `at` may mean something else
-    /// then.
-    pub is_at_hand: bool,
 }
 
 /// A part of a set that has, for each shingle, a list of the documents that have it. Documents are numbers, which are
@@ -154,7 +151,7 @@ impl Search {
                 return Ok(found);
             }
             check_cancelled()?;
-            if list.is_at_hand || list.length <= LOOK_UP_COST * candidates.len() as u64 {
+            if list.length <= LOOK_UP_COST * candidates.len() as u64 {
                 count_all(part, list, candidates)?;
             } else {
                 for candidate in &mut *candidates {

@@ -1,10 +1,10 @@
 //! From located blocks to the entries that meet their targets: blocks are prefetched into the processor's caches, then
 //! scanned.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use crate::arch::{LINE_BYTES, prefetch};
-use crate::codec::{BlockError, Blocks, Located, Scratch, Target, scan_blocks};
+use crate::codec::{BlockError, Blocks, Located, Scratch, Target, find_runs, scan_blocks};
 use crate::error::ReadError;
 use crate::table::{self, Table};
 use hamdex_fingerprint::Fingerprint;
@@ -173,5 +173,24 @@ impl<F: Fingerprint> Scanner<F> {
         table::count(located.len());
         let blocks = LocatedBlocks { tables, file, located, targets };
         scan_blocks(&blocks, |at| &blocks.table(at).codec, &mut self.scratch, visit)
+    }
+    /// Calls `visit` with each of these blocks that has entries with the prefix of its target, in their order, and with
+    /// their numbers in the block. The targets admit no errors in their prefixes, the blocks are Elias–Fano ones. The
+    /// caller counts what is read.
+    ///
+    /// The first [`SCAN_BATCH`](crate::codec::SCAN_BATCH) blocks are best prefetched as soon as they are
+    /// located.
+    ///
+    /// # Errors
+    /// When a block is damaged.
+    pub(crate) fn find_runs(
+        &mut self,
+        tables: &[Table<F>],
+        file: &[u8],
+        located: &[Located],
+        targets: &[Target<F>],
+        visit: impl FnMut(Located, Range<usize>),
+    ) -> Result<(), ReadError> {
+        find_runs(&LocatedBlocks { tables, file, located, targets }, &mut self.scratch, visit)
     }
 }

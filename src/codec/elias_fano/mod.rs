@@ -10,6 +10,7 @@
 //!
 //! - [`decode`]: the buckets of a block, and reading all of it
 //! - [`scan`]: reading as little of a block as a query needs
+//! - [`runs`]: the numbers of the entries in a range of values
 //!
 //! The layout of a block:
 //!
@@ -25,10 +26,13 @@
 //! ```
 
 mod decode;
+mod runs;
 mod scan;
 
 use byteorder::{ByteOrder, LittleEndian};
 pub(crate) use decode::decode;
+use runs::Ends;
+pub(crate) use runs::{FindRuns, decode_entries};
 use scan::Candidates;
 pub(crate) use scan::ScanBlocks;
 
@@ -241,4 +245,6 @@ pub(crate) struct Scratch {
     places: Vec<u16>,
     /// Blocks in which something is to be compared, and what.
     candidates: Vec<(Located, Candidates)>,
+    /// Of blocks in which a range is looked for, where low bits decide.
+    ends: Vec<Ends>,
 }

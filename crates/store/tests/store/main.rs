@@ -27,4 +27,5 @@ mod repair;
 mod repair_pairs;
 mod replace_unless_near;
 mod similar;
+mod similar_crash;
 mod similar_races;

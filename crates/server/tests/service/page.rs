@@ -254,6 +254,37 @@ fn the_page_shows_sets_differing_bits_and_blocks_by_the_keyboard_alone() {
     browser.wait("document.getElementById('results').innerText.includes('<img src=x')");
     assert_eq!(browser.run("return document.images.length"), 0);
     browser.screenshot("text.png");
+
+    // A set with shingles is asked by words, for texts that resemble one and for those that contain it.
+    client.put("/v1/sets/kept", &json!({ "recipe": "default", "shingles": true })).ok();
+    let record = json!({ "text": text, "id": "<b>storm</b>" });
+    client.post("/v1/sets/kept/insert", &json!({ "records": [record] })).ok();
+    browser.wait("document.getElementById('sets').rows.length === 4");
+    browser.run("[...document.querySelectorAll('#sets button')].find(button => button.textContent === 'kept').focus()");
+    browser.press("\u{e007}");
+    browser.wait("document.getElementById('as').value === 'similar' && document.getElementById('figures-title').textContent === 'kept'");
+    assert_eq!(browser.run("return document.getElementById('distance').parentElement.hidden"), true);
+    let found = |asked: &str, measure: &str| {
+        browser.run("document.getElementById('results').replaceChildren()");
+        browser.run(&format!("document.getElementById('measure').value = '{measure}'"));
+        browser.tab_to("asked");
+        browser.run("document.getElementById('asked').value = ''");
+        browser.press(&format!("{asked}\u{e004}\u{e004}\u{e004}\u{e004}\u{e004}\u{e007}"));
+        browser.wait("document.querySelector('#results h3')?.textContent.includes('match')");
+        let cells =
+            browser.run("return [...document.querySelectorAll('#results td')].map(cell => cell.textContent)");
+        cells.as_array().unwrap().clone()
+    };
+    assert_eq!(found(&format!("{text}!"), "similar"), [json!("<b>storm</b>"), json!("1.000")]);
+    browser.screenshot("similar.png");
+    let quoted = "a dark and stormy night and the rain";
+    assert_eq!(found(quoted, "similar"), [] as [Value; 0]);
+    assert_eq!(found(quoted, "containing"), [json!("<b>storm</b>"), json!("1.000")]);
+    browser.run(
+        "const as = document.getElementById('as'); as.value = 'hex'; as.dispatchEvent(new Event('change'))",
+    );
+    assert_eq!(browser.run("return document.getElementById('distance').parentElement.hidden"), false);
+    assert_eq!(browser.run("return document.getElementById('share').parentElement.hidden"), true);
 }
 
 #[cfg(unix)]

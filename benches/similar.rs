@@ -127,7 +127,7 @@ fn main() {
     time("a pass over all sets", &new[..3], |set| {
         let stored = index.shingles().expect("it is whole").expect("it has them");
         let mut found = 0;
-        for part in stored.parts().expect("it is whole") {
+        for part in stored.parts(1 << 30).expect("it is whole") {
             let visit = |_, other: &[u64]| {
                 let shared =
                     set.iter().filter(|shingle| other.binary_search(shingle).is_ok()).take(3).count();

@@ -16,6 +16,16 @@ impl SetDigest {
         self.sum = self.sum.wrapping_add(mix(wide as u64, (wide >> 64) as u64));
     }
 
+    /// Adds a member of 64 bits so many times.
+    pub(crate) fn add_times(&mut self, member: u64, times: u64) {
+        self.sum = self.sum.wrapping_add(mix(member, 0).wrapping_mul(u128::from(times)));
+    }
+
+    /// Returns the digest in which each member comes so many times as often.
+    pub(crate) fn times(self, times: u64) -> Self {
+        Self { sum: self.sum.wrapping_mul(u128::from(times)) }
+    }
+
     /// Adds a member that is a pair.
     pub(crate) fn add_pair<F: Fingerprint>(&mut self, member: F, second: u64) {
         let wide = member.to_u128();
@@ -77,6 +87,14 @@ mod tests {
         let mut joined = digest(&[1]);
         joined.join(digest(&[2]));
         assert_eq!(joined, digest(&[1, 2]));
+    }
+
+    #[test]
+    fn a_member_is_added_several_times_at_once() {
+        let mut thrice = digest(&[5]);
+        thrice.add_times(7, 3);
+        thrice.add_times(9, 0);
+        assert_eq!(thrice, digest(&[7, 5, 7, 7]));
     }
 
     #[test]

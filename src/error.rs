@@ -90,9 +90,9 @@ pub enum ReadErrorKind {
         "keeps no shingles to search by, so its documents cannot be compared as texts; build it from documents"
     )]
     NoShingles,
-    /// The file has shingles, and was written before documents were listed by them.
+    /// An earlier version wrote the file, with shingles by document rather than by shingle.
     #[error(
-        "was written before documents were listed by their shingles; merge it into a new file, or compact its store"
+        "was written by an earlier version, which kept shingles in another form; build it again from the documents"
     )]
     OldShingles,
     /// A distance exceeds the width of the fingerprints.

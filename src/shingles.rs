@@ -1,10 +1,10 @@
 //! Shingles: hashes of the runs of words of a document, by which documents are compared as texts.
 //!
-//! An index has them if it was built with [`BuildOptions::shingles`](crate::BuildOptions::shingles): a set of numbers
-//! for each id, in two optional sections that queries do not read.
+//! An index has them if it was built with [`BuildOptions::shingles`](crate::BuildOptions::shingles): for each shingle the
+//! documents that have it, in three optional sections that queries by fingerprint do not read.
 //!
-//! The bytes of a set are an Elias-Fano code (Elias, "Efficient storage and retrieval by content and address of
-//! static files", J. ACM 21, 1974; Fano, MIT 1971).
+//! The bytes of a set by itself, as the logs of stores have it, are an Elias-Fano code (Elias, "Efficient storage and
+//! retrieval by content and address of static files", J. ACM 21, 1974; Fano, MIT 1971).
 //!
 //! ```text
 //! LEB128   n, the number of shingles
@@ -31,6 +31,13 @@ fn low_bits(count: usize) -> u32 {
     BITS - (usize::BITS - (count - 1).leading_zeros())
 }
 
+/// Returns whether shingles ascend, do not exceed [`BITS`], and are at most [`MAX_COUNT`].
+pub(crate) fn are_set(shingles: &[u64]) -> bool {
+    shingles.is_sorted_by(|a, b| a < b)
+        && shingles.last().is_none_or(|last| last >> BITS == 0)
+        && shingles.len() <= MAX_COUNT
+}
+
 /// Returns the bytes of a set of shingles; `None` if they do not ascend, exceed [`BITS`] or are more than
 /// [`MAX_COUNT`].
 #[must_use]
@@ -42,10 +49,10 @@ pub fn encode(shingles: &[u64]) -> Option<Vec<u8>> {
         rest >>= 7;
     }
     bytes.push(rest as u8);
-    let Some(&last) = shingles.last() else { return Some(bytes) };
-    if last >> BITS != 0 || !shingles.is_sorted_by(|a, b| a < b) || shingles.len() > MAX_COUNT {
+    if !are_set(shingles) {
         return None;
     }
+    let Some(&last) = shingles.last() else { return Some(bytes) };
     let low = low_bits(shingles.len());
     let start = bytes.len();
     let length = shingles.len() * (low as usize + 1) + (last >> low) as usize;

@@ -11,10 +11,11 @@ use crate::format::PAGE_BYTES;
 use crate::format::checksum::{Context, UnitKind};
 use crate::format::section::{Section, check_zeros};
 use crate::ids::reader::IdTable;
+use crate::index::Index;
 use crate::index::read_ahead::Windows;
-use crate::index::{Index, Shingles};
 use crate::lookup::{hash_of_id, hash_of_name};
 use crate::progress::{Counter, Phase, Progress, Report};
+use crate::similar::ShingleTable;
 use crate::table::{Table, runs_of};
 use crate::threads::{Pool, map_in_order};
 use crate::widths::per_width;
@@ -173,12 +174,11 @@ impl<F: Fingerprint> Index<F> {
                 if let Some(table) = &self.names {
                     names = table.verify(file, ids, &check_cancelled)?;
                 }
-                if let Some(table) = &self.shingles {
-                    table.verify(file, ids, &check_cancelled)?;
-                }
-                if let Some(shingles) = self.shingles()? {
-                    shingles.verify(&check_cancelled)?;
-                    self.verify_pairs(&shingles, &check_cancelled)?;
+                // Sections of an earlier version are verified as those of a later one are.
+                if let Some(ShingleTable::Listed { directory, pairs }) = &self.shingles {
+                    let documents = pairs.documents(file, directory, None)?;
+                    documents.verify(ids, &check_cancelled)?;
+                    pairs.verify(file, &documents, &check_cancelled)?;
                 }
                 self.verify_lookups(ids, &check_cancelled)?;
             }
@@ -194,17 +194,6 @@ impl<F: Fingerprint> Index<F> {
             names,
             ..Verified::default()
         })
-    }
-
-    /// The lists of shingles are those of the documents.
-    fn verify_pairs(
-        &self,
-        shingles: &Shingles<'_>,
-        check_cancelled: &dyn Fn() -> Result<(), ReadError>,
-    ) -> Result<(), ReadError> {
-        let Some(pairs) = &self.pairs else { return Ok(()) };
-        let mut set_of = |place, set: &mut Vec<u64>| shingles.read_set(place, set);
-        pairs.verify(self.data.as_ref(), shingles.len(), &mut set_of, check_cancelled)
     }
 
     /// Look-ups lead to all ids and names.

@@ -73,7 +73,7 @@ fn similar<F: Fingerprint>(index: &Index<F>, bytes: &[u8]) {
         bytes.rchunks_exact(8).take(40).map(|word| Le::read_u64(word) >> (u64::BITS - shingles::BITS));
     let mut queries = vec![vec![], (0..20).collect(), words.collect(), vec![u64::MAX]];
     if let Ok(Some(stored)) = index.shingles() {
-        for part in stored.parts().unwrap_or_default().into_iter().take(2) {
+        for part in stored.parts(1 << 12).unwrap_or_default().into_iter().take(2) {
             let visit = |_, set: &[u64]| {
                 queries.push(set.to_vec());
                 if queries.len() < 10 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }

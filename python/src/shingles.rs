@@ -3,14 +3,13 @@
 
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{ArrayRef, LargeListArray, UInt64Array};
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field};
-use hamdex::SetError;
-use hamdex::set::ShinglePart;
+use hamdex::set::{ShinglePart, StoredId};
+use hamdex::{FingerprintSet, SetError, default_memory};
 use hamdex_any::{AnySet, for_width};
 use hamdex_simhash::recipe::Shingle;
 use hamdex_simhash::{Shingler, Shingles};
@@ -77,34 +76,76 @@ fn column(hashes: Vec<u64>, lengths: impl Iterator<Item = usize>) -> ArrayRef {
     Arc::new(LargeListArray::new(field, offsets, Arc::new(UInt64Array::from(hashes)), None))
 }
 
+/// Shingles of one table.
+const TABLE_SHINGLES: usize = 1 << 20;
+
+/// Divisor of the memory: the share of the sets that are read at once.
+const MEMORY_SHARE: u64 = 8;
+
 /// The documents of a set, one table after the other.
 #[pyclass(frozen, module = "hamdex", name = "_StoredShingles")]
 pub(crate) struct StoredShingles {
     set: AnySet,
-    parts: Vec<ShinglePart>,
-    next: AtomicUsize,
+    left: Mutex<Left>,
+}
+
+/// Documents that have not been returned.
+struct Left {
+    parts: std::vec::IntoIter<ShinglePart>,
+    /// Those of the latest part.
+    tables: std::vec::IntoIter<Documents>,
+}
+
+/// Some documents: their ids, the number of shingles of each, and all of their shingles.
+#[derive(Default)]
+struct Documents {
+    ids: Vec<StoredId>,
+    lengths: Vec<usize>,
+    hashes: Vec<u64>,
 }
 
 impl StoredShingles {
     pub(crate) fn new(set: AnySet) -> PyResult<Self> {
         let parts = for_width!(set.description().width, F => {
-            set.typed::<F>().expect("the width was checked").shingle_parts()
+            set.typed::<F>().expect("the width was checked").shingle_parts(default_memory() / MEMORY_SHARE)
         });
         let parts = parts.or_raise()?.ok_or_else(|| {
             PyValueError::new_err("the set keeps no shingles of its documents: make it with shingles=True")
         })?;
-        Ok(Self { set, parts, next: AtomicUsize::new(0) })
+        let left = Mutex::new(Left { parts: parts.into_iter(), tables: Vec::new().into_iter() });
+        Ok(Self { set, left })
     }
 
-    fn read<F: Width>(&self, part: &ShinglePart) -> Result<Table, SetError> {
+    /// Returns the next documents.
+    fn next<F: Width>(&self) -> Result<Option<Table>, SetError> {
         let set = self.set.typed::<F>().expect("the width was checked");
-        let (mut ids, mut lengths, mut hashes) = (Vec::new(), Vec::new(), Vec::new());
-        let _ = set.visit_shingles(part, &mut |id, shingles| {
-            ids.push(id);
-            lengths.push(shingles.len());
-            hashes.extend_from_slice(shingles);
-            ControlFlow::Continue(())
-        })?;
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(documents) = left.tables.next() {
+                return documents.table(set).map(Some);
+            }
+            let Some(part) = left.parts.next() else { return Ok(None) };
+            let mut tables = vec![Documents::default()];
+            let _ = set.visit_shingles(&part, &|| Ok(()), &mut |id, shingles| {
+                if tables.last().is_none_or(|last| last.hashes.len() >= TABLE_SHINGLES) {
+                    tables.push(Documents::default());
+                }
+                if let Some(last) = tables.last_mut() {
+                    last.ids.push(id);
+                    last.lengths.push(shingles.len());
+                    last.hashes.extend_from_slice(shingles);
+                }
+                ControlFlow::Continue(())
+            })?;
+            tables.retain(|table| !table.ids.is_empty());
+            left.tables = tables.into_iter();
+        }
+    }
+}
+
+impl Documents {
+    fn table<F: Width>(self, set: &dyn FingerprintSet<F>) -> Result<Table, SetError> {
+        let Self { ids, lengths, hashes } = self;
         let labels = if set.describe().has_names {
             let name = |id| Ok(text_of(&set.name_of(id)?.unwrap_or_default()));
             Labels::Names(ids.into_iter().map(name).collect::<Result<_, SetError>>()?)
@@ -125,8 +166,6 @@ impl StoredShingles {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Table>> {
         py.check_signals()?;
-        let Some(part) = self.parts.get(self.next.fetch_add(1, Ordering::Relaxed)) else { return Ok(None) };
-        let table = for_width!(self.set.description().width, F => py.detach(|| self.read::<F>(part)));
-        table.or_raise().map(Some)
+        for_width!(self.set.description().width, F => py.detach(|| self.next::<F>())).or_raise()
     }
 }

@@ -21,7 +21,6 @@ pub(crate) enum UnitKind {
     /// Optional sections, from here on.
     Filter,
     ShingleDirectory,
-    Shingles,
     IdLookup,
     NameLookup,
     ShinglePairs,
@@ -47,10 +46,9 @@ impl UnitKind {
     ];
 
     /// The optional kinds that this version knows.
-    const KNOWN_OPTIONAL: [Self; 7] = [
+    const KNOWN_OPTIONAL: [Self; 6] = [
         Self::Filter,
         Self::ShingleDirectory,
-        Self::Shingles,
         Self::IdLookup,
         Self::NameLookup,
         Self::ShinglePairs,
@@ -72,7 +70,6 @@ impl UnitKind {
             Self::Names => 10,
             Self::Filter => FIRST_OPTIONAL,
             Self::ShingleDirectory => FIRST_OPTIONAL + 1,
-            Self::Shingles => FIRST_OPTIONAL + 2,
             Self::IdLookup => FIRST_OPTIONAL + 3,
             Self::NameLookup => FIRST_OPTIONAL + 4,
             Self::ShinglePairs => FIRST_OPTIONAL + 5,

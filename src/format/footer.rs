@@ -11,9 +11,12 @@ use crate::format::checksum::UnitKind;
 /// No footer is longer: 64 tables of 128-bit fingerprints and all their sections fit many times.
 pub(crate) const MAX_BYTES: u64 = 1 << 20;
 
-/// The sections of shingles, of which a file has all or none; an older one the first two.
-const OF_SHINGLES: [UnitKind; 4] =
-    [UnitKind::ShingleDirectory, UnitKind::Shingles, UnitKind::ShinglePairs, UnitKind::ShingleKeys];
+/// The sections of shingles, of which a file has all or none.
+const OF_SHINGLES: [UnitKind; 3] =
+    [UnitKind::ShingleDirectory, UnitKind::ShinglePairs, UnitKind::ShingleKeys];
+
+/// The shingles by document, of files that earlier versions wrote.
+pub(crate) const OLD_SHINGLES: UnitKind = UnitKind::Other(258);
 
 /// Bytes kept for the design's name.
 const NAME_BYTES: usize = 64;
@@ -226,10 +229,12 @@ impl Footer {
         let of_shingles: Vec<_> =
             listed.iter().filter(|s| OF_SHINGLES.contains(&s.kind)).map(|s| (s.kind, s.table)).collect();
         let all = OF_SHINGLES.map(|kind| (kind, 0));
-        // Files from before there were pairs have the others only.
-        let are_known = of_shingles == all || of_shingles == all[..2];
-        let are_whole = of_shingles.is_empty() || (are_known && this.ids.is_some());
-        check(are_whole, "shingles come with a directory, pairs and keys, for the ids of table 0")?;
+        let are_old = listed.iter().any(|section| section.kind == OLD_SHINGLES);
+        let are_whole = of_shingles.is_empty() || (of_shingles == all && this.ids.is_some());
+        check(
+            are_whole || are_old,
+            "shingles come with a directory, pairs and keys, for the ids of table 0",
+        )?;
         let of_lookups: Vec<_> = listed
             .iter()
             .filter(|s| matches!(s.kind, UnitKind::IdLookup | UnitKind::NameLookup))

@@ -320,7 +320,7 @@ impl<F: Fingerprint> Lookups<'_, F> {
         let mut ids = Vec::new();
         let outcome = lookup.places(hash_of_name(name), |number| {
             if names.name(number)? == name {
-                ids.extend(Some(names.id(number)?).filter(|id| *id >= from));
+                ids.extend(Some(names.id_at(number)?).filter(|id| *id >= from));
             }
             Ok(until(ids.len() >= most))
         });

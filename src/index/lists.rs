@@ -11,6 +11,7 @@ use crate::codec::{Located, SCAN_BATCH, Scratch, Target};
 use crate::error::ReadError;
 use crate::index::read_ahead::ReadAhead;
 use crate::mapping::Mapping;
+use crate::names::directory::Directory;
 use crate::similar::{List, Lists, PairTable};
 use crate::table::scanner::{Scanner, prefetch_fronts};
 use crate::table::{self, runs_of};
@@ -27,6 +28,7 @@ const DECODED: u64 = 8;
 /// The lists of a file, to be searched.
 pub(crate) struct PairLists<'i> {
     pairs: &'i PairTable,
+    documents: Directory<'i>,
     data: &'i Mapping,
     read_ahead: &'i ReadAhead,
     memory: &'i mut PairMemory,
@@ -57,11 +59,11 @@ fn block_and_entry(position: u64) -> (usize, usize) {
 
 impl<'i> PairLists<'i> {
     pub(crate) fn new(
-        pairs: &'i PairTable,
+        (pairs, documents): (&'i PairTable, Directory<'i>),
         (data, read_ahead): (&'i Mapping, &'i ReadAhead),
         memory: &'i mut PairMemory,
     ) -> Self {
-        Self { pairs, data, read_ahead, memory, blocks_read: 0 }
+        Self { pairs, documents, data, read_ahead, memory, blocks_read: 0 }
     }
 
     fn file(&self) -> &'i [u8] {
@@ -202,6 +204,9 @@ impl Lists for PairLists<'_> {
     }
 
     fn size(&self, place: u64) -> Result<usize, ReadError> {
-        self.pairs.size(self.file(), place)
+        if place >= self.documents.len() {
+            return Err(self.documents.damaged(format_args!("it has no entry {place}")));
+        }
+        Ok(self.documents.length(place)? as usize)
     }
 }

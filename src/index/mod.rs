@@ -53,8 +53,8 @@ use crate::ids::reader::IdTable;
 use crate::lookup::LookupTable;
 use crate::mapping::Mapping;
 use crate::names::Names;
-use crate::names::reader::ColumnTable;
-use crate::similar::PairTable;
+use crate::names::reader::NameTable;
+use crate::similar::ShingleTable;
 use crate::table::Table;
 use hamdex_fingerprint::Fingerprint;
 
@@ -91,10 +91,8 @@ pub struct Index<F> {
     pub(crate) design: Design<F>,
     pub(crate) tables: Vec<Table<F>>,
     pub(crate) ids: Option<IdTable>,
-    pub(crate) names: Option<ColumnTable>,
-    pub(crate) shingles: Option<ColumnTable>,
-    /// The documents by shingle.
-    pub(crate) pairs: Option<PairTable>,
+    pub(crate) names: Option<NameTable>,
+    pub(crate) shingles: Option<ShingleTable>,
     /// The places of ids, and those of names.
     pub(crate) id_lookup: Option<LookupTable>,
     pub(crate) name_lookup: Option<LookupTable>,

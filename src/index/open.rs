@@ -10,7 +10,7 @@ use crate::design::{Design, TableDesign};
 use crate::error::{Place, ReadError, ReadErrorKind};
 use crate::format::arrangement::Arrangement;
 use crate::format::checksum::{Context, UnitKind};
-use crate::format::footer::{self, Footer};
+use crate::format::footer::{self, Footer, OLD_SHINGLES};
 use crate::format::section::{Section, extent};
 use crate::format::{self, FileId, Header, SectionRecord, Trailer};
 use crate::ids::reader::IdTable;
@@ -19,9 +19,9 @@ use crate::index::read_ahead::ReadAhead;
 use crate::lookup::LookupTable;
 use crate::mapping::Mapping;
 use crate::metadata;
-use crate::names::reader::ColumnTable;
+use crate::names::reader::NameTable;
 use crate::permutation::Permutation;
-use crate::similar::PairTable;
+use crate::similar::{PairTable, ShingleTable};
 use crate::table::Table;
 use crate::table::filter::Filter;
 use crate::table::keys::Keys;
@@ -165,15 +165,15 @@ pub(super) fn read_with<F: Fingerprint>(
                 read_whole(&index, section)?;
             }
         }
-        for names in [&index.names, &index.shingles].into_iter().flatten() {
-            for section in [&names.directory, &names.values] {
-                read_whole(&index, section)?;
-            }
+        if let Some(NameTable { directory, values }) = &index.names {
+            read_whole(&index, directory)?;
+            read_whole(&index, values)?;
         }
         for lookup in [&index.id_lookup, &index.name_lookup].into_iter().flatten() {
             read_whole(&index, &lookup.section)?;
         }
-        if let Some(pairs) = &index.pairs {
+        if let Some(ShingleTable::Listed { directory, pairs }) = &index.shingles {
+            read_whole(&index, directory)?;
             check_all_blocks(&index, pairs.table())?;
             read_whole(&index, pairs.section())?;
         }
@@ -311,11 +311,11 @@ fn read<F: Fingerprint>(
         directory: sections.open(Place::IdDirectory, UnitKind::IdDirectory, 0),
         blocks: tables[0].keys.len(),
     });
-    let name_directory = (Place::NameDirectory, UnitKind::NameDirectory);
-    let names = sections.column(name_directory, (Place::Names, UnitKind::Names));
-    let shingle_directory = (Place::ShingleDirectory, UnitKind::ShingleDirectory);
-    let shingles = sections.column(shingle_directory, (Place::Shingles, UnitKind::Shingles));
-    let pairs = sections.pairs(file)?;
+    let names = sections.find(UnitKind::Names, 0).map(|_| NameTable {
+        directory: sections.open(Place::NameDirectory, UnitKind::NameDirectory, 0),
+        values: sections.open(Place::Names, UnitKind::Names, 0),
+    });
+    let shingles = sections.shingles(file)?;
     let id_lookup = sections.lookup(Place::IdLookup, UnitKind::IdLookup);
     let name_lookup = sections.lookup(Place::NameLookup, UnitKind::NameLookup);
     let metadata_section = sections.open(Place::Metadata, UnitKind::Metadata, 0);
@@ -333,7 +333,6 @@ fn read<F: Fingerprint>(
         ids,
         names,
         shingles,
-        pairs,
         id_lookup,
         name_lookup,
         metadata_section,
@@ -402,17 +401,11 @@ impl Sections<'_> {
         if self.checksums == Checksums::Always { section.always_checked() } else { section }
     }
 
-    /// Opens the values of documents and the directory that leads to them, if the file has them.
-    fn column(&self, directory: (Place, UnitKind), values: (Place, UnitKind)) -> Option<ColumnTable> {
-        self.find(values.1, 0)?;
-        Some(ColumnTable {
-            directory: self.open(directory.0, directory.1, 0),
-            values: self.open(values.0, values.1, 0),
-        })
-    }
-
-    /// Opens the lists of shingles, if the file has them.
-    fn pairs(&self, file: &[u8]) -> Result<Option<PairTable>, ReadError> {
+    /// Opens the shingles, if the file has them.
+    fn shingles(&self, file: &[u8]) -> Result<Option<ShingleTable>, ReadError> {
+        if self.find(OLD_SHINGLES, 0).is_some() {
+            return Ok(Some(ShingleTable::Old));
+        }
         let Some(record) = self.find(UnitKind::ShinglePairs, 0) else { return Ok(None) };
         let context = Context::new(self.file_id, UnitKind::ShinglePairs, 0);
         let start = record.offset as usize;
@@ -420,7 +413,9 @@ impl Sections<'_> {
         let keys = self.open(Place::ShingleKeys, UnitKind::ShingleKeys, 0);
         let always_check = self.checksums == Checksums::Always;
         let copies_keys = self.keys == KeysIn::Copy || always_check;
-        PairTable::open(file, blocks, keys, (copies_keys, always_check)).map(Some)
+        let pairs = PairTable::open(file, blocks, keys, (copies_keys, always_check))?;
+        let directory = self.open(Place::ShingleDirectory, UnitKind::ShingleDirectory, 0);
+        Ok(Some(ShingleTable::Listed { directory, pairs: Box::new(pairs) }))
     }
 
     /// Opens a look-up, if the file has it.

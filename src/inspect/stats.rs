@@ -9,8 +9,10 @@ use crate::digest::scramble;
 use crate::error::ReadError;
 use crate::filter::{Form, prefix_of};
 use crate::format::checksum::UnitKind;
+use crate::format::footer::OLD_SHINGLES;
 use crate::format::{FileId, MAJOR};
 use crate::index::Index;
+use crate::similar::ShingleTable;
 use crate::table::Table;
 use crate::table::scanner::Scanner;
 use hamdex_fingerprint::Fingerprint;
@@ -146,7 +148,11 @@ impl<F: Fingerprint> Index<F> {
         });
         let name_bytes = self.names.is_some().then(|| bytes_of(&[UnitKind::NameDirectory, UnitKind::Names]));
         let of_shingles =
-            [UnitKind::ShingleDirectory, UnitKind::Shingles, UnitKind::ShinglePairs, UnitKind::ShingleKeys];
+            [UnitKind::ShingleDirectory, OLD_SHINGLES, UnitKind::ShinglePairs, UnitKind::ShingleKeys];
+        let pairs = match &self.shingles {
+            Some(ShingleTable::Listed { pairs, .. }) => pairs.table().memory_bytes() as u64,
+            _ => 0,
+        };
         let shingle_bytes = self.shingles.is_some().then(|| bytes_of(&of_shingles));
         let of_lookups = [UnitKind::IdLookup, UnitKind::NameLookup];
         let lookup_bytes = self.id_lookup.is_some().then(|| bytes_of(&of_lookups));
@@ -164,8 +170,7 @@ impl<F: Fingerprint> Index<F> {
             distance: self.design.distance(),
             design: self.design.name().to_owned(),
             bound_bits: information_bound_bits(F::BITS, self.len()),
-            memory_bytes: self.tables.iter().map(|table| table.memory_bytes() as u64).sum::<u64>()
-                + self.pairs.as_ref().map_or(0, |pairs| pairs.table().memory_bytes() as u64),
+            memory_bytes: self.tables.iter().map(|table| table.memory_bytes() as u64).sum::<u64>() + pairs,
             metadata_bytes: self.metadata_section.length() as u64,
             overhead_bytes: file_bytes - in_sections,
             tables: self.tables.iter().map(|table| self.table_stats(table)).collect(),

@@ -21,6 +21,49 @@ const BLOCKS_PER_INPUT: usize = 8;
 /// Ids of a part; more only if a single block has more.
 const IDS: u64 = 1 << 17;
 
+/// A table of an input.
+pub(super) trait SortedBlocks<F>: Sync {
+    /// Returns the number of blocks.
+    fn blocks(&self) -> usize;
+
+    /// Returns a bound of the values of a block: the last one, or above it, and not above the key of the next block.
+    fn key(&self, block: usize) -> F;
+
+    /// Returns the number of ids before the first of a block.
+    fn ids_before(&self, block: usize) -> Result<u64, ReadError>;
+
+    /// Appends the values of some blocks.
+    fn decode(
+        &self,
+        blocks: Range<usize>,
+        scratch: &mut Scratch<F>,
+        values: &mut Vec<F>,
+    ) -> Result<(), ReadError>;
+}
+
+impl<F: Fingerprint> SortedBlocks<F> for TableView<'_, F> {
+    fn blocks(&self) -> usize {
+        self.blocks()
+    }
+
+    fn key(&self, block: usize) -> F {
+        self.key(block)
+    }
+
+    fn ids_before(&self, block: usize) -> Result<u64, ReadError> {
+        self.ids_before(block)
+    }
+
+    fn decode(
+        &self,
+        blocks: Range<usize>,
+        scratch: &mut Scratch<F>,
+        values: &mut Vec<F>,
+    ) -> Result<(), ReadError> {
+        self.decode(blocks, scratch, values)
+    }
+}
+
 /// All values between two bounds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Part<F> {
@@ -35,8 +78,8 @@ pub(super) struct Part<F> {
 }
 
 /// The parts of all tables, ascending.
-pub(super) struct Parts<'i, F> {
-    tables: Vec<TableView<'i, F>>,
+pub(super) struct Parts<T, F> {
+    tables: Vec<T>,
     /// The key of the first block of each input that no part has covered.
     next_keys: BinaryHeap<Reverse<(F, usize)>>,
     next_blocks: Vec<usize>,
@@ -45,8 +88,8 @@ pub(super) struct Parts<'i, F> {
     with_ids: bool,
 }
 
-impl<'i, F: Fingerprint> Parts<'i, F> {
-    pub(super) fn new(tables: Vec<TableView<'i, F>>, with_ids: bool) -> Self {
+impl<F: Fingerprint, T: SortedBlocks<F>> Parts<T, F> {
+    pub(super) fn new(tables: Vec<T>, with_ids: bool) -> Self {
         let keys = tables.iter().enumerate().filter(|(_, table)| table.blocks() > 0);
         let next_keys = keys.map(|(input, table)| Reverse((table.key(0), input))).collect();
         let next_blocks = vec![0; tables.len()];
@@ -64,7 +107,7 @@ impl<'i, F: Fingerprint> Parts<'i, F> {
                 break;
             }
             self.next_keys.pop();
-            let (table, block) = (self.tables[input], self.next_blocks[input]);
+            let (table, block) = (&self.tables[input], self.next_blocks[input]);
             if self.with_ids {
                 ids += table.ids_before(block + 1)?.saturating_sub(table.ids_before(block)?);
             }
@@ -115,7 +158,7 @@ pub(super) struct Large<'i, F> {
 
 /// Gathers the values of a part of any table.
 pub(super) fn values<F: Fingerprint>(
-    tables: &[TableView<'_, F>],
+    tables: &[impl SortedBlocks<F>],
     part: &Part<F>,
     scratch: &mut Scratch<F>,
 ) -> Result<Vec<F>, ReadError> {
@@ -124,15 +167,13 @@ pub(super) fn values<F: Fingerprint>(
 }
 
 fn read<F: Fingerprint>(
-    tables: &[TableView<'_, F>],
+    tables: &[impl SortedBlocks<F>],
     part: &Part<F>,
     scratch: &mut Scratch<F>,
 ) -> Result<Vec<Stretch<F>>, ReadError> {
     let bounds = (part.above, part.up_to);
-    let read = |(table, blocks): (&TableView<'_, F>, &std::ops::Range<usize>)| {
-        Stretch::read(table, blocks.clone(), bounds, scratch)
-    };
-    tables.iter().zip(&part.blocks).map(read).collect()
+    let blocks = tables.iter().zip(&part.blocks);
+    blocks.map(|(table, blocks)| Stretch::read(table, blocks.clone(), bounds, scratch)).collect()
 }
 
 /// Gathers the records of a part of table 0.
@@ -243,7 +284,7 @@ pub(super) struct Stretch<F> {
 impl<F: Fingerprint> Stretch<F> {
     /// Reads the values above one bound and up to the other.
     pub(super) fn read(
-        table: &TableView<'_, F>,
+        table: &impl SortedBlocks<F>,
         blocks: Range<usize>,
         (above, up_to): (Option<F>, F),
         scratch: &mut Scratch<F>,

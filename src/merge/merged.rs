@@ -6,7 +6,7 @@ use crate::codec::Scratch;
 use crate::digest::SetDigest;
 use crate::error::{BuildError, ReadError};
 use crate::index::{Index, TableView};
-use crate::merge::gather::{self, Batch, Filter, Gathered, Part, Parts, Stored, without};
+use crate::merge::gather::{self, Batch, Filter, Gathered, Part, Parts, SortedBlocks, Stored, without};
 use crate::permutation::Permutation;
 use crate::progress::{Counter, Phase};
 use crate::threads::map_in_order;
@@ -147,8 +147,8 @@ fn values<F: Fingerprint>(
 
 /// Calls `visit` with what `gather` makes of each part, in order. While some parts are visited, the ones behind
 /// them are gathered.
-fn for_each_part<F: Fingerprint, T: Send>(
-    mut parts: Parts<'_, F>,
+pub(super) fn for_each_part<F: Fingerprint, T: Send>(
+    mut parts: Parts<impl SortedBlocks<F>, F>,
     gather: impl Fn(&Part<F>, &mut Scratch<F>) -> Result<T, ReadError> + Sync + Send,
     mut visit: impl FnMut(T) -> Result<(), BuildError> + Send,
 ) -> Result<(), BuildError> {

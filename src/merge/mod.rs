@@ -2,30 +2,32 @@
 //!
 //! - [`merged`]: the tables of the output, merged from the inputs' tables by all threads
 //! - [`gather`]: dividing the tables at common values, and the records of a part, from all inputs
+//! - [`columns`]: the names of all inputs
+//! - [`shingles`]: the documents of all inputs, and the lists of their shingles
 //!
 //! Tables of one design have the same values in the same order in every file. So table t of the output is table t
 //! of all inputs, merged: block by block, in the memory of a few blocks per input. A table that some input lacks is
 //! sorted, as a build would.
 
+mod columns;
 mod gather;
 mod merged;
+mod shingles;
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::fmt;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use columns::MergedNames;
 use gather::Filter;
 use merged::Merged;
+use shingles::MergedShingles;
 
-use crate::error::{BuildError, IdColumn, ReadError};
+use crate::error::{BuildError, IdColumn};
 use crate::index::Index;
-use crate::names::{Names, NamesIter};
+use crate::progress::Phase;
 use crate::widths::per_width;
-use crate::writer::{
-    BuildOptions, ColumnSource, ColumnSpool, Columns, Job, OneByOne, SealedIndex, Sorted, Summary, WithId,
-};
+use crate::writer::{BuildOptions, Columns, Job, SealedIndex, Summary, WithId};
 use hamdex_atomic_file::{AtomicFile, Inputs};
 use hamdex_fingerprint::Fingerprint;
 
@@ -247,14 +249,12 @@ fn columns<'i, F: Fingerprint>(
     let (mut names, mut shingles) = (Vec::new(), Vec::new());
     for (index, &offset) in inputs.iter().zip(id_offsets) {
         names.extend(index.names()?.map(|names| (names, offset)));
-        shingles.extend(index.shingles()?.map(|shingles| (shingles.encoded(), offset)));
+        shingles.extend(index.shingles()?.map(|shingles| (shingles, offset)));
     }
-    let merged =
-        |column, inputs: &[_]| Box::new(MergedColumn::new(column, inputs, is_filtered, &job.temp_dir));
-    Ok(Columns {
-        names: job.options.names.then(|| merged(IdColumn::Names, &names) as _),
-        shingles: job.options.shingles.then(|| merged(IdColumn::Shingles, &shingles) as _),
-    })
+    let (temp_dir, done) = (&job.temp_dir, job.options.silent_counter(Phase::Ids));
+    let names = job.options.names.then(|| Box::new(MergedNames::new(&names, is_filtered, temp_dir)) as _);
+    let merged = || Box::new(MergedShingles::new(shingles, is_filtered, temp_dir, done)) as _;
+    Ok(Columns { names, shingles: job.options.shingles.then(merged) })
 }
 
 impl<F: Fingerprint> fmt::Debug for Merger<'_, F> {
@@ -263,79 +263,5 @@ impl<F: Fingerprint> fmt::Debug for Merger<'_, F> {
             .field("inputs", &self.inputs)
             .field("options", &self.options)
             .finish_non_exhaustive()
-    }
-}
-
-/// The names of several indexes, or the shingles of their documents.
-struct MergedColumn<'i> {
-    column: IdColumn,
-    inputs: Vec<Input<'i>>,
-    /// Whether the names of ids that are left out are left out, too.
-    is_filtered: bool,
-    temp_dir: PathBuf,
-}
-
-/// The names of one index that have not been taken yet.
-struct Input<'i> {
-    names: NamesIter<'i>,
-    /// The number that is added to its ids.
-    offset: u64,
-}
-
-impl<'i> Input<'i> {
-    fn next(&mut self) -> Result<Option<(u64, &'i [u8])>, ReadError> {
-        Ok(self.names.next().transpose()?.map(|(id, name)| (id.saturating_add(self.offset), name)))
-    }
-}
-
-impl<'i> MergedColumn<'i> {
-    /// Merges these names, a number added to the ids of each.
-    fn new(column: IdColumn, inputs: &[(Names<'i>, u64)], is_filtered: bool, temp_dir: &Path) -> Self {
-        let inputs = inputs.iter().map(|&(names, offset)| Input { names: names.iter(), offset }).collect();
-        Self { column, inputs, is_filtered, temp_dir: temp_dir.to_owned() }
-    }
-}
-
-impl ColumnSource for MergedColumn<'_> {
-    fn wants_ids(&self) -> bool {
-        self.is_filtered
-    }
-
-    fn spool(mut self: Box<Self>, ids: Option<&Sorted<u64>>) -> Result<ColumnSpool, BuildError> {
-        let mut spool = ColumnSpool::new(self.column, &self.temp_dir)?;
-        let mut kept = ids.map(Sorted::one_by_one).transpose()?;
-        let mut next_kept = kept.as_mut().map_or(Ok(None), OneByOne::next)?;
-        let mut heads = BinaryHeap::new();
-        for (number, input) in self.inputs.iter_mut().enumerate() {
-            heads.extend(input.next()?.map(|(id, name)| Reverse((id, number, name))));
-        }
-        let mut last: Option<(u64, &[u8])> = None;
-        while let Some(Reverse((id, number, name))) = heads.pop() {
-            heads.extend(self.inputs[number].next()?.map(|(id, name)| Reverse((id, number, name))));
-            if let Some((last_id, last_name)) = last
-                && last_id == id
-            {
-                if last_name != name {
-                    return Err(match self.column {
-                        IdColumn::Names => {
-                            BuildError::NamesDiffer { id, names: [last_name.to_vec(), name.to_vec()] }
-                        }
-                        IdColumn::Shingles => BuildError::ShinglesDiffer { id },
-                    });
-                }
-                continue;
-            }
-            last = Some((id, name));
-            if let Some(kept) = &mut kept {
-                while next_kept < Some(id) && next_kept.is_some() {
-                    next_kept = kept.next()?;
-                }
-                if next_kept != Some(id) {
-                    continue;
-                }
-            }
-            spool.push(id, name)?;
-        }
-        Ok(spool)
     }
 }

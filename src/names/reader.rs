@@ -4,46 +4,32 @@ use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 
-use crate::bits;
 use crate::error::ReadError;
 use crate::format::section::Section;
-use crate::names::{HEAD_BYTES, Head};
+use crate::names::directory::Directory;
 
-/// Two sections of an open file that have a byte string for each id: its name, or the shingles of its document.
-pub(crate) struct ColumnTable {
+/// The two sections of an open file that have the name of each id.
+pub(crate) struct NameTable {
     pub(crate) directory: Section,
-    /// The byte strings, by id.
+    /// The names, by id.
     pub(crate) values: Section,
 }
 
 /// The names of an index's ids: made by [`Index::names`](crate::Index::names).
 #[derive(Clone, Copy)]
 pub struct Names<'a> {
-    file: &'a [u8],
-    table: &'a ColumnTable,
-    /// Path of the index, for errors.
-    path: Option<&'a Path>,
-    pub(super) head: Head,
-    /// Offset of the ends in the directory.
-    ends_at: u64,
+    pub(super) directory: Directory<'a>,
+    values: &'a Section,
 }
 
-impl ColumnTable {
-    /// Reads what the directory begins with, and checks whether the rest fits it.
+impl NameTable {
+    /// Opens the directory, and checks that it fits the names.
     pub(crate) fn open<'a>(&'a self, file: &'a [u8], path: Option<&'a Path>) -> Result<Names<'a>, ReadError> {
-        let damaged = |what: &str| self.directory.damaged(what);
-        let bytes = self.directory.read(file, 0..HEAD_BYTES)?;
-        let head = Head::from_bytes(bytes.try_into().expect("24 bytes"))
-            .ok_or_else(|| damaged("a field of its first bytes is out of range"))?;
-        let ends_at =
-            head.ends_at().filter(|_| head.directory_bytes() == Some(self.directory.length() as u64));
-        let ends_at = ends_at.ok_or_else(|| damaged("it is shorter or longer than its entries need"))?;
-        let names = Names { file, table: self, path, head, ends_at };
-        let end = if head.count == 0 { 0 } else { names.end(head.count - 1)? };
-        if end != self.values.length() as u64 {
-            return Err(damaged("its last entry does not end with the section it describes"));
+        let directory = Directory::open(file, &self.directory, path)?;
+        if directory.start(directory.len())? != self.values.length() as u64 {
+            return Err(directory.damaged("its last entry does not end with the section it describes"));
         }
-        Ok(names)
+        Ok(Names { directory, values: &self.values })
     }
 }
 
@@ -101,13 +87,13 @@ impl<'a> Names<'a> {
     /// Returns the number of names.
     #[must_use]
     pub fn len(&self) -> u64 {
-        self.head.count
+        self.directory.len()
     }
 
     /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.head.count == 0
+        self.len() == 0
     }
 
     /// Returns the name of an id; `None` if it has none.
@@ -115,11 +101,11 @@ impl<'a> Names<'a> {
     /// # Errors
     /// When a page that is read is damaged.
     pub fn get(&self, id: u64) -> Result<Option<&'a [u8]>, ReadError> {
-        let name = || match self.place_of(id)? {
+        let name = || match self.directory.place_of(id)? {
             Some(place) => Ok(Some(self.name(place)?)),
             None => Ok(None),
         };
-        name().map_err(|error: ReadError| error.of_file(self.path))
+        name().map_err(|error: ReadError| error.of_file(self.directory.path()))
     }
 
     /// Returns the name of an id of the index; a missing name is damage.
@@ -127,7 +113,8 @@ impl<'a> Names<'a> {
     /// # Errors
     /// When the id has no name, or a page that is read is damaged.
     pub fn name_of(&self, id: u64) -> Result<&'a [u8], ReadError> {
-        let missing = || self.damaged(format_args!("id {id} has none")).of_file(self.path);
+        let missing =
+            || self.directory.damaged(format_args!("id {id} has none")).of_file(self.directory.path());
         self.get(id)?.ok_or_else(missing)
     }
 
@@ -136,8 +123,8 @@ impl<'a> Names<'a> {
     /// # Errors
     /// When a page that is read is damaged.
     pub fn last_id(&self) -> Result<Option<u64>, ReadError> {
-        let last = self.head.count.checked_sub(1);
-        last.map(|place| self.id(place)).transpose().map_err(|error| error.of_file(self.path))
+        let last = self.len().checked_sub(1).map(|place| self.directory.id(place)).transpose();
+        last.map_err(|error| error.of_file(self.directory.path()))
     }
 
     /// Returns all ids that have a name, ascending, each with its name.
@@ -146,76 +133,25 @@ impl<'a> Names<'a> {
         NamesIter { names: *self, next: 0 }
     }
 
-    /// Returns an error about the directory.
-    pub(super) fn damaged(&self, what: impl fmt::Display) -> ReadError {
-        self.table.directory.damaged(what)
+    /// Returns the id of the name at a place.
+    pub(crate) fn id_at(&self, place: u64) -> Result<u64, ReadError> {
+        self.directory.id(place)
     }
 
-    /// Returns whether an id has a name.
-    pub(super) fn contains(&self, id: u64) -> Result<bool, ReadError> {
-        Ok(self.place_of(id)?.is_some())
-    }
-
-    /// Returns the number of the name of an id, from 0.
-    fn place_of(&self, id: u64) -> Result<Option<u64>, ReadError> {
-        let Some(wanted) = id.checked_sub(self.head.first) else { return Ok(None) };
-        if self.head.id_bits == 0 {
-            return Ok((wanted < self.head.count).then_some(wanted));
-        }
-        let (mut least, mut end) = (0, self.head.count);
-        while least < end {
-            let middle = least + (end - least) / 2;
-            if self.number_of_id(middle)? < wanted {
-                least = middle + 1;
-            } else {
-                end = middle;
-            }
-        }
-        let is_there = least < self.head.count && self.number_of_id(least)? == wanted;
-        Ok(is_there.then_some(least))
-    }
-
-    /// Returns the id of the name of that number.
-    pub(crate) fn id(&self, place: u64) -> Result<u64, ReadError> {
-        let number = if self.head.id_bits == 0 { place } else { self.number_of_id(place)? };
-        let id = self.head.first.checked_add(number);
-        id.ok_or_else(|| self.damaged(format_args!("the id of entry {place} exceeds 64 bits")))
-    }
-
-    /// Returns the bytes of the name of that number.
+    /// Returns the bytes of the name at a place.
     pub(crate) fn name(&self, place: u64) -> Result<&'a [u8], ReadError> {
-        let start = if place == 0 { 0 } else { self.end(place - 1)? };
-        let end = self.end(place)?;
-        if start > end || end > self.table.values.length() as u64 {
-            return Err(self.damaged(format_args!("the end of entry {place} is out of order")));
+        let (start, length) = (self.directory.start(place)?, self.directory.length(place)?);
+        let end = (start + length) as usize;
+        if end > self.values.length() {
+            return Err(self.directory.damaged(format_args!("the end of entry {place} is out of order")));
         }
-        self.table.values.read(self.file, start as usize..end as usize)
-    }
-
-    /// Returns the end of the name of that number, from the start of name 0.
-    pub(crate) fn end(&self, place: u64) -> Result<u64, ReadError> {
-        self.number(self.ends_at, place, self.head.end_bits)
-    }
-
-    /// By what an id exceeds the first one, as the directory has it.
-    fn number_of_id(&self, place: u64) -> Result<u64, ReadError> {
-        self.number(HEAD_BYTES as u64, place, self.head.id_bits)
-    }
-
-    /// Returns a number of a packed list that starts at a byte of the directory.
-    fn number(&self, list_at: u64, place: u64, bits: u32) -> Result<u64, ReadError> {
-        // It lies inside the directory, whose length has been compared, so nothing here overflows.
-        let first_bit = place * u64::from(bits);
-        let start = list_at + first_bit / 8;
-        let end = list_at + (first_bit + u64::from(bits)).div_ceil(8);
-        let bytes = self.table.directory.read(self.file, start as usize..end as usize)?;
-        Ok(bits::read::<u64>(bytes, (first_bit % 8) as usize, bits))
+        self.values.read(self.directory.file(), start as usize..end)
     }
 }
 
 impl fmt::Debug for Names<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Names").field("len", &self.head.count).finish_non_exhaustive()
+        f.debug_struct("Names").field("len", &self.len()).finish_non_exhaustive()
     }
 }
 
@@ -240,16 +176,16 @@ impl<'a> Iterator for NamesIter<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let place = self.next;
-        if place == self.names.head.count {
+        if place == self.names.len() {
             return None;
         }
         self.next += 1;
-        let pair = || Ok((self.names.id(place)?, self.names.name(place)?));
-        Some(pair().map_err(|error: ReadError| error.of_file(self.names.path)))
+        let pair = || Ok((self.names.directory.id(place)?, self.names.name(place)?));
+        Some(pair().map_err(|error: ReadError| error.of_file(self.names.directory.path())))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = usize::try_from(self.names.head.count - self.next);
+        let left = usize::try_from(self.names.len() - self.next);
         (left.unwrap_or(usize::MAX), left.ok())
     }
 }

@@ -14,7 +14,7 @@ use crate::format::checksum::{Context, UnitKind};
 use crate::format::footer::{Counts, Footer, RANKED_PLACES};
 use crate::format::section::{PAGE, Section, extent};
 use crate::format::{self, FileId, Header, PAGE_BYTES, SectionRecord, Trailer};
-use crate::ids::Packer;
+use crate::names::directory::Directory;
 use crate::salvage::changed_byte;
 use crate::similar::{self, table::Head};
 
@@ -27,7 +27,7 @@ use crate::similar::{self, table::Head};
 /// - the trailer, which has the offset of the footer
 /// - keys, which are the last entries of blocks
 /// - the id directory, which counts the entries of blocks and marks
-/// - the keys of pairs of shingle and document, and the sizes of sets, which count pairs
+/// - the keys of pairs of shingle and document
 ///
 /// A damaged filter is replaced by one that every prefix passes, so that answers stay exact.
 /// Damaged metadata are replaced by a placeholder, so that the file opens; the caller knows the metadata.
@@ -57,7 +57,7 @@ pub(super) fn mend<F: Fingerprint>(file: &mut [u8], file_id: FileId, _: PhantomD
         match record.kind {
             UnitKind::Keys => {
                 let table = blocks.get(record.table as usize).and_then(Option::as_ref);
-                if let Some(keys) = table.map(|table| table.keys::<F>(file)) {
+                if let Some(keys) = table.map(|table| table.keys(file, F::ONES)) {
                     write_section(file, file_id, *record, &keys);
                 }
             }
@@ -84,8 +84,8 @@ pub(super) fn mend<F: Fingerprint>(file: &mut [u8], file_id: FileId, _: PhantomD
     }
 }
 
-/// The optional sections that belong to ids: shingles and their directory, two look-ups, pairs and their keys.
-const ID_SECTIONS: u32 = 6;
+/// The optional sections that belong to ids: the directory, the pairs and the keys of shingles, and two look-ups.
+const ID_SECTIONS: u32 = 5;
 
 /// A footer that fits a file.
 pub(super) struct Found {
@@ -95,7 +95,7 @@ pub(super) struct Found {
 }
 
 /// Returns the only footer that fits the file: its start follows from the number of tables, from whether there are ids
-/// and names, and from the number of optional sections, at most one per table and six of ids.
+/// and names, and from the number of optional sections, at most one per table and five of ids.
 pub(super) fn find_footer<F: Fingerprint>(file: &[u8], file_id: FileId) -> Option<Found> {
     let by_trailer = Trailer::read(file, file_id).ok().map(|trailer| trailer.footer_length);
     let by_counts = (1..=MAX_TABLES as u32).flat_map(|tables| {
@@ -229,11 +229,10 @@ impl TableOfBlocks {
         values
     }
 
-    /// Returns the keys as the file has them. That of a damaged block is the greatest that it can be.
-    fn keys<F: Fingerprint>(&self, file: &[u8]) -> Vec<u8> {
+    /// Returns the keys as the file has them. That of a damaged block is the greatest that it can be, and at most `most`.
+    fn keys<F: Fingerprint>(&self, file: &[u8], mut most: F) -> Vec<u8> {
         let (mut scratch, mut values) = (Scratch::default(), Vec::new());
         let mut keys = vec![0; self.count * F::BYTES];
-        let mut most = F::ONES;
         for block in (0..self.count).rev() {
             let entries = self.decode(file, block, &mut scratch, &mut values);
             let key = entries.last().copied().unwrap_or(most);
@@ -285,13 +284,12 @@ fn entry_counts<F: Fingerprint>(file: &[u8], table: &TableOfBlocks) -> Option<Ve
     (0..table.count).map(&mut count).collect()
 }
 
-/// Returns the keys of pairs of shingle and document, if all blocks and the start of the shingle directory are whole.
+/// Returns the head and the keys of pairs of shingle and document, if the shingle directory is whole.
 fn shingle_keys(file: &[u8], file_id: FileId, footer: &Footer, record: SectionRecord) -> Option<Vec<u8>> {
     let of = |kind| footer.sections.iter().find(|record| record.kind == kind).copied();
-    let (directory, blocks) = (of(UnitKind::ShingleDirectory)?, of(UnitKind::ShinglePairs)?);
-    let documents = section(file_id, directory);
-    let documents =
-        LittleEndian::read_u64(documents.read(file, 0..8.min(documents.length())).ok()?.get(..8)?);
+    let (directory, blocks) =
+        (section(file_id, of(UnitKind::ShingleDirectory)?), of(UnitKind::ShinglePairs)?);
+    let documents = Directory::open(file, &directory, None).ok()?;
     let block_bytes = similar::table::LAYOUT.block_bytes;
     let table = TableOfBlocks {
         codec: BlockCodec::from_counts(similar::table::LAYOUT, &[], None),
@@ -300,28 +298,14 @@ fn shingle_keys(file: &[u8], file_id: FileId, footer: &Footer, record: SectionRe
         count: blocks.length as usize / block_bytes,
         block_bytes,
     };
-    let place_bits = Head::place_bits_of(documents);
-    let mut head = Head { documents, pairs: 0, blocks: table.count as u64, place_bits, size_bits: 0 };
-    // Each document has at least a bit in the directory.
-    let mut sizes =
-        vec![0u32; usize::try_from(documents).ok().filter(|_| documents / 8 <= directory.length)?];
-    let (mut scratch, mut values) = (Scratch::<u128>::default(), Vec::new());
-    for block in 0..table.count {
-        let pairs = table.decode(file, block, &mut scratch, &mut values);
-        if pairs.is_empty() {
-            return None;
-        }
-        head.pairs += pairs.len() as u64;
-        for &pair in pairs {
-            *sizes.get_mut(head.place_of(pair) as usize)? += 1;
-        }
-    }
-    head.size_bits = u32::BITS - sizes.iter().max().map_or(u32::BITS, |most| most.leading_zeros());
+    let head = Head {
+        documents: documents.len(),
+        pairs: documents.start(documents.len()).ok()?,
+        blocks: table.count as u64,
+        place_bits: Head::place_bits_of(documents.len()),
+    };
     let mut contents = head.to_bytes().to_vec();
-    contents.extend(table.keys::<u128>(file));
-    let mut packer = Packer::default();
-    sizes.iter().for_each(|&size| packer.put(u64::from(size), head.size_bits, &mut contents));
-    packer.finish(&mut contents);
+    contents.extend(table.keys::<u128>(file, head.most_pair()));
     (contents.len() as u64 == record.length).then_some(contents)
 }
 

@@ -78,6 +78,16 @@ fn for_each<F: Fingerprint>(index: &Index<F>, visit: &mut dyn FnMut(Option<u64>,
     }
 }
 
+/// Calls `visit` with the id and the shingles of each document all of whose shingles can be read, by id; reads the sets of
+/// some documents at a time, in `memory` bytes.
+pub fn for_each_set<F: Fingerprint>(index: &Index<F>, memory: u64, visit: &mut dyn FnMut(u64, &[u64])) {
+    let Ok(Some(shingles)) = index.shingles() else { return };
+    for part in shingles.parts(memory).unwrap_or_default() {
+        // Without its directory, a set is not known to be whole.
+        let _ = shingles.for_each_readable(part, visit);
+    }
+}
+
 /// Blocks of table 0 next to each other.
 struct Stretch<F> {
     blocks: Range<usize>,

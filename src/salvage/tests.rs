@@ -10,6 +10,7 @@ use crate::format::checksum::UnitKind;
 use crate::format::section::extent;
 use crate::salvage::changed_byte;
 use crate::salvage::mend::find_footer;
+use crate::similar::table::LAYOUT;
 use crate::{BuildOptions, Builder, Codec, FilterChoice, Index, Place, ReadErrorKind, salvage};
 
 /// Fingerprints far and near, some with several ids.
@@ -192,21 +193,23 @@ fn a_damaged_filter_is_replaced_by_one_that_every_prefix_passes() {
     }
 }
 
-/// Head, keys and sizes follow from the blocks of pairs, if all of these are whole.
+/// Head and keys follow from the directory and the blocks of pairs. Where a block is damaged, too, the sets without a pair
+/// in it are read.
 #[test]
 fn keys_of_shingles_are_restored() {
+    let set_of = |id: u64| -> Vec<u64> { (0..id % 6).map(|number| (number << 40) | (id / 3)).collect() };
     for documents in [0u64, 1, 3, 700] {
         let mut builder = Builder::in_memory(BuildOptions::<u64>::new().shingles(true)).unwrap();
         for id in 0..documents {
             builder.push_with_id(id * 3, id).unwrap();
-            let set: Vec<u64> = (0..id % 6).map(|number| (number << 40) | (id / 3)).collect();
-            builder.push_shingles(id, &set).unwrap();
+            builder.push_shingles(id, &set_of(id)).unwrap();
         }
         let whole = builder.into_inner().unwrap().0;
         let file_id = Index::<u64>::from_bytes(&whole[..]).unwrap().file_id();
         let footer = find_footer::<u64>(&whole, file_id).unwrap().footer;
         let of = |kind| footer.sections.iter().find(|section| section.kind == kind).unwrap();
         let (keys, pairs) = (of(UnitKind::ShingleKeys), of(UnitKind::ShinglePairs));
+        let directory = of(UnitKind::ShingleDirectory);
         let section = keys.offset as usize..keys.end().unwrap() as usize;
         let mut damage: Vec<_> = section.clone().map(|at| at..at + 1).collect();
         damage.push(section);
@@ -221,13 +224,29 @@ fn keys_of_shingles_are_restored() {
             });
             salvage::mend::<u64>(&mut damaged, file_id.to_bytes());
             assert!(damaged == whole || is_padding, "{documents} documents, {damage:?}");
-            if pairs.length > 0 {
-                damaged[keys.offset as usize] ^= 1;
-                damaged[pairs.offset as usize + 100] ^= 1;
-                let before = damaged.clone();
-                salvage::mend::<u64>(&mut damaged, file_id.to_bytes());
-                assert!(damaged == before, "the blocks are damaged as well");
-            }
+        }
+        let mut damaged = whole.clone();
+        damaged[keys.offset as usize] ^= 1;
+        let blocks = pairs.length / LAYOUT.block_bytes as u64;
+        for block in 0..blocks {
+            let mut damaged = damaged.clone();
+            damaged[pairs.offset as usize + block as usize * LAYOUT.block_bytes + 100] ^= 1;
+            salvage::mend::<u64>(&mut damaged, file_id.to_bytes());
+            let (index, mut found) = (Index::<u64>::from_bytes(&damaged[..]).unwrap(), BTreeMap::new());
+            salvage::for_each_set(&index, 1 << 10, &mut |id, set| {
+                assert_eq!(set, set_of(id), "{documents} documents, block {block}");
+                found.insert(id, set.len());
+            });
+            // Those without shingles, and where there are several blocks, others.
+            assert!((0..documents).filter(|id| id % 6 == 0).all(|id| found.contains_key(&id)));
+            assert!(
+                found.len() < documents.max(2) as usize && (block == 0 || found.values().any(|len| *len > 0))
+            );
+            damaged[directory.offset as usize + 30] ^= 1;
+            damaged[keys.offset as usize] ^= 1;
+            let before = damaged.clone();
+            salvage::mend::<u64>(&mut damaged, file_id.to_bytes());
+            assert!(damaged == before, "three kinds of damage");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use crate::batch::BatchOptions;
-use crate::error::SetError;
+use crate::error::{ReadError, SetError};
 use crate::index::{Index, Match, MatchVisitor, Searcher};
 use crate::join::PairsOptions;
 use crate::multi::{FoundIn, MultiIndex, MultiSearcher};
@@ -27,7 +27,6 @@ impl<F: Fingerprint> FingerprintSet<F> for Index<F> {
         description.has_ids = self.has_ids();
         description.has_names = self.has_names();
         description.has_shingles = self.has_shingles();
-        description.lists_shingles = self.lists_shingles();
         description.has_lookups = self.has_lookups();
         description.metadata.clone_from(self.metadata());
         description.file_id = Some(self.file_id());
@@ -80,20 +79,21 @@ impl<F: Fingerprint> FingerprintSet<F> for Index<F> {
         Ok(Some(Cow::Borrowed(names.name_of(id.id)?)))
     }
 
-    fn shingle_parts(&self) -> Result<Option<Vec<ShinglePart>>, SetError> {
+    fn shingle_parts(&self, memory: u64) -> Result<Option<Vec<ShinglePart>>, SetError> {
         let Some(shingles) = self.shingles()? else { return Ok(None) };
-        let parts = shingles.parts()?;
+        let parts = shingles.parts(memory)?;
         Ok(Some(parts.into_iter().map(|documents| ShinglePart { file: 0, documents }).collect()))
     }
 
     fn visit_shingles(
         &self,
         part: &ShinglePart,
+        check_cancelled: &dyn Fn() -> Result<(), ReadError>,
         visit: &mut ShingleVisitor<'_>,
     ) -> Result<ControlFlow<()>, SetError> {
         let Some(shingles) = self.shingles()? else { return Ok(ControlFlow::Continue(())) };
         let visit = |id, set: &[u64]| visit(StoredId { part: 0, id }, set);
-        Ok(shingles.for_each_in(part.documents.clone(), visit)?)
+        Ok(shingles.for_each_while(part.documents.clone(), check_cancelled, visit)?)
     }
 
     fn check_files(&self) -> Result<(), SetError> {
@@ -143,7 +143,6 @@ impl<F: Fingerprint> FingerprintSet<F> for MultiIndex<F> {
         description.has_names = has_names(self);
         if let Some(definition) = definition_of_shingles(self) {
             description.has_shingles = true;
-            description.lists_shingles = self.as_slice().iter().all(|index| index.lists_shingles());
             description.metadata.insert(shingles::KEY.to_owned(), definition);
         }
         description
@@ -200,13 +199,13 @@ impl<F: Fingerprint> FingerprintSet<F> for MultiIndex<F> {
         }
     }
 
-    fn shingle_parts(&self) -> Result<Option<Vec<ShinglePart>>, SetError> {
+    fn shingle_parts(&self, memory: u64) -> Result<Option<Vec<ShinglePart>>, SetError> {
         if definition_of_shingles(self).is_none() {
             return Ok(None);
         }
         let mut all = Vec::new();
         for (file, index) in self.as_slice().iter().enumerate() {
-            let parts = FingerprintSet::shingle_parts(&**index)?.unwrap_or_default();
+            let parts = FingerprintSet::shingle_parts(&**index, memory)?.unwrap_or_default();
             all.extend(parts.into_iter().map(|part| ShinglePart { file, ..part }));
         }
         Ok(Some(all))
@@ -215,12 +214,13 @@ impl<F: Fingerprint> FingerprintSet<F> for MultiIndex<F> {
     fn visit_shingles(
         &self,
         part: &ShinglePart,
+        check_cancelled: &dyn Fn() -> Result<(), ReadError>,
         visit: &mut ShingleVisitor<'_>,
     ) -> Result<ControlFlow<()>, SetError> {
         let Some(index) = self.as_slice().get(part.file) else { return Ok(ControlFlow::Continue(())) };
         let number = if has_names(self) { part.file } else { 0 };
         let visit = &mut |id: StoredId, set: &[u64]| visit(StoredId { part: number, ..id }, set);
-        FingerprintSet::visit_shingles(&**index, part, visit)
+        FingerprintSet::visit_shingles(&**index, part, check_cancelled, visit)
     }
 
     fn check_files(&self) -> Result<(), SetError> {

@@ -18,7 +18,7 @@ pub use ids::{MatchIds, ids_of_parts, unite_ids};
 
 use crate::batch::BatchOptions;
 use crate::codec::Codec;
-use crate::error::SetError;
+use crate::error::{ReadError, SetError};
 use crate::format::FileId;
 pub use crate::ids::StoredId;
 pub use crate::index::MatchVisitor;
@@ -114,20 +114,24 @@ pub trait FingerprintSet<F: Fingerprint>: Send + Sync {
     /// When a page that is read is damaged, or the id is not stored.
     fn name_of(&self, id: StoredId) -> Result<Option<Cow<'_, [u8]>>, SetError>;
 
-    /// Divides the documents into parts of some MiB, in their order; `None` unless the set
+    /// Divides the documents into parts, in their order, for [`FingerprintSet::visit_shingles`], each of which takes at
+    /// most `memory` bytes; more only for a document that takes more alone. `None` unless the set
     /// [has shingles](Description::has_shingles).
     ///
     /// # Errors
     /// When a page that is read is damaged.
-    fn shingle_parts(&self) -> Result<Option<Vec<ShinglePart>>, SetError>;
+    fn shingle_parts(&self, memory: u64) -> Result<Option<Vec<ShinglePart>>, SetError>;
 
-    /// Calls `visit` with every document of a part that is stored, until it breaks. Returns whether it did.
+    /// Calls `visit` with every document of a part that is stored, until it breaks. Returns whether it did. Each part
+    /// reads all shingles of its file, so a few large ones take less time than many small ones. `check_cancelled` is
+    /// called meanwhile, and its error ends the reading.
     ///
     /// # Errors
-    /// When a page is damaged.
+    /// When a page or a block is damaged, or there is no memory for the part; an error of `check_cancelled`.
     fn visit_shingles(
         &self,
         part: &ShinglePart,
+        check_cancelled: &dyn Fn() -> Result<(), ReadError>,
         visit: &mut ShingleVisitor<'_>,
     ) -> Result<ControlFlow<()>, SetError>;
 
@@ -206,8 +210,6 @@ pub struct Description {
     pub has_names: bool,
     /// Whether ids have the shingles of their documents.
     pub has_shingles: bool,
-    /// Whether documents are listed by their shingles, so that similar ones are found: not in older files.
-    pub lists_shingles: bool,
     /// Whether fingerprints are found by id, and ids by name, without a pass over the set.
     pub has_lookups: bool,
     /// The metadata, the recipe of the fingerprints among it.
@@ -231,7 +233,6 @@ impl Description {
             has_ids: false,
             has_names: false,
             has_shingles: false,
-            lists_shingles: false,
             has_lookups: false,
             metadata: BTreeMap::new(),
             file_id: None,

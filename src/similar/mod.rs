@@ -19,7 +19,7 @@ pub(crate) mod table;
 pub use condition::{Condition, Measure};
 pub use memory::{GrowingLists, MemoryLists};
 pub use search::{Alike, List, Lists, Search};
-pub(crate) use table::PairTable;
+pub(crate) use table::{PairTable, ShingleTable};
 
 use crate::ids::StoredId;
 

@@ -1,31 +1,30 @@
 //! Lists on disk: pairs of a shingle and a document, one more sorted table in blocks.
 //!
-//! Documents are numbers: their places in the directory of shingles. A pair of shingle and place is the number
-//! `shingle · 2^p + place`; with `p` bits for any place. Two optional sections have them: the blocks, each an
-//! Elias–Fano block of 128-bit numbers; and the keys of the blocks, with the number of shingles of each document:
+//! Documents are numbers: their places in the directory of shingles, which has their ids and the number of shingles of
+//! each. A pair of shingle and place is the number `shingle · 2^p + place`; with `p` bits for any place. Two optional
+//! sections have them: the blocks, each an Elias–Fano block of 128-bit numbers; and the keys of the blocks:
 //!
 //! ```text
-//! 0         8     the number of documents
-//! 8         8     the number of pairs
-//! 16        8     b, the number of blocks
-//! 24        1     p, the bits of a place
-//! 25        1     s, the bits of the number of shingles of a document
-//! 26        6     zero
-//! 32        16 b  the keys: the last pair of each block
-//! 32 + 16 b …     for each document its number of shingles, in s bits; up to a whole byte
+//! 0   8     the number of documents
+//! 8   8     the number of pairs
+//! 16  8     b, the number of blocks
+//! 24  1     p, the bits of a place
+//! 25  7     zero
+//! 32  16 b  the keys: the last pair of each block
 //! ```
 
 use std::ops::Range;
+use std::path::Path;
 
 use byteorder::{ByteOrder, LittleEndian};
 
-use crate::bits;
 use crate::checked::Checked;
 use crate::codec::{BlockCodec, Codec, Layout, Scratch};
-use crate::digest;
-use crate::error::ReadError;
+use crate::digest::SetDigest;
+use crate::error::{Place, ReadError};
 use crate::format::checksum::{Context, UnitKind};
 use crate::format::section::Section;
+use crate::names::directory::Directory;
 use crate::permutation::Permutation;
 use crate::shingles;
 use crate::table::Table;
@@ -36,7 +35,7 @@ use hamdex_fingerprint::Fingerprint;
 pub(crate) const HEAD_BYTES: usize = 32;
 
 /// Bytes of a key.
-const KEY_BYTES: usize = u128::BYTES;
+pub(crate) const KEY_BYTES: usize = u128::BYTES;
 
 /// The blocks of all files. Larger ones than those of fingerprints: a list is short, and there are few more of them than
 /// pairs, so memory for keys counts more than reading a block.
@@ -48,9 +47,6 @@ const VERIFIED_BLOCKS: usize = 1 << 10;
 /// Documents verified between cancellation checks.
 const VERIFIED_AT_ONCE: usize = 1 << 16;
 
-/// Replaces the contents of a vector by the shingles of the document at a place.
-type SetOf<'s> = dyn FnMut(u64, &mut Vec<u64>) -> Result<(), ReadError> + 's;
-
 /// The numbers before the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Head {
@@ -58,7 +54,6 @@ pub(crate) struct Head {
     pub(crate) pairs: u64,
     pub(crate) blocks: u64,
     pub(crate) place_bits: u32,
-    pub(crate) size_bits: u32,
 }
 
 impl Head {
@@ -71,31 +66,38 @@ impl Head {
         let mut bytes = [0; HEAD_BYTES];
         LittleEndian::write_u64_into(&[self.documents, self.pairs, self.blocks], &mut bytes[..24]);
         bytes[24] = self.place_bits as u8;
-        bytes[25] = self.size_bits as u8;
         bytes
     }
 
     /// Returns the head in these bytes; `None` if a field is out of range.
     fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let [documents, pairs, blocks] = [0, 8, 16].map(|at| LittleEndian::read_u64(&bytes[at..]));
-        let [place_bits, size_bits] = [bytes[24], bytes[25]].map(u32::from);
+        let place_bits = u32::from(bytes[24]);
         let fits = place_bits == Self::place_bits_of(documents)
-            && size_bits <= u32::BITS
             && u32::try_from(blocks).is_ok()
-            && bytes[26..HEAD_BYTES].iter().all(|&byte| byte == 0);
-        fits.then_some(Self { documents, pairs, blocks, place_bits, size_bits })
+            && bytes[25..HEAD_BYTES].iter().all(|&byte| byte == 0);
+        fits.then_some(Self { documents, pairs, blocks, place_bits })
     }
 
-    /// Returns the start of the sizes of documents, and the bytes of the section; `None` beyond 64 bits.
-    fn layout(&self) -> Option<(u64, u64)> {
-        let sizes_at = self.blocks.checked_mul(KEY_BYTES as u64)?.checked_add(HEAD_BYTES as u64)?;
-        let sizes = self.documents.checked_mul(u64::from(self.size_bits))?.div_ceil(8);
-        Some((sizes_at, sizes_at.checked_add(sizes)?))
+    /// Returns the bytes of the section.
+    pub(crate) fn section_bytes(&self) -> u64 {
+        // Fewer than 2^32 blocks.
+        HEAD_BYTES as u64 + self.blocks * KEY_BYTES as u64
     }
 
     /// Returns the pair of a shingle and a place.
     pub(crate) fn pair(&self, shingle: u64, place: u64) -> u128 {
         u128::from(shingle) << self.place_bits | u128::from(place)
+    }
+
+    /// Returns the greatest pair that there can be.
+    pub(crate) fn most_pair(&self) -> u128 {
+        self.pair((1 << shingles::BITS) - 1, u64::MAX.checked_shr(u64::BITS - self.place_bits).unwrap_or(0))
+    }
+
+    /// Returns the shingle of a pair.
+    pub(crate) fn shingle_of(&self, pair: u128) -> u64 {
+        (pair >> self.place_bits) as u64
     }
 
     /// Returns the place of a pair.
@@ -104,13 +106,24 @@ impl Head {
     }
 }
 
+/// The shingles of a file.
+pub(crate) enum ShingleTable {
+    /// By document, as an earlier version wrote them.
+    Old,
+    /// By shingle.
+    Listed {
+        /// The ids of the documents, and the number of shingles of each.
+        directory: Section,
+        pairs: Box<PairTable>,
+    },
+}
+
 /// The lists of the shingles of a file.
 pub(crate) struct PairTable {
     head: Head,
     table: Table<u128>,
-    /// Head, keys and sizes.
+    /// Head and keys.
     keys: Section,
-    sizes_at: u64,
 }
 
 impl PairTable {
@@ -125,10 +138,9 @@ impl PairTable {
         let head = keys.read(file, 0..HEAD_BYTES.min(keys.length()))?;
         let head = Some(head).filter(|head| head.len() == HEAD_BYTES).and_then(Head::from_bytes);
         let head = head.ok_or_else(|| damaged("a field of its first bytes is out of range"))?;
-        let (sizes_at, _) = head
-            .layout()
-            .filter(|&(_, length)| length == keys.length() as u64)
-            .ok_or_else(|| damaged("it is shorter or longer than its entries need"))?;
+        if head.section_bytes() != keys.length() as u64 {
+            return Err(damaged("it is shorter or longer than its entries need"));
+        }
         let most = head.blocks.saturating_mul(LAYOUT.block_bytes as u64 * 8);
         if head.blocks > head.pairs
             || head.pairs > most
@@ -136,10 +148,14 @@ impl PairTable {
         {
             return Err(damaged("its number of blocks is impossible"));
         }
-        keys.read(file, HEAD_BYTES..sizes_at as usize)?;
-        let start = keys.contents().start;
-        let in_file = Keys::new(file, start + HEAD_BYTES..start + sizes_at as usize)
+        keys.read_all(file)?;
+        let contents = keys.contents();
+        let in_file = Keys::new(file, contents.start + HEAD_BYTES..contents.end)
             .ok_or_else(|| damaged("its keys are not ascending"))?;
+        let last = in_file.len().checked_sub(1).map(|last| in_file.in_file(file).get(last));
+        if last > Some(head.most_pair()) {
+            return Err(damaged("its last key exceeds the bits of a shingle"));
+        }
         let table = Table {
             unit: UnitKind::ShinglePairs,
             number: 0,
@@ -153,7 +169,7 @@ impl PairTable {
             checked: Checked::new(head.blocks as usize),
             always_check,
         };
-        Ok(Self { head, table, keys, sizes_at })
+        Ok(Self { head, table, keys })
     }
 
     /// Returns the table of pairs.
@@ -161,7 +177,7 @@ impl PairTable {
         &self.table
     }
 
-    /// Returns the section of the keys and sizes.
+    /// Returns the section of the keys.
     pub(crate) fn section(&self) -> &Section {
         &self.keys
     }
@@ -171,45 +187,47 @@ impl PairTable {
         &self.head
     }
 
-    /// Returns the number of shingles of a document.
-    pub(crate) fn size(&self, file: &[u8], place: u64) -> Result<usize, ReadError> {
-        let bits = u64::from(self.head.size_bits);
-        if place >= self.head.documents {
-            return Err(self.keys.damaged(format_args!("it has no document {place}")));
+    /// Opens the directory of the documents, and checks that it fits the pairs.
+    pub(crate) fn documents<'a>(
+        &self,
+        file: &'a [u8],
+        directory: &'a Section,
+        path: Option<&'a Path>,
+    ) -> Result<Directory<'a>, ReadError> {
+        let documents = Directory::open(file, directory, path)?;
+        if documents.len() != self.head.documents {
+            return Err(self.keys.damaged("it has more or fewer documents than their directory"));
         }
-        let first_bit = place * bits;
-        let start = (self.sizes_at + first_bit / 8) as usize;
-        let end = (self.sizes_at + (first_bit + bits).div_ceil(8)) as usize;
-        let bytes = self.keys.read(file, start..end)?;
-        Ok(bits::read::<u64>(bytes, (first_bit % 8) as usize, self.head.size_bits) as usize)
+        if documents.start(documents.len())? != self.head.pairs {
+            return Err(self.keys.damaged("it has more or fewer pairs than the documents have shingles"));
+        }
+        Ok(documents)
     }
 
-    /// The bits after the last size are zero.
-    fn verify_spare_bits(&self, file: &[u8]) -> Result<(), ReadError> {
-        let used = self.head.documents.wrapping_mul(u64::from(self.head.size_bits)) % 8;
-        match file[self.keys.contents()].last() {
-            Some(last) if used > 0 && last & (0xff >> used) != 0 => {
-                Err(self.keys.damaged("a bit after the last number of shingles is set"))
-            }
-            _ => Ok(()),
-        }
+    /// Returns the place of a pair that has been read.
+    #[inline]
+    pub(crate) fn place_of(&self, file: &[u8], pair: u128) -> Result<u64, ReadError> {
+        let place = self.head.place_of(pair);
+        if place < self.head.documents { Ok(place) } else { Err(self.no_document(file, pair)) }
     }
 
-    /// Reads everything, and checks it against the sets of the documents, which `set_of` returns by place.
+    #[cold]
+    fn no_document(&self, file: &[u8], pair: u128) -> ReadError {
+        let block = self.table.keys.in_file(file).find(pair);
+        let what = format_args!("there is no document {}", self.head.place_of(pair));
+        ReadError::damaged(self.table.place(block), what)
+    }
+
+    /// Reads everything: pairs ascend, and each document has as many as its directory says.
     pub(crate) fn verify(
         &self,
         file: &[u8],
-        documents: u64,
-        set_of: &mut SetOf<'_>,
+        documents: &Directory<'_>,
         check_cancelled: &dyn Fn() -> Result<(), ReadError>,
     ) -> Result<(), ReadError> {
         self.keys.verify_while(file, check_cancelled)?;
-        self.verify_spare_bits(file)?;
-        if documents != self.head.documents {
-            return Err(self.keys.damaged("it has more or fewer documents than the shingles"));
-        }
         let (mut scratch, mut values) = (Scratch::default(), Vec::new());
-        let (mut digest, mut pairs) = (0u128, 0u64);
+        let (mut found, mut pairs) = (SetDigest::default(), 0u64);
         for block in 0..self.table.keys.len() {
             if block.is_multiple_of(VERIFIED_BLOCKS) {
                 check_cancelled()?;
@@ -218,35 +236,29 @@ impl PairTable {
             self.table.check(file, block)?;
             self.table.decode(file, block, &mut scratch, &mut values)?;
             pairs += values.len() as u64;
-            digest = values.iter().fold(digest, |sum, &pair| sum.wrapping_add(scrambled(pair)));
+            for &pair in &values {
+                found.add(self.place_of(file, pair)?);
+            }
         }
         if pairs != self.head.pairs {
             return Err(self
                 .keys
                 .damaged(format_args!("the blocks have {pairs} pairs, not {}", self.head.pairs)));
         }
-        let (mut set, mut expected) = (Vec::new(), 0u128);
-        for place in 0..documents {
+        // Sums over all documents, so that no memory is needed for each.
+        let mut expected = SetDigest::default();
+        for place in 0..self.head.documents {
             if place.is_multiple_of(VERIFIED_AT_ONCE as u64) {
                 check_cancelled()?;
             }
-            set_of(place, &mut set)?;
-            if self.size(file, place)? != set.len() {
-                return Err(self.keys.damaged(format_args!("document {place} has {} shingles", set.len())));
-            }
-            let pairs = set.iter().map(|&shingle| scrambled(self.head.pair(shingle, place)));
-            expected = pairs.fold(expected, u128::wrapping_add);
+            expected.add_times(place, documents.length(place)?);
         }
-        if digest != expected {
-            return Err(self.keys.damaged("the blocks have other pairs than the shingles of the documents"));
+        if found != expected {
+            let what = "a document has more or fewer than its directory says";
+            return Err(ReadError::damaged(Place::Shingles, what));
         }
         Ok(())
     }
-}
-
-/// Returns the share of a pair in the digest of all.
-fn scrambled(pair: u128) -> u128 {
-    digest::of_bytes(0, &pair.to_le_bytes())
 }
 
 const _: () = assert!(shingles::BITS + u64::BITS <= u128::BITS, "a pair fits into 128 bits");

@@ -68,7 +68,8 @@ impl<F: Fingerprint> Table<F> {
         self.keys.bytes() + self.codec.memory_bytes() + self.checked.bytes() + filter
     }
 
-    fn place(&self, block: usize) -> Place {
+    /// Returns the place of a block in the file.
+    pub(crate) fn place(&self, block: usize) -> Place {
         let offset = (self.offset + block * self.block_bytes()) as u64;
         match self.unit {
             UnitKind::ShinglePairs => Place::ShingleBlock { block: block as u64, offset },

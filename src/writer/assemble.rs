@@ -13,13 +13,13 @@ use crate::lookup::hash_of_name;
 use crate::metadata;
 use crate::permutation::Permutation;
 use crate::progress::{Counter, Phase};
-use crate::writer::columns::{ColumnSource, ColumnSpool, Columns, Each};
+use crate::writer::columns::{Columns, Each, NameSpool};
 use crate::writer::ids::{LookupWriter, SpooledIds};
 use crate::writer::options::BuildOptions;
-use crate::writer::pairs::PairsWriter;
+use crate::writer::pairs::ShingleSpool;
 use crate::writer::record::{Record, Select, TableSource};
 use crate::writer::sections::{Output, Sections, file_id};
-use crate::writer::sort::{Sorted, Sorter};
+use crate::writer::sort::Sorter;
 use crate::writer::tables_writer::{Census, FilterWriter, TablesWriter};
 use crate::writer::{Summary, spill};
 use hamdex_fingerprint::Fingerprint;
@@ -41,14 +41,15 @@ pub(super) fn assemble<F: Fingerprint, T: TableSource<F>>(
     let census = take_census(options, &mut tables, all_ids.as_mut())?;
     let done = options.silent_counter(Phase::Ids);
     let all_ids = all_ids.map(|ids| ids.finish(&done)).transpose()?;
-    let take = |column| take_column(column, all_ids.as_ref(), census.ids);
-    let names = columns.names.map(take).transpose()?;
-    let shingles = columns.shingles.map(take).transpose()?;
+    let names = columns.names.map(|names| names.spool(all_ids.as_ref())).transpose()?;
+    names.as_ref().map_or(Ok(()), |names| names.directory().check_bounds(census.ids))?;
+    let shingles = columns.shingles.map(|shingles| shingles.spool(all_ids.as_ref())).transpose()?;
+    shingles.as_ref().map_or(Ok(()), |shingles| shingles.directory().check_bounds(census.ids))?;
     drop(all_ids);
     let fingerprints = census.fingerprints;
     let design = options.choose_design(fingerprints)?;
     let filters = options.filter.filters(&design, fingerprints, options.layout());
-    let digests = [&names, &shingles].map(|column| column.as_ref().map(ColumnSpool::digest));
+    let digests = [names.as_ref().map(NameSpool::digest), shingles.as_ref().map(ShingleSpool::digest)];
     let file_id = file_id(options, &design, (census.digest, fingerprints), digests, &filters);
     let mut file = Sections::start(output, file_id)?;
     let mut writer = TablesWriter::new(options, &design, fingerprints, filters, temp_dir);
@@ -67,7 +68,7 @@ pub(super) fn assemble<F: Fingerprint, T: TableSource<F>>(
     };
     let mut name_lookup = None;
     if let Some(names) = names {
-        let mut by_name = options.lookups.then(|| lookup(names.count()));
+        let mut by_name = options.lookups.then(|| lookup(names.directory().count()));
         let mut each = by_name.as_mut().map(|by_name| {
             move |number, name: &[u8], done: &Counter| by_name.push(hash_of_name(name), number, done)
         });
@@ -103,14 +104,14 @@ pub(super) fn assemble<F: Fingerprint, T: TableSource<F>>(
 }
 
 /// The optional sections, in the order of the file.
-struct Optional {
+struct Optional<'s> {
     filters: Vec<Option<FilterWriter>>,
-    shingles: Option<ColumnSpool>,
+    shingles: Option<ShingleSpool<'s>>,
     id_lookup: Option<BufReader<File>>,
     name_lookup: Option<BufReader<File>>,
 }
 
-impl Optional {
+impl Optional<'_> {
     fn write<F: Fingerprint>(
         self,
         file: &mut Sections<'_>,
@@ -124,18 +125,14 @@ impl Optional {
             }
         }
         let done = options.silent_counter(Phase::Ids);
-        let mut pairs = None;
-        if let Some(shingles) = self.shingles {
-            let pairs = pairs.insert(PairsWriter::new(shingles.count(), options.sort_memory(), temp_dir)?);
-            shingles.write(file, options, Some(&mut |_, set, done| pairs.push(set, done)))?;
-        }
+        let pairs = self.shingles.map(|shingles| shingles.write_directory(file, &done)).transpose()?;
         for (kind, lookup) in [(UnitKind::IdLookup, self.id_lookup), (UnitKind::NameLookup, self.name_lookup)]
         {
             if let Some(mut contents) = lookup {
                 file.copy(kind, &mut contents)?;
             }
         }
-        pairs.map_or(Ok(()), |pairs| pairs.finish(file, &done))
+        pairs.map_or(Ok(()), |pairs| pairs.write(file, (options.sort_memory(), temp_dir), &done))
     }
 }
 
@@ -157,17 +154,6 @@ fn take_census<F: Fingerprint, T: TableSource<F>>(
         Ok(done.add(census.fingerprints - before)?)
     })?;
     Ok(census)
-}
-
-/// Takes a column, and checks that it belongs to the file's ids.
-fn take_column(
-    column: Box<dyn ColumnSource + '_>,
-    ids: Option<&Sorted<u64>>,
-    bounds: Option<(u64, u64)>,
-) -> Result<ColumnSpool, BuildError> {
-    let column = column.spool(ids)?;
-    column.check_bounds(bounds)?;
-    Ok(column)
 }
 
 /// Selects each table after the first, and calls `with`.

@@ -9,8 +9,9 @@ use crate::names::MAX_NAME_BYTES;
 use crate::progress::{Counter, Phase, Progress};
 use crate::shingles;
 use crate::widths::per_width;
-use crate::writer::columns::{ColumnSpool, Columns};
+use crate::writer::columns::{Columns, NameSpool};
 use crate::writer::options::BuildOptions;
+use crate::writer::pairs::ShingleSpool;
 use crate::writer::record::{Record, WithId};
 use crate::writer::sort::{Pushed, Sorter};
 use crate::writer::{Job, SealedIndex, Summary};
@@ -51,8 +52,10 @@ struct Core<F: Fingerprint> {
     job: Job<F>,
     input: Input<F>,
     /// The names of ids, and the shingles of their documents.
-    pub(super) names: Option<ColumnSpool>,
-    pub(super) shingles: Option<ColumnSpool>,
+    pub(super) names: Option<NameSpool>,
+    pub(super) shingles: Option<ShingleSpool<'static>>,
+    /// Memory for a decoded set.
+    set: Vec<u64>,
     pushed: u64,
     /// The last fingerprint and id pushed.
     last: Option<(F, u64)>,
@@ -172,11 +175,13 @@ impl<F: Fingerprint, W: Write + Send> Builder<F, W> {
 impl<F: Fingerprint, W> Builder<F, W> {
     fn start(job: Job<F>, output: W) -> Result<Self, BuildError> {
         let input = if job.options.ids { Input::WithIds(job.sorter()) } else { Input::Plain(job.sorter()) };
-        let spool = |column| ColumnSpool::new(column, &job.temp_dir);
-        let names = job.options.names.then(|| spool(IdColumn::Names)).transpose()?;
-        let shingles = job.options.shingles.then(|| spool(IdColumn::Shingles)).transpose()?;
+        let names = job.options.names.then(|| NameSpool::new(&job.temp_dir)).transpose()?;
+        let shingles = job.options.shingles.then(|| ShingleSpool::new(&job.temp_dir)).transpose()?;
         let reading = job.options.silent_counter(Phase::Read);
-        Ok(Self { core: Core { job, input, names, shingles, pushed: 0, last: None, reading }, output })
+        Ok(Self {
+            core: Core { job, input, names, shingles, set: Vec::new(), pushed: 0, last: None, reading },
+            output,
+        })
     }
 
     /// Adds a fingerprint to an index without ids.
@@ -256,7 +261,7 @@ impl<F: Fingerprint> Core<F> {
     }
 }
 
-fn pushed_columns<'s>(names: Option<ColumnSpool>, shingles: Option<ColumnSpool>) -> Columns<'s> {
+fn pushed_columns(names: Option<NameSpool>, shingles: Option<ShingleSpool<'static>>) -> Columns<'static> {
     Columns {
         names: names.map(|names| Box::new(names) as _),
         shingles: shingles.map(|sets| Box::new(sets) as _),
@@ -339,8 +344,10 @@ impl<F: Fingerprint, W> Builder<F, W> {
     /// When the index was to have no shingles, they do not ascend or exceed their bits, the id does not come after the
     /// one before, or the disk is full.
     pub fn push_shingles(&mut self, id: u64, shingles: &[u64]) -> Result<(), BuildError> {
-        let bytes = shingles::encode(shingles).ok_or(BuildError::InvalidShingles { id })?;
-        self.push_encoded_shingles(id, &bytes)
+        let Some(column) = &mut self.core.shingles else {
+            return Err(BuildError::ColumnUnexpected { column: IdColumn::Shingles });
+        };
+        column.push(id, shingles)
     }
 
     /// As [`Builder::push_shingles`], for shingles as [`encode`](crate::shingles::encode) returns them.
@@ -348,9 +355,11 @@ impl<F: Fingerprint, W> Builder<F, W> {
     /// # Errors
     /// As for [`Builder::push_shingles`].
     pub fn push_encoded_shingles(&mut self, id: u64, bytes: &[u8]) -> Result<(), BuildError> {
-        let Some(shingles) = &mut self.core.shingles else {
-            return Err(BuildError::ColumnUnexpected { column: IdColumn::Shingles });
-        };
-        shingles.push(id, bytes)
+        let mut set = std::mem::take(&mut self.core.set);
+        let is_set = shingles::decode(bytes, &mut set);
+        let pushed =
+            if is_set { self.push_shingles(id, &set) } else { Err(BuildError::InvalidShingles { id }) };
+        self.core.set = set;
+        pushed
     }
 }

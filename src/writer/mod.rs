@@ -7,7 +7,8 @@
 //! - [`assemble`]: from tables to a file, front to back
 //! - [`tables_writer`]: the code, the blocks, the keys and the filter of a table
 //! - [`ids`]: the ids of table 0, and the tables of look-ups
-//! - [`columns`]: the names of ids, and the shingles of their documents
+//! - [`directory`]: the ids of names and of documents, and where each entry ends
+//! - [`columns`], [`pairs`]: the names of ids, and the shingles of documents
 //! - [`sections`]: the sections of a file, one after the other, and their output
 //!
 //! The output is an [`AtomicFile`](hamdex_atomic_file::AtomicFile): its path has no file until it is complete.
@@ -15,6 +16,7 @@
 mod assemble;
 mod builder;
 mod columns;
+mod directory;
 mod ids;
 mod options;
 mod pairs;
@@ -32,8 +34,10 @@ use std::time::Duration;
 
 use assemble::assemble;
 pub use builder::Builder;
-pub(crate) use columns::{ColumnSource, ColumnSpool, Columns};
+pub(crate) use columns::{Columns, NameSpool};
+pub(crate) use directory::{ColumnSource, DirectorySpool};
 pub use options::BuildOptions;
+pub(crate) use pairs::{PairSource, ShingleSpool, digested};
 pub(crate) use record::{Record, Select, TableSource, Visit, WithId};
 use sections::Output;
 pub(crate) use sort::{OneByOne, Sorted, Sorter};

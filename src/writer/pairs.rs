@@ -1,87 +1,173 @@
 //! From sets of shingles to a table of pairs.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::{BufWriter, Read, Write};
+use std::path::Path;
 
-use byteorder::{ByteOrder, LittleEndian, ReadBytesExt};
+use byteorder::{ByteOrder, LittleEndian};
 
 use crate::codec::BlockCodec;
-use crate::error::BuildError;
+use crate::digest::SetDigest;
+use crate::error::{BuildError, IdColumn};
 use crate::format::checksum::UnitKind;
-use crate::ids::Packer;
 use crate::progress::Counter;
 use crate::shingles;
-use crate::similar::table::{HEAD_BYTES, Head, LAYOUT};
+use crate::similar::table::{Head, KEY_BYTES, LAYOUT};
 use crate::table::writer::TableWriter;
+use crate::writer::directory::{ColumnSource, DirectorySpool, Places};
+use crate::writer::record::Visit;
 use crate::writer::sections::Sections;
-use crate::writer::sort::Sorter;
-use crate::writer::spill;
-use hamdex_fingerprint::Fingerprint;
+use crate::writer::sort::{Sorted, Sorter};
+use crate::writer::spill::{Watched, rewind, spool};
 
 /// Bytes gathered before they are written.
 const GATHER_BYTES: usize = 1 << 16;
 
-/// Takes the sets of documents in order, and writes their pairs as a sorted table.
-pub(super) struct PairsWriter {
-    head: Head,
-    sorter: Sorter<u128>,
-    /// The number of shingles of each document.
-    sizes: BufWriter<File>,
-    most: u32,
-    taken: u64,
-    set: Vec<u64>,
-    temp_dir: PathBuf,
+/// Shingles written to a temporary file at once.
+const PIECE: usize = 128;
+
+/// Bytes of a shingle in a temporary file.
+const SHINGLE_BYTES: usize = shingles::BITS as usize / 8;
+
+/// The source of the pairs of a file, of merged files.
+pub(crate) trait PairSource: Send {
+    /// Delivers the pairs, ascending, in batches.
+    fn for_each_batch(&self, head: &Head, visit: &mut Visit<'_, u128>) -> Result<(), BuildError>;
 }
 
-impl PairsWriter {
-    /// For so many documents; sorts in `memory` bytes.
-    pub(super) fn new(documents: u64, memory: usize, temp_dir: &Path) -> Result<Self, BuildError> {
+/// The shingles of the documents of a file.
+pub(crate) struct ShingleSpool<'s> {
+    directory: DirectorySpool,
+    digest: SetDigest,
+    pairs: Pairs<'s>,
+}
+
+/// The pairs of a file that has not been written yet.
+enum Pairs<'s> {
+    /// To be sorted: the sets, one after the other, in a temporary file.
+    Sets(BufWriter<File>),
+    /// Sorted, in other files.
+    Lists(Box<dyn PairSource + 's>),
+}
+
+impl<'s> ShingleSpool<'s> {
+    /// Nothing so far.
+    pub(crate) fn new(temp_dir: &Path) -> Result<Self, BuildError> {
+        let directory = DirectorySpool::new(IdColumn::Shingles, temp_dir)?;
+        Ok(Self { directory, digest: SetDigest::default(), pairs: Pairs::Sets(spool(temp_dir)?) })
+    }
+
+    /// Documents whose pairs come from other files. `digest` is that of all ids and their shingles.
+    pub(crate) fn of_lists(
+        directory: DirectorySpool,
+        digest: SetDigest,
+        pairs: Box<dyn PairSource + 's>,
+    ) -> Self {
+        Self { directory, digest, pairs: Pairs::Lists(pairs) }
+    }
+
+    /// Takes the shingles of the next id, which ascend.
+    pub(crate) fn push(&mut self, id: u64, set: &[u64]) -> Result<(), BuildError> {
+        if !shingles::are_set(set) {
+            return Err(BuildError::InvalidShingles { id });
+        }
+        let Self { directory, digest, pairs: Pairs::Sets(sets) } = self else {
+            unreachable!("no set is pushed to those of other files")
+        };
+        let place = directory.count();
+        directory.push(id, set.len() as u64)?;
+        digest.add_pair(id, set.len() as u64);
+        set.iter().for_each(|&shingle| digest.add_pair(place, digested(shingle)));
+        // One write per piece: a write to a buffer costs more than a shingle.
+        let mut bytes = [0; PIECE * SHINGLE_BYTES];
+        for piece in set.chunks(PIECE) {
+            for (shingle, bytes) in piece.iter().zip(bytes.chunks_exact_mut(SHINGLE_BYTES)) {
+                bytes.copy_from_slice(&shingle.to_le_bytes()[..SHINGLE_BYTES]);
+            }
+            let written = sets.write_all(&bytes[..piece.len() * SHINGLE_BYTES]);
+            written.map_err(|source| directory.failed(source))?;
+        }
+        Ok(())
+    }
+
+    /// Returns a digest of all ids and their shingles: of pairs of id and length, and of pairs of place and shingle.
+    pub(super) fn digest(&self) -> u128 {
+        self.digest.value()
+    }
+
+    /// Returns the directory.
+    pub(super) fn directory(&self) -> &DirectorySpool {
+        &self.directory
+    }
+
+    /// Writes the directory; returns what is left to write.
+    pub(super) fn write_directory<'d>(
+        self,
+        file: &mut Sections<'_>,
+        done: &'d Counter,
+    ) -> Result<PairsLeft<'s, 'd>, BuildError> {
+        let (documents, pairs) = (self.directory.count(), self.directory.end());
         let place_bits = Head::place_bits_of(documents);
-        Ok(Self {
-            head: Head { documents, pairs: 0, blocks: 0, place_bits, size_bits: 0 },
-            sorter: Sorter::new(memory, temp_dir),
-            sizes: spill::spool(temp_dir)?,
-            most: 0,
-            taken: 0,
-            set: Vec::new(),
-            temp_dir: temp_dir.to_owned(),
-        })
+        let head = Head { documents, pairs, blocks: 0, place_bits };
+        let places = self.directory.write(UnitKind::ShingleDirectory, file, done)?;
+        Ok(PairsLeft { head, places, pairs: self.pairs })
+    }
+}
+
+/// Returns a shingle as the second member of a pair in a digest: no number of shingles is the same.
+pub(crate) fn digested(shingle: u64) -> u64 {
+    !shingle
+}
+
+/// Shingles that have been pushed.
+impl<'s> ColumnSource for ShingleSpool<'s> {
+    type Spool = Self;
+
+    fn wants_ids(&self) -> bool {
+        self.directory.wants_ids()
     }
 
-    /// Takes the set of the next document, in its encoded form.
-    pub(super) fn push(&mut self, encoded: &[u8], done: &Counter) -> Result<(), BuildError> {
-        let Self { head, sorter, sizes, set, .. } = self;
-        if !shingles::decode(encoded, set) {
-            return Err(BuildError::InvalidShingles { id: self.taken });
-        }
-        for &shingle in &*set {
-            sorter.push(head.pair(shingle, self.taken), done)?;
-        }
-        self.taken += 1;
-        self.head.pairs += set.len() as u64;
-        self.most = self.most.max(set.len() as u32);
-        sizes
-            .write_all(&(set.len() as u32).to_le_bytes())
-            .map_err(|error| spill::failed(&self.temp_dir, error))
+    fn spool(mut self: Box<Self>, ids: Option<&Sorted<u64>>) -> Result<Self, BuildError> {
+        ids.map_or(Ok(()), |ids| self.directory.check_all(ids))?;
+        Ok(*self)
     }
+}
 
-    /// Sorts the pairs, and writes the sections.
-    pub(super) fn finish(self, file: &mut Sections<'_>, done: &Counter) -> Result<(), BuildError> {
-        let Self { mut head, sorter, sizes, most, temp_dir, .. } = self;
-        let sorted = sorter.finish(done)?;
+/// The pairs of a file whose directory of shingles has been written.
+pub(super) struct PairsLeft<'s, 'd> {
+    head: Head,
+    places: Places<'d>,
+    pairs: Pairs<'s>,
+}
+
+impl PairsLeft<'_, '_> {
+    /// Writes the pairs and their keys; sorts in `memory` bytes.
+    pub(super) fn write(
+        self,
+        file: &mut Sections<'_>,
+        (memory, temp_dir): (usize, &Path),
+        done: &Counter,
+    ) -> Result<(), BuildError> {
+        let Self { mut head, places, pairs } = self;
+        let source: Box<dyn PairSource + '_> = match pairs {
+            Pairs::Lists(lists) => lists,
+            Pairs::Sets(sets) => {
+                let sorter = Sorter::new(memory, temp_dir);
+                Box::new(SortedPairs(sort(sets, (places, &head), sorter, done)?))
+            }
+        };
         let codec = BlockCodec::from_counts(LAYOUT, &[], None);
         let written = file.blocks(UnitKind::ShinglePairs, 0, LAYOUT.block_bytes, |context, output| {
             let mut writer = TableWriter::new(codec, context.clone());
-            sorted.for_each_batch(&mut |batch: &[u128]| {
+            source.for_each_batch(&head, &mut |batch| {
                 done.check()?;
                 writer.push(batch.iter().copied(), output).map_err(output.failed())?;
                 Ok(())
             })?;
             writer.finish(output).map_err(output.failed())
         })?;
+        drop(source);
         head.blocks = written.keys.len() as u64;
-        head.size_bits = u32::BITS - most.leading_zeros();
         if u32::try_from(head.blocks).is_err() {
             return Err(BuildError::Option {
                 option: "the number of blocks of shingles",
@@ -89,30 +175,48 @@ impl PairsWriter {
                 expected: format!("at most {}; take several files", u32::MAX),
             });
         }
-        let mut sizes = spill::rewind(sizes).map_err(|error| spill::failed(&temp_dir, error))?;
         file.stream(UnitKind::ShingleKeys, |put| {
             put(&head.to_bytes())?;
             let mut bytes = Vec::with_capacity(GATHER_BYTES);
-            for keys in written.keys.chunks(GATHER_BYTES / u128::BYTES) {
-                bytes.resize(keys.len() * u128::BYTES, 0);
+            for keys in written.keys.chunks(GATHER_BYTES / KEY_BYTES) {
+                bytes.resize(keys.len() * KEY_BYTES, 0);
                 LittleEndian::write_u128_into(keys, &mut bytes);
                 put(&bytes)?;
             }
-            pack(&mut sizes, &head, put)
+            Ok(())
         })
     }
 }
 
-/// Packs the sizes of all documents.
-fn pack(sizes: &mut impl Read, head: &Head, put: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
-    let (mut packer, mut packed) = (Packer::default(), Vec::with_capacity(GATHER_BYTES + HEAD_BYTES));
-    for _ in 0..head.documents {
-        packer.put(u64::from(sizes.read_u32::<LittleEndian>()?), head.size_bits, &mut packed);
-        if packed.len() >= GATHER_BYTES {
-            put(&packed)?;
-            packed.clear();
-        }
+struct SortedPairs(Sorted<u128>);
+
+impl PairSource for SortedPairs {
+    fn for_each_batch(&self, _: &Head, visit: &mut Visit<'_, u128>) -> Result<(), BuildError> {
+        self.0.for_each_batch(visit)
     }
-    packer.finish(&mut packed);
-    put(&packed)
+}
+
+/// Sorts the pairs of spooled sets.
+fn sort(
+    sets: BufWriter<File>,
+    (mut places, head): (Places<'_>, &Head),
+    mut sorter: Sorter<u128>,
+    done: &Counter,
+) -> Result<Sorted<u128>, BuildError> {
+    let spool = rewind(sets).map_err(|source| places.failed(source))?;
+    let mut sets = Watched { spool, done };
+    let (mut place, mut start, mut bytes) = (0, 0, [0; PIECE * SHINGLE_BYTES]);
+    while let Some(end) = places.next_end()? {
+        while start < end {
+            let count = PIECE.min((end - start) as usize);
+            let bytes = &mut bytes[..count * SHINGLE_BYTES];
+            sets.read_exact(bytes).map_err(|source| places.failed(source))?;
+            for bytes in bytes.chunks_exact(SHINGLE_BYTES) {
+                sorter.push(head.pair(LittleEndian::read_u48(bytes), place), done)?;
+            }
+            start += count as u64;
+        }
+        place += 1;
+    }
+    sorter.finish(done)
 }

@@ -10,7 +10,7 @@ use hamdex::{Place, ReadError, ReadErrorKind};
 use super::file::{self, SectionAt, field};
 pub use super::file::{
     BLOCKS, FILTER, ID_DIRECTORY, ID_LOOKUP, ID_STARTS, IDS, KEYS, METADATA, NAME_DIRECTORY, NAME_LOOKUP,
-    NAMES, PAIR_BLOCK_BYTES, SHINGLE_DIRECTORY, SHINGLE_KEYS, SHINGLE_PAIRS, SHINGLES,
+    NAMES, PAIR_BLOCK_BYTES, SHINGLE_DIRECTORY, SHINGLE_KEYS, SHINGLE_PAIRS,
 };
 
 /// Bytes of one section record of the footer.

@@ -40,7 +40,7 @@ fn built(documents: &Documents, options: BuildOptions<u64>) -> Vec<u8> {
 fn read(index: &Index<u64>) -> Vec<(u64, Vec<u64>)> {
     let stored = index.shingles().unwrap().unwrap();
     let mut all = Vec::new();
-    for part in stored.parts().unwrap() {
+    for part in stored.parts(1 << 12).unwrap() {
         let visit = |id, set: &[u64]| {
             all.push((id, set.to_vec()));
             ControlFlow::<()>::Continue(())
@@ -54,7 +54,7 @@ fn read(index: &Index<u64>) -> Vec<(u64, Vec<u64>)> {
 /// Reads all shingles, as far as they can be read.
 fn read_through(index: &Index<u64>) -> Result<(), ReadError> {
     let stored = index.shingles()?.unwrap();
-    for part in stored.parts()? {
+    for part in stored.parts(1 << 12)? {
         let _ = stored.for_each_in(part, |_, _| ControlFlow::<()>::Continue(()))?;
     }
     Ok(())
@@ -75,12 +75,13 @@ proptest! {
         prop_assert!(index.has_shingles());
         prop_assert_eq!(read(&index), sets(&all));
         index.verify().unwrap();
-        let mut decoded = Vec::new();
-        for (&id, (_, set)) in &all {
-            let encoded = index.shingles().unwrap().unwrap().encoded_of(id).unwrap().unwrap();
-            prop_assert!(shingles::decode(encoded, &mut decoded));
-            prop_assert_eq!(&decoded, set);
+        let stored = index.shingles().unwrap().unwrap();
+        let documents = |memory| stored.parts(memory).unwrap().into_iter().flatten().count();
+        // Whatever the memory, each document is in one part.
+        for memory in [0, 1, 100, 5000, u64::MAX] {
+            prop_assert_eq!(documents(memory), all.len());
         }
+        prop_assert!(stored.parts(u64::MAX).unwrap().len() <= 1);
     }
 
     #[test]
@@ -154,7 +155,7 @@ fn a_damaged_set_is_found_and_harms_no_query() {
         assert_eq!(index.searcher().within(30, 0).unwrap().len(), 1);
         let Err(error) = index.verify() else { continue };
         let place = damaged_at(&error);
-        found += usize::from(matches!(place, Some(Place::Shingles | Place::ShingleDirectory)));
+        found += usize::from(matches!(place, Some(Place::ShingleBlock { .. } | Place::ShingleDirectory)));
     }
     assert!(found > 10 && told > 10, "{found} and {told} times");
 }

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use crate::common::file::field;
@@ -11,11 +12,11 @@ use crate::common::{
     Numbers, Shape, brute_force, built, built_with_ids, built_with_names, data, id_lists, pairs, queries,
 };
 use hamdex::inspect::reference::{FieldKind, read_block};
-use hamdex::shingles::{BITS, KEY, decode};
+use hamdex::shingles::{BITS, KEY};
 use hamdex::similar::{Condition, Measure};
 use hamdex::{
-    BuildOptions, Builder, Codec, Design, FilterChoice, Fingerprint, Index, ReadError, ReadErrorKind,
-    TableDesign,
+    BuildError, BuildOptions, Builder, Codec, Design, FilterChoice, Fingerprint, Index, Merger, ReadError,
+    ReadErrorKind, TableDesign,
 };
 
 fn golden(name: &str) -> PathBuf {
@@ -178,13 +179,20 @@ fn shingle_pairs() {
     }
 }
 
-/// The same from before there were pairs: its sets are read, and it says that it cannot be searched by them.
+/// The same from before there were pairs: it says so wherever its shingles are wanted, and is an index otherwise.
 #[test]
 fn shingles() {
-    let index = check_sets("shingles");
+    let index = check_contents::<u64>("shingles");
+    assert!(index.has_shingles());
     let condition = Condition::new(Measure::Resemblance, 0.7).unwrap();
     let refused = index.searcher().similar(&[1], &condition, 1).unwrap_err();
     assert!(matches!(refused.kind(), ReadErrorKind::OldShingles), "{refused}");
+    let refused = index.shingles().unwrap_err();
+    assert!(matches!(refused.kind(), ReadErrorKind::OldShingles), "{refused}");
+    // Nothing is lost in silence.
+    let refused = Merger::new([&index]).unwrap().write_to(&mut Vec::new()).unwrap_err();
+    let is_old = |error: &ReadError| matches!(error.kind(), ReadErrorKind::OldShingles);
+    assert!(matches!(&refused, BuildError::Input(error) if is_old(error)), "{refused}");
 }
 
 /// A line for each set: its id, and its shingles after spaces.
@@ -205,11 +213,15 @@ fn check_sets(name: &str) -> Index<u64> {
     let listing = std::fs::read_to_string(golden(&format!("{name}.sets.txt"))).unwrap();
     assert_eq!(listing, sets_listing(&with_sets()));
     assert_eq!(stored.len(), 40);
-    for (_, id, expected) in with_sets() {
-        let mut set = Vec::new();
-        assert!(decode(stored.encoded_of(id).unwrap().unwrap(), &mut set));
-        assert!(set.into_iter().eq(expected));
+    let mut expected = with_sets().into_iter().map(|(_, id, set)| (id, Vec::from_iter(set)));
+    for part in stored.parts(1000).unwrap() {
+        let flow = stored.for_each_in(part, |id, set| {
+            assert_eq!(expected.next(), Some((id, set.to_vec())));
+            ControlFlow::<()>::Continue(())
+        });
+        assert!(flow.unwrap().is_continue());
     }
+    assert_eq!(expected.next(), None);
     index
 }
 

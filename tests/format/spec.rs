@@ -236,7 +236,7 @@ fn the_table_of_marks_is_that_of_a_filter() {
 
 #[test]
 fn the_example_of_shingles_is_a_set() {
-    let spec = std::fs::read_to_string(spec_path()).unwrap();
+    let spec = std::fs::read_to_string(spec_path().with_file_name("store-spec.md")).unwrap();
     let (_, rest) = spec.split_once("<!-- example shingles -->\n").unwrap();
     let line = rest.lines().nth(1).unwrap().strip_prefix("00000000  ").unwrap();
     let bytes: Vec<u8> = line.split(' ').map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect();
@@ -256,7 +256,7 @@ fn the_pairs_of_the_example_are_those_in_the_text() {
     assert_eq!(fingerprints(&fields), [20, 21, 22, 1 << 42]);
     block[..4].fill(0);
     let keys = file.contents(SHINGLE_KEYS, 0);
-    assert_eq!((keys[24], keys[25], keys[48]), (2, 2, 0b1001_0100));
+    assert_eq!((keys[24], keys.len()), (2, 48));
     compare("example pairs", &format!("pairs\n{}keys\n{}", hex_dump(&block), hex_dump(keys)));
 }
 

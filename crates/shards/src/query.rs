@@ -18,7 +18,8 @@ use hamdex::set::{
 use hamdex::similar::{Condition, SimilarDocument};
 use hamdex::{
     BatchOptions, Fingerprint, FingerprintSet, Index, Match, MultiIndex, Pair, PairsOptions,
-    ProgressCallback, RECIPE_KEY, SetError, SetSearcher, Verified, VerifyOptions, check_distance, shingles,
+    ProgressCallback, RECIPE_KEY, ReadError, SetError, SetSearcher, Verified, VerifyOptions, check_distance,
+    shingles,
 };
 
 use crate::error::Error;
@@ -40,7 +41,6 @@ impl<F: Fingerprint> FingerprintSet<F> for Shards<F> {
         description.metadata = recipe.chain(definition).collect();
         description.has_shingles = manifest.shingles.is_some();
         // A shard without lists says so when it is searched.
-        description.lists_shingles = description.has_shingles;
         description
     }
 
@@ -80,14 +80,14 @@ impl<F: Fingerprint> FingerprintSet<F> for Shards<F> {
     }
 
     /// Divides the documents of each shard of the first family.
-    fn shingle_parts(&self) -> Result<Option<Vec<ShinglePart>>, SetError> {
+    fn shingle_parts(&self, memory: u64) -> Result<Option<Vec<ShinglePart>>, SetError> {
         if self.manifest().shingles.is_none() {
             return Ok(None);
         }
         let mut parts = Vec::new();
         for file in self.first_family() {
             let documents =
-                self.shard(file)?.shingles()?.map_or(Ok(Vec::new()), |shingles| shingles.parts())?;
+                self.shard(file)?.shingles()?.map_or(Ok(Vec::new()), |shingles| shingles.parts(memory))?;
             parts.extend(documents.into_iter().map(|documents| ShinglePart { file, documents }));
         }
         Ok(Some(parts))
@@ -96,11 +96,12 @@ impl<F: Fingerprint> FingerprintSet<F> for Shards<F> {
     fn visit_shingles(
         &self,
         part: &ShinglePart,
+        check_cancelled: &dyn Fn() -> Result<(), ReadError>,
         visit: &mut ShingleVisitor<'_>,
     ) -> Result<ControlFlow<()>, SetError> {
         let Some(shingles) = self.shard(part.file)?.shingles()? else { return Ok(ControlFlow::Continue(())) };
         let visit = |id, set: &[u64]| visit(StoredId { part: part.file, id }, set);
-        Ok(shingles.for_each_in(part.documents.clone(), visit)?)
+        Ok(shingles.for_each_while(part.documents.clone(), check_cancelled, visit)?)
     }
 
     fn check_files(&self) -> Result<(), SetError> {

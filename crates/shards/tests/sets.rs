@@ -242,8 +242,8 @@ fn one_family_has_the_shingles_of_all_documents() {
         let description = set.describe();
         assert!(description.has_shingles && description.metadata[shingles::KEY] == b"some");
         let mut found = BTreeMap::new();
-        for part in set.shingle_parts().unwrap().unwrap() {
-            let flow = set.visit_shingles(&part, &mut |id, shingles| {
+        for part in set.shingle_parts(1 << 12).unwrap().unwrap() {
+            let flow = set.visit_shingles(&part, &|| Ok(()), &mut |id, shingles| {
                 assert_eq!(found.insert(id.id, shingles.to_vec()), None);
                 assert_eq!(set.name(id).unwrap().map(<[u8]>::to_vec), name(id.id).map(String::into_bytes));
                 ControlFlow::Continue(())

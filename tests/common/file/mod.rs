@@ -28,7 +28,6 @@ pub const NAMES: u32 = 10;
 /// The kinds of optional sections.
 pub const FILTER: u32 = 256;
 pub const SHINGLE_DIRECTORY: u32 = 257;
-pub const SHINGLES: u32 = 258;
 pub const ID_LOOKUP: u32 = 259;
 pub const NAME_LOOKUP: u32 = 260;
 pub const SHINGLE_PAIRS: u32 = 261;

@@ -148,7 +148,7 @@ pub(crate) const REFUSALS: &[Refusal] = &[
         &[
             // The keys become an unknown section, the directory a filter, the keys those of another table.
             sealed("shingles come with", |f| put_section(f, f.sections.len() - 1, 0, &[7])).of(with_shingles),
-            sealed("shingles come with", |f| put_section(f, f.sections.len() - 4, 0, &[0])).of(with_shingles),
+            sealed("shingles come with", |f| put_section(f, f.sections.len() - 3, 0, &[0])).of(with_shingles),
             sealed("shingles come with", |f| put_section(f, f.sections.len() - 1, 4, &[1])).of(with_shingles),
         ],
     ),

@@ -134,7 +134,7 @@ fn use_all(index: &Index<u64>) -> Result<(), ReadError> {
     stored().into_iter().try_for_each(|x| index.ids(x).map(drop))?;
     if let Some(shingles) = index.shingles()? {
         let mut all = BTreeSet::new();
-        for part in shingles.parts()? {
+        for part in shingles.parts(1 << 12)? {
             let _ = shingles.for_each_in(part, |_, set| {
                 all.extend(set);
                 ControlFlow::<()>::Continue(())

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
 use hamdex::set::{Description, ShinglePart, StoredId};
-use hamdex::{Fingerprint, FingerprintSet, Names, SetSearcher, shingles};
+use hamdex::{Fingerprint, FingerprintSet, Names, ReadErrorKind, SetSearcher, shingles};
 use hamdex_simhash::{SHINGLE_BITS, Shingler};
 use rayon::prelude::*;
 
@@ -19,16 +19,11 @@ const _: () = assert!(shingles::BITS == SHINGLE_BITS, "sets store the shingles t
 /// look-up (`cargo bench --bench similar`); from storage it reads more, since look-ups read here and there.
 const DOCUMENTS_PER_LOOK_UP: u64 = 200;
 
-/// Parts that are read side by side, per thread: while one is compared, the system reads the next.
-const PARTS_PER_THREAD: usize = 2;
-
 /// The documents of an index, a store or a set of shards that has their shingles: a reference for
 /// [`Dedup::against_texts`](crate::Dedup::against_texts).
 pub struct KnownShingles<'s, F> {
     set: &'s dyn FingerprintSet<F>,
     has_names: bool,
-    /// Whether similar documents can be looked up.
-    has_lists: bool,
     /// The number of documents, about.
     documents: u64,
 }
@@ -52,8 +47,8 @@ impl<'s, F: Fingerprint> KnownShingles<'s, F> {
     pub fn new(set: &'s dyn FingerprintSet<F>, words: NonZeroUsize) -> Result<Self, Error> {
         let description = set.describe();
         check_definition(&description, words)?;
-        let Description { has_names, lists_shingles: has_lists, fingerprints: documents, .. } = description;
-        Ok(Self { set, has_names, has_lists, documents })
+        let Description { has_names, fingerprints: documents, .. } = description;
+        Ok(Self { set, has_names, documents })
     }
 
     /// Looks the new texts up in the lists of shingles.
@@ -89,11 +84,13 @@ impl<F: Fingerprint> KnownTexts for KnownShingles<'_, F> {
         if new.is_empty() {
             return Ok(());
         }
-        let takes_look_ups = (new.len() as u64).saturating_mul(DOCUMENTS_PER_LOOK_UP) <= self.documents;
-        if takes_look_ups && self.has_lists {
+        if (new.len() as u64).saturating_mul(DOCUMENTS_PER_LOOK_UP) <= self.documents {
             return self.look_up(new, nearest);
         }
-        let parts = self.set.shingle_parts().map_err(of_set)?.ok_or(Error::NoShingles)?;
+        let at_once = rayon::current_num_threads();
+        let memory = new.known_bytes() / at_once as u64;
+        let parts = self.set.shingle_parts(memory).map_err(of_set)?.ok_or(Error::NoShingles)?;
+        let check_cancelled = || new.check_cancelled().map_err(|_| ReadErrorKind::Stopped.into());
         let similar_of = |part: &ShinglePart| -> Result<Vec<(StoredId, Similar)>, Error> {
             new.check_cancelled()?;
             let (mut matcher, mut found, mut failed) = (new.matcher(), Vec::new(), None);
@@ -101,18 +98,20 @@ impl<F: Fingerprint> KnownTexts for KnownShingles<'_, F> {
                 found.extend(matcher.similar(shingles)?.iter().map(|&similar| (id, similar)));
                 Ok(())
             };
-            let flow = self.set.visit_shingles(part, &mut |id, shingles| match compare(id, shingles) {
+            let mut visit = |id, shingles: &[u64]| match compare(id, shingles) {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(error) => {
                     failed = Some(error);
                     ControlFlow::Break(())
                 }
-            });
+            };
+            let flow = self.set.visit_shingles(part, &check_cancelled, &mut visit);
+            new.check_cancelled()?;
             // It breaks only if a comparison failed.
             let _ = flow.map_err(of_set)?;
             failed.map_or(Ok(found), Err)
         };
-        for some in parts.chunks(PARTS_PER_THREAD * rayon::current_num_threads()) {
+        for some in parts.chunks(at_once) {
             let found: Vec<Vec<(StoredId, Similar)>> =
                 some.par_iter().map(similar_of).collect::<Result<_, Error>>()?;
             for (id, similar) in found.into_iter().flatten() {

@@ -129,6 +129,11 @@ impl Resources {
         usize::try_from(self.memory / TEXTS_SHARE / BATCHES).unwrap_or(usize::MAX)
     }
 
+    /// Returns the bytes of known sets of shingles read at a time, where there are no known texts.
+    pub(crate) fn known_bytes(&self) -> u64 {
+        self.memory / TEXTS_SHARE
+    }
+
     /// Returns the resources of a search among documents that take this memory each; fails if there is not enough.
     pub(crate) fn for_documents(&self, documents: u64, bytes_per_document: u64) -> Result<Self, Error> {
         let reserved = self.set_bytes() + self.id_bytes() + self.memory / LEAST_SHARE;

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hamdex::{
-    Fingerprint, Index, OpenOptions, Phase, Progress, ProgressCallback, ReadError, ReadErrorKind,
-    VerifyOptions, shingles,
+    BuildError, Fingerprint, Index, OpenOptions, Phase, Progress, ProgressCallback, ReadError, ReadErrorKind,
+    VerifyOptions, default_memory, shingles,
 };
 
 use crate::compaction::publish::{Added, Change};
@@ -16,8 +16,7 @@ use crate::disk::layout::{self, SEGMENTS};
 use crate::error::Error;
 use crate::inner::StoreInner;
 use crate::manifest::SegmentEntry;
-use crate::segment::Segment;
-use crate::segment::write_index;
+use crate::segment::{ColumnBuilder, Segment, write_index};
 use crate::store::Store;
 
 impl<F: Fingerprint> Store<F> {
@@ -83,6 +82,28 @@ impl<F: Fingerprint> Store<F> {
     }
 }
 
+/// Divisor of the memory: the share of the sets of shingles that are read at once, beside a build.
+const SHINGLE_SHARE: u64 = 4;
+
+/// Pushes the shingles of a file, with `by` added to every id.
+fn push_shingles<F: Fingerprint>(
+    builder: &mut ColumnBuilder<'_, F>,
+    index: &Index<F>,
+    by: u64,
+) -> Result<(), BuildError> {
+    let Some(shingles) = index.shingles()? else { return Ok(()) };
+    for part in shingles.parts(default_memory() / SHINGLE_SHARE)? {
+        let flow = shingles.for_each_in(part, |id, set| match builder.push_shingles(by + id, set) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        })?;
+        if let ControlFlow::Break(error) = flow {
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
 impl<F: Fingerprint> StoreInner<F> {
     /// Checks that a file can be part of this store.
     fn check_fits(&self, index: &Index<F>, path: &Path) -> Result<(), Error> {
@@ -136,14 +157,14 @@ impl<F: Fingerprint> StoreInner<F> {
                 }
             });
             let mut pairs = entries.flat_map(|entry| entry.ids.map(move |id| (entry.fingerprint, by + id)));
-            let names = index.names()?;
-            let shingles = index.shingles()?;
-            let names = names.iter().flatten().map(|named| {
-                let (id, name) = named?;
-                let shingles = shingles.map_or(Ok(None), |shingles| shingles.encoded_of(id))?;
-                Ok((by + id, name, shingles.unwrap_or_default()))
-            });
-            write_index(options, &mut pairs, names, &mut output)?;
+            let columns = |builder: &mut ColumnBuilder<'_, F>| {
+                for named in index.names()?.iter().flatten() {
+                    let (id, name) = named?;
+                    builder.push_stored_name(by + id, name)?;
+                }
+                push_shingles(builder, index, by)
+            };
+            write_index(options, &mut pairs, columns, &mut output)?;
             drop(pairs);
             failure.map_or(Ok(output), |error| Err(error.into()))
         })

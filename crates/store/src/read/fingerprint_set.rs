@@ -9,8 +9,8 @@ use hamdex::set::{
 };
 use hamdex::similar::{Condition, SimilarDocument};
 use hamdex::{
-    BatchOptions, Fingerprint, FingerprintSet, Match, PairsOptions, ProgressCallback, RECIPE_KEY, SetError,
-    SetSearcher, Verified, VerifyOptions, shingles,
+    BatchOptions, Fingerprint, FingerprintSet, Match, PairsOptions, ProgressCallback, RECIPE_KEY, ReadError,
+    SetError, SetSearcher, Verified, VerifyOptions, shingles,
 };
 
 use crate::read::reader::verify_files;
@@ -28,8 +28,6 @@ impl<F: Fingerprint> FingerprintSet<F> for Snapshot<F> {
         description.has_ids = schema.identity.has_ids;
         description.has_names = schema.identity.has_names;
         description.has_shingles = schema.identity.has_shingles;
-        description.lists_shingles =
-            description.has_shingles && self.view().segments.iter().all(|live| live.index().lists_shingles());
         description.has_lookups = schema.lookups;
         let metadata = [(RECIPE_KEY, &schema.recipe), (shingles::KEY, &schema.shingles)];
         let metadata =
@@ -92,16 +90,17 @@ impl<F: Fingerprint> FingerprintSet<F> for Snapshot<F> {
         Ok(Some(Cow::Borrowed(self.name(id.id)?.unwrap_or_default())))
     }
 
-    fn shingle_parts(&self) -> Result<Option<Vec<ShinglePart>>, SetError> {
-        self.parts_of_shingles()
+    fn shingle_parts(&self, memory: u64) -> Result<Option<Vec<ShinglePart>>, SetError> {
+        self.parts_of_shingles(memory)
     }
 
     fn visit_shingles(
         &self,
         part: &ShinglePart,
+        check_cancelled: &dyn Fn() -> Result<(), ReadError>,
         visit: &mut ShingleVisitor<'_>,
     ) -> Result<ControlFlow<()>, SetError> {
-        self.visit_shingles_of(part, visit)
+        self.visit_shingles_of(part, check_cancelled, visit)
     }
 
     fn check_files(&self) -> Result<(), SetError> {
@@ -155,14 +154,15 @@ const MEMTABLE_PART: u64 = 1 << 12;
 
 impl<F: Fingerprint> Snapshot<F> {
     /// Divides the documents into parts: those of the segments, from 0 on, and then those of the memtables.
-    fn parts_of_shingles(&self) -> Result<Option<Vec<ShinglePart>>, SetError> {
+    fn parts_of_shingles(&self, memory: u64) -> Result<Option<Vec<ShinglePart>>, SetError> {
         if !self.schema.identity.has_shingles {
             return Ok(None);
         }
         self.removed_ids()?;
         let mut parts = Vec::new();
         for (file, live) in self.view().segments.iter().enumerate() {
-            let documents = live.index().shingles()?.map_or(Ok(Vec::new()), |shingles| shingles.parts())?;
+            let documents =
+                live.index().shingles()?.map_or(Ok(Vec::new()), |shingles| shingles.parts(memory))?;
             parts.extend(documents.into_iter().map(|documents| ShinglePart { file, documents }));
         }
         let first = self.view().segments.len();
@@ -180,6 +180,7 @@ impl<F: Fingerprint> Snapshot<F> {
     fn visit_shingles_of(
         &self,
         part: &ShinglePart,
+        check_cancelled: &dyn Fn() -> Result<(), ReadError>,
         visit: &mut ShingleVisitor<'_>,
     ) -> Result<ControlFlow<()>, SetError> {
         let documents = part.documents.clone();
@@ -206,7 +207,7 @@ impl<F: Fingerprint> Snapshot<F> {
         };
         let Some(shingles) = live.index().shingles()? else { return Ok(ControlFlow::Continue(())) };
         let removed = self.removed_ids.get().map(|removed| &removed[part.file]);
-        Ok(shingles.for_each_in(documents, |id, set| {
+        Ok(shingles.for_each_while(documents, check_cancelled, |id, set| {
             if removed.is_some_and(|removed| removed.contains(&id)) {
                 ControlFlow::Continue(())
             } else {

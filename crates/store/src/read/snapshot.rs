@@ -161,7 +161,7 @@ impl<F: Fingerprint> Snapshot<F> {
             pairs.sort_unstable();
             let mut bytes = Vec::new();
             let options = self.schema.build_options()?.names(false);
-            write_index(options, pairs.into_iter(), std::iter::empty(), &mut bytes)?;
+            write_index(options, pairs.into_iter(), |_| Ok(()), &mut bytes)?;
             all.push(Arc::new(OpenOptions::new().from_mapping::<F>(bytes.into(), Path::new(MEMORY))?));
         }
         Ok(view.with_segment_indexes(all))

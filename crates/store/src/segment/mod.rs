@@ -219,21 +219,21 @@ impl<F: Fingerprint> Segment<F> {
     }
 }
 
-/// The id of a document, its name, and its encoded shingles if the index has shingles.
-type IdColumns<'n> = (u64, &'n [u8], &'n [u8]);
+/// Takes the columns of an index.
+pub(crate) type ColumnBuilder<'w, F> = Builder<F, &'w mut (dyn Write + Send)>;
 
-/// Writes an index of pairs in order, and of the names of their ids, ascending. If the index has no ids, those of the
-/// pairs do not count.
+/// Writes an index of pairs in order, and of the columns of their ids, which `columns` pushes. If the index has no ids,
+/// those of the pairs do not count.
 ///
 /// # Errors
-/// As for [`Builder::into_inner`]; an error of `names`.
-pub(crate) fn write_index<'n, F: Fingerprint>(
+/// As for [`Builder::into_inner`]; an error of `columns`.
+pub(crate) fn write_index<F: Fingerprint>(
     options: BuildOptions<F>,
     pairs: impl Iterator<Item = Pair<F>>,
-    names: impl Iterator<Item = Result<IdColumns<'n>, ReadError>>,
+    columns: impl FnOnce(&mut ColumnBuilder<'_, F>) -> Result<(), BuildError>,
     writer: &mut (dyn Write + Send),
 ) -> Result<(), BuildError> {
-    let (has_ids, has_shingles) = (options.has_ids(), options.has_shingles());
+    let has_ids = options.has_ids();
     let mut builder = Builder::to_writer(writer, options.sorted(true))?;
     for (fingerprint, id) in pairs {
         if has_ids {
@@ -242,12 +242,6 @@ pub(crate) fn write_index<'n, F: Fingerprint>(
             builder.push(fingerprint)?;
         }
     }
-    for named in names {
-        let (id, name, shingles) = named?;
-        builder.push_stored_name(id, name)?;
-        if has_shingles {
-            builder.push_encoded_shingles(id, shingles)?;
-        }
-    }
+    columns(&mut builder)?;
     builder.into_inner().map(drop)
 }

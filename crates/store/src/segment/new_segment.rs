@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hamdex::{BuildError, BuildOptions, Fingerprint, ReadError, default_memory};
+use hamdex::{BuildError, BuildOptions, Fingerprint, default_memory};
 use hamdex_atomic_file::Pieces;
 
 use crate::disk::{DiskFile, layout};
@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::inner::StoreInner;
 use crate::manifest::SegmentEntry;
 use crate::memtable::Memtable;
-use crate::segment::{Opening, Segment, write_index};
+use crate::segment::{ColumnBuilder, Opening, Segment, write_index};
 use crate::write::batch::{Pair, ids_of};
 
 /// The file of a new segment.
@@ -64,13 +64,16 @@ impl<F: Fingerprint> StoreInner<F> {
         pairs: &[Pair<F>],
     ) -> Result<(Arc<Segment<F>>, SegmentEntry), Error> {
         let ids = if self.schema.identity.has_names { ids_of(pairs) } else { Vec::new() };
-        let name = |id| {
-            let document = memtable.names.document(id).expect("every id of a memtable came with its name");
-            Ok::<_, ReadError>((id, document.name(), document.shingles()))
-        };
+        let has_shingles = self.schema.identity.has_shingles;
         self.new_segment(0, |options, mut output| {
-            let names = ids.into_iter().map(name);
-            write_index(options, pairs.iter().copied(), names, &mut output)?;
+            let columns = |builder: &mut ColumnBuilder<'_, F>| {
+                ids.into_iter().try_for_each(|id| {
+                    let document = memtable.names.document(id).expect("every id of a memtable has its name");
+                    builder.push_stored_name(id, document.name())?;
+                    if has_shingles { builder.push_encoded_shingles(id, document.shingles()) } else { Ok(()) }
+                })
+            };
+            write_index(options, pairs.iter().copied(), columns, &mut output)?;
             Ok(output)
         })
     }

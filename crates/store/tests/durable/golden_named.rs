@@ -122,8 +122,8 @@ fn a_golden_store_with_names_is_read() {
         assert_eq!(snapshot.name(41).unwrap(), Some(&b""[..]));
         assert_eq!(snapshot.name(44).unwrap(), Some(&b"0123456789abcdef"[..]));
         let mut sets = Vec::new();
-        for part in snapshot.shingle_parts().unwrap().unwrap_or_default() {
-            let visited = snapshot.visit_shingles(&part, &mut |id, set| {
+        for part in snapshot.shingle_parts(1 << 12).unwrap().unwrap_or_default() {
+            let visited = snapshot.visit_shingles(&part, &|| Ok(()), &mut |id, set| {
                 sets.push((id.id, set.to_vec()));
                 ControlFlow::Continue(())
             });

@@ -362,8 +362,8 @@ impl History {
 
     fn assert_same_shingles(&self, snapshot: &Snapshot<u64>) {
         let mut found = BTreeMap::new();
-        for part in snapshot.shingle_parts().unwrap().unwrap() {
-            let flow = snapshot.visit_shingles(&part, &mut |id, set| {
+        for part in snapshot.shingle_parts(1 << 12).unwrap().unwrap() {
+            let flow = snapshot.visit_shingles(&part, &|| Ok(()), &mut |id, set| {
                 assert_eq!(found.insert(id.id, set.to_vec()), None, "id {} twice", id.id);
                 ControlFlow::Continue(())
             });

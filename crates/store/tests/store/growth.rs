@@ -286,8 +286,8 @@ fn reading_the_shingles_of_a_crowd() {
         let snapshot = store.snapshot();
         timed(|| {
             let mut found = 0;
-            for part in snapshot.shingle_parts().unwrap().unwrap() {
-                let flow = snapshot.visit_shingles(&part, &mut |_, _| {
+            for part in snapshot.shingle_parts(1 << 12).unwrap().unwrap() {
+                let flow = snapshot.visit_shingles(&part, &|| Ok(()), &mut |_, _| {
                     found += 1;
                     ControlFlow::Continue(())
                 });

@@ -42,8 +42,8 @@ fn found(snapshot: &Snapshot<u64>) -> Named {
     let named: Named = pairs.map(named).collect();
     if snapshot.describe().has_shingles {
         let mut sets = BTreeMap::new();
-        for part in snapshot.shingle_parts().unwrap().unwrap() {
-            let flow = snapshot.visit_shingles(&part, &mut |id, set| {
+        for part in snapshot.shingle_parts(1 << 12).unwrap().unwrap() {
+            let flow = snapshot.visit_shingles(&part, &|| Ok(()), &mut |id, set| {
                 assert_eq!(sets.insert(id.id, set.to_vec()), None, "id {} twice", id.id);
                 ControlFlow::Continue(())
             });

@@ -456,8 +456,8 @@ fn shingle_sets(disk: &SimulatedDisk) -> u64 {
     store.verify(&VerifyOptions::new().threads(1)).unwrap();
     let snapshot = store.snapshot();
     let mut sets = 0;
-    for part in snapshot.shingle_parts().unwrap().unwrap() {
-        let flow = snapshot.visit_shingles(&part, &mut |_, set| {
+    for part in snapshot.shingle_parts(1 << 12).unwrap().unwrap() {
+        let flow = snapshot.visit_shingles(&part, &|| Ok(()), &mut |_, set| {
             sets += u64::from(!set.is_empty());
             ControlFlow::Continue(())
         });

@@ -77,8 +77,8 @@ fn work(disk: &SimulatedDisk, seed: u64) -> Option<Done> {
 /// Returns the documents in the order of their ids.
 fn documents(snapshot: &Snapshot<u64>) -> Documents {
     let mut found = Vec::new();
-    for part in snapshot.shingle_parts().unwrap().unwrap() {
-        let flow = snapshot.visit_shingles(&part, &mut |id, set| {
+    for part in snapshot.shingle_parts(1 << 12).unwrap().unwrap() {
+        let flow = snapshot.visit_shingles(&part, &|| Ok(()), &mut |id, set| {
             let name = snapshot.name(id.id).unwrap().unwrap().to_vec();
             found.push((id.id, String::from_utf8(name).unwrap(), set.to_vec()));
             ControlFlow::Continue(())

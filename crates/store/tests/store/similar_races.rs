@@ -43,8 +43,8 @@ struct Given {
 /// The shingles of all documents, by id.
 fn documents(snapshot: &Snapshot<u64>) -> BTreeMap<u64, Vec<u64>> {
     let mut sets = BTreeMap::new();
-    for part in snapshot.shingle_parts().unwrap().unwrap() {
-        let flow = snapshot.visit_shingles(&part, &mut |id, set| {
+    for part in snapshot.shingle_parts(1 << 12).unwrap().unwrap() {
+        let flow = snapshot.visit_shingles(&part, &|| Ok(()), &mut |id, set| {
             assert_eq!(sets.insert(id.id, set.to_vec()), None);
             ControlFlow::Continue(())
         });

@@ -118,7 +118,7 @@ pub(crate) struct Args {
     )]
     documents: Option<Format>,
     /// With --documents: keep the shingles of every document as well, runs of N words (5), by which `hamdex query` and
-    /// `hamdex dedup --against` compare texts. They take about 10 bytes per word of text; of a set of shards, one family
+    /// `hamdex dedup --against` compare texts. They take about 5 bytes per word of text; of a set of shards, one family
     /// keeps them.
     /// With --ids numbers, ids must ascend from document to document
     #[arg(

@@ -53,7 +53,7 @@ pub(super) fn condition<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<
     }
     // The options of fingerprints ask for fingerprints.
     let is_by_default = is_of_text
-        && set.description.lists_shingles
+        && set.description.has_shingles
         && args.distance.is_none()
         && args.recipe.is_default()
         && args.strategy == Strategy::Auto

@@ -283,8 +283,8 @@ impl Killing {
     fn stored(&self) -> BTreeSet<usize> {
         let snapshot = StoreReader::<u64>::open(self.scratch.path("s")).unwrap().into_snapshot();
         let mut found = BTreeSet::new();
-        for part in snapshot.shingle_parts().unwrap().unwrap() {
-            let flow = snapshot.visit_shingles(&part, &mut |id, shingles| {
+        for part in snapshot.shingle_parts(1 << 12).unwrap().unwrap() {
+            let flow = snapshot.visit_shingles(&part, &|| Ok(()), &mut |id, shingles| {
                 let number = self.numbers[shingles];
                 let name = snapshot.name_of(id).unwrap().unwrap();
                 assert_eq!(*name, *self.texts[number].name.as_bytes());

@@ -176,6 +176,11 @@ impl<'a> NewTexts<'a> {
         self.resources.batch_bytes()
     }
 
+    /// Returns the bytes of known sets of shingles to read at a time.
+    pub(crate) fn known_bytes(&self) -> u64 {
+        self.resources.known_bytes()
+    }
+
     /// Returns whether these are the first of the new documents, so that the known ones have not been read yet.
     #[must_use]
     pub fn are_first(&self) -> bool {

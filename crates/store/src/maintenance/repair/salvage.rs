@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use hamdex::{Fingerprint, ProgressCallback, salvage, shingles};
+use hamdex::{Fingerprint, ProgressCallback, default_memory, salvage, shingles};
 use hamdex_atomic_file::Pieces;
 use roaring::RoaringTreemap;
 
@@ -17,8 +17,11 @@ use crate::maintenance::repair::report::{Repaired, RepairedFile};
 use crate::maintenance::repair::separate_damage;
 use crate::manifest::schema::Schema;
 use crate::manifest::{Manifest, RemovalsEntry, SegmentEntry};
-use crate::segment::{Segment, removals_file, write_index};
+use crate::segment::{ColumnBuilder, Segment, removals_file, write_index};
 use crate::write::batch::{Operation, Pair, ids_of};
+
+/// Divisor of the memory: the share of the sets of shingles that are read at once.
+const SHINGLE_SHARE: u64 = 4;
 
 /// Maximum number of missing bytes at the end of a file that can still be mended.
 const MAX_MISSING_BYTES: u64 = 64;
@@ -210,13 +213,14 @@ impl<F: Fingerprint> Readable<F> {
             found.names = ids_of(&found.pairs).into_iter().map(|id| (id, name_of(id))).collect();
         }
         if index.has_shingles() {
-            let stored = index.shingles().ok().flatten();
-            let mut set = Vec::new();
-            let mut shingles_of = |id| {
-                let encoded = stored?.encoded_of(id).ok().flatten()?;
-                shingles::decode(encoded, &mut set).then(|| encoded.to_vec())
-            };
-            found.shingles = found.names.iter().map(|(id, _)| shingles_of(*id)).collect();
+            found.shingles = vec![None; found.names.len()];
+            let mut next = 0;
+            salvage::for_each_set(index, default_memory() / SHINGLE_SHARE, &mut |id, set| {
+                next += found.names[next..].partition_point(|(named, _)| *named < id);
+                if found.names.get(next).is_some_and(|(named, _)| *named == id) {
+                    found.shingles[next] = shingles::encode(set);
+                }
+            });
         }
         found
     }
@@ -265,14 +269,18 @@ fn write<F: Fingerprint>(
     let path = disk.path(&name);
     let file = disk.create_new(&name).map_err(Error::io("create it", &path))?;
     let mut file = Pieces::new(file);
-    let nothing = shingles::encode(&[]).expect("the empty set ascends");
-    let names = found.names.iter().enumerate().map(|(number, (id, name))| {
-        let shingles = found.shingles.get(number).and_then(Option::as_deref).unwrap_or(&nothing);
-        Ok((*id, name.as_deref().unwrap_or_default(), shingles))
-    });
+    let columns = |builder: &mut ColumnBuilder<'_, F>| {
+        for (id, name) in &found.names {
+            builder.push_stored_name(*id, name.as_deref().unwrap_or_default())?;
+        }
+        found.names.iter().zip(&found.shingles).try_for_each(|((id, _), set)| match set {
+            Some(encoded) => builder.push_encoded_shingles(*id, encoded),
+            None => builder.push_shingles(*id, &[]),
+        })
+    };
     let report = Arc::clone(report);
     let options = Schema::of(manifest).build_options()?.progress(move |progress| report(progress));
-    write_index(options, found.pairs.iter().copied(), names, &mut file)?;
+    write_index(options, found.pairs.iter().copied(), columns, &mut file)?;
     let mut file = file.into_inner().map_err(Error::io("write it", &path))?;
     file.sync().map_err(Error::io("sync it", &path))?;
     disk.sync_directory(layout::SEGMENTS).map_err(Error::io("sync its directory", &path))?;

@@ -122,7 +122,7 @@ impl StoredShingles {
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if let Some(documents) = left.tables.next() {
-                return documents.table(set).map(Some);
+                return documents.table(&**set).map(Some);
             }
             let Some(part) = left.parts.next() else { return Ok(None) };
             let mut tables = vec![Documents::default()];

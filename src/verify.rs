@@ -174,7 +174,6 @@ impl<F: Fingerprint> Index<F> {
                 if let Some(table) = &self.names {
                     names = table.verify(file, ids, &check_cancelled)?;
                 }
-                // Sections of an earlier version are verified as those of a later one are.
                 if let Some(ShingleTable::Listed { directory, pairs }) = &self.shingles {
                     let documents = pairs.documents(file, directory, None)?;
                     documents.verify(ids, &check_cancelled)?;

@@ -80,7 +80,7 @@ fn column(hashes: Vec<u64>, lengths: impl Iterator<Item = usize>) -> ArrayRef {
 const TABLE_SHINGLES: usize = 1 << 20;
 
 /// Divisor of the memory: the share of the sets that are read at once.
-const MEMORY_SHARE: u64 = 8;
+const MEMORY_SHARE: u64 = 16;
 
 /// The documents of a set, one table after the other.
 #[pyclass(frozen, module = "hamdex", name = "_StoredShingles")]
@@ -118,8 +118,17 @@ impl StoredShingles {
 
     /// Returns the next documents.
     fn next<F: Width>(&self) -> Result<Option<Table>, SetError> {
-        let set = self.set.typed::<F>().expect("the width was checked");
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = self.next_of::<F>(&mut left);
+        if next.is_err() {
+            // Documents behind an error are not all that is left.
+            *left = Left { parts: Vec::new().into_iter(), tables: Vec::new().into_iter() };
+        }
+        next
+    }
+
+    fn next_of<F: Width>(&self, left: &mut Left) -> Result<Option<Table>, SetError> {
+        let set = self.set.typed::<F>().expect("the width was checked");
         loop {
             if let Some(documents) = left.tables.next() {
                 return documents.table(&**set).map(Some);

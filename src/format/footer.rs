@@ -229,7 +229,7 @@ impl Footer {
         let of_shingles: Vec<_> =
             listed.iter().filter(|s| OF_SHINGLES.contains(&s.kind)).map(|s| (s.kind, s.table)).collect();
         let all = OF_SHINGLES.map(|kind| (kind, 0));
-        let are_old = listed.iter().any(|section| section.kind == OLD_SHINGLES);
+        let are_old = listed.iter().any(|section| section.kind == OLD_SHINGLES && section.table == 0);
         let are_whole = of_shingles.is_empty() || (of_shingles == all && this.ids.is_some());
         check(
             are_whole || are_old,

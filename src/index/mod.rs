@@ -8,7 +8,7 @@
 //! - [`places`]: numbers for stored entries
 //! - [`read_ahead`]: hints to storage, before its bytes are read
 //! - [`entries`]: all entries, in natural order
-//! - [`shingles`]: the shingles of documents
+//! - [`shingles`], [`sets`]: the shingles of documents, and their sets in memory
 //! - [`lists`]: the lists of shingles of a file
 //! - [`similar`]: the documents that are similar to a set of shingles
 //! - [`view`]: a table, for merging
@@ -22,6 +22,7 @@ mod places;
 pub(crate) mod read_ahead;
 pub(crate) mod search;
 pub(crate) mod searcher;
+mod sets;
 mod shingles;
 pub(crate) mod similar;
 mod view;

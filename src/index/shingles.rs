@@ -11,19 +11,11 @@ use crate::error::{Place, ReadError, ReadErrorKind};
 use crate::index::Index;
 use crate::index::lists::{PairLists, PairMemory};
 use crate::index::read_ahead::ReadAhead;
+use crate::index::sets::{SET_BYTES, SHINGLE_BYTES, Sets, VisitPairs};
 use crate::mapping::Mapping;
 use crate::names::directory::Directory;
 use crate::similar::{PairTable, ShingleTable};
 use crate::table::runs_of;
-
-/// Memory of a set per shingle.
-const SHINGLE_BYTES: u64 = size_of::<u64>() as u64;
-
-/// Memory of a set beside its shingles: its start and its end.
-const SET_BYTES: u64 = 2 * size_of::<usize>() as u64;
-
-/// Runs of blocks between cancellation checks.
-const RUNS_AT_ONCE: usize = 1 << 9;
 
 /// The shingles of an index's documents: made by [`Index::shingles`](crate::Index::shingles).
 #[derive(Clone, Copy)]
@@ -148,8 +140,9 @@ impl<'a> Shingles<'a> {
         check_cancelled: &dyn Fn() -> Result<(), ReadError>,
         mut visit: impl FnMut(u64, &[u64]) -> ControlFlow<B>,
     ) -> Result<ControlFlow<B>, ReadError> {
+        let part = part.start.min(part.end).min(self.len())..part.end.min(self.len());
         let run = || {
-            let sets = Sets::read(self, part.clone(), &Err, check_cancelled)?;
+            let sets = self.sets(part.clone(), &Err, check_cancelled)?;
             for (number, place) in part.enumerate() {
                 let set = sets.get(number).ok_or_else(|| self.incomplete(place))?;
                 if let ControlFlow::Break(value) = visit(self.documents.id(place)?, set) {
@@ -170,13 +163,23 @@ impl<'a> Shingles<'a> {
         part: Range<u64>,
         visit: &mut dyn FnMut(u64, &[u64]),
     ) -> Result<(), ReadError> {
-        let sets = Sets::read(self, part.clone(), &|_| Ok(()), &|| Ok(()))?;
+        let sets = self.sets(part.clone(), &|_| Ok(()), &|| Ok(()))?;
         for (number, place) in part.enumerate() {
             if let Some(set) = sets.get(number) {
                 visit(self.documents.id(place)?, set);
             }
         }
         Ok(())
+    }
+
+    fn sets(
+        &self,
+        part: Range<u64>,
+        damaged: &dyn Fn(ReadError) -> Result<(), ReadError>,
+        check_cancelled: &dyn Fn() -> Result<(), ReadError>,
+    ) -> Result<Sets, ReadError> {
+        let for_each_run = |visit: &mut VisitPairs<'_>| self.for_each_run(damaged, visit);
+        Sets::read((&self.documents, self.pairs), part, for_each_run, check_cancelled)
     }
 
     #[cold]
@@ -207,7 +210,7 @@ impl<'a> Shingles<'a> {
     pub(crate) fn for_each_run(
         &self,
         damaged: &dyn Fn(ReadError) -> Result<(), ReadError>,
-        visit: &mut dyn FnMut(&[u128]) -> Result<(), ReadError>,
+        visit: &mut VisitPairs<'_>,
     ) -> Result<(), ReadError> {
         let ((data, read_ahead), table) = (self.source, self.pairs.table());
         let (mut windows, mut scratch) = (read_ahead.windows(data), Scratch::default());
@@ -228,80 +231,6 @@ impl<'a> Shingles<'a> {
             }
         }
         Ok(())
-    }
-}
-
-/// The sets of some documents, in memory.
-struct Sets {
-    /// One set after the other.
-    shingles: Vec<u64>,
-    /// The start of each set, and the end of the last.
-    starts: Vec<usize>,
-    /// The end of what has been found of each set.
-    ends: Vec<usize>,
-}
-
-impl Sets {
-    /// Reads the sets of the documents at some places. Damaged blocks go to `damaged`.
-    fn read(
-        stored: &Shingles<'_>,
-        part: Range<u64>,
-        damaged: &dyn Fn(ReadError) -> Result<(), ReadError>,
-        check_cancelled: &dyn Fn() -> Result<(), ReadError>,
-    ) -> Result<Self, ReadError> {
-        let head = stored.pairs.head();
-        let mut sets = Self::with_room(stored, part.clone())?;
-        let mut runs = 0usize;
-        stored.for_each_run(damaged, &mut |pairs| {
-            if runs.is_multiple_of(RUNS_AT_ONCE) {
-                check_cancelled()?;
-            }
-            runs += 1;
-            for &pair in pairs {
-                let place = stored.pairs.place_of(stored.source.0.as_ref(), pair)?;
-                let number = place.wrapping_sub(part.start) as usize;
-                let Some(end) = sets.ends.get_mut(number) else { continue };
-                // One that is too long is found so, and does not go on in the next.
-                if *end < sets.starts[number + 1] {
-                    sets.shingles[*end] = head.shingle_of(pair);
-                }
-                *end += 1;
-            }
-            Ok(())
-        })?;
-        Ok(sets)
-    }
-
-    /// Returns as many empty sets, with the room that their directory says.
-    fn with_room(stored: &Shingles<'_>, part: Range<u64>) -> Result<Self, ReadError> {
-        let documents = &stored.documents;
-        let first = documents.start(part.start)?;
-        let last = documents.start(part.end)?.saturating_sub(first).min(stored.pairs.head().pairs) as usize;
-        let count = (part.end - part.start) as usize;
-        let mut sets = Self { shingles: Vec::new(), starts: Vec::new(), ends: Vec::new() };
-        let is_room = sets.shingles.try_reserve_exact(last).is_ok()
-            && sets.starts.try_reserve_exact(count + 1).is_ok()
-            && sets.ends.try_reserve_exact(count).is_ok();
-        if !is_room {
-            return Err(ReadErrorKind::OutOfMemory { bytes: last as u64 * SHINGLE_BYTES }.into());
-        }
-        for place in part.start..=part.end {
-            match documents.start(place)?.checked_sub(first).map(|start| start as usize) {
-                Some(start) if start <= last && sets.starts.last() <= Some(&start) => sets.starts.push(start),
-                _ => {
-                    return Err(documents.damaged(format_args!("the start of entry {place} is out of order")));
-                }
-            }
-        }
-        sets.ends.extend_from_slice(&sets.starts[..count]);
-        sets.shingles.resize(last, 0);
-        Ok(sets)
-    }
-
-    /// Returns the set of that number; `None` if it has more or fewer shingles than its directory says.
-    fn get(&self, number: usize) -> Option<&[u64]> {
-        let (start, end) = (self.starts[number], self.ends[number]);
-        (end == self.starts[number + 1]).then(|| &self.shingles[start..end])
     }
 }
 

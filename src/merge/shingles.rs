@@ -115,9 +115,12 @@ impl<'i> Input<'i> {
         repeats: &mut Repeats,
         done: &Counter,
     ) -> Result<(), BuildError> {
-        let head = *self.shingles.pairs().head();
-        let read = self.shingles.for_each_run(&Err, &mut |pairs| {
-            for &pair in pairs {
+        let (documents, pairs) = (self.shingles.documents(), self.shingles.pairs());
+        let head = *pairs.head();
+        let mut found = SetDigest::default();
+        let read = self.shingles.for_each_run(&Err, &mut |run| {
+            for &pair in run {
+                found.add(head.place_of(pair));
                 let (new, shingle) = (self.place(pair)?, digested(head.shingle_of(pair)));
                 if new & DROPPED != 0 {
                     continue;
@@ -129,7 +132,9 @@ impl<'i> Input<'i> {
             }
             Ok(done.check()?)
         });
-        read.map_err(|error| error.of_file(self.shingles.documents().path()).into())
+        // Contradictions would become those of the output.
+        let read = read.and_then(|()| pairs.check_counts(&documents, found, &|| Ok(done.check()?)));
+        read.map_err(|error| error.of_file(documents.path()).into())
     }
 
     /// Returns the place in the output of the document of a pair.

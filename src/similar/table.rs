@@ -19,7 +19,7 @@ use std::path::Path;
 use byteorder::{ByteOrder, LittleEndian};
 
 use crate::checked::Checked;
-use crate::codec::{BlockCodec, Codec, Layout, Scratch};
+use crate::codec::{BlockCodec, CHECKSUM_BYTES, Codec, Layout, Scratch};
 use crate::digest::SetDigest;
 use crate::error::{Place, ReadError};
 use crate::format::checksum::{Context, UnitKind};
@@ -177,6 +177,15 @@ impl PairTable {
         &self.table
     }
 
+    /// Returns how many pairs the blocks have at most, by their first bytes: no room is made for more.
+    pub(crate) fn entries(&self, file: &[u8]) -> u64 {
+        let count = |block| match self.table.block(file, block) {
+            Ok(bytes) => u64::from(LittleEndian::read_u16(&bytes[CHECKSUM_BYTES..])),
+            Err(_) => LAYOUT.block_bytes as u64 * 8,
+        };
+        (0..self.table.keys.len()).map(count).sum()
+    }
+
     /// Returns the section of the keys.
     pub(crate) fn section(&self) -> &Section {
         &self.keys
@@ -245,6 +254,16 @@ impl PairTable {
                 .keys
                 .damaged(format_args!("the blocks have {pairs} pairs, not {}", self.head.pairs)));
         }
+        self.check_counts(documents, found, check_cancelled)
+    }
+
+    /// Checks that each document has as many pairs as its directory says, given the digest of the places of all pairs.
+    pub(crate) fn check_counts(
+        &self,
+        documents: &Directory<'_>,
+        found: SetDigest,
+        check_cancelled: &dyn Fn() -> Result<(), ReadError>,
+    ) -> Result<(), ReadError> {
         // Sums over all documents, so that no memory is needed for each.
         let mut expected = SetDigest::default();
         for place in 0..self.head.documents {

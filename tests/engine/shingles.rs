@@ -1,6 +1,6 @@
 //! The shingles of documents: read back as they were given, by every way that a file comes about.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use hamdex::{BuildError, BuildOptions, Builder, Index, Merger, Place, ReadError, shingles};
@@ -38,9 +38,13 @@ fn built(documents: &Documents, options: BuildOptions<u64>) -> Vec<u8> {
 }
 
 fn read(index: &Index<u64>) -> Vec<(u64, Vec<u64>)> {
+    read_in(index, 1 << 12)
+}
+
+fn read_in(index: &Index<u64>, memory: u64) -> Vec<(u64, Vec<u64>)> {
     let stored = index.shingles().unwrap().unwrap();
     let mut all = Vec::new();
-    for part in stored.parts(1 << 12).unwrap() {
+    for part in stored.parts(memory).unwrap() {
         let visit = |id, set: &[u64]| {
             all.push((id, set.to_vec()));
             ControlFlow::<()>::Continue(())
@@ -104,6 +108,23 @@ proptest! {
         let mut left = all.clone();
         left.retain(|id, _| !id.is_multiple_of(gap));
         prop_assert_eq!(&kept, &built(&left, options()));
+    }
+}
+
+/// More than are put together at once: sets of very different sizes, among them one that is as large as hundreds.
+#[test]
+fn many_sets_are_put_together() {
+    let shingle = |id: u64, number: u64| (id << 32 | number).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16;
+    let set = |id: u64| {
+        let count = if id == 700 { 70_000 } else { id * 7919 % 300 };
+        // Every third one is a phrase that others have.
+        let all = (0..count).map(|number| shingle(if number % 3 == 0 { 0 } else { id }, number));
+        Vec::from_iter(BTreeSet::from_iter(all))
+    };
+    let all: Documents = (0..1500).map(|id| (id * 5, (id, set(id)))).collect();
+    let index = Index::from_bytes(built(&all, options())).unwrap();
+    for memory in [1 << 20, u64::MAX] {
+        assert_eq!(read_in(&index, memory), sets(&all));
     }
 }
 

@@ -90,13 +90,24 @@ fn push_shingles<F: Fingerprint>(
     builder: &mut ColumnBuilder<'_, F>,
     index: &Index<F>,
     by: u64,
+    report: &dyn Fn(Progress) -> ControlFlow<()>,
 ) -> Result<(), BuildError> {
-    let Some(shingles) = index.shingles()? else { return Ok(()) };
+    let (Some(shingles), Some(names)) = (index.shingles()?, index.names()?) else { return Ok(()) };
+    let check_cancelled = || match report(Progress::new(Phase::Copy, 0, None)) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(ReadErrorKind::Stopped.into()),
+    };
+    // Room has been made for the ids of names.
+    let push = |builder: &mut ColumnBuilder<'_, F>, id, set: &[u64]| match names.get(id)? {
+        Some(_) => builder.push_shingles(by + id, set),
+        None => Ok(()),
+    };
     for part in shingles.parts(default_memory() / SHINGLE_SHARE)? {
-        let flow = shingles.for_each_in(part, |id, set| match builder.push_shingles(by + id, set) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => ControlFlow::Break(error),
-        })?;
+        let flow =
+            shingles.for_each_while(part, &check_cancelled, |id, set| match push(builder, id, set) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => ControlFlow::Break(error),
+            })?;
         if let ControlFlow::Break(error) = flow {
             return Err(error);
         }
@@ -145,6 +156,7 @@ impl<F: Fingerprint> StoreInner<F> {
         by: u64,
         report: ProgressCallback,
     ) -> Result<(Arc<Segment<F>>, SegmentEntry), Error> {
+        let cancelled = self.background.cancellation().or_report(Arc::clone(&report));
         let report = self.background.cancellation().or_report(report);
         self.new_segment(0, |options, mut output| {
             let options = options.progress(report);
@@ -162,7 +174,7 @@ impl<F: Fingerprint> StoreInner<F> {
                     let (id, name) = named?;
                     builder.push_stored_name(by + id, name)?;
                 }
-                push_shingles(builder, index, by)
+                push_shingles(builder, index, by, &cancelled)
             };
             write_index(options, &mut pairs, columns, &mut output)?;
             drop(pairs);

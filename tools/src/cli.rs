@@ -15,7 +15,7 @@ use crate::commands::{
     shards, store, verify,
 };
 use crate::failure::Failure;
-use crate::{messages, standard_output};
+use crate::{help, messages, standard_output};
 
 const AFTER_HELP: &str = "\
 Exit codes:
@@ -153,9 +153,10 @@ fn color_of(args: &[OsString]) -> clap::ColorChoice {
 
 /// Prints the outcome of the parser: help and version as results, errors on one line.
 fn refuse(error: &clap::Error, args: &[OsString]) -> u8 {
-    let text = error.render();
+    let help = || help::page(&Cli::command(), args).unwrap_or_else(|| error.render());
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            let text = if error.kind() == ErrorKind::DisplayHelp { help() } else { error.render() };
             let printed = standard_output::in_colour()
                 .and_then(|mut output| write!(output, "{}", text.ansi()).and_then(|()| output.flush()));
             match printed {
@@ -168,7 +169,7 @@ fn refuse(error: &clap::Error, args: &[OsString]) -> u8 {
             }
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            messages::text(&text.ansi().to_string());
+            messages::text(&help().ansi().to_string());
             2
         }
         _ => {
@@ -223,7 +224,7 @@ fn named_command<'c>(root: &'c clap::Command, args: &[OsString]) -> (&'c clap::C
 }
 
 fn show_help(name: &OsString) -> u8 {
-    let mut cli = Cli::command();
+    let mut cli = help::short(Cli::command());
     cli.build();
     let name = name.to_string_lossy();
     let command = cli.find_subcommand_mut(&*name).expect("the parser has found it");

@@ -6,6 +6,7 @@ mod cli;
 mod commands;
 mod documents;
 mod failure;
+mod help;
 mod html;
 mod ids;
 mod input;

@@ -23,7 +23,7 @@ use crate::output::temp_dir;
 use crate::progress::Phases;
 use crate::standard_output::{self, write_pretty_json};
 
-/// Build, verify and query an index of made-up fingerprints, and check it against brute force.
+/// Build, verify and query an index of generated fingerprints.
 ///
 /// Makes fingerprints with planted near-duplicates. For each codec it builds an index in a temporary
 /// directory, verifies it, queries it, and compares a sample of the answers with brute force. Prints the

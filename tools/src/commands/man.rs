@@ -12,7 +12,7 @@ use crate::messages;
 use crate::output::{Force, Output};
 use crate::standard_output;
 
-/// Print the manual page of hamdex, or write one for each command into a directory.
+/// Print the manual page of hamdex, or write all pages to a directory.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:

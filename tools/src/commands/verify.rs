@@ -15,7 +15,7 @@ use crate::option_values::Threads;
 use crate::progress::Phases;
 use crate::standard_output::{self, print_json};
 
-/// Read a whole index file, store or set of shards and check everything in it.
+/// Check every byte of an index file, a store or a set of shards.
 ///
 /// Checks all checksums and padding, the order of entries and keys, counts, codebooks, ids and their names,
 /// and that all tables hold the same fingerprints; in a store, all its files, removals, logs and the

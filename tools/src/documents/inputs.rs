@@ -42,43 +42,43 @@ pub(crate) struct Fields {
     pub(crate) id_field: Option<String>,
     /// The first record of CSV and TSV is a document too; columns have numbers instead of names, counted from
     /// 1, as in --text-field 2
-    #[arg(long, help_heading = "Documents", hide_short_help = true)]
+    #[arg(long, help_heading = "Documents")]
     no_header: bool,
     /// The character between the fields of CSV and TSV, or tab [default: a comma or a tab; in CSV also ; or | if the
     /// header has the text field only then]
-    #[arg(long, value_name = "CHAR", value_parser = option_values::delimiter, help_heading = "Documents", hide_short_help = true)]
+    #[arg(long, value_name = "CHAR", value_parser = option_values::delimiter, help_heading = "Documents")]
     delimiter: Option<u8>,
     /// Whether fields of CSV and TSV can be in quotes [default: those of CSV can; those of TSV if more records in the
     /// first MiB have the header's number of fields then; those of TSV on standard input with --format cannot]
-    #[arg(long, value_parser = option_values::quoting(), help_heading = "Documents", hide_short_help = true)]
+    #[arg(long, value_parser = option_values::quoting(), help_heading = "Documents")]
     quoting: Option<Quoting>,
     /// The encoding of texts that do not declare one by a byte order mark or, in HTML, by meta, as in
     /// windows-1252 [default: utf-8]
-    #[arg(long, value_name = "NAME", help_heading = "Documents", hide_short_help = true)]
+    #[arg(long, value_name = "NAME", help_heading = "Documents")]
     encoding: Option<String>,
     /// In directories and archives, read only files that match; a glob without a slash matches names at any
     /// depth. Names that begin with . or _ are passed over unless a glob names them, as '_posts/**' does; without this
     /// option, so are files that are no tables in a directory most of whose bytes are tables. '*' reads all
-    #[arg(long, value_name = "GLOB", help_heading = "Documents", hide_short_help = true)]
+    #[arg(long, value_name = "GLOB", help_heading = "Documents")]
     include: Vec<String>,
     /// In directories and archives, leave out files and folders that match
-    #[arg(long, value_name = "GLOB", help_heading = "Documents", hide_short_help = true)]
+    #[arg(long, value_name = "GLOB", help_heading = "Documents")]
     exclude: Vec<String>,
     /// Leave out hidden files, and files that .gitignore and .ignore list
-    #[arg(long, help_heading = "Documents", hide_short_help = true)]
+    #[arg(long, help_heading = "Documents")]
     respect_gitignore: bool,
     /// End at the first problem with a document (invalid UTF-8, malformed, a missing field, too long, text
     /// behind a closing quote, an id that an earlier one had)
-    #[arg(long, help_heading = "Documents", hide_short_help = true)]
+    #[arg(long, help_heading = "Documents")]
     strict: bool,
     /// In directories and archives, leave out files that should hold documents and cannot be read whole: damaged or
     /// truncated, in another format than they say, tables and JSON without the text's column. Without it, they end the command
     /// with exit code 1 after the last file: no file is written then, but records inserted and lines printed before
     /// stay. Rows that --unique cannot copy make the exit code 1, too
-    #[arg(long, help_heading = "Documents", hide_short_help = true)]
+    #[arg(long, help_heading = "Documents")]
     pub(crate) skip_unreadable: bool,
     /// Longest line or file; longer ones are skipped and counted, without being kept in memory
-    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = option_values::size, help_heading = "Documents", hide_short_help = true)]
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = option_values::size, help_heading = "Documents")]
     max_document: ByteSize,
 }
 

@@ -28,20 +28,13 @@ pub(crate) struct Options {
     #[arg(long, value_name = "RECIPE", help_heading = "Fingerprints")]
     pub(crate) recipe: Option<String>,
     /// A dictionary of inverse document frequencies that `hamdex idf` wrote, to weight words by
-    #[arg(long, value_name = "FILE", help_heading = "Fingerprints", hide_short_help = true)]
+    #[arg(long, value_name = "FILE", help_heading = "Fingerprints")]
     pub(crate) idf: Option<PathBuf>,
     /// The weight of words that the dictionary lacks: that of its median word, or the mean of all [default: median]
-    #[arg(
-        long,
-        value_enum,
-        value_name = "WEIGHT",
-        requires = "idf",
-        help_heading = "Fingerprints",
-        hide_short_help = true
-    )]
+    #[arg(long, value_enum, value_name = "WEIGHT", requires = "idf", help_heading = "Fingerprints")]
     unknown_words: Option<UnknownWords>,
     /// Words to leave out, one per line
-    #[arg(long, value_name = "FILE", help_heading = "Fingerprints", hide_short_help = true)]
+    #[arg(long, value_name = "FILE", help_heading = "Fingerprints")]
     pub(crate) stop_words: Option<PathBuf>,
 }
 

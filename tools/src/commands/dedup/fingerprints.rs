@@ -32,16 +32,10 @@ pub(super) struct Options {
     )]
     fingerprints: Option<Format>,
     /// With --fingerprints: their column in Parquet, Arrow, CSV and TSV files
-    #[arg(
-        long,
-        value_name = "NAME",
-        default_value = "fingerprint",
-        requires = "fingerprints",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "NAME", default_value = "fingerprint", requires = "fingerprints")]
     fingerprint_field: String,
     /// With --fingerprints: the source of ids
-    #[arg(long, value_enum, default_value = "names", requires = "fingerprints", hide_short_help = true)]
+    #[arg(long, value_enum, default_value = "names", requires = "fingerprints")]
     ids: Ids,
 }
 

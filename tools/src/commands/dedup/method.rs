@@ -28,13 +28,13 @@ pub(super) struct Options {
     #[arg(short = 'k', long, value_name = "K")]
     distance: Option<u32>,
     /// Short for -k (3 unless given) and --similarity: jaccard=0.8 is -k 3 --similarity 0.8
-    #[arg(long, value_name = "jaccard=X", conflicts_with = "similarity", value_parser = jaccard, hide_short_help = true)]
+    #[arg(long, value_name = "jaccard=X", conflicts_with = "similarity", value_parser = jaccard)]
     check: Option<f64>,
     /// Words per shingle of --similarity and --check; in a script without spaces, characters [default: 5]
-    #[arg(long, value_name = "N", value_parser = option_values::shingle_words, hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = option_values::shingle_words)]
     check_words: Option<NonZeroUsize>,
     /// How near-duplicates form clusters
-    #[arg(long, value_enum, default_value = "stars", hide_short_help = true)]
+    #[arg(long, value_enum, default_value = "stars")]
     clusters: Clusters,
     /// The document of a cluster that is kept
     ///

@@ -69,11 +69,10 @@ const MIN_MEMORY: u64 = 64 << 20;
 #[command(
     before_help = "\
 Common uses:
-  hamdex dedup articles.jsonl                           list the near-duplicates
-  hamdex dedup articles.jsonl --unique -o unique.jsonl  write the documents without them
-  hamdex dedup folder/ --print duplicates               name the files that are duplicates
-  hamdex dedup new.csv --against old/ --print kept      name what is not known yet
-  hamdex dedup --fingerprints -k 6 phashes.tsv          compare hashes, as of pictures",
+  hamdex dedup articles.jsonl                           list near-duplicates
+  hamdex dedup articles.jsonl --unique -o unique.jsonl  remove near-duplicates
+  hamdex dedup folder/ --print duplicates               name duplicate files
+  hamdex dedup new.csv --against old/ --print kept      name new documents",
     after_long_help = "\
 Example:
   hamdex dedup articles.jsonl --json
@@ -113,7 +112,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_if("output_dir", ArgPredicate::IsPresent, "true"))]
     unique: bool,
     /// With --unique: write ids and texts alone to a file that cannot hold all columns of the inputs
-    #[arg(long, requires = "unique", conflicts_with = "output_dir", hide_short_help = true)]
+    #[arg(long, requires = "unique", conflicts_with = "output_dir")]
     drop_columns: bool,
     /// Write a copy of the inputs without duplicates to this new or empty directory, file by file
     ///
@@ -137,7 +136,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "WHICH", conflicts_with_all = ["json", "out", "unique"])]
     print: Option<Which>,
     /// With --print: end each id with a zero byte instead of a line end, for xargs -0 and `hamdex store remove -0`
-    #[arg(short = '0', long, requires = "print", hide_short_help = true)]
+    #[arg(short = '0', long, requires = "print")]
     null: bool,
     /// Print a JSON object for each document in a cluster; with --out or --output-dir, one with the numbers of documents,
     /// clusters and rows, and the problems of the inputs
@@ -145,14 +144,14 @@ pub(crate) struct Args {
     json: bool,
     /// Memory limit of the whole program, at least 64MiB; the excess goes to temporary files [default: a quarter of
     /// the usable memory]
-    #[arg(long, value_name = "SIZE", value_parser = option_values::size, hide_short_help = true)]
+    #[arg(long, value_name = "SIZE", value_parser = option_values::size)]
     memory: Option<ByteSize>,
     /// The directory for temporary files [default: the directory of the output; without one, $TMPDIR or
     /// /var/tmp]
-    #[arg(long, value_name = "DIR", hide_short_help = true)]
+    #[arg(long, value_name = "DIR")]
     temp_dir: Option<PathBuf>,
     /// Bits of a fingerprint [default: the recipe's]
-    #[arg(long, value_name = "BITS", value_parser = option_values::width(), help_heading = "Fingerprints", hide_short_help = true)]
+    #[arg(long, value_name = "BITS", value_parser = option_values::width(), help_heading = "Fingerprints")]
     width: Option<u32>,
     #[command(flatten)]
     recipe: recipe::Options,

@@ -49,7 +49,7 @@ impl From<Strategy> for hamdex::Strategy {
     }
 }
 
-/// Find the stored documents similar to a text, or the stored fingerprints near given ones.
+/// Find the stored documents or fingerprints similar to given ones.
 ///
 /// A set that keeps the shingles of its documents (--shingles) is asked for texts exactly: --similar finds the documents
 /// that share at least that part of all shingles of the two, by the definition of `hamdex dedup`; --containing those that

@@ -150,6 +150,9 @@ pub(crate) const REFUSALS: &[Refusal] = &[
             sealed("shingles come with", |f| put_section(f, f.sections.len() - 1, 0, &[7])).of(with_shingles),
             sealed("shingles come with", |f| put_section(f, f.sections.len() - 3, 0, &[0])).of(with_shingles),
             sealed("shingles come with", |f| put_section(f, f.sections.len() - 1, 4, &[1])).of(with_shingles),
+            // The directory becomes shingles of an earlier version, of another table.
+            sealed("shingles come with", |f| put_section(f, f.sections.len() - 3, 0, &[2, 1, 0, 0, 1]))
+                .of(with_shingles),
         ],
     ),
     damaged(

@@ -9,6 +9,7 @@ mod mend;
 
 use std::ops::Range;
 
+use crate::category::Category;
 use crate::codec::Scratch;
 use crate::error::ReadError;
 use crate::format::FileId;
@@ -80,11 +81,26 @@ fn for_each<F: Fingerprint>(index: &Index<F>, visit: &mut dyn FnMut(Option<u64>,
 
 /// Calls `visit` with the id and the shingles of each document all of whose shingles can be read, by id; reads the sets of
 /// some documents at a time, in `memory` bytes.
-pub fn for_each_set<F: Fingerprint>(index: &Index<F>, memory: u64, visit: &mut dyn FnMut(u64, &[u64])) {
-    let Ok(Some(shingles)) = index.shingles() else { return };
-    for part in shingles.parts(memory).unwrap_or_default() {
-        // Without its directory, a set is not known to be whole.
-        let _ = shingles.for_each_readable(part, visit);
+///
+/// # Errors
+/// When memory runs out, or an earlier version has written the shingles: other errors than damage, which is skipped.
+pub fn for_each_set<F: Fingerprint>(
+    index: &Index<F>,
+    memory: u64,
+    visit: &mut dyn FnMut(u64, &[u64]),
+) -> Result<(), ReadError> {
+    // Without its directory, a set is not known to be whole.
+    let skip = |error: ReadError| if error.category() == Category::Damaged { Ok(()) } else { Err(error) };
+    let shingles = match index.shingles() {
+        Ok(Some(shingles)) => shingles,
+        Ok(None) => return Ok(()),
+        Err(error) => return skip(error),
+    };
+    match shingles.parts(memory) {
+        Ok(parts) => {
+            parts.into_iter().try_for_each(|part| shingles.for_each_readable(part, visit).or_else(skip))
+        }
+        Err(error) => skip(error),
     }
 }
 

@@ -236,7 +236,8 @@ fn keys_of_shingles_are_restored() {
             salvage::for_each_set(&index, 1 << 10, &mut |id, set| {
                 assert_eq!(set, set_of(id), "{documents} documents, block {block}");
                 found.insert(id, set.len());
-            });
+            })
+            .unwrap();
             // Those without shingles, and where there are several blocks, others.
             assert!((0..documents).filter(|id| id % 6 == 0).all(|id| found.contains_key(&id)));
             assert!(

@@ -68,7 +68,7 @@ pub(super) fn repair_segment<F: Fingerprint>(
         Some(damage) => {
             let mut file = RepairedFile::new(name.clone(), damage);
             let found = match open_damaged::<F>(changes.disk, planned)? {
-                Some(segment) => Readable::of(&segment, &removed),
+                Some(segment) => Readable::of(&segment, &removed)?,
                 None => Readable::default(),
             };
             found.describe(&mut file, &entry, &removed);
@@ -196,7 +196,11 @@ struct Readable<F> {
 }
 
 impl<F: Fingerprint> Readable<F> {
-    fn of(index: &hamdex::Index<F>, removed: &RoaringTreemap) -> Self {
+    /// Reads what can be read.
+    ///
+    /// # Errors
+    /// When memory runs out, or an earlier version has written the shingles.
+    fn of(index: &hamdex::Index<F>, removed: &RoaringTreemap) -> Result<Self, Error> {
         let mut found =
             Self { pairs: Vec::new(), names: Vec::new(), shingles: Vec::new(), gone: 0, unplaced: 0 };
         salvage::for_each_readable(index, &mut |place, fingerprint, id| {
@@ -220,9 +224,9 @@ impl<F: Fingerprint> Readable<F> {
                 if found.names.get(next).is_some_and(|(named, _)| *named == id) {
                     found.shingles[next] = shingles::encode(set);
                 }
-            });
+            })?;
         }
-        found
+        Ok(found)
     }
 
     /// Adds to a report what was found and what was not.

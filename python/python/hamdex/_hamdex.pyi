@@ -191,7 +191,7 @@ def build(
 
     ``shingles=True`` keeps the shingles of the texts as well, of five words each or of as many as it says, so that
     ``dedup(against=...)`` compares with the texts of the index; blank texts, which are similar to nothing, are left
-    out then. Shingles take about 10 bytes per word.
+    out then. Shingles take about 5 bytes per word.
 
     ``lookups=True`` lets the ids be looked up: ``hamdex dump --id`` and ``--name`` find the fingerprints of one. It
     takes about 5 bytes per record, and as much per name.

@@ -57,7 +57,7 @@ impl Sets {
         check_cancelled: &dyn Fn() -> Result<(), ReadError>,
     ) -> Result<Self, ReadError> {
         let (head, file) = (pairs.head(), documents.file());
-        let mut sets = Self::with_room(documents, pairs.entries(file), part.clone())?;
+        let mut sets = Self::with_room(documents, pairs.most_pairs(file), part.clone())?;
         let (bits, mut groups, mut runs) = (sets.group_bits(), sets.groups(), 0usize);
         for_each_run(&mut |run| {
             if runs.is_multiple_of(STEPS_AT_ONCE) {

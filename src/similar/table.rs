@@ -41,6 +41,9 @@ pub(crate) const KEY_BYTES: usize = u128::BYTES;
 /// pairs, so memory for keys counts more than reading a block.
 pub(crate) const LAYOUT: Layout = Layout { codec: Codec::EliasFano, block_bytes: 2048 };
 
+/// Plausible pairs per block, on average. In memory they take four times the bytes of a block.
+const PLAUSIBLE_PAIRS: u64 = 1024;
+
 /// Blocks verified between cancellation checks.
 const VERIFIED_BLOCKS: usize = 1 << 10;
 
@@ -177,8 +180,12 @@ impl PairTable {
         &self.table
     }
 
-    /// Returns how many pairs the blocks have at most, by their first bytes: no room is made for more.
-    pub(crate) fn entries(&self, file: &[u8]) -> u64 {
+    /// Returns an upper bound of the number of pairs, for the room that a reader makes. It reads the blocks only if the head
+    /// claims implausibly many pairs per block.
+    pub(crate) fn most_pairs(&self, file: &[u8]) -> u64 {
+        if self.head.pairs / self.head.blocks.max(1) <= PLAUSIBLE_PAIRS {
+            return self.head.pairs;
+        }
         let count = |block| match self.table.block(file, block) {
             Ok(bytes) => u64::from(LittleEndian::read_u16(&bytes[CHECKSUM_BYTES..])),
             Err(_) => LAYOUT.block_bytes as u64 * 8,

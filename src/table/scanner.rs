@@ -174,6 +174,7 @@ impl<F: Fingerprint> Scanner<F> {
         let blocks = LocatedBlocks { tables, file, located, targets };
         scan_blocks(&blocks, |at| &blocks.table(at).codec, &mut self.scratch, visit)
     }
+
     /// Calls `visit` with each of these blocks that has entries with the prefix of its target, in their order, and with
     /// their numbers in the block. The targets admit no errors in their prefixes, the blocks are Elias–Fano ones. The
     /// caller counts what is read.

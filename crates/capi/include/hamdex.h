@@ -837,7 +837,7 @@ hamdex_status hamdex_set_verify(const struct hamdex_set *set,
  *
  * Threads: any. No other call may use the matches meanwhile.
  *
- * Errors: `HAMDEX_MISUSE` for what are no matches, were freed already, or belong to a searcher.
+ * Errors: `HAMDEX_MISUSE` if they are no matches, were freed already, or belong to a searcher.
  */
 hamdex_status hamdex_matches_free(const struct hamdex_matches *matches);
 
@@ -1003,7 +1003,7 @@ hamdex_status hamdex_store_find_names(const struct hamdex_store *store,
  *
  * Threads: any. No other call may use them meanwhile.
  *
- * Errors: `HAMDEX_MISUSE` for what are no similar documents, were freed already, or belong to a searcher.
+ * Errors: `HAMDEX_MISUSE` if they are no similar documents, were freed already, or belong to a searcher.
  */
 hamdex_status hamdex_similar_free(const struct hamdex_similar *similar);
 

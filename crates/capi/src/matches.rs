@@ -297,7 +297,7 @@ pub(crate) fn widen<F: hamdex::Fingerprint>(found: &Match<F>) -> AnyMatch {
 ///
 /// Threads: any. No other call may use the matches meanwhile.
 ///
-/// Errors: `HAMDEX_MISUSE` for what are no matches, were freed already, or belong to a searcher.
+/// Errors: `HAMDEX_MISUSE` if they are no matches, were freed already, or belong to a searcher.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hamdex_matches_free(matches: *const hamdex_matches) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.

@@ -170,7 +170,7 @@ pub(crate) fn shingles_of(caller: &Caller, pointer: *const u64, count: u64) -> R
 ///
 /// Threads: any. No other call may use them meanwhile.
 ///
-/// Errors: `HAMDEX_MISUSE` for what are no similar documents, were freed already, or belong to a searcher.
+/// Errors: `HAMDEX_MISUSE` if they are no similar documents, were freed already, or belong to a searcher.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hamdex_similar_free(similar: *const hamdex_similar) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.

@@ -15,8 +15,8 @@ use crate::error::Error;
 
 const _: () = assert!(shingles::BITS == SHINGLE_BITS, "sets store the shingles that texts are cut into");
 
-/// Stored documents per new text from which on texts are looked up. In memory a pass puts together and compares 6 sets in
-/// the time of a look-up (`cargo bench --bench similar`); from storage some more, since look-ups read here and there.
+/// Stored documents per new text from which on texts are looked up. In memory a pass reads 7 to 10 sets in the time of a
+/// look-up (`cargo bench --bench similar`); from storage it reads more, since look-ups read here and there.
 const DOCUMENTS_PER_LOOK_UP: u64 = 10;
 
 /// The documents of an index, a store or a set of shards that has their shingles: a reference for

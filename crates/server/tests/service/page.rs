@@ -255,7 +255,7 @@ fn the_page_shows_sets_differing_bits_and_blocks_by_the_keyboard_alone() {
     assert_eq!(browser.run("return document.images.length"), 0);
     browser.screenshot("text.png");
 
-    // A set with shingles is asked by words, for texts that resemble one and for those that contain it.
+    // A set with shingles is asked by words, for documents that resemble them or contain them.
     client.put("/v1/sets/kept", &json!({ "recipe": "default", "shingles": true })).ok();
     let record = json!({ "text": text, "id": "<b>storm</b>" });
     client.post("/v1/sets/kept/insert", &json!({ "records": [record] })).ok();

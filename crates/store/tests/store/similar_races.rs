@@ -126,7 +126,7 @@ fn check_refused(refused: &Given, similar: &Similar, stored: &HashMap<u64, &Give
     !is_told
 }
 
-/// Lets threads race. Returns the numbers of documents that were given to the store, and of those that were refused.
+/// Lets threads race. Returns the number of documents given to the store, and of documents refused.
 fn run(race: Race, seed: u64) -> (usize, usize) {
     let directory = tempfile::tempdir().unwrap();
     let durability = if seed.is_multiple_of(4) { Durability::Sync } else { Durability::None };

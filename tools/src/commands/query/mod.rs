@@ -52,11 +52,12 @@ impl From<Strategy> for hamdex::Strategy {
 /// Find the stored documents or fingerprints similar to given ones.
 ///
 /// A set that keeps the shingles of its documents (--shingles) is asked for texts exactly: --similar finds the documents
-/// that share at least that part of all shingles of the two, by the definition of `hamdex dedup`; --containing those that
-/// contain at least that part of the text, as a longer one that quotes it; --contained those of which the text contains at
-/// least that part. A line is the similarity and the document, the most similar first; with --documents, the id of the
+/// that share at least that part of all shingles of the two, by the definition of `hamdex dedup`; --containing finds
+/// documents that contain at least that part of the text, such as a longer one that quotes it; --contained finds documents
+/// of which the text contains at least that part. A line is the similarity and the document, the most similar first; with --documents, the id of the
 /// document that is looked for comes before. Without any of these options, and without options of fingerprints such as -k
-/// and --recipe, a text is asked for as by --similar 0.7, which is also their value if none is given. --nearest M finds the M most similar, at any similarity. A blank text is similar to nothing.
+/// and --recipe, a text is asked for as by --similar 0.7, which is also their value if none is given. --nearest M finds the
+/// M most similar, at any similarity. A blank text is similar to nothing.
 ///
 /// Fingerprints:
 /// Prints one line per match: query, fingerprint, distance and, if the index has them, ids; in the order of

@@ -23,42 +23,42 @@ use crate::{names, option_values, progress};
 pub(crate) struct Fields {
     /// The field or column with a document's text
     ///
-    /// If given more than once, the texts are joined by line ends. In JSON and nested columns, body.text is the field text of body; in JSON, pages[].body makes a
-    /// document of each item of the list pages, unless --join makes one of all. A list of strings is a text, too
+    /// If it is repeated, the texts are joined by line ends. In JSON and nested columns, body.text is the field text of
+    /// body. In JSON, pages[].body makes a document of each item of the list pages; with --join, one of all. A list of
+    /// strings is a text, too
     #[arg(long = "text-field", value_name = "NAME", default_value = "text", help_heading = "Documents")]
     pub(crate) text_fields: Vec<String>,
     /// Make one document of the items of a list, as in --join --text-field 'messages[].content'
     ///
-    /// The strings of all items of a list marked by [] are joined by this separator, by default a line feed: messages[].content
-    /// is the text of a conversation, turns[] that of a list of strings. In JSON, Parquet and Arrow
+    /// The strings of all items of a list marked by [] are joined by this separator, by default a line feed:
+    /// messages[].content is the text of a conversation, turns[] that of a list of strings. For JSON, Parquet and Arrow
     #[arg(long, value_name = "SEPARATOR", num_args = 0..=1, require_equals = true, default_missing_value = "\n", help_heading = "Documents")]
     join: Option<String>,
     /// The field or column with a document's id, a string or a number
     ///
-    /// [default: id; without it, the number of
-    /// the line, object or record, counted from 1, or of the row in Parquet and Arrow files, counted from 0;
-    /// with several inputs, the file and the number]
+    /// [default: id; without it, the number of the line, object or record, from 1, or of the row in Parquet and Arrow
+    /// files, from 0; with several inputs, the file and the number]
     #[arg(long, value_name = "NAME", help_heading = "Documents")]
     pub(crate) id_field: Option<String>,
     /// The first record of CSV and TSV is a document too; columns have numbers instead of names, counted from
     /// 1, as in --text-field 2
     #[arg(long, help_heading = "Documents")]
     no_header: bool,
-    /// The character between the fields of CSV and TSV, or tab [default: a comma or a tab; in CSV also ; or | if the
-    /// header has the text field only then]
+    /// The character between the fields of CSV and TSV, or tab [default: a comma or a tab; in CSV ; or | if only these
+    /// give a header with the text field]
     #[arg(long, value_name = "CHAR", value_parser = option_values::delimiter, help_heading = "Documents")]
     delimiter: Option<u8>,
-    /// Whether fields of CSV and TSV can be in quotes [default: those of CSV can; those of TSV if more records in the
-    /// first MiB have the header's number of fields then; those of TSV on standard input with --format cannot]
+    /// Whether fields of CSV and TSV can be in quotes [default: in CSV yes; in TSV if more records in the first MiB then
+    /// have the header's number of fields; in TSV on standard input with --format no]
     #[arg(long, value_parser = option_values::quoting(), help_heading = "Documents")]
     quoting: Option<Quoting>,
     /// The encoding of texts that do not declare one by a byte order mark or, in HTML, by meta, as in
     /// windows-1252 [default: utf-8]
     #[arg(long, value_name = "NAME", help_heading = "Documents")]
     encoding: Option<String>,
-    /// In directories and archives, read only files that match; a glob without a slash matches names at any
-    /// depth. Names that begin with . or _ are passed over unless a glob names them, as '_posts/**' does; without this
-    /// option, so are files that are no tables in a directory most of whose bytes are tables. '*' reads all
+    /// In directories and archives, read only files that match; a glob without a slash matches names at any depth. Names
+    /// that begin with . or _ are skipped unless a glob names them, as in '_posts/**'. Without this option, a directory
+    /// whose bytes are mostly tables is read for its tables alone; '*' reads all
     #[arg(long, value_name = "GLOB", help_heading = "Documents")]
     include: Vec<String>,
     /// In directories and archives, leave out files and folders that match
@@ -71,13 +71,13 @@ pub(crate) struct Fields {
     /// behind a closing quote, an id that an earlier one had)
     #[arg(long, help_heading = "Documents")]
     strict: bool,
-    /// In directories and archives, leave out files that should hold documents and cannot be read whole: damaged or
-    /// truncated, in another format than they say, tables and JSON without the text's column. Without it, they end the command
-    /// with exit code 1 after the last file: no file is written then, but records inserted and lines printed before
-    /// stay. Rows that --unique cannot copy make the exit code 1, too
+    /// In directories and archives, skip files that should hold documents and cannot be read whole: damaged or truncated
+    /// ones, ones in another format than they say, and tables and JSON without the text's column. Without this option,
+    /// the command reads the other files and then fails with exit code 1. It writes no file then; records inserted and
+    /// lines printed before stay. Rows that --unique cannot copy also give exit code 1
     #[arg(long, help_heading = "Documents")]
     pub(crate) skip_unreadable: bool,
-    /// Longest line or file; longer ones are skipped and counted, without being kept in memory
+    /// Skip lines and files longer than this, and count them
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = option_values::size, help_heading = "Documents")]
     max_document: ByteSize,
 }
@@ -119,9 +119,8 @@ pub(crate) struct Inputs {
     named: Vec<PathBuf>,
     /// Also read the files and directories that this file lists, or - for standard input
     ///
-    /// It has one per line, as
-    /// `hamdex dedup --print` writes names: one that begins with a double quote is in double quotes, with escapes. Or, if
-    /// there is a zero byte, each before one and as it is, as `find -print0` writes them
+    /// One per line, in the form of `hamdex dedup --print`: a name that begins with a double quote is in double quotes,
+    /// with escapes. If the file has a zero byte, each name ends with one and has no escapes, as `find -print0` writes
     #[arg(long, value_name = "FILE", help_heading = "Documents")]
     files_from: Option<PathBuf>,
     /// The inputs of both.
@@ -132,9 +131,8 @@ pub(crate) struct Inputs {
     once: OnceLock<Vec<PathBuf>>,
     /// The format of the inputs, which may be compressed (gzip, zstd, xz, bzip2, lz4)
     ///
-    /// With auto, a file is one
-    /// document, whatever its ending, unless its ending or its start is that of JSON, CSV, TSV, Parquet, Arrow, mbox
-    /// or WARC. Standard input is recognised by its start; without any structure it is lines
+    /// With auto, a file is one document, unless its ending or its start is that of JSON, CSV, TSV, Parquet, Arrow, mbox
+    /// or WARC. Standard input is recognised by its start; without structure it is lines
     #[arg(long, value_enum, default_value = "auto", help_heading = "Documents")]
     pub(crate) format: Format,
     #[command(flatten)]

@@ -20,11 +20,10 @@ use crate::messages::{self, chain};
 pub(crate) struct Options {
     /// The recipe of fingerprints
     ///
-    /// One of: default; default-1, its first version; that of another library (simhash-py: PyPI simhash 2.1.2;
-    /// text-dedup-0.4.0: PyPI text-dedup 0.4.0; text-dedup: its main branch since; mfonda; trafilatura: PyPI
-    /// trafilatura 2.3.1; python2-hash, a copied example; seomoz and yanyiwu for given features); a name and
-    /// changes as in "default weight=once", "default stem=english" or "default tokens=white-space
-    /// hash=times33:5381"; or a full text form
+    /// A name, a name with changes, or a full text form. Names: default; default-1, its first version; simhash-py (PyPI
+    /// simhash 2.1.2); text-dedup-0.4.0 (PyPI) and text-dedup (its main branch); mfonda; trafilatura (PyPI trafilatura
+    /// 2.3.1); python2-hash, a copied example; seomoz and yanyiwu, for given features. Changes: "default weight=once",
+    /// "default stem=english", "default tokens=white-space hash=times33:5381"
     #[arg(long, value_name = "RECIPE", help_heading = "Fingerprints")]
     pub(crate) recipe: Option<String>,
     /// A dictionary of inverse document frequencies that `hamdex idf` wrote, to weight words by

@@ -127,7 +127,7 @@ fn the_most_similar_come_first_and_no_more_than_are_wanted() {
 }
 
 #[test]
-fn blank_texts_and_sets_without_shingles_are_told() {
+fn blank_texts_and_sets_without_shingles_are_errors() {
     let scratch = with_sets();
     let (code, line) = scratch.failure(&["query", "a.hamdex", "--similar", "--text", "   "]);
     assert_eq!((code, line.contains("--text: it is blank")), (1, true), "{line}");
@@ -137,7 +137,7 @@ fn blank_texts_and_sets_without_shingles_are_told() {
     scratch.output(&["build", "-o", "plain.hamdex", "--documents", "in.jsonl"]);
     let (code, line) = scratch.failure(&["query", "plain.hamdex", "--similar", "--text", &story(1)]);
     assert!(
-        code == 1 && line.contains("plain.hamdex: keeps no shingles") && line.contains("--shingles"),
+        code == 2 && line.contains("plain.hamdex: keeps no shingles") && line.contains("--shingles"),
         "{line}"
     );
     let (code, line) = scratch.failure(&["query", "a.hamdex", "--similar", "0.5", "0123456789abcdef"]);
@@ -145,9 +145,14 @@ fn blank_texts_and_sets_without_shingles_are_told() {
     let with_recipe = ["query", "a.hamdex", "--similar", "0.5", "--text", "a", "--recipe", "default"];
     let (code, line) = scratch.failure(&with_recipe);
     assert!(code == 2 && line.contains("leave them out"), "{line}");
-    for wrong in ["0", "1.5", "x"] {
-        let (code, line) = scratch.failure(&["query", "a.hamdex", "--similar", wrong, "--text", "a"]);
-        assert!(code == 2 && line.contains("above 0"), "{line}");
+    for wrong in ["0", "1.5", "x", "-0.5"] {
+        let query = ["query", "a.hamdex", "--similar", wrong, "--text", "a"];
+        let insert = ["store", "insert", "a.store", "--documents", "--unless-similar", wrong, "in.jsonl"];
+        let dedup = ["dedup", "--similarity", wrong, "in.jsonl"];
+        for command in [&query[..], &insert, &dedup] {
+            let (code, line) = scratch.failure(command);
+            assert!(code == 2 && line.contains(wrong) && line.contains("above 0"), "{line}");
+        }
     }
     let (code, _) = scratch.failure(&["query", "a.hamdex", "--similar", "0.5", "-k", "3", "--text", "a"]);
     assert_eq!(code, 2);

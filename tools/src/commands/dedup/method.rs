@@ -16,15 +16,15 @@ const DEFAULT_DISTANCE: u32 = 3;
 #[derive(Debug, clap::Args)]
 #[group(id = "method")]
 pub(super) struct Options {
-    /// Texts are near-duplicates if they share at least this much of their shingles [default: 0.7, unless -k is given]
+    /// Texts are near-duplicates if they share at least this part of their shingles [default: 0.7, unless -k is given]
     ///
-    /// The share is above 0 and at most 1: with single words changed, 0.7 is one word in 26, 0.5 one in 13, 0.3 one in 7
-    #[arg(long, value_name = "X", value_parser = option_values::share)]
+    /// X is above 0 and at most 1. If single words are changed, 0.7 allows one in 26, 0.5 one in 13, 0.3 one in 7
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = option_values::share)]
     similarity: Option<f64>,
     /// Fingerprints within this many bits are near-duplicates
     ///
-    /// With --similarity, texts must be similar too. With
-    /// --against, fingerprints within this many bits of one in that set are known, and -k says nothing else
+    /// With --similarity, the texts must be similar too. With --against, a document within K bits of a known
+    /// fingerprint is known
     #[arg(short = 'k', long, value_name = "K")]
     distance: Option<u32>,
     /// Short for -k (3 unless given) and --similarity: jaccard=0.8 is -k 3 --similarity 0.8
@@ -38,9 +38,9 @@ pub(super) struct Options {
     clusters: Clusters,
     /// The document of a cluster that is kept
     ///
-    /// It is the first in the input; the one with the longest text; or the one with
-    /// the greatest or least value of a field, as in max:date or min:rank (with --fingerprints, of a column), as numbers if all are numbers. Of equal
-    /// ones, the first; a document without the field comes last
+    /// The first in the input, the one with the longest text, or the one with the greatest or least value of a field
+    /// (with --fingerprints, of a column), as in max:date or min:rank. Values are compared as numbers if all are
+    /// numbers. Of equal ones, the first is kept; a document without the field comes last
     #[arg(long, value_name = "first|longest|max:FIELD|min:FIELD", default_value = "first", value_parser = kept)]
     keep: Kept,
 }

@@ -48,21 +48,21 @@ const MIN_MEMORY: u64 = 64 << 20;
 /// Find the near-duplicates in a corpus.
 ///
 /// Two documents are near-duplicates if their texts share at least --similarity (0.7) of their shingles, the
-/// runs of five words in them. The order of words counts, case and punctuation do not. All such pairs are
-/// found, and every duplicate has been compared with the document that is kept.
+/// runs of five words in them. The order of words counts; case and punctuation do not. All such pairs are
+/// found, and every duplicate was compared with the document that is kept.
 ///
-/// With -k alone, near-duplicates are documents whose fingerprints are within K bits, whatever their texts:
-/// the method of Manku, Jain and Das Sarma. It takes half the time and less memory. It misses copies (at 3
-/// bits a fifth of the texts that are 0.8 similar), removes texts that are less similar, and ignores the order of
-/// words. Texts too short for a reliable fingerprint are then reported on standard error, and are
-/// near-duplicates only of equal ones.
+/// With -k alone, documents are near-duplicates if their fingerprints are within K bits, the method of Manku,
+/// Jain and Das Sarma. It takes half the time and less memory. It misses copies (at 3 bits a fifth of the texts
+/// that are 0.8 similar), removes texts that are less similar, and ignores the order of words. Texts too short
+/// for a reliable fingerprint are then reported on standard error, and are near-duplicates only of equal ones.
 ///
-/// Prints a line for each document in a cluster of two or more: the number of the cluster, kept or duplicate,
-/// the distance of its fingerprint and the similarity of its text to the kept document, and the document's
-/// id, as `hamdex build --ids names` reads names. Clusters are numbered from 1 in the order of their first documents. Documents are taken in the order
-/// of --keep: a near-duplicate of kept documents joins the first of them, any other document is kept. With
-/// --clusters linked, a cluster is all documents that chains of near-duplicates connect. Blank texts are in
-/// no cluster.
+/// Prints a line for each document in a cluster of two or more: the number of the cluster, kept or duplicate, the
+/// distance of its fingerprint and the similarity of its text to the kept document, and its id, in the form that
+/// `hamdex build --ids names` reads. Clusters are numbered from 1 in the order of their first documents.
+///
+/// Documents are taken in the order of --keep. A near-duplicate of kept documents joins the first of them; any
+/// other document is kept. With --clusters linked, a cluster is all documents that chains of near-duplicates
+/// connect. Blank texts are in no cluster.
 ///
 /// Memory stays within --memory; ids and shingles beyond that go to a temporary file.
 #[derive(clap::Args)]
@@ -94,21 +94,20 @@ pub(crate) struct Args {
     fingerprints: fingerprints::Options,
     /// Leave out documents that are known already
     ///
-    /// They are near-duplicates, by the same rule, of these documents (files,
-    /// archives or folders, read as INPUT is), or of those of an index, a store or a set of shards
-    /// made with --shingles. They are printed after the clusters, each with the most similar known document. With -k K,
-    /// those within K bits of a fingerprint of an index, a store or a set of shards; its recipe is used. It may be given
-    /// several times, sets and documents together; the known ids of a set are then PATH:ID. Sets must have the same width,
-    /// recipe and shingles
+    /// PATH is a file, archive or folder of documents, read as INPUT is, or an index, a store or a set of shards made
+    /// with --shingles. Known documents are near-duplicates of these, by the same rule. They are printed after the
+    /// clusters, each with the most similar known document. With -k K, known documents are within K bits of a
+    /// fingerprint of an index, a store or a set of shards, whose recipe is used. The option may be repeated, with sets
+    /// and documents; the known ids of a set are then PATH:ID. All sets must have the same width, recipe and shingles
     #[arg(long, value_name = "PATH")]
     against: Vec<PathBuf>,
     /// Write the documents that remain instead of the clusters, with all columns
     ///
-    /// They go to --out, to --output-dir, or to standard output as JSON Lines or, like the inputs, CSV or TSV. Parquet
-    /// keeps its compression. Where columns differ from input to input, the file has the union by name, each column with
-    /// a type that takes all values, or as text where none does. Rows without a usable text never count as duplicates;
-    /// they are kept. Inputs are read twice (standard input is spooled). With --fingerprints, tables keep all columns too, and
-    /// lists remain lines of fingerprint and id, or become the columns id and fingerprint
+    /// They go to --out, to --output-dir, or to standard output: as CSV or TSV if the inputs are, otherwise as JSON
+    /// Lines. Parquet keeps its compression. If columns differ between inputs, the file has the union by name. Each
+    /// column has a type that takes all values, or is text. Rows without a usable text never count as duplicates; they
+    /// are kept. Inputs are read twice (standard input is spooled). With --fingerprints, tables keep all columns too.
+    /// Lists remain lines of fingerprint and id, or become the columns id and fingerprint
     #[arg(long, default_value_if("output_dir", ArgPredicate::IsPresent, "true"))]
     unique: bool,
     /// With --unique: write ids and texts alone to a file that cannot hold all columns of the inputs
@@ -116,18 +115,19 @@ pub(crate) struct Args {
     drop_columns: bool,
     /// Write a copy of the inputs without duplicates to this new or empty directory, file by file
     ///
-    /// Each keeps its own format, columns and compression. A file that loses no row is copied byte for byte, and a file that is one duplicate
-    /// document is left out; a table without rows that remain keeps its header. The directory appears when it is complete. Files that are not read are not copied
+    /// Each file keeps its own format, columns and compression. A file that loses no row is copied byte for byte. A
+    /// file that is one duplicate document is left out. A table that loses all rows keeps its header. Files that are
+    /// not read are not copied. The directory appears when it is complete
     #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "print"])]
     output_dir: Option<PathBuf>,
-    /// Write to this file, by its ending .jsonl, .csv, .tsv (compressed with .zst or .gz behind it), .parquet or
-    /// .arrow, instead of standard output
+    /// Write to this file, not to standard output. The ending says the format: .jsonl, .csv, .tsv (with .zst or .gz after
+    /// it: compressed), .parquet or .arrow
     #[arg(short, long, value_name = "OUT", alias = "output")]
     out: Option<PathBuf>,
-    /// Write a page of HTML that shows the largest clusters
+    /// Write an HTML page of the largest clusters
     ///
-    /// It has the kept text and duplicates next to each other, with their
-    /// differences marked. Nothing is printed then unless --json, --print or --unique is given. Inputs are read twice
+    /// It shows each duplicate next to the kept text, with their differences marked. Nothing is printed unless --json,
+    /// --print or --unique is given. Inputs are read twice
     #[arg(long, value_name = "OUT", conflicts_with = "fingerprints")]
     html: Option<PathBuf>,
     #[command(flatten)]
@@ -138,12 +138,12 @@ pub(crate) struct Args {
     /// With --print: end each id with a zero byte instead of a line end, for xargs -0 and `hamdex store remove -0`
     #[arg(short = '0', long, requires = "print")]
     null: bool,
-    /// Print a JSON object for each document in a cluster; with --out or --output-dir, one with the numbers of documents,
-    /// clusters and rows, and the problems of the inputs
+    /// Print a JSON object for each document in a cluster; with --out or --output-dir, one object with counts and the
+    /// problems of the inputs
     #[arg(long)]
     json: bool,
-    /// Memory limit of the whole program, at least 64MiB; the excess goes to temporary files [default: a quarter of
-    /// the usable memory]
+    /// Limit the memory of the whole program, at least 64MiB; the rest goes to temporary files [default: a quarter
+    /// of the usable memory]
     #[arg(long, value_name = "SIZE", value_parser = option_values::size)]
     memory: Option<ByteSize>,
     /// The directory for temporary files [default: the directory of the output; without one, $TMPDIR or

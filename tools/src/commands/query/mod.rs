@@ -28,7 +28,7 @@ use crate::standard_output::{self, write_json};
 use crate::{names, option_values};
 use answer::{Answerer, Asked};
 
-/// How many queries are answered together.
+/// The way to answer many queries together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Strategy {
     /// The faster one
@@ -51,50 +51,52 @@ impl From<Strategy> for hamdex::Strategy {
 
 /// Find the stored documents or fingerprints similar to given ones.
 ///
-/// A set that keeps the shingles of its documents (--shingles) is asked for texts exactly: --similar finds the documents
-/// that share at least that part of all shingles of the two, by the definition of `hamdex dedup`; --containing finds
-/// documents that contain at least that part of the text, such as a longer one that quotes it; --contained finds documents
-/// of which the text contains at least that part. A line is the similarity and the document, the most similar first; with --documents, the id of the
-/// document that is looked for comes before. Without any of these options, and without options of fingerprints such as -k
-/// and --recipe, a text is asked for as by --similar 0.7, which is also their value if none is given. --nearest M finds the
-/// M most similar, at any similarity. A blank text is similar to nothing.
+/// Texts: A set that keeps the shingles of its documents (--shingles) answers queries by text exactly, by the
+/// definition of `hamdex dedup`. --similar finds documents that share at least a part T of all shingles of the
+/// two. --containing finds documents that contain at least a part C of the text, such as longer ones that quote
+/// it. --contained finds documents of which the text contains at least a part C. Each is 0.7 if no number is
+/// given. Without them, a text is compared as with --similar 0.7, unless an option of fingerprints such as -k or
+/// --recipe is given. --nearest M finds the M most similar documents, at any similarity. A blank text is similar
+/// to nothing.
 ///
-/// Fingerprints:
-/// Prints one line per match: query, fingerprint, distance and, if the index has them, ids; in the order of
-/// the queries, then of distance, then of fingerprint. The exit code is 0 also if nothing is near. Of ids, the first
-/// 10 are printed, then +M if there are M more (with --json, the number of all as ids_count): --ids-limit says how
-/// many. Commas separate ids; a name with a comma, a control character, or + or " in front is in double quotes, with the
-/// escapes of `hamdex build --ids names`.
+/// A line has the similarity and the document, the most similar first. With --documents, the id of the query's
+/// document comes first.
 ///
-/// Batches of queries take a fraction of the time. Those of a file are answered together, those of a pipe as
-/// they come: a program that sends a query and waits gets its answer before it sends the next. --strategy
-/// scan waits for all queries, up to a million.
+/// Fingerprints: Prints one line per match: query, fingerprint, distance and, if the index has them, ids. Lines
+/// are in the order of the queries, then of distance, then of fingerprint. The exit code is 0 also if there is
+/// no match. The first 10 ids are printed, then +M for M more; --ids-limit sets another limit. With --json,
+/// ids_count is the number of all ids. Commas separate ids. A name with a comma, a control character, or a
+/// leading + or " is in double quotes, with the escapes of `hamdex build --ids names`.
 ///
-/// The first lines of a file, or the first line of a pipe, decide whether numbers are hexadecimal or decimal.
-/// A number of exactly 16 (for 128 bits, 32) decimal digits fits both and is read as hexadecimal, unless
-/// --format decimal is given. A later line that contradicts is an error.
+/// Batches take a fraction of the time per query. The queries of a file are answered together. Those of a pipe
+/// are answered as they come, so a program can wait for each answer. --strategy scan waits for all queries, up
+/// to a million.
 ///
-/// An index of documents holds the recipe of its fingerprints, which --text, --document and --documents use,
-/// and the names of the documents, which are shown as ids. Whole documents match: a text that is a small part
-/// of a stored one is not near to it.
+/// The first lines of a file, or the first line of a pipe, decide whether numbers are hexadecimal or decimal. A
+/// number of exactly 16 (for 128 bits, 32) decimal digits fits both, and is read as hexadecimal unless --format
+/// decimal is given. A later line that contradicts is an error.
 ///
-/// With --each there is one line per query, also for one that finds nothing: the query, the number of matches,
-/// and fingerprint, distance and ids of each, with tabs between them; with --json an object with the matches as
-/// an array. It is flushed when no more queries have come. So a program in any language keeps one hamdex running,
-/// writes a query and reads a line. With --documents, a document that is too short has - for the number; one that
-/// is skipped, being malformed, has no line: --strict ends there.
+/// An index of documents has the recipe of its fingerprints, which --text, --document and --documents use, and
+/// the names of the documents, which are printed as ids. Fingerprints compare whole documents: a text that is a
+/// small part of a stored one is not near it.
 ///
-/// A file can have names next to its fingerprints: lines of a fingerprint, a tab and a name, or the column --id-field
-/// (id) of CSV, TSV, Parquet and Arrow. A line then begins with the name instead of the fingerprint, so that it says which
-/// of the new is near which of the stored; with --json the name is the field document. Rows without a fingerprint are left
-/// out and counted; with --each, they are errors.
+/// With --each, every query has one line, even without a match: the query, the number of matches, and the
+/// fingerprint, distance and ids of each, separated by tabs. With --json, the line is an object with an array of
+/// matches. Lines are flushed when no more queries wait, so a program in any language can keep one hamdex
+/// running, write a query and read a line. With --documents, a document that is too short has - for the number.
+/// A malformed document is skipped and has no line; with --strict the command ends there.
 ///
-/// With --documents, --file (or standard input) has documents to look for, in any format that `hamdex dedup`
-/// reads. A line then begins with the id of the document instead of a fingerprint; with --json the id is the
-/// field document. Documents too short for a reliable fingerprint are reported and left out.
+/// A file can have names next to its fingerprints: lines of a fingerprint, a tab and a name, or the column
+/// --id-field (id) of CSV, TSV, Parquet and Arrow. A line of the output then begins with the name in place of
+/// the fingerprint; with --json, the field document has the name. Rows without a fingerprint are skipped and
+/// counted; with --each, they are errors.
 ///
-/// A store is queried as it is at the start, also while another process writes to it. A set of shards is
-/// queried as one index; with families, a query within the distance of the set reads only a few of the files.
+/// With --documents, --file (or standard input) has documents, in any format that `hamdex dedup` reads. A line
+/// then begins with the id of the document in place of the fingerprint; with --json, the field document has the
+/// id. Documents too short for a reliable fingerprint are reported and skipped.
+///
+/// A store is queried as it is at the start, even while another process writes to it. A set of shards is queried
+/// as one index; with families, a query within the distance of the set reads K + 1 of the files.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -114,13 +116,13 @@ pub(crate) struct Args {
     /// The index file, or the directory of a store or of shards
     #[arg(value_name = "FILE")]
     index: PathBuf,
-    /// Fingerprints to look for: 16 (32) hexadecimal digits, 0x and digits, or decimal
+    /// Fingerprints to find: 16 (32) hexadecimal digits, 0x and digits, or decimal
     #[arg(value_name = "FINGERPRINT", allow_negative_numbers = true)]
     fingerprints: Vec<String>,
-    /// A file of fingerprints to look for, or with --documents of documents; - for standard input
+    /// A file of fingerprints to find, or with --documents of documents; - for standard input
     #[arg(long, value_name = "F")]
     file: Option<PathBuf>,
-    /// The file has documents to look for: texts, not fingerprints; FORMAT is as for --format
+    /// The file has documents, not fingerprints; FORMAT is as for --format
     #[arg(
         long,
         value_enum,
@@ -134,37 +136,41 @@ pub(crate) struct Args {
     documents: Option<Format>,
     #[command(flatten)]
     fields: documents::Fields,
-    /// A text to look for
+    /// Find documents similar to this text
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["fingerprints", "file"])]
     text: Option<String>,
-    /// A text or HTML file to look for, as one document; - for standard input
+    /// Find documents similar to this text or HTML file; - for standard input
     #[arg(long, value_name = "F", conflicts_with_all = ["fingerprints", "file", "text"])]
     document: Option<PathBuf>,
-    /// Find the documents that share at least this part of all shingles with the text: above 0, at most 1
+    /// Find the documents that share at least this part of all shingles with the text: above 0, at most 1 [without
+    /// a number: 0.7]
     #[arg(
         long,
         value_name = "T",
         num_args = 0..=1,
+        allow_negative_numbers = true,
         default_missing_value = "0.7",
         value_parser = option_values::share,
         conflicts_with_all = ["distance", "strategy", "no_ids", "ids_limit", "fingerprint_field", "containing", "contained"]
     )]
     similar: Option<f64>,
-    /// Find the documents that contain at least this part of the text's shingles
+    /// Find the documents that contain at least this part of the text's shingles [without a number: 0.7]
     #[arg(
         long,
         value_name = "C",
         num_args = 0..=1,
+        allow_negative_numbers = true,
         default_missing_value = "0.7",
         value_parser = option_values::share,
         conflicts_with_all = ["distance", "strategy", "no_ids", "ids_limit", "fingerprint_field", "contained"]
     )]
     containing: Option<f64>,
-    /// Find the documents of whose shingles the text contains at least this part
+    /// Find the documents of whose shingles the text contains at least this part [without a number: 0.7]
     #[arg(
         long,
         value_name = "C",
         num_args = 0..=1,
+        allow_negative_numbers = true,
         default_missing_value = "0.7",
         value_parser = option_values::share,
         conflicts_with_all = ["distance", "strategy", "no_ids", "ids_limit", "fingerprint_field"]
@@ -178,13 +184,13 @@ pub(crate) struct Args {
     /// The column of fingerprints in Parquet, Arrow, CSV and TSV files
     #[arg(long, value_name = "NAME", default_value = "fingerprint")]
     fingerprint_field: String,
-    /// Find everything within K bits; more than the index's own distance takes longer [default: the index's]
+    /// Find fingerprints within K bits; beyond the index's own distance this takes longer [default: the index's]
     #[arg(short = 'k', long, value_name = "K")]
     distance: Option<u32>,
-    /// Print only one match per query: of fingerprints whichever is found first, of documents the most similar
+    /// Print one match per query: the first fingerprint found, or the most similar document
     #[arg(long, conflicts_with = "nearest")]
     first: bool,
-    /// Find the M nearest or most similar, at any distance or similarity, or within that of -k or --similar
+    /// Find the M nearest fingerprints or most similar documents: within -k or --similar if given, else at any distance
     #[arg(long, value_name = "M")]
     nearest: Option<usize>,
     /// Print at most N matches per query
@@ -196,14 +202,15 @@ pub(crate) struct Args {
     /// Do not print ids
     #[arg(long, conflicts_with = "ids_limit")]
     no_ids: bool,
-    /// How many queries are answered together
+    /// The way to answer many queries together
     #[arg(long, value_enum, default_value = "auto", conflicts_with_all = ["first", "nearest"])]
     strategy: Strategy,
-    /// Print one line per query, also if it finds nothing: the query, then each match with its distance and ids
+    /// Print one line per query, even without a match: the query, then each match with its distance and ids
     #[arg(long, conflicts_with = "output")]
     each: bool,
-    /// Write to this file, by its ending .jsonl, .csv, .tsv (compressed with .zst or .gz behind it), .parquet or .arrow,
-    /// instead of standard output: a row for each id of each match. It appears only when it is complete
+    /// Write a table to this file, not to standard output: a row for each id of each match. The ending says the format:
+    /// .jsonl, .csv, .tsv (with .zst or .gz after it: compressed), .parquet or .arrow. The file appears when it is
+    /// complete
     #[arg(short, long, value_name = "OUT", alias = "out")]
     output: Option<PathBuf>,
     #[command(flatten)]

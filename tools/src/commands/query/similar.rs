@@ -324,10 +324,9 @@ impl<F: Fingerprint> Answerer<'_, F> {
 /// Returns the error of a set that cannot be searched by texts.
 fn refused(path: &Path, error: Error) -> Failure {
     match error {
-        Error::NoShingles => Failure::Wrong(format!(
+        Error::NoShingles => Failure::Usage(format!(
             "{}: keeps no shingles of its documents, so texts cannot be compared with it; make it with `hamdex build \
-             --documents --shingles` or `hamdex store create --documents --shingles`; by its recipe, if it has one, -k \
-             asks for fingerprints",
+             --documents --shingles` or `hamdex store create --documents --shingles`, or compare fingerprints with -k",
             path.display()
         )),
         Error::OtherShingles { .. } => Failure::Wrong(format!("{}: {error}", path.display())),

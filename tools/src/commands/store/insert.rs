@@ -41,24 +41,23 @@ const REPLACING_BATCH: u32 = 1 << 14;
 /// With --documents the inputs are texts, in every format that `hamdex dedup` reads; the store's recipe makes
 /// their fingerprints. Texts too short for a reliable fingerprint are reported and left out.
 ///
-/// Records are written in batches, each of which survives a crash as a whole or not at all. A batch of a pipe
-/// has the records that have come, so that a program that sends records and waits for their acknowledgement
-/// gets it before it sends more. If a record cannot be read, the records before it are inserted nevertheless.
+/// Records are written in batches. A batch survives a crash as a whole or not at all. A batch of a pipe has the
+/// records that have come, so a program can wait for each acknowledgement. If a record cannot be read, the
+/// records before it are inserted nevertheless.
 ///
-/// With --unless-near, a record is not inserted if something in the store is near; a JSON line on standard
-/// output has the record and the nearest fingerprint with its ids or names. Earlier records of the same run
-/// count. With --each, there is such a line for every record, also for one that is inserted, flushed when no more
-/// records have come: a program in any language writes a record and reads a line.
+/// With --unless-near, a record is not inserted if a stored fingerprint is within K bits. A JSON line on standard
+/// output has the record, and the nearest fingerprint with its ids or names. Earlier records of the run count as
+/// stored. With --each, every record has a line, which is flushed when no more records wait: a program in any
+/// language can write a record and read a line.
 ///
-/// With --replace, a record removes all other pairs with its id, or in a store with names with its name, in the same
-/// batch: for pages that are crawled again. Of several records with one id or name, the last is stored; without --replace,
-/// all are, as for the forms of a picture. Together with --unless-near or --unless-similar, a record is compared with
-/// everything but what it would replace. One that is near or similar to something else changes nothing: what is stored
-/// of its id or name stays.
+/// With --unless-similar, documents are compared as texts, by the rule of `hamdex dedup`. A document that is
+/// similar to a stored one, or to an earlier one of the run, is not inserted. A JSON line has both names and the
+/// similarity. With --each, every document has a line.
 ///
-/// With --unless-similar, documents are compared as texts, by the rule of `hamdex dedup`: one that is similar to
-/// another in the store, or to an earlier one of the run, is not inserted, and a JSON line has both names and the
-/// similarity. With --each, it has a line for every document, too.
+/// With --replace, a record replaces all pairs with its id, or with its name in a store with names, in the same
+/// batch. Use it for pages that are crawled again. Of several records with one id or name, the last is stored;
+/// without --replace, all are. With --unless-near or --unless-similar, a record is compared with everything
+/// except the pairs that it would replace. If it is near or similar to something else, these pairs stay.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -98,25 +97,25 @@ pub(super) struct Args {
     fields: inputs::Fields,
     #[command(flatten)]
     threads: Threads,
-    /// The most records per batch [default: 1000; with --unless-similar 65536, with --replace as well 16384]
+    /// Write at most N records per batch [default: 1000; with --unless-similar 65536, with --replace as well 16384]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_BATCH)))]
     batch: Option<u32>,
     /// When batches are synced to disk: sync (each before the next), interval=T (at most T later, such as
     /// 100ms) or none (at the end)
     #[arg(long, value_name = "WHEN", default_value_t)]
     durability: Durability,
-    /// Insert only records with nothing within K bits in the store, and print the nearest for the others
+    /// Insert only records without a stored fingerprint within K bits; print the nearest for the others
     #[arg(long, value_name = "K")]
     unless_near: Option<u32>,
     /// Print a JSON line for every record: "inserted" says whether it is new
     #[arg(long, requires = "condition")]
     each: bool,
-    /// With --documents, in a store with shingles: insert only documents whose texts share less than X of their
-    /// shingles with any in the store, and print the most similar for the others
-    #[arg(long, value_name = "X", requires = "documents",
+    /// Insert only documents whose texts share less than X of their shingles with every stored one; print the most
+    /// similar for the others. Needs --documents and a store with shingles
+    #[arg(long, value_name = "X", requires = "documents", allow_negative_numbers = true,
         value_parser = option_values::share)]
     unless_similar: Option<f64>,
-    /// Replace what has the id, or the name, of a record, in a store with look-ups (`store create --lookups`)
+    /// Replace the stored records of the same id or name, in a store with look-ups (`store create --lookups`)
     #[arg(long)]
     replace: bool,
     /// Print a line "acknowledged N" after each batch, as soon as it is as durable as --durability says; N

@@ -29,13 +29,15 @@ impl Extractor {
     pub(crate) fn new(recipe: &Recipe, stop: Option<Arc<StopWords>>) -> Result<Self, RecipeError> {
         recipe.check()?;
         if recipe.tokens == Tokeniser::Given {
-            return Err(RecipeError::NotForText);
+            return Err(RecipeError(
+                "recipe has tokens=given: it takes features, not text; \
+                 name a tokeniser, for example with tokens=words shingle=words:4"
+                    .to_owned(),
+            ));
         }
         let given = stop.as_ref().map(|list| list.digest());
         match recipe.stop {
-            Some(wanted) if given != Some(wanted) => {
-                Err(RecipeError::List { list: "stop words", wanted, given })
-            }
+            Some(wanted) if given != Some(wanted) => Err(RecipeError::list("stop words", wanted, given)),
             // Tokens are folded, so words of the list have to be.
             Some(_) if recipe.case == Case::Caseless => {
                 let folded = stop.map(|list| Arc::new(list.folded(recipe.case)));
@@ -191,7 +193,11 @@ mod tests {
     fn the_list_must_be_the_one_named() {
         let list = |text: &str| Arc::new(StopWords::read(text.as_bytes()).unwrap());
         let recipe = Recipe::default().with_stop_words(&list("the"));
-        assert!(matches!(Extractor::new(&recipe, None), Err(RecipeError::List { given: None, .. })));
+        let error = Extractor::new(&recipe, None).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(
+            error.starts_with("recipe needs the stop words") && error.ends_with("none was passed"),
+            "{error}"
+        );
         assert!(Extractor::new(&recipe, Some(list("of"))).is_err());
         assert!(Extractor::new(&recipe, Some(list("the"))).is_ok());
     }

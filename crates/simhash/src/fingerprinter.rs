@@ -113,7 +113,7 @@ impl<F: Fingerprint> Fingerprinter<F> {
             Weight::Idf { dictionary: wanted, .. } => {
                 let given = lists.idf.as_ref().map(|dictionary| dictionary.digest());
                 if given != Some(wanted) {
-                    return Err(RecipeError::List { list: "idf dictionary", wanted, given });
+                    return Err(RecipeError::list("idf dictionary", wanted, given));
                 }
                 lists.idf
             }
@@ -252,8 +252,10 @@ fn nothing<F: Fingerprint>(recipe: &Recipe) -> Outcome<F> {
 
 fn check_width<F: Fingerprint>(recipe: &Recipe) -> Result<(), RecipeError> {
     recipe.check()?;
-    let recipe = recipe.width.bits();
-    if recipe == F::BITS { Ok(()) } else { Err(RecipeError::OtherWidth { recipe, wanted: F::BITS }) }
+    if recipe.width.bits() == F::BITS {
+        return Ok(());
+    }
+    Err(RecipeError(format!("recipe makes fingerprints of {} bits, not of {}", recipe.width, F::BITS)))
 }
 
 /// The outcome of fingerprinting a text.

@@ -7,7 +7,7 @@ use std::io::{self, BufRead};
 use std::str::FromStr;
 
 pub use crate::idf_builder::IdfBuilder;
-pub use crate::list_digest::{ListDigest, ParseListDigestError};
+pub use crate::list_digest::ListDigest;
 
 use crate::case::Case;
 use crate::list_digest::content_digest;

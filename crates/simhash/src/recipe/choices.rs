@@ -82,7 +82,7 @@ impl FromStr for Weight {
     fn from_str(text: &str) -> Result<Self, RecipeError> {
         let idf = |text: &str| {
             let (dictionary, unknown) = text.strip_prefix("idf:")?.split_once(':')?;
-            Some(Self::Idf { dictionary: dictionary.parse().ok()?, unknown: unknown.parse().ok()? })
+            Some(Self::Idf { dictionary: ListDigest::parse(dictionary)?, unknown: unknown.parse().ok()? })
         };
         match text {
             "count" => Ok(Self::Count),

@@ -131,14 +131,23 @@ impl Recipe {
     /// too wide.
     pub fn check(&self) -> Result<(), RecipeError> {
         if !self.hash.has_width(self.width.bits()) {
-            return Err(RecipeError::HashWidth { hash: self.hash.to_string(), bits: self.width.bits() });
+            return Err(RecipeError(format!(
+                "hash={} has no form of {} bits; xxh3, murmur3, md5-head, md5-tail, blake2b, times33 and python2 have one",
+                self.hash, self.width
+            )));
         }
         if !self.tokens.is_available() {
-            return Err(RecipeError::Unavailable { tokens: self.tokens.to_string() });
+            return Err(RecipeError(format!(
+                "tokens={} needs the cargo feature \"jieba\", which this build does not have",
+                self.tokens
+            )));
         }
         let (Shingle::Words(width) | Shingle::Chars(width)) = self.shingle;
         if width.get() > Shingle::MAX_WIDTH {
-            return Err(RecipeError::ShingleWidth { width: width.get() });
+            return Err(RecipeError(format!(
+                "a shingle of {width} words or characters; at most {} are allowed",
+                Shingle::MAX_WIDTH
+            )));
         }
         Ok(())
     }
@@ -192,7 +201,7 @@ impl Recipe {
     /// | `text-dedup` | text-dedup's simhash with its defaults, as its main branch has had it since 2025 and no release has it: shingles of three words, seed 42 |
     /// | `text-dedup-0.4.0` | the same of PyPI `text-dedup` 0.4.0, which pip installs: shingles of three characters, seed 0 |
     /// | `mfonda` | mfonda/simhash (Go) |
-    /// | `yanyiwu` | yanyiwu/simhash (C++): of given terms and weights; see [`Recipe::yanyiwu_for_text`] |
+    /// | `yanyiwu` | yanyiwu/simhash (C++): of given terms and weights; of texts with `tokens=jieba min-chars=2` and its lists (`stop`, `weight`, `top`) |
     /// | `trafilatura` | the content fingerprint of PyPI `trafilatura` 2.3.1 (which it prints without leading zeros) |
     /// | `python2-hash` | a widely copied Python example, with the hash of strings of Python 2 |
     ///
@@ -249,29 +258,6 @@ impl Recipe {
             }
             _ => return None,
         })
-    }
-
-    /// Returns the recipe of yanyiwu/simhash for texts: words by jieba without those of one character and
-    /// the stop words, weighed by tf·idf; a word that is not in the dictionary has the mean weight.
-    ///
-    /// Bit-identical where jieba-rs and cppjieba cut alike and no two words of equal weight compete for
-    /// the last place (cppjieba leaves open which of them is taken).
-    #[must_use]
-    pub fn yanyiwu_for_text(idf: &IdfDictionary, stop: &StopWords, top: NonZeroUsize) -> Self {
-        Self {
-            width: Width::Bits64,
-            case: Case::Keep,
-            tokens: Tokeniser::Jieba,
-            min_chars: 2,
-            weight: Weight::Idf { dictionary: idf.digest(), unknown: Unknown::Mean },
-            top: Top::Heaviest(top),
-            hash: Hash::Lookup3,
-            tie: Tie::Zero,
-            empty: Empty::Tie,
-            min_features: 0,
-            ..Self::default()
-        }
-        .with_stop_words(stop)
     }
 }
 

@@ -151,12 +151,12 @@ fn yanyiwu_on_text_takes_the_heaviest_words() {
     use std::sync::Arc;
 
     use hamdex_simhash::Lists;
-    use hamdex_simhash::word_lists::{IdfDictionary, StopWords};
+    use hamdex_simhash::word_lists::{IdfDictionary, StopWords, Unknown};
 
     let idf = Arc::new(IdfDictionary::read("北京 4\n清华大学 9\n来到 5\n".as_bytes()).unwrap());
     let stop = Arc::new(StopWords::read("来到\n".as_bytes()).unwrap());
-    let top = 2.try_into().unwrap();
-    let recipe = Recipe::yanyiwu_for_text(&idf, &stop, top);
+    let recipe: Recipe = "yanyiwu tokens=jieba min-chars=2 top=2".parse().unwrap();
+    let recipe = recipe.with_idf(&idf, Unknown::Mean).with_stop_words(&stop);
     let lists = Lists::default().with_idf(idf).with_stop_words(stop);
     let of = Fingerprinter::<u64>::with_lists(&recipe, lists).unwrap();
     let outcome = of.fingerprint("我来到北京清华大学，Internet Internet。", &mut Scratch::default());

@@ -38,3 +38,19 @@ impl From<&OutputError> for Category {
         }
     }
 }
+
+/// Returns an error and its causes on one line, each once: the text of some errors ends with that of their cause.
+#[must_use]
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.ends_with(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+        }
+        source = cause.source();
+    }
+    text.replace(['\n', '\r'], " ")
+}

@@ -128,7 +128,7 @@ mod writer;
 #[doc(hidden)]
 pub use arch::{Compiled, prefetch_value, run_compiled};
 pub use batch::{Batch, BatchOptions, Strategy};
-pub use category::Category;
+pub use category::{Category, chain};
 pub use codec::Codec;
 pub use design::{AUTO, Design, DesignError, FilterChoice, MAX_TABLES, TableDesign};
 pub use error::{BuildError, IdColumn, Place, ReadError, ReadErrorKind, SetError, check_distance};

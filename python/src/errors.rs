@@ -7,7 +7,7 @@ use std::error::Error as StdError;
 use std::io;
 use std::path::Path;
 
-use hamdex::{Category, DesignError, OutputError, ReadError, SetError};
+use hamdex::{Category, DesignError, OutputError, ReadError, SetError, chain};
 use hamdex_simhash::RecipeError;
 use pyo3::create_exception;
 use pyo3::exceptions::{
@@ -48,21 +48,6 @@ impl<T, E: IntoException> OrRaise<T> for Result<T, E> {
     fn or_raise(self) -> PyResult<T> {
         self.map_err(IntoException::into_exception)
     }
-}
-
-/// Returns an error and its causes, on one line.
-pub(crate) fn chain(error: &dyn StdError) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.ends_with(&cause_text) {
-            text.push_str(": ");
-            text.push_str(&cause_text);
-        }
-        source = cause.source();
-    }
-    text.replace(['\n', '\r'], " ")
 }
 
 /// Returns the error of the operating system behind an error, if there is one.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use arrow_array::{RecordBatch, RecordBatchReader, UInt32Array};
 use arrow_schema::{ArrowError, DataType, SchemaRef};
-use hamdex::{FingerprintSet, Pair, PairsOptions, SetError};
+use hamdex::{FingerprintSet, Pair, PairsOptions, SetError, chain};
 use hamdex_any::{AnySet, for_width};
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -16,7 +16,7 @@ use pyo3::types::PyCapsule;
 
 use crate::arrays::Fingerprints;
 use crate::arrow::{export_schema, export_stream};
-use crate::errors::{Error, IntoException, chain, of_io};
+use crate::errors::{Error, IntoException, of_io};
 use crate::numbers::{K, Memory, Threads};
 use crate::results::{Table, schema};
 use crate::width::{Values, Width};

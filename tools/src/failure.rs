@@ -4,11 +4,10 @@ use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use hamdex::{BuildError, Category, DesignError, OutputError, ReadError, ReadErrorKind, SetError};
+use hamdex::{BuildError, Category, DesignError, OutputError, ReadError, ReadErrorKind, SetError, chain};
 use hamdex_atomic_file::STANDARD_OUTPUT;
 
 use crate::documents::notices::of_error;
-use crate::messages::chain;
 
 /// The reason why a command fails.
 #[derive(Debug, thiserror::Error)]

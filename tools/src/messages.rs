@@ -4,7 +4,6 @@
 //! Failures to write to standard error are ignored, as they cannot be reported; the exit code tells the
 //! outcome of the command.
 
-use std::error::Error;
 use std::fmt::Display;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -71,21 +70,6 @@ pub(crate) fn text(text: &str) {
 
 fn line(what: &impl Display) {
     let _ = writeln!(anstream::stderr().lock(), "hamdex: {what}");
-}
-
-/// Returns an error and its sources in one line, each once: the message of some errors ends with that of
-/// their source.
-pub(crate) fn chain(error: &dyn Error) -> String {
-    let mut line = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let text = error.to_string();
-        if !line.ends_with(&text) {
-            line = format!("{line}: {text}");
-        }
-        cause = error.source();
-    }
-    line
 }
 
 /// Returns the number, with commas between thousands, and the matching form of the noun.

@@ -6,7 +6,7 @@ use std::error::Error as StdError;
 use std::io;
 use std::path::Path;
 
-use hamdex::{BuildError, Category, DesignError, SetError};
+use hamdex::{BuildError, Category, DesignError, SetError, chain};
 
 /// The outcome of a call: `HAMDEX_OK`, or the kind of its failure. Later versions may have further kinds.
 pub type hamdex_status = i32;
@@ -114,21 +114,6 @@ impl Failure {
     fn of(status: hamdex_status, error: &(dyn StdError + 'static)) -> Self {
         Self { status, message: chain(error), os_code: os_code(error) }
     }
-}
-
-/// The error and its causes, on one line.
-fn chain(error: &dyn StdError) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.ends_with(&cause_text) {
-            text.push_str(": ");
-            text.push_str(&cause_text);
-        }
-        source = cause.source();
-    }
-    text.replace(['\n', '\r'], " ")
 }
 
 /// The number of the error of the operating system behind an error.

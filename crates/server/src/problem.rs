@@ -6,13 +6,11 @@ use std::path::Path;
 
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use hamdex::{Category, ReadError, ReadErrorKind, SetError};
+use hamdex::{Category, ReadError, ReadErrorKind, SetError, chain};
 use hamdex_documents::Error as TextError;
 use hamdex_store::Error as StoreError;
 use serde::Serialize;
 use utoipa::ToSchema;
-
-use crate::failure::chain;
 
 /// The media type of problem documents.
 pub(crate) const MEDIA_TYPE: &str = "application/problem+json";

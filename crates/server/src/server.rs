@@ -13,7 +13,7 @@ use std::{io, thread};
 
 use arc_swap::ArcSwap;
 use axum::Router;
-use hamdex::Mapping;
+use hamdex::{Mapping, chain};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -31,7 +31,7 @@ use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
 
 use crate::api::{App, Client, MAX_HEAD, router};
-use crate::failure::{Failure, chain};
+use crate::failure::Failure;
 use crate::options::Config;
 use crate::problem::{MEDIA_TYPE, Problem};
 use crate::tokens::Tokens;

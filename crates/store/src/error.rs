@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hamdex::{BuildError, Category, DesignError, ReadError, ReadErrorKind, SetError};
+use hamdex::{BuildError, Category, DesignError, ReadError, ReadErrorKind, SetError, chain};
 
 use crate::disk::Lost;
 
@@ -324,18 +324,6 @@ impl Error {
         Self::Damaged { path: path.into(), offset: offset.into(), what: what.into() }
     }
 
-    /// Returns the error and its causes on one line.
-    pub(crate) fn chain(&self) -> String {
-        let mut text = self.to_string();
-        let mut source = std::error::Error::source(self);
-        while let Some(cause) = source {
-            text.push_str(": ");
-            text.push_str(&cause.to_string());
-            source = cause.source();
-        }
-        text
-    }
-
     /// Returns the same error for another writer of a group.
     pub(crate) fn clone_for_group(&self) -> Self {
         match self {
@@ -348,7 +336,7 @@ impl Error {
             Self::Full { path, source } => Self::Full { path: path.clone(), source: Arc::clone(source) },
             Self::Closed { path } => Self::Closed { path: path.clone() },
             Self::Lost { path, what } => Self::Lost { path: path.clone(), what: what.clone() },
-            other => Self::OfGroup { what: other.chain() },
+            other => Self::OfGroup { what: chain(other) },
         }
     }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use hamdex::chain;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -205,7 +206,7 @@ pub(crate) struct Failures {
 impl Failures {
     /// Records a failure. Returns its current state.
     pub(crate) fn record(&mut self, work: Work, error: Error) -> Failure {
-        let (remedy, message) = (Remedy::of(&error), error.chain());
+        let (remedy, message) = (Remedy::of(&error), chain(&error));
         let error = Some(Arc::new(error));
         match self.failures.iter_mut().find(|failure| failure.work == work) {
             Some(failure) => {

@@ -5,11 +5,12 @@ use std::mem::{self, Discriminant};
 use std::sync::{Mutex, PoisonError};
 
 use bytesize::ByteSize;
+use hamdex::chain;
 use hamdex_documents::Error;
 use hamdex_documents::problems::{Action, Field, FileKind, FileSort, Notice, Position, Problem};
 use indicatif::{HumanCount, ProgressBar};
 
-use crate::messages::{self, chain};
+use crate::messages;
 
 /// The most places of a problem that a line names behind the first.
 const NAMED: usize = 2;

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::ValueEnum;
+use hamdex::chain;
 use hamdex_documents::{RECIPE_KEY, stored_recipe};
 use hamdex_simhash::recipe::{Weight, Width};
 use hamdex_simhash::word_lists::{IdfDictionary, ListError, StopWords, Unknown};
 use hamdex_simhash::{Lists, Recipe, RecipeError};
 
 use crate::failure::Failure;
-use crate::messages::{self, chain};
+use crate::messages;
 
 /// Options for making fingerprints of texts.
 #[derive(Debug, clap::Args)]

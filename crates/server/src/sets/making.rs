@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use axum::http::StatusCode;
+use hamdex::chain;
 use hamdex_atomic_file::sync_directory;
 use hamdex_store::inspect::foreign_file;
 use hamdex_store::{AnyStore, CreateOptions, Durability, Error as StoreError, StoreOptions, for_any_store};
 
-use crate::failure::chain;
 use crate::problem::Problem;
 use crate::sets::fixed::Stamp;
 use crate::sets::own_stores::{self, DELETED, Made, check_name, is_free, name_of};

@@ -20,7 +20,7 @@ use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use hamdex::set::Description;
-use hamdex::{Fingerprint, RECIPE_KEY, shingles};
+use hamdex::{Fingerprint, RECIPE_KEY, chain, shingles};
 use hamdex_simhash::{Fingerprinter, Outcome, Recipe, Scratch, Shingler};
 use hamdex_store::{Error, Store, for_any_store};
 
@@ -29,7 +29,6 @@ pub(crate) use reading::Key;
 pub(crate) use registry::Sets;
 pub(crate) use served::{IdKind, Part, Served};
 
-use crate::failure::chain;
 use crate::problem::Problem;
 use crate::sets::served::Written;
 

@@ -6,11 +6,12 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
+use hamdex::chain;
 use hamdex_atomic_file::AtomicFile;
 use hamdex_store::{Durability, Error as StoreError};
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Failure, chain};
+use crate::failure::Failure;
 use crate::problem::Problem;
 
 /// The file of the directory of sets that has them.

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::{fs, io};
 
-use hamdex::Category;
+use hamdex::{Category, chain};
 use hamdex_any::Kind;
 use hamdex_store::{AnyStore, Durability, Error as StoreError, StoreOptions};
 
-use crate::failure::{Failure, chain};
+use crate::failure::Failure;
 use crate::metrics::Metrics;
 use crate::options::Config;
 use crate::problem::Problem;

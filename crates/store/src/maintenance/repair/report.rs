@@ -4,6 +4,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use hamdex::chain;
 use hamdex_manifest::{Form, TextError, check_same, line, seal};
 use serde::{Deserialize, Serialize};
 
@@ -97,7 +98,7 @@ pub(super) fn problem_of(damage: &Error) -> String {
         Error::Damaged { what, .. } => format!("damaged: {what}"),
         Error::NotAStore { .. } => "it is missing, or does not begin as a manifest does".to_owned(),
         Error::Read(error) => error.kind().to_string(),
-        other => other.chain(),
+        other => chain(&other),
     }
 }
 

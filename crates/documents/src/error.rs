@@ -21,29 +21,13 @@ pub enum Error {
         /// The error of the operating system or the decompressor.
         source: io::Error,
     },
-    /// An input does not have the expected format.
-    #[error("{input}: not {}", format.with_article())]
-    NotFormat {
-        /// The name of the input.
-        input: String,
-        /// The expected format.
-        format: Format,
-        /// The error of the decoder.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
-    /// An archive is damaged.
-    #[error("{input}: cannot read the archive")]
-    NotArchive {
-        /// The name of the archive.
-        input: String,
-        /// The defect.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
-    /// A table ends early or is damaged.
-    #[error("{place}: cannot read the rows from here on")]
+    /// An archive or a table is damaged, or does not have the expected format.
+    #[error("{place}: {what}")]
     Damaged {
-        /// The first row that cannot be read.
+        /// The file, or the first row that cannot be read.
         place: Place,
+        /// The part that cannot be read.
+        what: &'static str,
         /// The error of the decoder.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -96,87 +80,15 @@ pub enum Error {
         /// The names of the files.
         names: SomeNames,
     },
-    /// The rows of two inputs do not fit into one table: the columns of one have no names.
-    #[error("{input}: has other columns than {first}")]
-    OtherColumns {
+    /// An input cannot be copied as it is asked for.
+    #[error("{input}: {what}")]
+    Copy {
         /// The name of the input.
         input: String,
-        /// The name of an earlier input.
-        first: String,
-    },
-    /// The output has no room for the columns of an input, which have no names
-    /// ([`Documents::drop_columns`](crate::Documents::drop_columns)).
-    #[error("{input}: {ending} takes ids and texts alone, and loses: {}", columns.join(", "))]
-    LostColumns {
-        /// The name of the input.
-        input: String,
-        /// The extension of the output.
-        ending: &'static str,
-        /// The columns, long names shortened.
-        columns: Vec<String>,
-    },
-    /// A value does not fit into the type that its column has in a copy of all inputs: a time out of the range of a finer
-    /// unit, an integer that is no fraction of 64 bits.
-    #[error(
-        "{input}: the value {value} of the column {column:?} does not fit into {kind}, its type in one table of all inputs"
-    )]
-    Unfit {
-        /// The name of the input.
-        input: String,
-        /// The column.
-        column: String,
-        /// The value, shortened.
-        value: String,
-        /// The type.
-        kind: String,
-    },
-    /// The values of a column would be text in the output, and none is known for their type.
-    #[error("{input}: the column {column:?} has the type {found}, which cannot be written as text")]
-    NoText {
-        /// The name of the input.
-        input: String,
-        /// The column.
-        column: String,
-        /// The type of its values.
-        found: String,
-    },
-    /// The inputs have too many different columns for one table.
-    #[error(
-        "{input}: the inputs have more than {most} different columns up to here; a .jsonl file takes them"
-    )]
-    ManyColumns {
-        /// The name of the input.
-        input: String,
-        /// The greatest number of columns.
-        most: usize,
-    },
-    /// An input cannot be copied to a file of its own format
-    /// ([`Documents::copyable_as_files`](crate::Documents::copyable_as_files)).
-    #[error(
-        "{input}: {what} cannot be written file by file, as JSON, CSV, TSV, Parquet, Arrow and texts can; one file can \
-         take its documents"
-    )]
-    NoFileForm {
-        /// The name of the input.
-        input: String,
-        /// Its kind, with the article.
-        what: &'static str,
-    },
-    /// Two inputs would have one name in a copy of files.
-    #[error("{input}: is named {} in the copy, as {first} is; copy them to two directories", name.display())]
-    SameName {
-        /// The name of the input.
-        input: String,
-        /// The name of an earlier input.
-        first: String,
-        /// The path in the copy.
-        name: PathBuf,
-    },
-    /// Columns with types cannot be copied to a stream of text.
-    #[error("{input}: its columns and types need a Parquet file to be written to")]
-    NoTextForm {
-        /// The name of the input.
-        input: String,
+        /// The kind of the obstacle.
+        kind: CopyErrorKind,
+        /// The obstacle.
+        what: String,
     },
     /// Inputs changed between the two passes over them.
     #[error("the inputs changed while they were read; nothing is written")]
@@ -218,7 +130,7 @@ pub enum Error {
         /// The option.
         option: &'static str,
         /// Why its value is invalid.
-        reason: InvalidOption,
+        reason: String,
     },
     /// The set keeps fingerprints alone, and texts are to be compared.
     #[error("it keeps no shingles of its documents, so texts cannot be compared with them")]
@@ -275,64 +187,27 @@ pub enum Error {
     Stopped,
 }
 
-/// Why the value of an option is invalid.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+/// Why an input cannot be copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum InvalidOption {
-    /// No encoding has this name.
-    #[error("no encoding is named {name:?}; some are utf-8, utf-16le, windows-1252, gb18030")]
-    UnknownEncoding {
-        /// The name.
-        name: String,
-    },
-    /// A glob cannot be parsed.
-    #[error("{glob:?}: {message}")]
-    Glob {
-        /// The glob.
-        glob: String,
-        /// The error of the parser.
-        message: String,
-    },
-    /// The globs together are too complex.
-    #[error("{message}")]
-    Globs {
-        /// The error of the parser.
-        message: String,
-    },
-    /// Known texts are compared by similarity alone.
-    #[error("known texts are compared by their similarity; a distance needs an index of the known documents")]
-    KnownTexts,
-    /// A text field is not in the list of the first one.
-    #[error("{name:?} is not a field of the list {list:?}; all text fields are in one list")]
-    ListField {
-        /// The name of the field.
-        name: String,
-        /// The list.
-        list: String,
-    },
-    /// The name of a column is not a number, although there is no header.
-    #[error("{name:?} is not the number of a column, counted from 1")]
-    ColumnNumber {
-        /// The name.
-        name: String,
-    },
-    /// A similarity is not a share.
-    #[error("{given} is not above 0 and at most 1")]
-    Share {
-        /// The given similarity.
-        given: f64,
-    },
-    /// A shingle has too many words.
-    #[error("{given} are more than {most}")]
-    ShingleWords {
-        /// The given number of words.
-        given: usize,
-        /// The greatest possible number.
-        most: usize,
-    },
-    /// A similarity is given for fingerprints without texts.
-    #[error("fingerprints have no texts to compare")]
-    NoTexts,
+pub enum CopyErrorKind {
+    /// The rows of two inputs do not fit into one table: the columns of one have no names.
+    OtherColumns,
+    /// The output has no room for the columns of an input, which have no names
+    /// ([`Documents::drop_columns`](crate::Documents::drop_columns)).
+    LostColumns,
+    /// A value does not fit into the type that its column has in a copy of all inputs: a time out of the range of a finer
+    /// unit, an integer that is no fraction of 64 bits.
+    Value,
+    /// The values of a column would be text in the output, and none is known for their type.
+    NoText,
+    /// The inputs have too many different columns for one table.
+    ManyColumns,
+    /// An input cannot be copied to a file of its own format
+    /// ([`Documents::copyable_as_files`](crate::Documents::copyable_as_files)), or would have the name of another one.
+    NoFile,
+    /// Columns with types cannot be copied to a stream of text.
+    NoStream,
 }
 
 impl Error {
@@ -349,6 +224,25 @@ impl Error {
             Self::Stopped => Category::Stopped,
             _ => Category::Input,
         }
+    }
+
+    /// Creates the error of an input that cannot be copied.
+    pub(crate) fn copy(kind: CopyErrorKind, input: &str, what: impl Into<String>) -> Self {
+        Self::Copy { input: input.to_owned(), kind, what: what.into() }
+    }
+
+    /// Creates the error of an option.
+    pub(crate) fn option(option: &'static str, reason: impl Into<String>) -> Self {
+        Self::Option { option, reason: reason.into() }
+    }
+
+    /// Creates the error of an input that cannot be copied to a file of its own.
+    pub(crate) fn no_file_form(input: &str, what: &str) -> Self {
+        let what = format!(
+            "{what} cannot be written file by file, as JSON, CSV, TSV, Parquet, Arrow and texts can; one file can take \
+             its documents"
+        );
+        Self::copy(CopyErrorKind::NoFile, input, what)
     }
 
     /// Returns a function that adds the directory to an I/O error of a temporary file.

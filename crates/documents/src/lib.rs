@@ -68,7 +68,7 @@ pub use dedup::resources::{Progress, Stage};
 pub use dedup::similar_texts::{SimilarTexts, TextSearcher};
 pub use dedup::similarity::Similarity;
 pub use document::{Counts, Document, TooShort};
-pub use error::{Error, InvalidOption};
+pub use error::{CopyErrorKind, Error};
 pub use format::Format;
 pub use hamdex::RECIPE_KEY;
 pub use input::Input;

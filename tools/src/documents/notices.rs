@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 
 use bytesize::ByteSize;
 use hamdex::chain;
-use hamdex_documents::Error;
 use hamdex_documents::problems::{Action, Field, FileKind, FileSort, Notice, Position, Problem};
+use hamdex_documents::{CopyErrorKind, Error};
 use indicatif::{HumanCount, ProgressBar};
 
 use crate::messages;
@@ -173,22 +173,22 @@ pub(crate) fn of_error(error: &Error) -> String {
             };
             format!("{place}: {}{hint}", missing(*field, column, columns))
         }
-        Error::LostColumns { .. } => {
-            format!(
-                "{error} (--drop-columns does that; a file that ends as the inputs do keeps all, as --output-dir does)"
-            )
+        Error::Copy { kind, .. } => {
+            let hint = match kind {
+                CopyErrorKind::LostColumns => {
+                    " (--drop-columns does that; a file that ends as the inputs do keeps all, as --output-dir does)"
+                }
+                CopyErrorKind::OtherColumns => {
+                    " (--output-dir gives each file its own; a .jsonl file takes those of JSON, CSV and TSV)"
+                }
+                CopyErrorKind::Value => " (a .jsonl file takes it, and --output-dir gives each file its own)",
+                CopyErrorKind::NoText => " (--output-dir gives each file its own)",
+                CopyErrorKind::NoStream => ": name one with --out, as in --out unique.parquet",
+                _ => "",
+            };
+            format!("{error}{hint}")
         }
-        Error::OtherColumns { .. } => {
-            format!(
-                "{error} (--output-dir gives each file its own; a .jsonl file takes those of JSON, CSV and TSV)"
-            )
-        }
-        Error::Unfit { .. } => {
-            format!("{error} (a .jsonl file takes it, and --output-dir gives each file its own)")
-        }
-        Error::NoText { .. } => format!("{error} (--output-dir gives each file its own)"),
         Error::NoValues => format!("{error} (--keep)"),
-        Error::NoTextForm { .. } => format!("{error}: name one with --out, as in --out unique.parquet"),
         Error::Unread { .. } => format!("{error} (--skip-unreadable leaves them out)"),
         Error::ColumnType { .. } => format!("{error} (--text-field, --id-field)"),
         other => chain(other),

@@ -5,8 +5,8 @@ use crate::copy::union::Columns;
 use crate::copy::union::cells::{self, distinct};
 #[cfg(feature = "parquet")]
 use crate::copy::union::check_readable;
-use crate::error::Error;
-use crate::problem::{Problem, shown_names};
+use crate::error::{CopyErrorKind, Error};
+use crate::problem::Problem;
 use crate::table_reader::quoting::Quoting;
 use crate::table_writer::TableFormat;
 
@@ -51,7 +51,10 @@ impl Agreed {
     /// Adds an input. Fails if its rows do not fit into one output with the rows of the others.
     pub(crate) fn enter(&mut self, input: &str, shape: Shape) -> Result<(), Error> {
         let format = self.format.or_else(|| own_format(&shape));
-        let format = format.ok_or_else(|| Error::NoTextForm { input: input.to_owned() })?;
+        let format = format.ok_or_else(|| {
+            let what = "its columns and types need a Parquet file to be written to";
+            Error::copy(CopyErrorKind::NoStream, input, what)
+        })?;
         #[cfg(feature = "parquet")]
         if self.first.is_none() && matches!(format, TableFormat::Parquet | TableFormat::Arrow) {
             self.columns = Columns::with_types();
@@ -61,7 +64,8 @@ impl Agreed {
         if let (Layout::IdsAndTexts(_), Shape::Records { names: None, .. }) = (&layout, &shape)
             && !self.drops_columns
         {
-            return Err(self.lost(input, vec!["all but the text".to_owned()]));
+            let what = format!("{} takes ids and texts alone, and loses: all but the text", format.ending());
+            return Err(Error::copy(CopyErrorKind::LostColumns, input, what));
         }
         self.add_columns(input, &shape, &layout)?;
         match &self.first {
@@ -92,7 +96,8 @@ impl Agreed {
                 };
                 let nameless = |shape: &Shape| matches!(shape, Shape::Records { names: None, .. });
                 if !is_alike && (nameless(first_shape) || nameless(&shape)) {
-                    return Err(Error::OtherColumns { input: input.to_owned(), first: first.clone() });
+                    let what = format!("has other columns than {first}");
+                    return Err(Error::copy(CopyErrorKind::OtherColumns, input, what));
                 }
                 self.are_alike &= is_alike;
             }
@@ -188,11 +193,6 @@ impl Agreed {
             },
             false,
         )
-    }
-
-    fn lost(&self, input: &str, lost: Vec<String>) -> Error {
-        let ending = self.format.map_or("", TableFormat::ending);
-        Error::LostColumns { input: input.to_owned(), ending, columns: shown_names(&lost) }
     }
 
     /// Notes whether an output of ids and texts lacks one of these columns.

@@ -13,7 +13,7 @@ use crate::copy::union::cells::{Places, Raw, distinct};
 use crate::copy::union::kinds;
 use crate::copy::union::value::Value;
 use crate::document::Document;
-use crate::error::Error;
+use crate::error::{CopyErrorKind, Error};
 use crate::problem::shown;
 use crate::table_reader::columnar::{is_text, names};
 use crate::table_writer::Sink;
@@ -153,12 +153,13 @@ impl Typed {
                 Ok(column) => column,
                 Err(Unfit::Other(error)) => return self.writer.write(Err(error)),
                 Err(Unfit::Value(value)) => {
-                    return Err(Error::Unfit {
-                        input: self.input.clone(),
-                        column: field.name().clone(),
-                        value: shown(&value),
-                        kind: kinds::name(field.data_type()),
-                    });
+                    let (value, kind) = (shown(&value), kinds::name(field.data_type()));
+                    let what = format!(
+                        "the value {value} of the column {:?} does not fit into {kind}, its type in one table of all \
+                         inputs",
+                        field.name()
+                    );
+                    return Err(Error::copy(CopyErrorKind::Value, &self.input, what));
                 }
             });
         }

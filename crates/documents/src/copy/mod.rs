@@ -125,7 +125,7 @@ impl Documents {
     ///
     /// # Errors
     /// As [`Documents::read`]; when the inputs have changed; when a value does not fit into the type of its column
-    /// ([`Error::Unfit`]); when the file cannot be written.
+    /// ([`CopyErrorKind::Value`](crate::CopyErrorKind::Value)); when the file cannot be written.
     ///
     /// # Panics
     /// When the documents are not copyable to one file, or `wanted` is not in ascending order.

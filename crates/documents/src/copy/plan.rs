@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use crate::copy::agreed::Agreed;
 use crate::copy::layout::Shape;
 use crate::document::Counts;
-use crate::error::Error;
+use crate::error::{CopyErrorKind, Error};
 use crate::format::Format;
 use crate::input::Input;
 use crate::input::source::{self, Compression};
@@ -192,10 +192,10 @@ pub(crate) struct Entry {
 impl Folder {
     /// Adds a name of the copy. Fails if an earlier input has it.
     pub(crate) fn name(&mut self, input: &str, name: &Path) -> Result<(), Error> {
-        let taken = |first: &str| Error::SameName {
-            input: input.to_owned(),
-            first: first.to_owned(),
-            name: name.to_owned(),
+        let taken = |first: &str| {
+            let name = name.display();
+            let what = format!("is named {name} in the copy, as {first} is; copy them to two directories");
+            Error::copy(CopyErrorKind::NoFile, input, what)
         };
         if let Some(first) = name.ancestors().find_map(|part| self.names.get(part)) {
             return Err(taken(first));
@@ -233,7 +233,7 @@ impl Folder {
                 return Ok(());
             }
         };
-        Err(Error::NoFileForm { input: input.to_owned(), what })
+        Err(Error::no_file_form(input, what))
     }
 
     /// Notes that the latest input has a row that cannot be copied.
@@ -264,7 +264,7 @@ pub(crate) fn check(input: &Input, format: Format) -> Result<(), Error> {
         (_, Some(Compression::Brotli)) if format.has_rows() => "a file in Brotli",
         _ => return Ok(()),
     };
-    Err(Error::NoFileForm { input: input.name().to_owned(), what })
+    Err(Error::no_file_form(input.name(), what))
 }
 
 #[cfg(test)]

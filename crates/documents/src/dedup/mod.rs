@@ -44,7 +44,7 @@ use crate::dedup::grouping::{Groups, bytes_per_document};
 use crate::dedup::options::{Against, Dedup, Method, Preference};
 use crate::dedup::resources::{Progress, Stage};
 use crate::document::{Counts, Document};
-use crate::error::{Error, InvalidOption};
+use crate::error::Error;
 use crate::read::collector::Sink;
 use crate::read::fingerprint::map_texts_in;
 use crate::read::options::Documents;
@@ -96,14 +96,14 @@ impl<F: Fingerprint> Dedup<'_, F> {
         &self,
         read: impl FnOnce(&mut dyn FnMut(&[u8], F, Option<&str>) -> Result<(), Error>) -> Result<(), E>,
     ) -> Result<Clusters, E> {
-        if self.similarity.is_some() {
-            return Err(Error::Option { option: "similarity", reason: InvalidOption::NoTexts }.into());
-        }
-        if matches!(self.against, Some(Against::Texts(_))) {
-            return Err(Error::Option { option: "against_texts", reason: InvalidOption::NoTexts }.into());
-        }
-        if self.prefer == Preference::Longest {
-            return Err(Error::Option { option: "prefer", reason: InvalidOption::NoTexts }.into());
+        for (is_given, option) in [
+            (self.similarity.is_some(), "similarity"),
+            (matches!(self.against, Some(Against::Texts(_))), "against_texts"),
+            (self.prefer == Preference::Longest, "prefer"),
+        ] {
+            if is_given {
+                return Err(Error::option(option, "fingerprints have no texts to compare").into());
+            }
         }
         let distance = self.distance.unwrap_or(DEFAULT_DISTANCE);
         Design::<F>::named("single", distance).map_err(Error::from)?;
@@ -123,7 +123,8 @@ impl<F: Fingerprint> Dedup<'_, F> {
     ) -> Result<Clusters, Error> {
         let method = Method::of(self.distance, self.similarity);
         if matches!(self.against, Some(Against::Texts(_))) && method.distance.is_some() {
-            return Err(Error::Option { option: "distance", reason: InvalidOption::KnownTexts });
+            let reason = "known texts are compared by their similarity; a distance needs an index of the known documents";
+            return Err(Error::option("distance", reason));
         }
         let of_known = match &self.against {
             Some(Against::Fingerprints(_, bits)) => Some(*bits),

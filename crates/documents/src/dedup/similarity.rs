@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use hamdex::similar::{Condition, Measure};
 use hamdex_simhash::recipe::Shingle;
 
-use crate::error::{Error, InvalidOption};
+use crate::error::Error;
 
 /// The least similarity of near-duplicates: a share of common shingles (Jaccard), as cut by
 /// [`hamdex_simhash::Shingler`].
@@ -35,12 +35,11 @@ impl Similarity {
     /// # Errors
     /// When either is out of its range.
     pub fn new(least: f64, words: NonZeroUsize) -> Result<Self, Error> {
-        let reason = InvalidOption::Share { given: least };
-        let condition = Condition::new(Measure::Resemblance, least);
-        let condition = condition.ok_or(Error::Option { option: "similarity", reason })?;
+        let condition = Condition::new(Measure::Resemblance, least)
+            .ok_or_else(|| Error::option("similarity", format!("{least} is not above 0 and at most 1")))?;
         if words.get() > Shingle::MAX_WIDTH {
-            let reason = InvalidOption::ShingleWords { given: words.get(), most: Shingle::MAX_WIDTH };
-            return Err(Error::Option { option: "words per shingle", reason });
+            let reason = format!("{words} are more than {}", Shingle::MAX_WIDTH);
+            return Err(Error::option("words per shingle", reason));
         }
         Ok(Self { condition, words })
     }

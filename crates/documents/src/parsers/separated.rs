@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::copy::layout::{Row, Shape};
 use crate::document::Document;
-use crate::error::{Error, InvalidOption};
+use crate::error::Error;
 use crate::input::Input;
 use crate::problem::{Action, Field, Place, Problem, shown_names};
 use crate::read::collector::Collector;
@@ -150,10 +150,10 @@ fn named(documents: &Documents, names: &[String], records: &Records) -> Result<C
 fn numbered(documents: &Documents) -> Result<Columns, Error> {
     let number = |name: &str| match name.parse::<usize>() {
         Ok(number) if number > 0 => Ok(number - 1),
-        _ => Err(Error::Option {
-            option: "columns without a header",
-            reason: InvalidOption::ColumnNumber { name: name.to_owned() },
-        }),
+        _ => Err(Error::option(
+            "columns without a header",
+            format!("{name:?} is not the number of a column, counted from 1"),
+        )),
     };
     Ok(Columns {
         id: documents.id_field.as_deref().map(number).transpose()?,

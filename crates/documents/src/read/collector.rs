@@ -138,7 +138,7 @@ impl<'a> Collector<'a> {
             return Ok(None);
         }
         if plan.folder().is_some() && (path.as_os_str() == "-" || path.exists()) {
-            return Err(Error::NoFileForm { input: input_name(path), what: "a stream" });
+            return Err(Error::no_file_form(&input_name(path), "a stream"));
         }
         let directory = self.temp_dir();
         let on_read = |count| {
@@ -215,7 +215,7 @@ impl<'a> Collector<'a> {
 
     /// Fails if each input is to be copied to its own file, and this is an archive, which holds several, or the like.
     pub(crate) fn refuse_file_form(&self, input: &str, what: &'static str) -> Result<(), Error> {
-        self.with_folder(|_| Err(Error::NoFileForm { input: input.to_owned(), what }))
+        self.with_folder(|_| Err(Error::no_file_form(input, what)))
     }
 
     /// Returns whether only the starts of inputs are read.

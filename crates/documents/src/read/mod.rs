@@ -23,7 +23,7 @@ use crate::copy::Copied;
 use crate::copy::layout::{Row, Shape};
 use crate::copy::plan::Plan;
 use crate::document::{Counts, Document};
-use crate::error::Error;
+use crate::error::{CopyErrorKind, Error};
 use crate::format::Format;
 use crate::input::{Input, encoding};
 use crate::parsers;
@@ -121,7 +121,7 @@ impl Documents {
     /// when the inputs are read.
     fn probe(&self, read: &mut ReadPath<'_>) -> Result<(), Error> {
         match self.quiet().read_paths(Destination::Probe, read) {
-            Err(error @ (Error::NoFileForm { .. } | Error::SameName { .. })) => Err(error),
+            Err(error @ Error::Copy { kind: CopyErrorKind::NoFile, .. }) => Err(error),
             _ => Ok(()),
         }
     }

@@ -9,7 +9,7 @@ use ignore::overrides::{Override, OverrideBuilder};
 
 use crate::copy::agreed::Agreed;
 use crate::copy::plan::{Folder, Plan, Target};
-use crate::error::{Error, InvalidOption};
+use crate::error::Error;
 use crate::format::Format;
 use crate::problem::Notice;
 use crate::table_reader::quoting::Quoting;
@@ -92,15 +92,9 @@ impl Selection {
         // An exclamation mark excludes.
         let excluded = self.excluded.iter().map(|glob| (glob, format!("!{glob}")));
         for (glob, line) in included.chain(excluded) {
-            builder.add(&line).map_err(|error| Error::Option {
-                option: "glob",
-                reason: InvalidOption::Glob { glob: glob.clone(), message: error.to_string() },
-            })?;
+            builder.add(&line).map_err(|error| Error::option("glob", format!("{glob:?}: {error}")))?;
         }
-        builder.build().map_err(|error| Error::Option {
-            option: "globs",
-            reason: InvalidOption::Globs { message: error.to_string() },
-        })
+        builder.build().map_err(|error| Error::option("globs", error.to_string()))
     }
 }
 
@@ -226,9 +220,9 @@ impl Documents {
     /// When no encoding has this name.
     pub fn encoding(mut self, name: &str) -> Result<Self, Error> {
         let encoding = Encoding::for_label(name.as_bytes());
-        let unknown = || Error::Option {
-            option: "encoding",
-            reason: InvalidOption::UnknownEncoding { name: name.to_owned() },
+        let unknown = || {
+            let some = "utf-8, utf-16le, windows-1252, gb18030";
+            Error::option("encoding", format!("no encoding is named {name:?}; some are {some}"))
         };
         self.encoding = Some(encoding.ok_or_else(unknown)?);
         Ok(self)

@@ -147,7 +147,8 @@ impl Batches {
         if format == Format::Parquet {
             return Self::open_parquet(name, input, with_all, select);
         }
-        let refused = |source| Error::NotFormat { input: name.clone(), format: Format::Arrow, source };
+        let refused =
+            |source| Error::Damaged { place: Place::whole(&name), what: "not an Arrow file", source };
         let start = input.peek()?;
         let (is_file, compression) = (format::is_arrow_file(start), body_compression(start));
         if is_file {
@@ -169,7 +170,8 @@ impl Batches {
     }
 
     fn open_parquet(name: String, input: Input, with_all: bool, select: &Select<'_>) -> Result<Self, Error> {
-        let refused = |source| Error::NotFormat { input: name.clone(), format: Format::Parquet, source };
+        let refused =
+            |source| Error::Damaged { place: Place::whole(&name), what: "not a Parquet file", source };
         let unreported = input.unreported();
         let file = input.into_file()?;
         let bytes = file.metadata().map_or(u64::MAX, |metadata| metadata.len());
@@ -212,7 +214,8 @@ impl Batches {
         let mut number = 0u64;
         loop {
             let next = guarded(|| self.batches.next().transpose());
-            let damaged = |source| Error::Damaged { place: Place::row(&self.input, number), source };
+            let what = "cannot read the rows from here on";
+            let damaged = |source| Error::Damaged { place: Place::row(&self.input, number), what, source };
             let Some(batch) = next.map_err(damaged)? else { return Ok(()) };
             let columns: Vec<Column> = self
                 .columns

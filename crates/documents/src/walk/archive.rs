@@ -30,6 +30,8 @@ pub(crate) fn read(input: Input, path: &Path, collector: &mut Collector<'_>) -> 
     if input.is_zip() { read_zip(input, path, collector) } else { read_tar(input, path, collector) }
 }
 
+const DAMAGED: &str = "cannot read the archive";
+
 /// Files that identify an archive as an Office document or an e-book.
 const OFFICE_FILES: [&str; 2] = ["[Content_Types].xml", "mimetype"];
 
@@ -49,16 +51,15 @@ fn read_zip(input: Input, path: &Path, collector: &mut Collector<'_>) -> Result<
     let name = input.name().to_owned();
     let globs = collector.documents.selection.globs(path)?;
     let file = input.into_file()?;
-    let damaged = |error: rawzip::Error| Error::NotArchive { input: name.clone(), source: Box::new(error) };
-    let (archive, entries) = entries(file, collector).map_err(damaged)?;
+    let damaged = |source| Error::Damaged { place: Place::whole(&name), what: DAMAGED, source };
+    let (archive, entries) = entries(file, collector).map_err(|error| damaged(error.into()))?;
     if entries.iter().any(|entry| OFFICE_FILES.contains(&&*entry.name)) {
         let kind = FileKind { name: "an Office document or e-book", sort: FileSort::Document };
         return Err(Error::Document { place: Place::whole(name), problem: Problem::NotRead { kind } });
     }
     collector.refuse_file_form(&name, "an archive")?;
     if entries.windows(2).any(|pair| pair[1].start < pair[0].end) {
-        let source = "its files overlap, so it may hold far more than it says".into();
-        return Err(Error::NotArchive { input: name, source });
+        return Err(damaged("its files overlap, so it may hold far more than it says".into()));
     }
     let mut litter = Litter::of(path, collector.documents)?;
     let is_selected = |entry: &&ZipEntry| !globs.matched(path.join(&entry.name), false).is_ignore();
@@ -179,7 +180,11 @@ fn read_tar(input: Input, path: &Path, collector: &mut Collector<'_>) -> Result<
     let globs = collector.documents.selection.globs(path)?;
     // Read once from its start, so that no file tells in advance whether it is one of tables.
     let mut file_set = FileSet::of(&name, Litter::of(path, collector.documents)?);
-    let damaged = |source: io::Error| Error::NotArchive { input: name.clone(), source: source.into() };
+    let damaged = |source: io::Error| Error::Damaged {
+        place: Place::whole(&name),
+        what: DAMAGED,
+        source: source.into(),
+    };
     let meter = Rc::new(Meter::default());
     let mut archive = Archive::new(MeteredReader { inner: input, meter: Rc::clone(&meter) });
     // Archives can follow each other; and whatever follows the last one is read to its end.

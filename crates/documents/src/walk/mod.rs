@@ -243,15 +243,7 @@ fn of_member(error: Error) -> Result<(Place, Problem), Error> {
         Error::MissingColumn { place, field: Some(field), column, columns } => {
             Ok((place, Problem::MissingColumn { field, column, columns }))
         }
-        Error::NotFormat { input, format, source } => {
-            rejected(Place::whole(input), format!("not {}: {source}", format.with_article()))
-        }
-        Error::NotArchive { input, source } => {
-            rejected(Place::whole(input), format!("cannot read the archive: {source}"))
-        }
-        Error::Damaged { place, source } => {
-            rejected(place, format!("cannot read the rows from here on: {source}"))
-        }
+        Error::Damaged { place, what, source } => rejected(place, format!("{what}: {source}")),
         Error::ColumnType { input, column, expected, found } => rejected(
             Place::whole(input),
             format!("the column {column:?} has the type {found}; expected {expected}"),

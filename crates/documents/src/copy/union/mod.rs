@@ -23,7 +23,7 @@ use crate::copy::union::cells::distinct;
 use crate::copy::union::kinds::Seen;
 #[cfg(feature = "parquet")]
 use crate::copy::union::value::is_readable;
-use crate::error::Error;
+use crate::error::{CopyErrorKind, Error};
 use crate::problem::Problem;
 #[cfg(feature = "parquet")]
 use crate::table_reader::columnar::names;
@@ -181,7 +181,10 @@ impl Columns {
         }
         let at = self.columns.len();
         if at == MAX_COLUMNS {
-            return Err(Error::ManyColumns { input: input.to_owned(), most: MAX_COLUMNS });
+            let what = format!(
+                "the inputs have more than {MAX_COLUMNS} different columns up to here; a .jsonl file takes them"
+            );
+            return Err(Error::copy(CopyErrorKind::ManyColumns, input, what));
         }
         self.places.insert(name.to_owned(), at);
         self.columns.push(Column {
@@ -253,9 +256,7 @@ pub(crate) fn check_readable(input: &str, field: &Field) -> Result<(), Error> {
     if is_readable(field.data_type()) {
         return Ok(());
     }
-    Err(Error::NoText {
-        input: input.to_owned(),
-        column: field.name().clone(),
-        found: field.data_type().to_string(),
-    })
+    let (name, kind) = (field.name(), field.data_type());
+    let what = format!("the column {name:?} has the type {kind}, which cannot be written as text");
+    Err(Error::copy(CopyErrorKind::NoText, input, what))
 }

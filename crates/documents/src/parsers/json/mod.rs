@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 
 use crate::copy::layout::{Row, Shape};
 use crate::document::Document;
-use crate::error::{Error, InvalidOption};
+use crate::error::Error;
 use crate::input::Input;
 use crate::parsers::json::fields::{LIST_MARK, Named, Presence, to_standard_json};
 use crate::parsers::json::list::ListItems;
@@ -313,9 +313,10 @@ impl<'d> Fields<'d> {
         };
         let list = fields.names[1].split_once(LIST_MARK).filter(|_| documents.join.is_none());
         let Some((list, _)) = list else { return Ok(fields) };
-        let invalid = |name: &str| Error::Option {
-            option: "text field",
-            reason: InvalidOption::ListField { name: name.to_owned(), list: list.to_owned() },
+        let invalid = |name: &str| {
+            let reason =
+                format!("{name:?} is not a field of the list {list:?}; all text fields are in one list");
+            Error::option("text field", reason)
         };
         let in_item = |(number, name): (usize, &'d str)| {
             let rest = name.strip_prefix(list).and_then(|rest| rest.strip_prefix(LIST_MARK));

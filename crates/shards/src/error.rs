@@ -96,37 +96,13 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
-    /// The path to be replaced is not the name of a directory.
-    #[error("{}: not the name of a directory: {}", path.display(), ONLY_SETS)]
-    NotDirectoryName {
-        /// The path.
-        path: PathBuf,
-    },
-    /// The path to be replaced is not a directory.
-    #[error("{}: not a directory: {}", path.display(), ONLY_SETS)]
-    NotDirectory {
-        /// The path.
-        path: PathBuf,
-    },
-    /// The directory to be replaced is not a set of shards.
-    #[error("{}: not a set of shards: {}", path.display(), ONLY_SETS)]
+    /// The path to be replaced is not a set of shards, or has more in it than its manifest lists.
+    #[error("{}: {what}: {ONLY_SETS}", path.display())]
     NotReplaced {
-        /// The directory.
+        /// The path.
         path: PathBuf,
-    },
-    /// The manifest of the set to be replaced cannot be read.
-    #[error("{}: its manifest cannot be read: {}", path.display(), ONLY_SETS)]
-    UnreadableManifest {
-        /// The directory.
-        path: PathBuf,
-    },
-    /// The set to be replaced has a file that is not its own.
-    #[error("{}: has {file} in it: {}", path.display(), ONLY_SETS)]
-    OtherFile {
-        /// The directory.
-        path: PathBuf,
-        /// The file.
-        file: String,
+        /// What is there.
+        what: String,
     },
     /// A record without an id or name that the options ask for, or with another.
     #[error(
@@ -193,11 +169,7 @@ impl Error {
             | Self::Twice { .. }
             | Self::UnexpectedRecord
             | Self::NameTooLong { .. } => Category::Input,
-            Self::NotDirectoryName { .. }
-            | Self::NotDirectory { .. }
-            | Self::NotReplaced { .. }
-            | Self::UnreadableManifest { .. }
-            | Self::OtherFile { .. } => Category::Exists,
+            Self::NotReplaced { .. } => Category::Exists,
             Self::InUse { .. } => Category::Unavailable,
             Self::Option { .. } => Category::Usage,
             Self::Read(error) => error.category(),

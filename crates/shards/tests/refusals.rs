@@ -158,12 +158,14 @@ fn only_a_set_is_replaced_and_only_on_request() {
     std::fs::remove_file(path.join("mine.txt")).unwrap();
     let sealed = start(true).unwrap().seal(&mut |_, _| {}).unwrap();
     std::fs::write(path.join("mine.txt"), "mine").unwrap();
-    assert!(matches!(sealed.publish(), Err(Error::OtherFile { .. })));
+    let error = sealed.publish().unwrap_err();
+    assert!(matches!(&error, Error::NotReplaced { what, .. } if what == "has mine.txt in it"), "{error}");
     std::fs::remove_file(path.join("mine.txt")).unwrap();
     assert_eq!(files(parent.path()), before);
     let text = std::fs::read(path.join(MANIFEST)).unwrap();
     std::fs::write(path.join(MANIFEST), &text[1..]).unwrap();
-    assert!(matches!(start(true), Err(Error::NotReplaced { .. })), "its contents are unknown");
+    let error = start(true).unwrap_err();
+    assert!(matches!(&error, Error::NotReplaced { what, .. } if what == "not a set of shards"), "{error}");
     std::fs::write(path.join(MANIFEST), text).unwrap();
     start(true).unwrap().finish().unwrap();
     assert!(open(&path).unwrap().is_empty());
@@ -179,8 +181,9 @@ fn only_a_set_is_replaced_and_only_on_request() {
         let options = BuildOptions::<u64>::new().overwrite(true);
         let refused = ShardsBuilder::create(&path, Layout::Hash, 1, options);
         match refused.unwrap_err() {
-            Error::NotReplaced { .. } => assert!(make),
-            Error::NotDirectory { .. } => assert!(!make),
+            Error::NotReplaced { what, .. } => {
+                assert_eq!(what, if make { "not a set of shards" } else { "not a directory" });
+            }
             other => panic!("{name}: {other}"),
         }
     }

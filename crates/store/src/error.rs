@@ -188,20 +188,6 @@ pub enum Error {
         /// Its number in the batch, from 0.
         document: usize,
     },
-    /// The shingles of a file to ingest are made in another way than those of the store.
-    #[error("{}: its shingles are made in another way than the store's; insert its documents instead", path.display())]
-    IngestOtherShingles {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A file to ingest has shingles and the store has none, or the reverse.
-    #[error("{}: {}", path.display(), if *has_shingles { "keeps shingles, and the store does not; create a store with shingles for it" } else { "keeps no shingles, and the store does; insert its documents instead" })]
-    IngestShingles {
-        /// The file.
-        path: PathBuf,
-        /// Whether the file has shingles.
-        has_shingles: bool,
-    },
     /// A pair without a name was given to a store with names, or the reverse.
     #[error("{}: {}", path.display(), if *has_names { "this store has names: it assigns the ids, and every fingerprint is inserted with a name" } else { "this store has no names" })]
     Names {
@@ -216,21 +202,13 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
-    /// A file to be ingested has ids and the store has none, or the reverse.
-    #[error("{}: {}", path.display(), if *has_ids { "has ids, and the store has none" } else { "has no ids, and the store has them" })]
-    IngestIds {
+    /// A file to be ingested has ids, names or shingles and the store has none, the reverse, or other shingles.
+    #[error("{}: {what}", path.display())]
+    Ingest {
         /// The file.
         path: PathBuf,
-        /// Whether the file has ids.
-        has_ids: bool,
-    },
-    /// A file to be ingested has names and the store has none, or the reverse.
-    #[error("{}: {}", path.display(), if *has_names { "has names, and the store has none; create a store with names for it" } else { "has no names, and the store has them; insert its pairs with names instead" })]
-    IngestNames {
-        /// The file.
-        path: PathBuf,
-        /// Whether the file has names.
-        has_names: bool,
+        /// The difference.
+        what: &'static str,
     },
     /// The group commit failed; another writer of the group has the error itself.
     #[error("{what}")]
@@ -297,10 +275,7 @@ impl Error {
             | Self::InvalidShingles { .. }
             | Self::NameTooLong { .. }
             | Self::NoLookups { .. }
-            | Self::IngestShingles { .. }
-            | Self::IngestOtherShingles { .. }
-            | Self::IngestIds { .. }
-            | Self::IngestNames { .. }
+            | Self::Ingest { .. }
             | Self::Width { .. } => Category::Input,
             Self::Read(error) => error.category(),
             Self::Build(error) => error.category(),

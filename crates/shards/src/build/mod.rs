@@ -36,7 +36,8 @@ impl Target {
     /// Checks that the directory may be written, before any work.
     pub(crate) fn new(path: &Path, overwrite: bool) -> Result<Self, Error> {
         if path.file_name().is_none() {
-            return Err(Error::NotDirectoryName { path: path.to_owned() });
+            let what = "not the name of a directory".to_owned();
+            return Err(Error::NotReplaced { path: path.to_owned(), what });
         }
         let target = Self { path: path.to_owned(), overwrite };
         target.replaced()?;
@@ -48,22 +49,21 @@ impl Target {
     /// Returns the names of the files to be replaced; `None` if the directory does not exist.
     fn replaced(&self) -> Result<Option<Vec<String>>, Error> {
         let path = || self.path.clone();
+        let refused = |what: &str| Error::NotReplaced { path: path(), what: what.to_owned() };
         match self.path.symlink_metadata() {
             Ok(_) if !self.overwrite => return Err(hamdex::OutputError::Exists { path: path() }.into()),
-            Ok(_) if !self.path.is_dir() => {
-                return Err(Error::NotDirectory { path: path() });
-            }
+            Ok(_) if !self.path.is_dir() => return Err(refused("not a directory")),
             Ok(_) => {}
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Error::io("look at it", &self.path)(error)),
         }
         let manifest = manifest::read(&self.path).map_err(|error| match error {
-            Error::NotShards { path, .. } => Error::NotReplaced { path },
-            Error::Damaged { .. } | Error::Newer { .. } => Error::UnreadableManifest { path: path() },
+            Error::NotShards { .. } => refused("not a set of shards"),
+            Error::Damaged { .. } | Error::Newer { .. } => refused("its manifest cannot be read"),
             other => other,
         })?;
         if let Some(file) = unlisted_files(&self.path, &manifest)?.first() {
-            return Err(Error::OtherFile { path: path(), file: file.clone() });
+            return Err(refused(&format!("has {file} in it")));
         }
         let shards = manifest.shards.into_iter().map(|shard| shard.file);
         Ok(Some(shards.chain([MANIFEST.to_owned()]).collect()))

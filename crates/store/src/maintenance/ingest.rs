@@ -118,22 +118,30 @@ fn push_shingles<F: Fingerprint>(
 impl<F: Fingerprint> StoreInner<F> {
     /// Checks that a file can be part of this store.
     fn check_fits(&self, index: &Index<F>, path: &Path) -> Result<(), Error> {
-        let (identity, path) = (self.schema.identity, path.to_owned());
-        if index.has_ids() != identity.has_ids {
-            return Err(Error::IngestIds { path, has_ids: index.has_ids() });
-        }
-        if index.has_names() != identity.has_names {
-            return Err(Error::IngestNames { path, has_names: index.has_names() });
-        }
-        if index.has_shingles() != identity.has_shingles {
-            return Err(Error::IngestShingles { path, has_shingles: index.has_shingles() });
-        }
+        let own = self.schema.identity;
         let definition = index.metadata().get(shingles::KEY).map(Vec::as_slice);
-        let own = self.schema.shingles.as_deref().map(str::as_bytes);
-        if own.is_some() && definition != own {
-            return Err(Error::IngestOtherShingles { path });
-        }
-        Ok(())
+        let own_definition = self.schema.shingles.as_deref().map(str::as_bytes);
+        let what = match () {
+            () if index.has_ids() && !own.has_ids => "has ids, and the store has none",
+            () if index.has_ids() != own.has_ids => "has no ids, and the store has them",
+            () if index.has_names() && !own.has_names => {
+                "has names, and the store has none; create a store with names for it"
+            }
+            () if index.has_names() != own.has_names => {
+                "has no names, and the store has them; insert its pairs with names instead"
+            }
+            () if index.has_shingles() && !own.has_shingles => {
+                "keeps shingles, and the store does not; create a store with shingles for it"
+            }
+            () if index.has_shingles() != own.has_shingles => {
+                "keeps no shingles, and the store does; insert its documents instead"
+            }
+            () if own_definition.is_some() && definition != own_definition => {
+                "its shingles are made in another way than the store's; insert its documents instead"
+            }
+            () => return Ok(()),
+        };
+        Err(Error::Ingest { path: path.to_owned(), what })
     }
 
     /// Whether a file has to be rewritten, since the store has look-ups.

@@ -161,7 +161,8 @@ fn a_file_that_does_not_fit_is_refused_and_changes_nothing() {
     let mut builder = Builder::<u64>::new(&file).unwrap();
     builder.push(7).unwrap();
     builder.finish().unwrap();
-    assert!(matches!(store.ingest(&file), Err(Error::IngestIds { has_ids: false, .. })));
+    let error = store.ingest(&file).unwrap_err();
+    assert!(matches!(error, Error::Ingest { what: "has no ids, and the store has them", .. }), "{error}");
     assert!(matches!(store.ingest(directory.path().join("none")), Err(Error::Read(_))));
     let mut bytes = fs::read(&file).unwrap();
     let middle = bytes.len() / 2;

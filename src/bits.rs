@@ -102,7 +102,7 @@ impl<'a> Writer<'a> {
         self.put(wide as u64, length.min(64));
     }
 
-    /// Writes out what is pending; returns the position of the end.
+    /// Writes the pending bits; returns the position of the end.
     pub(crate) fn finish(self) -> usize {
         let end = self.position();
         let tail = (self.pending_bits as usize).div_ceil(8);

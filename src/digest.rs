@@ -1,5 +1,5 @@
 //! Digests: of a set, independent of the order of its members, and of a byte string. They
-//! distinguish contents; they are no defence against an attacker who constructs two with equal digests.
+//! distinguish contents; they do not protect against an attacker who constructs two with equal digests.
 
 use hamdex_fingerprint::Fingerprint;
 

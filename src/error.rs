@@ -60,7 +60,7 @@ pub enum ReadErrorKind {
         /// Its length, in bytes.
         length: u64,
     },
-    /// The file was cut off, or its storage failed, after it was opened: see
+    /// The file was truncated, or its storage failed, after it was opened: see
     /// [`Mapping::survive_lost_pages`](crate::Mapping::survive_lost_pages).
     #[error(
         "was cut off, or cannot be read any more, since it was opened; replace a file by a rename (mv), never in place (cp)"

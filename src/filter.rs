@@ -316,7 +316,7 @@ impl Groups {
     }
 }
 
-/// Delays groups, so that what is started when one is pushed has been done when it comes out.
+/// Delays groups, so that the prefetches of a group have ended when it comes out.
 #[derive(Default)]
 pub(crate) struct Delay {
     ring: [Group; AHEAD],

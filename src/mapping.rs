@@ -1,6 +1,6 @@
 //! The bytes of an index, and huge pages: the only module that maps files, and that advises the system about memory.
 //!
-//! - `lost`: files that are cut off while they are mapped
+//! - `lost`: files that are truncated while they are mapped
 
 #[cfg(target_os = "linux")]
 mod lost;
@@ -103,13 +103,13 @@ impl Mapping {
         Ok(Self::new(bytes, true))
     }
 
-    /// Lets the process survive, from now on, that a mapped file is cut off or its storage cannot be read: instead of
+    /// Lets the process survive, from now on, that a mapped file is truncated or its storage cannot be read: instead of
     /// `SIGBUS`, the reader gets zeros in place of the whole file, and [`Mapping::is_lost`] says so. Results may be
     /// wrong then, so ask before you use one: [`Index::check_file`](crate::Index::check_file),
     /// [`FingerprintSet::check_files`](crate::FingerprintSet::check_files). For Linux; elsewhere nothing changes.
     ///
     /// It sets the action for the signal `SIGBUS`, which belongs to the whole process; a signal that is not of such a
-    /// file has the action of before. Files that are written to, and not cut off, remain the caller's part.
+    /// file has the action of before. Files that are written to, and not truncated, remain the caller's part.
     ///
     /// # Errors
     /// When the system refuses it.
@@ -119,7 +119,7 @@ impl Mapping {
         Ok(())
     }
 
-    /// Whether the file was cut off, or could not be read, after it was mapped: see [`Mapping::survive_lost_pages`].
+    /// Whether the file was truncated, or could not be read, after it was mapped: see [`Mapping::survive_lost_pages`].
     #[must_use]
     pub fn is_lost(&self) -> bool {
         #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! The error of a text that is no value of an option.
+//! The error of a text that is not a value of an option.
 
 use std::borrow::Cow;
 

@@ -47,7 +47,7 @@ pub struct Verified {
     pub names: u64,
     /// Batches in the logs of a store.
     pub batches: u64,
-    /// Sentences about what else was found, which is no damage: the leftovers of a crash, for example.
+    /// Sentences about what else was found, which is not damage: the leftovers of a crash, for example.
     pub notes: Vec<String>,
 }
 

@@ -73,7 +73,7 @@ pub(crate) trait Instructions: Copy {
     }
 
     /// Writes eight fingerprints, each given by the position `hs` of the first bit in which it differs from
-    /// the one before (the first of them from `before`), and by the bits behind it: its suffix. The
+    /// the one before (the first of them from `before`), and by the bits after it: its suffix. The
     /// suffixes are bit strings, most significant bit first, that lie one before the other, the first one
     /// up to bit `end` of `bytes`. Returns whether the bit `h` of each was clear in the one before.
     /// `hs` are below 64, and the suffixes lie inside `bytes`.

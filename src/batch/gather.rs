@@ -111,7 +111,7 @@ impl<F: Fingerprint> Batch<F> {
         self.starts.push(self.matches.len());
     }
 
-    /// Brings what was found for the queries into their order; the matches of each are as they come.
+    /// Sorts matches by query; the matches of a query keep their order.
     pub(super) fn gather(queries: usize, parts: &[Vec<Found<F>>], done: &Counter) -> Result<Self, Stopped> {
         let pieces = || parts.iter().flat_map(|found| found.chunks(PIECE));
         let mut starts = vec![0; queries + 1];

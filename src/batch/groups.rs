@@ -133,7 +133,7 @@ fn one_by_one<F: Fingerprint, R: IndexRef<Fingerprint = F>>(
     Ok(ControlFlow::Continue(()))
 }
 
-/// Ranges of queries for each thread, at least, so that none waits long for another.
+/// Minimum number of ranges of queries per thread, so that no thread waits long for another.
 const RANGES_PER_THREAD: usize = 8;
 
 /// Finds all matches of all queries, in no particular order; where they crowd, the nearest that are wanted.

@@ -25,7 +25,7 @@ const MAX_LOCATED: usize = 256;
 const MAX_BLOCKS: usize = 1 << 18;
 
 /// Nanoseconds that the sample may ask the filter of a table, by the cost model: a query whose prefix may have several
-/// errors asks for thousands of prefixes.
+/// errors probes thousands of prefixes.
 const MAX_ASKING_NS: f64 = 2e6;
 
 /// Queries of the sample that ask a filter, however long that takes.

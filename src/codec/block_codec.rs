@@ -183,7 +183,7 @@ impl BlockCodec {
         }
     }
 
-    /// Prefetches what a scan would read behind the front of a block if all entries of the table were evenly spread.
+    /// Prefetches what a scan would read after the front of a block if all entries of the table were evenly spread.
     /// The block begins at `start` of `file` and has about `entries` entries; the target lies at that `fraction` of the
     /// way from the first to the last.
     #[inline(always)]

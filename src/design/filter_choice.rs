@@ -13,7 +13,7 @@ use hamdex_fingerprint::Fingerprint;
 /// passes. More bits cost more memory than the blocks that they save are worth, fewer the other way round.
 const AUTO_BITS: u32 = 11;
 
-/// The most bits per fingerprint and table that can be asked for.
+/// The maximum number of bits per fingerprint and table.
 pub(crate) const MAX_BITS: u32 = 64;
 
 /// The least number of fingerprints for which [`FilterChoice::Auto`] makes filters: a smaller index is in the

@@ -213,7 +213,7 @@ pub enum DesignError {
         /// The names that exist for that distance.
         known: Vec<String>,
     },
-    /// The distance exceeds what is possible or provided for.
+    /// The distance exceeds the maximum.
     #[error("distance {distance} is too large here: at most {max}")]
     DistanceTooLarge {
         /// The distance wanted.

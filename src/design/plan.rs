@@ -230,7 +230,7 @@ fn widen<F: Fingerprint>(probes: &mut [Probe<F>]) -> bool {
     widened
 }
 
-/// Takes back what is not needed: tables first, from the last one, then single errors.
+/// Drops redundant parts: tables first, from the last one, then single errors.
 fn narrow<F: Fingerprint>(probes: &mut Vec<Probe<F>>, distance: u32, visits_left: &mut u64) {
     for at in (0..probes.len()).rev() {
         if probes.len() > 1 {

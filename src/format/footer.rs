@@ -79,7 +79,7 @@ pub(crate) struct TableRecord {
     pub(crate) mask: u128,
     pub(crate) radius: u32,
     pub(crate) blocks: u64,
-    /// Of the codebook, by h; all zero if the codec has none.
+    /// Of the codebook, by h; all zero without a codebook.
     pub(crate) code_lengths: Vec<u8>,
     /// Number of occurrences of each h between neighbours in the table, also across blocks.
     pub(crate) counts: Vec<u64>,

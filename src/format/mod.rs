@@ -54,7 +54,7 @@ pub(crate) fn align(offset: u64, alignment: u64) -> Option<u64> {
     offset.checked_next_multiple_of(alignment)
 }
 
-/// In the manner of PNG's: a byte that is no text, the name, and line ends that a transfer as text
+/// In the manner of PNG's: a byte that is not ASCII, the name, and line ends that a transfer as text
 /// would change.
 const MAGIC: [u8; 8] = *b"\x89HDX\r\n\x1a\n";
 

@@ -114,7 +114,7 @@ impl Section {
         self.offset..self.offset + self.length
     }
 
-    /// Returns an error that says what is wrong with the section.
+    /// Returns the error of a damaged section.
     #[cold]
     pub(crate) fn damaged(&self, what: impl fmt::Display) -> ReadError {
         ReadError::damaged(self.place, what)

@@ -193,7 +193,7 @@ impl<F: Fingerprint> Index<F> {
     /// [`Mapping::survive_lost_pages`](crate::Mapping::survive_lost_pages). It reads nothing.
     ///
     /// # Errors
-    /// When the file was cut off, or could not be read, since it was opened.
+    /// When the file was truncated, or could not be read, since it was opened.
     pub fn check_file(&self) -> Result<(), ReadError> {
         if self.data.is_lost() { Err(self.error(ReadErrorKind::Lost.into())) } else { Ok(()) }
     }

@@ -11,7 +11,7 @@ use crate::index::{EntryPlace, Index, Match};
 use crate::table::Table;
 use hamdex_fingerprint::Fingerprint;
 
-/// Blocks of a walk that are read ahead at once, and scanned with what is known by then.
+/// Blocks of a walk that are prefetched together, and then scanned with the current bound.
 const WALK_BLOCKS: usize = 256;
 
 /// Blocks to either side of the query's own that a walk reads first: near matches there rule out most of the

@@ -93,7 +93,7 @@ pub struct ProbeTrace<F> {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct FilterTrace {
-    /// Number of prefixes that the filter is asked for: all with at most the admitted errors.
+    /// Number of prefixes tested in the filter: all with at most the admitted errors.
     pub tried: u64,
     /// The prefixes that pass: only their blocks are read. Empty if too many pass.
     pub passed: Vec<PassedPrefix>,

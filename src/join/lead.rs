@@ -24,7 +24,7 @@ impl<F: Fingerprint> Admits<F> for Agreement<F> {
     }
 }
 
-/// An order of bits: that of a table, or the one in which some bits come first, and all others behind them, each as the
+/// An order of bits: that of a table, or the one in which some bits come first, and all others after them, each as the
 /// table has them.
 #[derive(Debug, Clone)]
 pub(super) struct Order<F> {
@@ -39,7 +39,7 @@ impl<F: Fingerprint> Order<F> {
         Self { table, leading: Permutation::new(F::ZERO) }
     }
 
-    /// Returns the bits under `mask` first, the others behind them.
+    /// Returns the bits under `mask` first, the others after them.
     pub(super) fn with_leading(mask: F, table: Permutation<F>) -> Self {
         Self { leading: Permutation::new(table.apply(mask)), table }
     }

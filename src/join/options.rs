@@ -24,7 +24,7 @@ const ALONE: u64 = 1 << 14;
 ///
 /// Every pair comes once, in an order that depends on the file, the distance and the memory limit, and
 /// not on the number of threads. A fingerprint is stored once, however many ids it has, so equal
-/// fingerprints are no pairs.
+/// fingerprints are not pairs.
 ///
 /// Time: each table of the index is read once, and every fingerprint compared with the few that agree with it
 /// in the table's prefix. If the tables allow errors in their prefixes (`halves`), or the distance exceeds that
@@ -138,7 +138,7 @@ impl<F: Fingerprint> Index<F> {
 }
 
 /// Returns the self-join of fingerprints in memory: all pairs of them within `distance`, without an index. Equal ones
-/// count as one, so they are no pairs.
+/// count as one, so they are not pairs.
 ///
 /// Nothing happens until one of the methods of [`Pairs`] is called; then the fingerprints are copied, sorted
 /// once, and joined as those of an index are. That takes memory for about three copies, regardless of
@@ -181,7 +181,7 @@ impl<'a, F: Fingerprint> Pairs<'a, F> {
         self
     }
 
-    /// Sets a callback that any thread calls as the work goes on, and that may stop the work: see
+    /// Sets a callback that any thread calls during the work, and that may stop the work: see
     /// [the crate](crate#threads-memory-progress).
     pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
         self.options = self.options.progress(report);

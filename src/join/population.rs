@@ -79,7 +79,7 @@ pub(crate) struct Part {
     pub(crate) range: Range<usize>,
 }
 
-/// Finds what is near one fingerprint after the other.
+/// Finds the near fingerprints of one fingerprint after the other.
 pub(crate) trait Neighbours<F> {
     /// Calls `visit` with each fingerprint within `distance` of `query`, which is of that source, until it breaks;
     /// with none if the query comes from an earlier source, too.

@@ -1,8 +1,8 @@
-//! Pages of mapped files that are gone, because the file was cut off or its storage cannot be read.
+//! Pages of mapped files that are gone, because the file was truncated or its storage cannot be read.
 //!
 //! Linux answers a read of such a page with `SIGBUS`, whose default action ends the process. After [`survive`] a handler
-//! replaces the whole mapping by zeros instead, and marks it as lost. The reader goes on with zeros, which it has to
-//! tolerate as any bytes of a file; whoever uses the result asks [`Guard::is_lost`] first, and drops it if the mapping
+//! replaces the whole mapping by zeros instead, and marks it as lost. The reader continues with zeros, which it has to
+//! tolerate as any bytes of a file; callers check [`Guard::is_lost`] before they use the result, and drop it if the mapping
 //! is.
 //!
 //! A handler may run at any moment of any thread, so it takes no lock and allocates nothing: it walks a list whose nodes
@@ -69,7 +69,7 @@ impl Guard {
         Self(region)
     }
 
-    /// Whether a page of it was gone when it was read: what was computed from it since is worth nothing.
+    /// Whether a page was missing when it was read. Results computed since are invalid.
     pub(super) fn is_lost(&self) -> bool {
         // All reads of the mapping before come before that of the mark, which was set before a zero could be read.
         fence(Ordering::SeqCst);
@@ -177,7 +177,7 @@ extern "C" fn on_bus_error(signal: c_int, info: *mut siginfo_t, _: *mut c_void) 
 
 /// Replaces the mapping of a region by zeros. Returns whether the system has done it.
 ///
-/// The whole mapping, not one page: a file that was cut off has many, and the system limits the number of mappings.
+/// The whole mapping, not one page: a file that was truncated has many, and the system limits the number of mappings.
 fn replace(region: &Region) -> bool {
     let Some((start, end)) = region.addresses() else { return false };
     // Before the first zero can be read by any thread.

@@ -1,4 +1,4 @@
-//! Merging: several indexes in, one out, without sorting what is sorted already.
+//! Merging: several indexes in, one out, without sorting again.
 //!
 //! - [`merged`]: the tables of the output, merged from the inputs' tables by all threads
 //! - [`gather`]: dividing the tables at common values, and the records of a part, from all inputs

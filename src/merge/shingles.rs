@@ -38,7 +38,7 @@ pub(super) struct MergedShingles<'i> {
 /// The documents of an index, and the place in the output of each.
 struct Input<'i> {
     shingles: Shingles<'i>,
-    /// By place in the input, ascending but for the marks; of a dropped document that of the last one kept before it.
+    /// By place in the input, ascending except for the marks; for a dropped document, that of the last one kept before it.
     places: Vec<u64>,
 }
 
@@ -108,7 +108,7 @@ impl<'i> Input<'i> {
         Ok(Self { shingles, places })
     }
 
-    /// Adds the pairs to a digest, those of repeated documents apart.
+    /// Adds the pairs to a digest, except those of repeated documents.
     fn digest(
         &self,
         digest: &mut SetDigest,

@@ -123,7 +123,7 @@ impl<'a> Directory<'a> {
         Ok(bits::read::<u64>(bytes, (first_bit % 8) as usize, bits))
     }
 
-    /// Checks that ids and ends ascend, that bits behind them are zero, and that every id of the file has an entry. Ends
+    /// Checks that ids and ends ascend, that bits after them are zero, and that every id of the file has an entry. Ends
     /// early with an error of `check_cancelled`.
     pub(crate) fn verify(
         &self,

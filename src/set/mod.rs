@@ -135,12 +135,12 @@ pub trait FingerprintSet<F: Fingerprint>: Send + Sync {
         visit: &mut ShingleVisitor<'_>,
     ) -> Result<ControlFlow<()>, SetError>;
 
-    /// Checks that no page of a mapped file was gone when it was read: what was computed from a set that is lost may be
+    /// Checks that no page of a mapped file was missing when it was read: results from a lost set may be
     /// wrong. Only of use in a program that has called
     /// [`Mapping::survive_lost_pages`](crate::Mapping::survive_lost_pages). It reads nothing.
     ///
     /// # Errors
-    /// When a file was cut off, or could not be read, since it was opened.
+    /// When a file was truncated, or could not be read, since it was opened.
     fn check_files(&self) -> Result<(), SetError>;
 
     /// Reads the whole set and checks everything.
@@ -166,7 +166,7 @@ pub trait SetSearcher<F: Fingerprint> {
     fn first(&mut self, query: F, distance: u32) -> Result<Option<Match<F>>, SetError>;
 
     /// Returns the first `most` ids of each of these matches with the number of all, in their order: empty lists if the
-    /// set has no ids. Memory is taken for what is returned, however many ids a fingerprint has.
+    /// set has no ids. Memory is bounded by the ids returned, however many ids a fingerprint has.
     ///
     /// # Errors
     /// When a block or page that is read is damaged.

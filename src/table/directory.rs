@@ -135,7 +135,7 @@ impl<F: Fingerprint> Directory<F> {
         (from_last / (from_last + to_next)).clamp(0.0, 1.0)
     }
 
-    /// Prefetches what is known about a value's place.
+    /// Prefetches the directory entry of a value.
     #[inline(always)]
     pub(super) fn prefetch(&self, value: F) {
         if value > self.base && value <= self.top {

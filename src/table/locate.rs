@@ -14,7 +14,7 @@ use hamdex_fingerprint::Fingerprint;
 /// A range of this many blocks is taken without narrowing it further.
 const FEW_BLOCKS: usize = 2;
 
-/// A prefix with more blocks than this is narrowed by the bits behind it, as far as the errors go: real
+/// A prefix with more blocks than this is narrowed by the bits after it, as far as the errors go: real
 /// crawls have long runs of equal prefixes.
 const SHORT_RANGE: usize = 4;
 

@@ -73,7 +73,7 @@ pub(crate) fn prefetch_fronts<F: Fingerprint>(
     }
 }
 
-/// Prefetches what a scan is likely to read behind the fronts of blocks that have the prefixes of their targets.
+/// Prefetches what a scan is likely to read after the fronts of blocks that have the prefixes of their targets.
 #[inline(always)]
 pub(crate) fn prefetch_likely<F: Fingerprint>(
     tables: &[Table<F>],
@@ -177,7 +177,7 @@ impl<F: Fingerprint> Scanner<F> {
 
     /// Calls `visit` with each of these blocks that has entries with the prefix of its target, in their order, and with
     /// their numbers in the block. The targets admit no errors in their prefixes, the blocks are Elias–Fano ones. The
-    /// caller counts what is read.
+    /// caller counts the blocks read.
     ///
     /// The first [`SCAN_BATCH`](crate::codec::SCAN_BATCH) blocks are best prefetched as soon as they are
     /// located.

@@ -269,7 +269,7 @@ fn pushed_columns(names: Option<NameSpool>, shingles: Option<ShingleSpool<'stati
 }
 
 impl<F: Fingerprint> Job<F> {
-    /// Takes what is pushed.
+    /// Takes the pushed records.
     fn sorter<R: Record<Fingerprint = F>>(&self) -> Sorter<R> {
         let sorter = Sorter::new(self.options.sort_memory(), &self.temp_dir);
         if self.options.sorted { sorter.of_sorted() } else { sorter }

@@ -215,7 +215,7 @@ impl<F: Fingerprint> BuildOptions<F> {
         self
     }
 
-    /// Sets a callback that any thread calls as the work goes on, and that may stop the work: see
+    /// Sets a callback that any thread calls during the work, and that may stop the work: see
     /// [the crate](crate#threads-memory-progress).
     #[must_use]
     pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {

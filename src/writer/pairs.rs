@@ -100,7 +100,7 @@ impl<'s> ShingleSpool<'s> {
         &self.directory
     }
 
-    /// Writes the directory; returns what is left to write.
+    /// Writes the directory; returns the sections left to write.
     pub(super) fn write_directory<'d>(
         self,
         file: &mut Sections<'_>,

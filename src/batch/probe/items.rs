@@ -21,7 +21,7 @@ pub(super) struct TableProbe<'a, F> {
     /// The number of the probe.
     pub(super) number: usize,
     pub(super) distance: u32,
-    /// Whether the filter of the table is asked for each prefix.
+    /// Whether each prefix is tested in the filter of the table.
     pub(super) asks_filter: bool,
     pub(super) queries: Queries<'a, F>,
     /// From how many queries on a block is decoded.

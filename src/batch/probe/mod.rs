@@ -31,13 +31,13 @@ use items::{ITEMS_PER_TASK, Item, Items, Parts, TableProbe};
 use order::{OrderedQueries, Queries};
 use part::Visitor;
 
-/// Ranges of queries for each thread, at least, so that none waits long for another.
+/// Minimum number of ranges of queries per thread, so that no thread waits long for another.
 const RANGES_PER_THREAD: usize = 4;
 
 /// Divisor of the memory for the work: the share of the queries in the order of a table.
 const ORDER_MEMORY_DIVISOR: usize = 4;
 
-/// Bytes of keys that stay in the processor's caches, whatever the order of the queries. A filter is asked for dozens of
+/// Bytes of keys that stay in the processor's caches, whatever the order of the queries. A filter is probed dozens of
 /// prefixes per query, so its table has them in order in any case.
 const CACHED_BYTES: usize = 1 << 20;
 

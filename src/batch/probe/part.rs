@@ -152,7 +152,7 @@ impl<F: Fingerprint> Visitor<F> {
     }
 }
 
-/// A stored value within the distance of what was sought for a query, both permuted.
+/// A stored value within the distance of a query, both permuted.
 #[inline]
 fn found<F: Fingerprint>(
     table_probe: &TableProbe<'_, F>,

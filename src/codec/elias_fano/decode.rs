@@ -81,7 +81,7 @@ impl<'a> Uppers<'a> {
         }
     }
 
-    /// Returns the bytes from `at` on, with zeros behind the end of the block.
+    /// Returns the bytes from `at` on, with zeros after the end of the block.
     #[inline(always)]
     fn chunk<'c>(&self, at: usize, tail: &'c mut [u8; CHUNK_BYTES]) -> &'c [u8; CHUNK_BYTES]
     where

@@ -56,7 +56,7 @@ impl EliasFanoCodec {
         self.layout
     }
 
-    /// Prefetches what a scan would read behind the front of a block if all entries were evenly spread: see
+    /// Prefetches what a scan would read after the front of a block if all entries were evenly spread: see
     /// [`BlockCodec::prefetch_likely`](crate::codec::BlockCodec::prefetch_likely).
     #[inline(always)]
     pub(crate) fn prefetch_likely(self, file: &[u8], start: usize, fraction: f32) {

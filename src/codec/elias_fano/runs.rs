@@ -1,6 +1,6 @@
 //! The entries of a block in a range of values: their numbers, without decoding anything; and then the values of some.
 //!
-//! Whole buckets are told apart by their number. Low bits are compared only in the two buckets that have the ends of
+//! Whole buckets are compared by their number. Low bits are compared only in the two buckets that have the ends of
 //! the range, which mostly are one.
 
 use std::marker::PhantomData;
@@ -335,7 +335,7 @@ mod tests {
             }
         }
 
-        /// Nothing panics, and what is returned is what the range allows.
+        /// Nothing panics, and results are within the range.
         #[test]
         fn a_block_of_any_bytes_is_refused_or_consistent(
             mut bytes in prop::collection::vec(any::<u8>(), 512),

@@ -122,7 +122,7 @@ fn near<F: Fingerprint>(
     })
 }
 
-/// Finds in many blocks what is to be compared, then compares it: the first is done from the fronts of
+/// Finds the entries to compare in many blocks, then compares them: the first is done from the fronts of
 /// the blocks, and decides what to prefetch.
 pub(crate) struct ScanBlocks<'a, F, B, V> {
     pub(crate) blocks: &'a B,

@@ -115,7 +115,7 @@ impl HuffmanCodec {
         })
     }
 
-    /// Prefetches what a scan would read behind the front of a block if all entries were evenly spread: see
+    /// Prefetches what a scan would read after the front of a block if all entries were evenly spread: see
     /// [`BlockCodec::prefetch_likely`](crate::codec::BlockCodec::prefetch_likely).
     #[inline(always)]
     pub(crate) fn prefetch_likely<F: Fingerprint>(

@@ -6,7 +6,7 @@
 
 use hamdex_fingerprint::Fingerprint;
 
-/// The halves of the bits behind a prefix.
+/// The halves of the bits after a prefix.
 #[derive(Clone, Copy)]
 pub(in crate::batch::scan) struct Halves {
     upper_bits: u32,

@@ -95,7 +95,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The directory of the store, its lock or its log was moved, removed or replaced while this process had it open.
-    /// Another process may write to what is there now, so this one changes nothing more, and acknowledges nothing.
+    /// Another process may write to the files that are there now, so this one neither changes nor acknowledges anything.
     #[error("{}: {what}; this process leaves it alone from now on: close it, and open it again", path.display())]
     Lost {
         /// The directory.
@@ -316,7 +316,7 @@ impl Error {
     }
 
     /// Whether a repair has to treat it as damage: bytes are wrong, missing, or unreadable by the disk. Other refusals
-    /// of the system, and a newer format version, are no damage.
+    /// of the system, and a newer format version, are not damage.
     pub(crate) fn is_damage(&self) -> bool {
         match self {
             Self::NotAStore { .. } | Self::Damaged { .. } | Self::Missing { .. } => true,

@@ -46,7 +46,7 @@ pub enum Remedy {
     Reopen,
     /// [`repair`](crate::repair()): a file is damaged or missing.
     Repair,
-    /// Close the store and open it again: other files have taken the place of its own.
+    /// Close the store and open it again: other files have replaced its own.
     Close,
 }
 

@@ -170,7 +170,7 @@ impl<F: Fingerprint> StoreInner<F> {
         memory.max(background::segment_load(segments, young))
     }
 
-    /// Syncs the log up to its present end, while writers go on.
+    /// Syncs the log up to its present end, while writers continue.
     ///
     /// # Errors
     /// When the disk refuses it, or the log is poisoned.

@@ -72,8 +72,8 @@ impl<F: Fingerprint> Store<F> {
     /// ```
     ///
     /// # Errors
-    /// As for [`Store::open`] and [`Store::create`]; when the store that is there has names and `create` asks for none,
-    /// or the reverse, and likewise with shingles; when `create` asks for ids and the store has none.
+    /// As for [`Store::open`] and [`Store::create`]; when the store that is there has names and `create` requests none,
+    /// or the reverse, and likewise with shingles; when `create` requests ids and the store has none.
     pub fn open_or_create(
         path: impl AsRef<Path>,
         create: &CreateOptions,

@@ -105,7 +105,7 @@ impl<F: Fingerprint> StoreInner<F> {
         Ok(())
     }
 
-    /// Makes the log durable and applies the removals since the inputs were read, mostly while writers go on. Then the
+    /// Makes the log durable and applies the removals since the inputs were read, mostly while writers continue. Then the
     /// new segment is pending. Returns the view that the next manifest describes, and its sequence number.
     fn prepare(&self, change: &mut Change<F>) -> Result<(Arc<View<F>>, u64), Error> {
         if let Some(Added { segment, journal: Some(reader), removed, .. }) = &mut change.added {

@@ -23,7 +23,7 @@ pub enum Copied {
 
 /// Copies the first `at_most` bytes of a file to a new file. The copy is durable when this returns; its name is durable
 /// after a sync of its directory. `done` is called with the bytes of each write; if it breaks, the copy is removed, and
-/// the error is [`io::ErrorKind::Interrupted`]. If the file is cut off meanwhile, in a process that survives that, the
+/// the error is [`io::ErrorKind::Interrupted`]. If the file is truncated meanwhile, in a process that survives that, the
 /// error is [`io::ErrorKind::UnexpectedEof`]. Returns the length.
 pub fn copy(
     from: &dyn Disk,
@@ -55,7 +55,7 @@ pub fn clone_or_copy(
     })
 }
 
-/// Writes the first `at_most` bytes of a mapped file, unless it is cut off meanwhile.
+/// Writes the first `at_most` bytes of a mapped file, unless it is truncated meanwhile.
 fn write_mapped(
     mapping: &Mapping,
     at_most: u64,

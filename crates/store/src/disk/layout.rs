@@ -15,7 +15,7 @@ pub(crate) const COPY: &str = "manifest.copy";
 pub(crate) const NEW_COPY: &str = "manifest.copy.new";
 /// The lock of the writing process.
 pub(crate) const LOCK: &str = "lock";
-/// The report of a repair, until it was told.
+/// The report of a repair, until it is delivered.
 pub(crate) const REPORT: &str = "repair.report";
 /// The next report, until it is complete.
 pub(crate) const NEW_REPORT: &str = "repair.report.new";

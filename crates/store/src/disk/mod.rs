@@ -81,10 +81,10 @@ pub trait Disk: DiskClone + Any + fmt::Debug + Send + Sync {
     /// disk of another kind, [`io::ErrorKind::AlreadyExists`] if the name is taken.
     fn link(&self, name: &str, to: &dyn Disk, to_name: &str) -> io::Result<()>;
 
-    /// Opens a file of the file system for reading, so that others can share its blocks. By default there is none.
+    /// Opens a file of the file system for reading, so that others can share its blocks. Unsupported by default.
     ///
     /// # Errors
-    /// When the operating system refuses it; [`io::ErrorKind::Unsupported`] if this is no directory of a file system.
+    /// When the operating system refuses it; [`io::ErrorKind::Unsupported`] if this is not a directory of a file system.
     fn open(&self, name: &str) -> io::Result<File> {
         let _ = name;
         Err(io::ErrorKind::Unsupported.into())

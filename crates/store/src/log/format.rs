@@ -169,7 +169,7 @@ pub(super) const MARKER: [u8; 4] = *b"\x89HDR";
 /// The greatest number of operations in a batch: 2^26.
 pub const MAX_OPERATIONS: usize = 1 << 26;
 
-/// The greatest sequence number: 2^63 − 1, so that none overflows.
+/// The greatest sequence number: 2^63 − 1, so that no number overflows.
 pub const MAX_SEQUENCE: u64 = u64::MAX >> 1;
 
 const INSERT: u8 = 1;

@@ -2,7 +2,7 @@
 //!
 //! - [`format`](mod@format): the bytes, as `store-spec.md` describes them
 //! - [`scan`]: the records of one log, and the files that have them
-//! - [`replay`]: reads all logs of a store, and tells a torn tail from damage; or reads the intact records
+//! - [`replay`]: reads all logs of a store, and distinguishes a torn tail from damage; or reads the intact records
 //!   of damaged logs, from whichever files have them
 //! - [`writer`]: appends, syncs, also concurrently with appends, and rotates
 

@@ -1,7 +1,7 @@
 //! Replay of the logs of a store, after a clean shutdown or a crash, and salvage of damaged logs: every intact record,
 //! at any offset.
 //!
-//! Unsynced records may survive a crash in any order, so a bad record before good ones is no proof of damage. But each
+//! Unsynced records may survive a crash in any order, so a bad record before good ones does not prove damage. But each
 //! record has the synced length of the log at the time of its writing, and so have the header of the next log and,
 //! after a clean shutdown, the manifest. A bad record below the greatest such length is damage. Above it, the record
 //! is the torn tail of a crash, which was never acknowledged as durable, and the log ends before it.
@@ -71,7 +71,7 @@ pub struct TornTail {
     pub offset: u64,
     /// Their length.
     pub bytes: u64,
-    /// The reason why they are no record.
+    /// The reason why they are not a record.
     pub what: &'static str,
 }
 

@@ -271,7 +271,7 @@ impl<F: Fingerprint> LogWriter<F> {
         Ok(())
     }
 
-    /// Reserves room for removals behind the end, if there is some.
+    /// Reserves room for removals after the end, if there is some.
     fn keep_room(&mut self) {
         let kept = self.bytes + KEPT_BYTES;
         self.reserved = match self.file.reserve(kept) {

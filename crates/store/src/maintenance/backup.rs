@@ -402,7 +402,7 @@ fn copy_all<F: Fingerprint>(
     CurrentManifest::new(target, manifest.clone()).replace(manifest)
 }
 
-/// Opens a copied segment and its removals. What was written just now, and is in memory still, is read as a whole.
+/// Opens a copied segment and its removals. Files written just now, which are still in memory, are read in full.
 fn check<F: Fingerprint>(
     disk: &dyn Disk,
     target: &dyn Disk,

@@ -33,7 +33,7 @@ pub struct LogFile {
     pub bytes: u64,
 }
 
-/// Reads the manifest of a store and lists its logs. Takes no lock, and opens nothing else.
+/// Reads the manifest of a store and lists its logs. Takes no lock, and opens no other file.
 ///
 /// # Errors
 /// When the directory is not a store, its manifest is damaged, or the operating system refuses an operation.

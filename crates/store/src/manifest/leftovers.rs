@@ -9,7 +9,7 @@ use crate::error::{Error, is_unreadable};
 use crate::log::HEADER_BYTES;
 use crate::manifest::{Manifest, SegmentEntry};
 
-/// Names of files in the directory of a store that are no part of it.
+/// Names of files in the directory of a store that are not part of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Leftovers {
@@ -19,7 +19,7 @@ pub struct Leftovers {
     pub foreign: Vec<String>,
 }
 
-/// Lists the files that are no part of the store of this manifest.
+/// Lists the files that are not part of the store of this manifest.
 ///
 /// # Errors
 /// When the operating system refuses it.

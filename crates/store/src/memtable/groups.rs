@@ -6,7 +6,7 @@
 //!
 //! Usually the groups are [adjacent](Group::adjacent) bits, which are fast to extract, and the first group has the order
 //! of the fingerprints. Fingerprints that share their first bits, or lie in clusters, would be in few buckets. For these
-//! the groups are [spread](Group::spread): every group has about the same share of the bits that tell them apart.
+//! the groups are [spread](Group::spread): every group has about the same share of the bits that separate values.
 
 use std::cmp::Reverse;
 
@@ -21,7 +21,7 @@ const MAX_BUCKET_BITS: u32 = 16;
 /// Logarithm of the number of evenly spread values per bucket.
 const VALUES_PER_BUCKET_LOG2: u32 = 2;
 
-/// Values that are counted to see how far a bit tells them apart.
+/// Number of values sampled to measure how well a bit separates them.
 const SAMPLE: usize = 256;
 
 /// A bit that is as often 0 as 1 weighs this much.
@@ -62,7 +62,7 @@ impl<F: Fingerprint> Group<F> {
         (0..count).map(bounds).map(|(start, end)| group(start, wanted.min(end - start))).collect()
     }
 
-    /// Returns as many groups as [`Self::adjacent`] of the bits that tell some values apart, so that no group tells much
+    /// Returns as many groups as [`Self::adjacent`] of the bits that separate some values, so that no group separates much
     /// less than another.
     pub(super) fn spread(distance: u32, values: &[F]) -> Vec<Self> {
         let count = distance.saturating_add(1) as usize;
@@ -123,7 +123,7 @@ fn bucket_bits(values: usize) -> u32 {
     values.max(1).ilog2().saturating_sub(VALUES_PER_BUCKET_LOG2).min(MAX_BUCKET_BITS)
 }
 
-/// Returns how far each bit tells ascending values apart, from the first bit on: 0 if it is the same in all of them.
+/// Returns how well each bit separates ascending values, from the first bit on: 0 if it is equal in all of them.
 fn weights<F: Fingerprint>(values: &[F]) -> Vec<u32> {
     let step = values.len().div_ceil(SAMPLE).max(1);
     let sample: Vec<F> = values.iter().copied().step_by(step).collect();

@@ -236,7 +236,7 @@ struct Seen<F: Fingerprint> {
     schema: Arc<Schema>,
     /// The end of the logs.
     end: Position,
-    /// The length of the last log, including bytes that are no record.
+    /// The length of the last log, including bytes that are not a record.
     length: u64,
 }
 

@@ -120,7 +120,7 @@ pub(crate) struct LeftPlaces<'r> {
     removed: &'r RemovedPlaces,
     /// The next places.
     current: Range<u64>,
-    /// Whether none of them has been removed.
+    /// Whether all of them are left.
     is_sure: bool,
     /// The ranges after them, the next one last.
     later: Vec<Range<u64>>,

@@ -268,7 +268,7 @@ impl<F: Fingerprint> StoreInner<F> {
     }
 
     /// Freezes the memtable if it or its log is full: at once if it is much too full, otherwise by the log thread, which
-    /// first syncs most of the log while writers go on.
+    /// first syncs most of the log while writers continue.
     fn freeze_if_full(&self, writer: &mut Writer<F>) -> Result<(), Error> {
         let (bytes, limit) = (self.view.load().unflushed_bytes(), self.options.memtable_bytes());
         if bytes < limit || self.view.load().frozen.len() >= MAX_FROZEN {

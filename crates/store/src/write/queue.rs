@@ -8,7 +8,7 @@ use std::time::Instant;
 ///
 /// A writer that finds no leader becomes the leader at once. Requests that arrive meanwhile wait; the first waiting
 /// thread is the next leader, and serves all requests that wait by then, in the order of arrival. So all requests that
-/// arrive during a sync share the next one. Each follower waits on a condition of its own, so that none wakes up
+/// arrive during a sync share the next one. Each follower waits on its own condition variable, so that none wakes up
 /// without need.
 pub(crate) struct Queue<R, A> {
     inner: Mutex<Inner<R, A>>,

@@ -31,7 +31,7 @@ impl<F: Fingerprint> Store<F> {
     /// With [`When::unless_near`] and [`When::unless_similar`], a record is compared with what is stored and with the
     /// records before it. Of two near or similar records that are put concurrently, one is stored, and the outcome of the
     /// other names it. With
-    /// [`When::replacing`], each record takes the place of those before it with its id or name, too.
+    /// [`When::replacing`], each record also replaces earlier ones of the batch with its id or name.
     ///
     /// ```
     /// use hamdex_store::{CreateOptions, Record, Store, StoreOptions, When};
@@ -45,7 +45,7 @@ impl<F: Fingerprint> Store<F> {
     /// let near = put.outcomes[0].near().expect("first.html is one bit away");
     /// assert_eq!((near.distance, &*near.names[0]), (1, &b"first.html"[..]));
     ///
-    /// // A page that is crawled again takes the place of its earlier version, and is not near to it.
+    /// // A page that is crawled again replaces its earlier version, and is not compared with it.
     /// let put = store.put([(0x00fe, "first.html")], When::unless_near(3).replacing())?;
     /// assert_eq!((put.inserted, put.removed), (1, 1));
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -124,7 +124,7 @@ impl<F: Fingerprint> Writer<F> {
         Ok(())
     }
 
-    /// Makes what was written durable, if required, and checks that the next process finds it.
+    /// Syncs the written batches, if required, and checks that the next process finds them.
     fn make_sure(&mut self, durability: Durability) -> Result<(), Error> {
         if durability != Durability::Sync {
             self.unsynced_since.get_or_insert_with(Instant::now);

@@ -251,7 +251,7 @@ fn sync_opened(directory: &File) -> io::Result<()> {
     }
 }
 
-/// Attempts to take a lock, and the pause between them: a process that asks for the holder has the lock for an instant.
+/// Attempts to take a lock, and the pause between them: a process that looks up the holder has the lock for an instant.
 const ATTEMPTS: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(2);
 

@@ -50,7 +50,7 @@ pub(super) struct Evidence {
     pub(super) last_log_file: Option<u64>,
     /// The first sequence number by the header of the first log, if that is whole.
     pub(super) first_sequence: Option<u64>,
-    /// The report of an earlier repair that was not told.
+    /// The undelivered report of an earlier repair.
     pub(super) earlier: Option<KeptReport>,
 }
 

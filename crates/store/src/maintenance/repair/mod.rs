@@ -4,7 +4,7 @@
 //! - [`plan`]: decides, from the evidence alone, what becomes of every line, file and gap; then it is carried out
 //!   here, and the manifest replaced once, at the end
 //! - [`salvage`]: salvages the readable pairs of segments and the intact records of logs
-//! - [`report`]: what was found, also after an interruption
+//! - [`report`]: the findings, also after an interruption
 
 mod evidence;
 mod plan;
@@ -216,7 +216,7 @@ fn count<F: Fingerprint>(disk: &dyn Disk, manifest: &Manifest) -> Result<u64, Er
 /// interrupted repair does not take its own files for those of the store.
 struct Changes<'d> {
     pub(super) disk: &'d dyn Disk,
-    /// The report of an earlier repair that was not told, with the numbers of this one.
+    /// The undelivered report of an earlier repair, with the numbers of this one.
     announced: KeptReport,
     has_begun: bool,
     next_segment: u64,
@@ -257,7 +257,7 @@ impl<'d> Changes<'d> {
         self.next_segment
     }
 
-    /// Keeps the report in the store until it was told.
+    /// Keeps the report in the store until it is delivered.
     ///
     /// # Errors
     /// When the operating system refuses an operation.

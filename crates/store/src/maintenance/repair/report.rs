@@ -194,7 +194,7 @@ impl Repaired {
 const VERSION: u64 = 1;
 const FORM: Form = Form::new("hamdex_repair", VERSION, 1 << 24);
 
-/// A report that was not told yet. Names are relative to the directory of the store.
+/// An undelivered report. Names are relative to the directory of the store.
 #[derive(Debug, Clone, Default)]
 pub(super) struct KeptReport {
     /// The generation of the manifest that ends the repair.

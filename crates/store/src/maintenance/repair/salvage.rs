@@ -229,7 +229,7 @@ impl<F: Fingerprint> Readable<F> {
         Ok(found)
     }
 
-    /// Adds to a report what was found and what was not.
+    /// Adds the findings and the losses to a report.
     fn describe(&self, file: &mut RepairedFile, entry: &SegmentEntry, removed: &RoaringTreemap) {
         file.saved_pairs = self.pairs.len() as u64;
         file.lost_pairs = self.lost(entry, removed);

@@ -1,10 +1,10 @@
 //! The second half: a decision about each pair or record, when it is committed.
 //!
 //! For a replacement, records are taken in order, as if each were alone: a record is refused if a fingerprint within the distance is
-//! stored with another id or name than its own; otherwise it takes the place of all pairs of its id or name. Refused
+//! stored with another id or name than its own; otherwise it replaces all pairs of its id or name. Refused
 //! records change nothing, so their earlier pairs stay.
 //!
-//! A snapshot is searched without any lock, which also brings what is needed into memory. The decisions are made when
+//! A snapshot is searched without a lock, which also brings the needed blocks into memory. The decisions are made when
 //! the records are committed, on the view that they change. They use a result of the snapshot where it is still true,
 //! and search otherwise, until the deadline. If newer pairs have been flushed, all results are in doubt, and the snapshot
 //! is searched again.
@@ -184,7 +184,7 @@ impl<F> From<Option<Match<F>>> for Known<F> {
     }
 }
 
-/// Returns the nearest fingerprint that is stored with an id of none of these pairs.
+/// Returns the nearest fingerprint that is stored with an id other than those of these pairs.
 pub(super) fn nearest_other<F: Fingerprint>(
     searcher: &mut Searcher<F>,
     value: F,
@@ -407,7 +407,7 @@ pub(crate) fn count_within<F: Fingerprint>(owned: &BTreeSet<Pair<F>>, value: F, 
 }
 
 impl<F: Fingerprint> View<F> {
-    /// Whether a fingerprint is stored with an id of none of these pairs, all of which are stored.
+    /// Whether a fingerprint is stored with an id other than those of these pairs, all of which are stored.
     fn has_other(&self, value: F, owned: &BTreeSet<Pair<F>>) -> Result<bool, ReadError> {
         let own = owned.range((value, 0)..=(value, u64::MAX)).count();
         if own == 0 {

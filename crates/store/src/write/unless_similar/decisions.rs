@@ -177,7 +177,7 @@ impl<F: Fingerprint> UnlessSimilar<F> {
         Ok(Reply::Put(Put { outcomes, inserted, removed: written.removed }))
     }
 
-    /// Returns what is similar to a document: the most similar of what is left, and of equally similar the least id.
+    /// Returns the most similar of the remaining documents, and of equally similar ones the least id.
     fn find(
         &self,
         view: &View<F>,

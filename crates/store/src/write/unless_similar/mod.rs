@@ -1,7 +1,7 @@
 //! Insert unless similar: a document is inserted unless one that is similar as a text is stored.
 //!
-//! A snapshot is searched without any lock. When the documents are committed, only what was inserted since is searched,
-//! and what was found is looked up again if anything has been removed. Documents are taken in order, as if each were
+//! A snapshot is searched without a lock. At commit, only documents inserted since are searched,
+//! and matches are looked up again if anything has been removed. Documents are taken in order, as if each were
 //! alone; a document that replaces the earlier ones of its name is not similar to these, and one that is similar to
 //! another replaces nothing.
 //!
@@ -71,7 +71,7 @@ impl<F: Fingerprint> Store<F> {
         Ok(Put { outcomes, inserted: 0, removed: 0 })
     }
 
-    /// Finds what is similar to each document in the current view, and among the documents before it that are presumed to
+    /// Finds the documents similar to each one in the current view, and among the documents before it that are presumed to
     /// be new.
     fn search_similar(
         &self,

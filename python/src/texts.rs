@@ -24,14 +24,14 @@ use crate::work::{self, Watch, pool};
 /// The number of texts between two progress reports.
 const TEXTS_PER_REPORT: usize = 32;
 
-/// Texts, in place or copied. A null, of Arrow, Python or pandas, is no text.
+/// Texts, in place or copied. A null, of Arrow, Python or pandas, is not a text.
 pub(crate) enum Texts {
     Strings(Vec<Option<PyBackedStr>>),
     Column(Vec<ArrayRef>),
 }
 
 impl Texts {
-    /// Whether these are texts, judged by the first that is no null.
+    /// Whether these are texts, judged by the first that is not a null.
     pub(crate) fn are(object: &Bound<'_, PyAny>) -> PyResult<bool> {
         use arrow_schema::DataType::{Dictionary, LargeUtf8, Null, Utf8, Utf8View};
         if object.len().is_err() {
@@ -145,7 +145,7 @@ impl Texts {
     }
 }
 
-/// Whether an item of a list is no text: `None`, or what pandas has for it, NaN and `pandas.NA`.
+/// Whether an item of a list is not a text: `None`, or what pandas has for it, NaN and `pandas.NA`.
 fn is_null(item: &Bound<'_, PyAny>) -> PyResult<bool> {
     if item.is_none() {
         return Ok(true);

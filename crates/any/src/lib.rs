@@ -1,6 +1,6 @@
 //! Opens whatever a path names: an index file, a store or a set of shards, of fingerprints of any width.
 //!
-//! - [`open`] looks at what is there and returns an [`AnySet`], which can be queried without knowing what it is.
+//! - [`open`] inspects a path and returns an [`AnySet`], which can be queried whatever its kind.
 //! - [`AnySet::typed`] gives the set at its width, for work on whole arrays of fingerprints; [`for_width`] compiles
 //!   such work once per width.
 //!

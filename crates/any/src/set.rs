@@ -26,7 +26,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Looks at what a path names: the beginning of its manifest tells a set of shards from a store. A path that cannot
+    /// Inspects a path: the beginning of the manifest distinguishes a set of shards from a store. A path that cannot
     /// be looked at counts as a file, and opening it fails.
     ///
     /// # Errors
@@ -39,7 +39,7 @@ impl Kind {
         Ok(if hamdex_shards::is_set(path)? { Self::Shards } else { Self::Store })
     }
 
-    /// As [`Kind::of`]; `None` if what is there is no container, but something else. One that is damaged is one.
+    /// As [`Kind::of`]; `None` if the path is not a container. A damaged container is one.
     ///
     /// # Errors
     /// When there is nothing, or the system refuses to read it.
@@ -136,7 +136,7 @@ impl AnySet {
     /// Checks that no page of a mapped file was gone when it was read: see [`FingerprintSet::check_files`].
     ///
     /// # Errors
-    /// When a file was cut off, or could not be read, since it was opened.
+    /// When a file was truncated, or could not be read, since it was opened.
     pub fn check_files(&self) -> Result<(), SetError> {
         either!(&self.set, set => set.check_files())
     }

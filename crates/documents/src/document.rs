@@ -68,7 +68,7 @@ pub struct Counts {
     /// Links, pipes, sockets and devices in directories, ignored. They do not count as documents.
     pub passed_over: u64,
     /// Files of directories and archives that are not documents by their names, not read: hidden ones, and files that
-    /// are no tables next to tables.
+    /// are not tables next to tables.
     pub litter: u64,
     /// Files that were read before under another name or path, not read again.
     pub repeated_files: u64,

@@ -197,7 +197,7 @@ pub enum CopyErrorKind {
     /// ([`Documents::drop_columns`](crate::Documents::drop_columns)).
     LostColumns,
     /// A value does not fit into the type that its column has in a copy of all inputs: a time out of the range of a finer
-    /// unit, an integer that is no fraction of 64 bits.
+    /// unit, an integer that is not a fraction of 64 bits.
     Value,
     /// The values of a column would be text in the output, and none is known for their type.
     NoText,

@@ -280,8 +280,8 @@ pub enum Problem {
         /// The paths by which they were reached again.
         names: SomeNames,
     },
-    /// Files of a directory or archive are not read, since their names say that they are no documents: hidden ones
-    /// (`.crc`, `_SUCCESS`), and files that are no tables next to tables (`README.md`).
+    /// Files of a directory or archive are not read, since their names say that they are not documents: hidden ones
+    /// (`.crc`, `_SUCCESS`), and files that are not tables next to tables (`README.md`).
     #[error("{names} {} not read: hidden, or no table next to tables", if names.count == 1 { "is" } else { "are" })]
     Litter {
         /// Their paths within the directory or archive.

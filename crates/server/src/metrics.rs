@@ -135,7 +135,7 @@ fn describe() {
     describe_gauge!("hamdex_connections", Unit::Count, "Open connections.");
 }
 
-/// Describes what is set when it is asked for.
+/// Describes the gauges that are set on request.
 fn describe_observed() {
     describe_counter!(
         "hamdex_blocks_read_total",

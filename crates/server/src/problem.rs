@@ -80,7 +80,7 @@ impl Problem {
         Self::unprocessable("bad_record", format!("record {record}: {detail}")).record(record)
     }
 
-    /// Returns what is wrong with a record, without its number.
+    /// Returns the error of a record, without its number.
     pub(crate) fn of_record(self) -> String {
         let prefix = self.record.map(|record| format!("record {record}: ")).unwrap_or_default();
         self.detail.strip_prefix(&prefix).map(str::to_owned).unwrap_or(self.detail)

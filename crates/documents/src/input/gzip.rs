@@ -35,7 +35,7 @@ enum Damage {
     None,
     /// The error was returned.
     Reported,
-    /// The error was returned, and what was found behind it is no member until it has a byte.
+    /// The error was returned, and what was found behind it is not a member until it has a byte.
     Searched,
 }
 

@@ -270,7 +270,7 @@ impl Input {
         self.format
     }
 
-    /// Returns what is set at the end if something follows the compressed data, which is no error of reading then.
+    /// Returns what is set at the end if something follows the compressed data, which is not an error of reading then.
     pub(crate) fn take_trailing(&mut self) -> Trailing {
         self.is_whole = false;
         Arc::clone(&self.trailing)

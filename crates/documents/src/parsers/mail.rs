@@ -29,7 +29,7 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// Parses a message. Bytes that are no message have no text.
+    /// Parses a message. Other bytes have no text.
     pub(crate) fn parse(bytes: &[u8]) -> Self {
         let parser = MessageParser::new()
             .with_mime_headers()

@@ -136,7 +136,7 @@ pub(crate) struct Page<'b> {
     body: &'b [u8],
 }
 
-/// Returns the page of a response; `None` if it is no response of HTTP.
+/// Returns the page of a response; `None` if it is not a response of HTTP.
 pub(crate) fn page(response: &[u8]) -> Option<Page<'_>> {
     let mut fields = vec![httparse::EMPTY_HEADER; MAX_FIELDS];
     let mut head = httparse::Response::new(&mut fields);
@@ -261,7 +261,7 @@ fn joined_chunks(body: &[u8]) -> Option<Chunks> {
     }
 }
 
-/// Decompresses a body, up to a limit, of one that was cut off the beginning; `None` if it is not compressed.
+/// Decompresses a body, up to a limit, of one that was truncated the beginning; `None` if it is not compressed.
 fn decompressed(encoding: &str, body: &[u8], max_bytes: u64, is_cut: bool) -> io::Result<Option<Vec<u8>>> {
     let decoder: Box<dyn Read + '_> = match encoding {
         "gzip" | "x-gzip" if body.starts_with(GZIP_MAGIC) => {

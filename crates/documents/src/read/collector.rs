@@ -163,7 +163,7 @@ impl<'a> Collector<'a> {
         self.files.forget(path);
     }
 
-    /// Counts files that are not read since their names say that they are no documents.
+    /// Counts files that are not read since their names say that they are not documents.
     pub(crate) fn leave_out(&mut self, place: Place, names: SomeNames) {
         self.counts.litter += names.count;
         self.pass_over(names.count);

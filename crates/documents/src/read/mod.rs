@@ -175,7 +175,7 @@ pub struct InputRows<'c, 'd>(&'c mut Collector<'d>);
 
 impl InputRows<'_, '_> {
     /// Reads a table as [`Input::for_each_row_with`] does. `visit` returns the document of a row, or `None` for a row
-    /// that is no document: it never counts as a duplicate, and is copied.
+    /// that is not a document: it never counts as a duplicate, and is copied.
     ///
     /// # Errors
     /// As [`Input::for_each_row_with`]; when the table cannot be copied.
@@ -189,7 +189,7 @@ impl InputRows<'_, '_> {
         table_reader::read(input, format, columns, Some(&mut *self.0), visit)
     }
 
-    /// Begins an input that is no table but `kind`, such as `"a list"`: each row is an id and a text.
+    /// Begins an input that is not a table but `kind`, such as `"a list"`: each row is an id and a text.
     ///
     /// # Errors
     /// When each input is to be copied to a file of its own, or such rows do not fit into the file.
@@ -198,7 +198,7 @@ impl InputRows<'_, '_> {
         self.0.enter(input, || Shape::Lines)
     }
 
-    /// Takes the next row of an input that is no table.
+    /// Takes the next row of an input that is not a table.
     ///
     /// # Errors
     /// When the row cannot be written.

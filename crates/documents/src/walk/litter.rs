@@ -1,8 +1,8 @@
-//! Files of a directory or archive that are no documents by their names, as other readers pass them over.
+//! Files of a directory or archive that are not documents by their names, as other readers skip them.
 //!
 //! - Names that begin with `_` or `.`, also of folders (`_SUCCESS`, `.crc`, `.git`), as in Spark, Hive and Arrow. The
 //!   folder of a partition, `_date=2024-01-01`, is none of them.
-//! - Next to tables, files that are no tables (`README.md`), and a file that is one object of JSON without a text next to
+//! - Next to tables, files that are not tables (`README.md`), and a file that is one object of JSON without a text next to
 //!   tables of other formats (`state.json`). A directory is one of tables if these are most of its bytes. A file is a
 //!   table there by its extension, by one in front of an unknown one (`part.jsonl.tmp`), or by its start
 //!   ([`recognition::table_of`]).
@@ -29,7 +29,7 @@ const ABOUT: [&str; 12] =
 /// Globs that include hidden files, since they include all.
 const ALL: [&str; 3] = ["*", "**", "**/*"];
 
-/// Knows which files of a directory or archive are no documents.
+/// Knows which files of a directory or archive are not documents.
 pub(crate) struct Litter {
     root: PathBuf,
     /// Globs that name hidden files.
@@ -107,7 +107,7 @@ impl Litter {
         self.has_pure_tables || !self.is_of_tables()
     }
 
-    /// Returns whether a file is no table next to tables, and counts it.
+    /// Returns whether a file is not a table next to tables, and counts it.
     pub(crate) fn takes(
         &mut self,
         path: &Path,

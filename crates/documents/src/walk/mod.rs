@@ -1,7 +1,7 @@
 //! Directories and archives, whose files are read one by one: those of a directory tree in the order of their paths.
 //! Unreadable files are skipped and reported.
 //!
-//! - [`litter`]: files that are no documents by their names
+//! - [`litter`]: files that are not documents by their names
 //! - [`archive`]: the files of an archive
 
 pub(crate) mod archive;

@@ -82,7 +82,7 @@ pub(crate) struct InsertResponse {
     more: More,
 }
 
-/// The outcome of an insertion beyond what is near.
+/// The outcome of an insertion, without the near records.
 #[derive(Default, Serialize, ToSchema)]
 pub(crate) struct More {
     /// With `unless_similar`: the records that were not inserted, and what each is similar to.
@@ -282,7 +282,7 @@ fn check_lookups(description: &Description) -> Result<(), Problem> {
     if description.has_lookups { Ok(()) } else { Err(Problem::no_lookups()) }
 }
 
-/// Returns what is near the records with these numbers.
+/// Returns the matches near the records with these numbers.
 fn answer_of<F: Fingerprint>(
     description: &Description,
     fingerprints: &[F],

@@ -51,7 +51,7 @@ pub(crate) struct SimilarQueries {
 /// Returns the condition that a request has; `None` if it has none.
 ///
 /// # Errors
-/// When it has several, or one that is no share.
+/// When it has several, or one that is not a share.
 pub(crate) fn condition_of(
     similar: Option<f64>,
     containing: Option<f64>,

@@ -72,7 +72,7 @@ struct Rows {
     sent: Instant,
     patience: Duration,
     stop: Stop,
-    /// Checks that what was read is right.
+    /// Checks that the files read are unchanged.
     check: Box<dyn Fn() -> Result<(), Problem> + Send>,
 }
 

@@ -41,7 +41,7 @@ struct Opened {
     watch: Watch,
 }
 
-/// Returns the stamp of what tells whether a set was replaced.
+/// Returns the stamp that shows whether a set was replaced.
 fn stamp_of(path: &Path, kind: Kind) -> Option<Stamp> {
     match kind {
         Kind::Shards => Stamp::of(&path.join(hamdex_shards::MANIFEST)),
@@ -125,7 +125,7 @@ impl Fixed {
         self.current.load().usable()
     }
 
-    /// Checks that what was computed from the set is right: that no file was overwritten meanwhile.
+    /// Checks that no file of the set was overwritten since the result was computed.
     ///
     /// # Errors
     /// When one was.

@@ -37,7 +37,7 @@ pub(crate) struct Sets {
 pub(super) struct Changing {
     pub(super) looks: u64,
     pub(super) is_closed: bool,
-    /// Entries that are no sets, as they were.
+    /// Entries that are not sets, as they were.
     pub(super) passed_over: BTreeMap<PathBuf, Option<Stamp>>,
     /// Sets that were not there at the last look.
     pub(super) missing: BTreeSet<String>,
@@ -207,7 +207,7 @@ impl Opener {
         }
     }
 
-    /// Opens what lies in the directory of sets; `None` if it is no set. One that could not be opened before (`is_again`)
+    /// Opens what lies in the directory of sets; `None` if it is not a set. One that could not be opened before (`is_again`)
     /// is not logged a second time.
     pub(super) fn open_found(&self, path: &Path, durability: Durability, is_again: bool) -> Option<Served> {
         let passed_over = |reason: &str| {
@@ -236,7 +236,7 @@ impl Opener {
         }
     }
 
-    /// Opens what lies in the place of a set now; `None` if it is no set. The reason why it cannot be opened is not logged if
+    /// Opens what lies in the place of a set now; `None` if it is not a set. The reason why it cannot be opened is not logged if
     /// it `is_known`.
     pub(super) fn open_again(&self, set: &Served, made: &Made, is_known: bool) -> Option<Served> {
         if set.is_found {

@@ -21,7 +21,7 @@ use crate::sets::fixed::{self, Fixed, Stamp, Watch};
 use crate::sets::own_stores::may_be_made;
 use crate::sets::reading::{self, Key, Reading};
 
-/// The file whose change tells that a store was repaired.
+/// The file that changes when a store is repaired.
 const MANIFEST: &str = "manifest";
 
 /// Writes of a store that run at once, to share a sync, and writes that may wait.
@@ -71,7 +71,7 @@ enum Source {
 /// The directory of a store, which may be moved away.
 struct Directory(Option<Stamp>);
 
-/// A set that cannot be opened, and what tells whether another attempt pays.
+/// A set that cannot be opened, and the state that decides about another attempt.
 struct Broken {
     problem: Problem,
     directory: Directory,
@@ -261,7 +261,7 @@ impl Served {
         outcome
     }
 
-    /// Checks that what was computed from the set is right: that no file was overwritten or cut off meanwhile.
+    /// Checks that no file of the set was overwritten or truncated since the result was computed.
     ///
     /// # Errors
     /// When one was.

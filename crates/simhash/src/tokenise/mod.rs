@@ -164,9 +164,9 @@ impl Tokeniser {
 pub(crate) enum Part<'t> {
     /// A word of Unicode Standard Annex 29 that is a token.
     Both(&'t str),
-    /// A word that is no token: it is in pairs.
+    /// A word that is not a token: it is in pairs.
     Word(&'t str),
-    /// A token that is no word, or is one that has been a part already.
+    /// A token that is not a word, or is one that has been a part already.
     Pair(&'t str),
 }
 

@@ -226,7 +226,7 @@ pub(crate) fn name(kind: &DataType) -> String {
     }
 }
 
-/// Objects with more different keys than this are no structures.
+/// Objects with more different keys than this are not structures.
 const MAX_FIELDS: usize = 256;
 
 /// The greatest integer up to which a fraction of 64 bits is exact.

@@ -88,7 +88,7 @@ impl Value {
         }
     }
 
-    /// Returns a value of JSON as text where it is no text.
+    /// Returns a value of JSON as text where it is not a text.
     pub(crate) fn text_of_json(raw: &RawValue) -> Self {
         cells::json_text(raw).map_or(Self::Null, |text| Self::Text(text.into_owned()))
     }
@@ -303,7 +303,7 @@ pub(crate) fn ordered_numbers(array: &ArrayRef) -> ArrayRef {
     Arc::new(LargeStringArray::from_iter((0..array.len()).map(number)))
 }
 
-/// Returns a fraction as a decimal number. Infinity is greater than any other; what is no number has no value.
+/// Returns a fraction as a decimal number. Infinity is greater than any other; what is not a number has no value.
 fn exponential(value: f64) -> Option<String> {
     match value {
         value if value.is_nan() => None,

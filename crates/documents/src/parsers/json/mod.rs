@@ -76,7 +76,7 @@ pub(crate) fn read(mut input: Input, collector: &mut Collector<'_>) -> Result<()
     fields.finish(&name, !are_in_array, collector)
 }
 
-/// Reads objects of which the first is a line. A malformed line is no reason to give up those behind it. An object that
+/// Reads objects of which the first is a line. After a malformed line, the next lines are read. An object that
 /// does not end on its line ends on a later one, unless that is an object where this one cannot have any.
 fn read_consecutive(
     input: Input,

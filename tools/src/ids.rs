@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::names;
 use crate::output::{Force, Output, is_standard_output};
 
-/// The ids of a match or pair that are printed, unless another number is asked for.
+/// The ids of a match or pair that are printed, unless another number is requested.
 pub(crate) const DEFAULT_LIMIT: &str = "10";
 
 /// The first ids of a fingerprint, and the number of all.

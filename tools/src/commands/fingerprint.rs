@@ -30,11 +30,11 @@ use crate::{names, option_values, standard_output};
 /// fingerprint: it is reported on standard error, counted, and left out (with --json it has a line, with null
 /// for the fingerprint).
 ///
-/// With --features, the inputs are not documents but features with weights, cut and weighed by another program:
-/// a feature, a tab and its weight on each line (without a tab, the weight is 1), and a blank line after each
-/// document. The recipe's hash makes the fingerprint, as those of seomoz and yanyiwu need it; --features=hashes
-/// takes the features as the hashes themselves. Ids are the numbers of the documents, from 1. Down a pipe, each
-/// document is answered as soon as its blank line has come; with --json that is so for every document.
+/// With --features, the inputs are features with weights that another program has made: a feature, a tab and its
+/// weight on each line (without a tab, the weight is 1), and a blank line after each document. The recipe's hash
+/// makes the fingerprint, as seomoz and yanyiwu need it. With --features=hashes, the features are the hashes
+/// themselves. Ids are the numbers of the documents, from 1. In a pipe, a document is answered when its blank line
+/// arrives; with --json, every document has an answer.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:

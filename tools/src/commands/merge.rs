@@ -21,19 +21,17 @@ use crate::progress::Phases;
 
 /// Merge index files into one.
 ///
-/// The output has every fingerprint of the inputs once, with its ids from all inputs. It equals the file that
-/// `hamdex build` makes of all fingerprints, and is made much faster: inputs of one design are not sorted
-/// again.
+/// The output has every fingerprint of the inputs once, with its ids from all inputs. It equals the output of
+/// `hamdex build` from all fingerprints, and is made much faster, since inputs of one design are not sorted again.
 ///
-/// Design, codec and block size are those of the inputs. Where the designs differ, one is chosen as `hamdex
-/// build` does, by the number of all fingerprints, for the greatest of the distances; if the codecs differ,
-/// --codec chooses. Filters are made anew, by the number of all fingerprints, and so are look-ups if an input has them. Files with and
-/// without ids, files of 64 and of 128 bits, and files whose recipes or metadata differ are not merged; nor are
-/// files with shingles in which one id has different ones.
+/// Design, codec and block size are those of the inputs. If the designs differ, one is chosen as by `hamdex build`,
+/// for all fingerprints and the greatest of the distances. If the codecs differ, give --codec. Filters are made
+/// anew, as are look-ups if an input has them. These are errors: files with and without ids, files of 64 and of 128
+/// bits, different recipes or metadata, and an id with different shingles in two files.
 ///
-/// Names, such as those of documents, stay with their fingerprints, but ids are renumbered: the ids of the
-/// second file follow those of the first, and so on. A document that is in two files is in the output twice,
-/// under the same name. Files with and without names are not merged.
+/// Names, such as those of documents, stay with their fingerprints. Their ids are renumbered: the ids of the second
+/// file follow those of the first, and so on. A document in two files is in the output twice, under the same name.
+/// Files with names and files without are not merged.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,

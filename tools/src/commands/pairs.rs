@@ -29,12 +29,12 @@ use crate::{option_values, standard_output};
 /// of both. The order depends on the index, the distance and --memory, but not on --threads. A fingerprint is
 /// stored once, so documents with equal fingerprints are not a pair: they are ids of the same fingerprint.
 ///
-/// Pairs are printed as they are found. Many similar fingerprints can give very many pairs: --count prints
-/// their number before they fill a disk. A fingerprint can have very many ids as well: --ids prints the first 10 of
-/// each, and +M if there are M more; --ids-limit says how many.
+/// Pairs are printed as they are found. Many similar fingerprints can give very many pairs: --count prints only
+/// their number. A fingerprint can also have very many ids: --ids prints the first 10 of each, and +M for M more;
+/// --ids-limit sets another limit.
 ///
-/// A file (-o) is a table with named columns, in the format of its ending. With --ids it has a row for each id of the one
-/// with each id of the other, and the numbers of all ids of both.
+/// A file (-o) is a table with named columns, in the format of its ending. With --ids it has a row for each id of
+/// one fingerprint with each id of the other, and the numbers of all ids of both.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,

@@ -7,16 +7,15 @@ use crate::messages;
 
 /// Serve sets over HTTP, to several processes and languages.
 ///
-/// Index files, stores and sets of shards are queried; stores also take inserts and removals. New stores are
-/// made in the directory that --data names. GET /openapi.json describes every request, and / is a page to look
-/// at the sets.
+/// Clients query index files, stores and sets of shards, and change stores. New stores are created in the directory
+/// of --data. GET /openapi.json describes every request, and / is a page that shows the sets.
 ///
-/// One line on standard error says the address once requests are answered. Each option can also stand in the
-/// environment, as HAMDEX_LISTEN for --listen, or in the TOML file that --config names; the command line counts
-/// first, then the environment.
+/// A line on standard error has the address when the service is ready. Each option can also be in the environment,
+/// as HAMDEX_LISTEN for --listen, or in the TOML file of --config. The command line counts first, then the
+/// environment.
 ///
-/// SIGTERM ends the service: it accepts nothing more, ends running requests and closes the stores. SIGHUP
-/// makes it read certificates and tokens again. What was answered as inserted is not lost, however it ends.
+/// SIGTERM ends the service: it accepts no more requests, finishes running ones and closes the stores. SIGHUP makes
+/// it read certificates and tokens again. No acknowledged insert is lost, however the service ends.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:

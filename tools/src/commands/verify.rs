@@ -21,7 +21,7 @@ use crate::standard_output::{self, print_json};
 /// and that all tables hold the same fingerprints; in a store, all its files, removals, logs and the
 /// manifest; in a set of shards, all its files, that each is the one that the manifest names, and with
 /// families that every fingerprint is in the right shard of each. The exit code is 3 if something is damaged.
-/// Leftovers of a crash in a store, which its next writer removes, are no damage: they are printed.
+/// Leftovers of a crash in a store are printed. They are not damage; the next writer removes them.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,

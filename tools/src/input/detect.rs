@@ -58,7 +58,7 @@ impl Start {
             .any(|line| line.ends_with(b"\n") && !line.trim_ascii().is_empty())
     }
 
-    /// Returns the lines, without the last one if it may be cut off, and without a byte order mark.
+    /// Returns the lines, without the last one if it may be truncated, and without a byte order mark.
     fn lines(&self) -> impl Iterator<Item = &[u8]> {
         let text = self.bytes.strip_prefix(text::BYTE_ORDER_MARK).unwrap_or(&self.bytes);
         let whole = match text.iter().rposition(|&byte| byte == b'\n') {

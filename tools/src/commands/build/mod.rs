@@ -40,23 +40,22 @@ use crate::{messages, option_values};
 /// (for 128 bits, 32) decimal digits fit both and are read as hexadecimal, unless --format decimal is given.
 /// A later line that contradicts is an error.
 ///
-/// With --ids names each line is a fingerprint, a tab and a name (in tables, --id-field is the column of the
-/// names): for fingerprints that another program has made, such as those of images. The index keeps the
-/// names, and queries show them. The name is the rest of the line, as it is; in double quotes, \n, \r, \t, \", \\ and
-/// \xff (a byte) are escapes: all commands print a name with control characters like that.
+/// With --ids names each line is a fingerprint, a tab and a name; in tables, --id-field is the column of names. Use
+/// it for fingerprints of other programs, such as those of images. The index keeps the names, and queries print
+/// them. A name is the rest of the line. In double quotes, \n, \r, \t, \", \\ and \xff (a byte) are escapes; all
+/// commands print names with control characters in this form.
 ///
-/// With --documents the inputs are texts. The index keeps the recipe of their fingerprints (metadata
-/// hamdex.recipe), so that queries by text use the same one, and the names of the documents. Their ids are
-/// their numbers in the order of the input; queries show the names. Texts too short for a reliable
-/// fingerprint are reported and left out.
+/// With --documents the inputs are texts. The index keeps the names of the documents and the recipe of their
+/// fingerprints (metadata hamdex.recipe), which queries by text use. Ids are the numbers of documents in the order
+/// of the input; queries print the names. Texts too short for a reliable fingerprint are reported and skipped.
 ///
-/// With --shingles as well, the index keeps the texts' shingles, and every text that is not blank: a fingerprint of a
-/// short one is unreliable, but its shingles are not.
+/// With --shingles, the index also keeps the shingles of the texts. It then has every text that is not blank, since
+/// the shingles of a short text are reliable.
 ///
-/// With --shards the output is a set of shards: a directory of index files, which `hamdex query`, `pairs`,
-/// `dump` and `verify` take like an index file. The layout families keeps every fingerprint K + 1 times, each
-/// time split by another part of its bits: a query reads K + 1 shards, however many there are. The layout
-/// hash keeps it once: a query reads all shards. Input that exceeds --memory is kept in temporary files.
+/// With --shards the output is a set of shards: a directory of index files, which `hamdex query`, `pairs`, `dump`
+/// and `verify` take like an index file. The layout families keeps every fingerprint K + 1 times, split by
+/// different bits, and a query reads K + 1 shards, however many there are. The layout hash keeps it once, and a
+/// query reads all shards. Input that exceeds --memory goes to temporary files.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -117,10 +116,9 @@ pub(crate) struct Args {
         default_missing_value = "auto"
     )]
     documents: Option<Format>,
-    /// With --documents: keep the shingles of every document as well, runs of N words (5), by which `hamdex query` and
-    /// `hamdex dedup --against` compare texts. They take about 5 bytes per word of text; of a set of shards, one family
-    /// keeps them.
-    /// With --ids numbers, ids must ascend from document to document
+    /// With --documents: also keep the shingles of every document, runs of N words (5), by which `hamdex query` and
+    /// `hamdex dedup --against` compare texts. They take about 5 bytes per word of text. In a set of shards, one family
+    /// keeps them. With --ids numbers, ids must ascend from document to document
     #[arg(
         long,
         value_name = "N",

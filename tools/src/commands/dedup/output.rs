@@ -240,7 +240,7 @@ fn caution(copied: &Copied, kind: Kind) {
     }
 }
 
-/// What is compared.
+/// The kind of records that are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Texts,

@@ -20,12 +20,12 @@ use crate::standard_output::print_json;
 
 /// Create an empty store.
 ///
-/// These options cannot be changed later. Distance and design set for which queries the files are made;
-/// queries at any other distance are exact, too, and take longer at a greater one.
+/// These options cannot be changed later. The files are made for queries at the distance. Queries at any other
+/// distance are exact too, and take longer at a greater one.
 ///
-/// With --documents it is a store of documents: it keeps the recipe of their fingerprints, by which documents
-/// are inserted and queried, and their names. With --ids names it keeps names of precomputed fingerprints. In
-/// both cases the store numbers the inserts, and shows names as ids.
+/// With --documents, the store keeps documents: their names, and the recipe of their fingerprints, which inserts and
+/// queries use. With --ids names, it keeps names of given fingerprints. In both cases the store numbers the inserts,
+/// and queries print names as ids.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,

@@ -41,7 +41,7 @@ const REPLACING_BATCH: u32 = 1 << 14;
 /// With --documents the inputs are texts, in every format that `hamdex dedup` reads; the store's recipe makes
 /// their fingerprints. Texts too short for a reliable fingerprint are reported and left out.
 ///
-/// Records are written in batches. A batch survives a crash as a whole or not at all. A batch of a pipe has the
+/// Records are written in batches. After a crash, a batch is stored completely or not at all. A batch of a pipe has the
 /// records that have come, so a program can wait for each acknowledgement. If a record cannot be read, the
 /// records before it are inserted nevertheless.
 ///

@@ -30,7 +30,7 @@ struct Target {
 
 /// Write recent records to a file of the store.
 ///
-/// They are durable without it; the store opens faster afterwards, without reading them from the log.
+/// Records are durable without a flush. After it, the store opens faster, since the log is short.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -61,9 +61,9 @@ pub(super) struct CompactArgs {
 
 /// Erase removed records from the disk.
 ///
-/// When it ends, no file of the store, logs included, holds a removed record any more. It cannot erase
-/// backups, other links of an ingested file, files that other processes have open, or data that a file system
-/// or a device keeps of deleted files.
+/// When it ends, neither segments nor logs have removed records. It cannot erase backups, other links of
+/// an ingested file, files that other processes have open, or data of deleted files that a file system or device
+/// keeps.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -165,11 +165,10 @@ fn print_summary(path: &Path, stats: &StoreStats, purged: Option<u64>, seconds: 
 
 /// Copy a store to another directory, also while another process writes to it.
 ///
-/// The copy is a store of its own, with everything that was acknowledged before the command began, and is checked
-/// as it is made. Its files are files of their own; on a file system that can do it, such as Btrfs and XFS, they
-/// share blocks with the originals until either changes, which takes little time and space. For a copy on another
-/// device, name a directory there. The copy is usable only when the command has ended. The next backup replaces an
-/// interrupted one.
+/// The copy is a store with all writes acknowledged before the command began, and is verified as it is made. On
+/// file systems such as Btrfs and XFS, its files share blocks with the originals until either changes, which takes
+/// little time and space. For a copy on another device, name a directory there. The copy is usable when the command
+/// has ended. The next backup replaces an interrupted one.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -197,10 +196,10 @@ pub(super) fn backup(args: &BackupArgs) -> Result<(), Failure> {
 
 /// Make a store of this moment in another directory, by links.
 ///
-/// It takes little time and no space, since its large files are the same as those of the store: damage to one shows
-/// in both, as by a program that writes to a file in place. So it is no backup, but a way back after a change, or
-/// what a backup elsewhere is copied from. Either store can be written to, compacted and removed without the other.
-/// The directory lies on the file system of the store.
+/// It takes little time and no space, since both stores share their large files. Damage to a shared file affects
+/// both, so a checkpoint is not a backup. It is a way back from a change, or the source of a backup elsewhere. Either
+/// store can be written to, compacted and removed without the other. The directory must be on the file system of the
+/// store.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -225,9 +224,9 @@ pub(super) fn checkpoint(args: &CheckpointArgs) -> Result<(), Failure> {
 
 /// Add index files that `hamdex build` has made to a store, each in one step.
 ///
-/// Every file is copied, and the copy is read and checked before it counts. It must have the width of the store, and
-/// ids if the store has ids; design and codec may differ. On a file system that can do it, such as Btrfs and XFS,
-/// the copy shares its blocks with the file. Afterwards the file may be changed or deleted.
+/// Every file is copied, and the copy is verified before it counts. It must have the width of the store, and ids if
+/// the store has ids; design and codec may differ. On file systems such as Btrfs and XFS, the copy shares its blocks
+/// with the file. Afterwards the file may be changed or deleted.
 ///
 /// A store with names takes files with names, and renumbers their ids to follow its own.
 #[derive(clap::Args)]

@@ -20,9 +20,9 @@ const MAX_BATCH: usize = 1 << 14;
 
 /// Remove records from a store.
 ///
-/// Reads files, or standard input if none is named (or for -). Records that are not in the store are counted;
-/// they are no error. Removals are durable when the command ends; `hamdex store purge` then erases the
-/// records from the disk.
+/// Reads files, or standard input if none is named (or for -). Records that are not in the store are
+/// counted, and are not an error. Removals are durable when the command ends. `hamdex store purge` erases the
+/// removed records from the disk.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -47,7 +47,7 @@ pub(super) struct Args {
     /// ids]
     #[arg(long, value_enum)]
     ids: Option<Ids>,
-    /// A zero byte ends each name, which is taken as it is, as `hamdex dedup --print -0` and `find -print0` write it
+    /// Each name ends with a zero byte and has no escapes, as `hamdex dedup --print -0` and `find -print0` write it
     #[arg(short = '0', long)]
     null: bool,
     /// Print a summary as a JSON object
@@ -64,8 +64,8 @@ enum Ids {
     None,
     /// A decimal id per line: removes all pairs with it. Reads the whole store, once, unless it has look-ups
     Only,
-    /// A name per line, in a store with names, as `hamdex dedup --print` writes it, with -0 before each zero byte:
-    /// removes everything with that name. Reads the whole store, unless it has look-ups
+    /// A name per line, or with -0 before each zero byte, in a store with names: removes everything with that name. Reads
+    /// the whole store, unless it has look-ups
     Names,
 }
 

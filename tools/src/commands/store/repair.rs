@@ -13,11 +13,11 @@ use crate::messages::{self, counted};
 use crate::progress::Phases;
 use crate::standard_output::{self, print_json};
 
-/// Make a damaged store usable again, with everything that can still be read.
+/// Salvage a damaged store: keep everything that can still be read.
 ///
 /// Salvages the manifest or its copy, every whole record of the logs, and every whole block of the segments,
 /// in any table. Prints the problems of each file, and the number of records saved, lost or possibly back:
-/// removals that cannot be read are forgotten. Damaged files are kept in the directory `damaged` of the
+/// records are back if their removal cannot be read. Damaged files are kept in the directory `damaged` of the
 /// store. An undamaged store is not changed.
 ///
 /// The exit code is 0 if nothing is lost and no removed record can be back, and otherwise 3: restoring a

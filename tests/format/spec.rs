@@ -4,7 +4,8 @@
 //! With HAMDEX_BLESS set, the parts between the markers are written anew.
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::ops::Range;
+use std::path::PathBuf;
 
 use crate::common::forge::{FILTER, Forged, ID_LOOKUP, NAME_DIRECTORY, NAMES, SHINGLE_KEYS, SHINGLE_PAIRS};
 use crate::common::{built, built_with_ids, built_with_names, index};
@@ -50,11 +51,6 @@ fn spec_path() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("format-spec.md")
 }
 
-/// The byte-by-byte footer of the example equals the text.
-fn footer_path() -> PathBuf {
-    spec_path().with_file_name("format-spec-footer.md")
-}
-
 /// The text between `<!-- name -->` and `<!-- end of name -->` is a fenced block of this text.
 fn compare(name: &str, fresh: &str) {
     let spec = std::fs::read_to_string(spec_path()).unwrap();
@@ -71,6 +67,11 @@ fn compare(name: &str, fresh: &str) {
 
 /// Sixteen bytes per line, repeated lines as a `*`: as `hexdump -C` prints them.
 fn hex_dump(bytes: &[u8]) -> String {
+    hex_dump_from(0, bytes)
+}
+
+/// The same with offsets that count from `start`.
+fn hex_dump_from(start: usize, bytes: &[u8]) -> String {
     let mut text = String::new();
     let (mut previous, mut starred): (Option<&[u8]>, bool) = (None, false);
     for (number, line) in bytes.chunks(16).enumerate() {
@@ -86,9 +87,9 @@ fn hex_dump(bytes: &[u8]) -> String {
         let halves: String = halves.map(|half| format!(" {half}")).collect();
         let characters: String =
             line.iter().map(|&b| if (0x20..0x7f).contains(&b) { char::from(b) } else { '.' }).collect();
-        writeln!(text, "{:08x}{halves:50}  |{characters}|", number * 16).unwrap();
+        writeln!(text, "{:08x}{halves:50}  |{characters}|", start + number * 16).unwrap();
     }
-    writeln!(text, "{:08x}", bytes.len()).unwrap();
+    writeln!(text, "{:08x}", start + bytes.len()).unwrap();
     text
 }
 
@@ -140,6 +141,35 @@ fn bit_dump(block: &[u8], fields: Vec<Field<u64>>, is_set: IsSet) -> String {
         }
     }
     text
+}
+
+/// The bytes with which sections of the text begin.
+#[test]
+fn the_parts_of_the_example_are_those_in_the_text() {
+    const PARTS: [(&str, Range<usize>); 9] = [
+        ("header", 0..0x40),
+        ("trailer", 0x2838..0x2858),
+        ("section", 0x2200..0x2210),
+        ("footer", 0x2240..0x2838),
+        ("keys", 0x2210..0x2218),
+        ("codes", 0x22d0..0x2310),
+        ("block of codec 1", 0x1000..0x1200),
+        ("ids", 0x1200..0x1220),
+        ("metadata", 0x2220..0x2240),
+    ];
+    let file = example();
+    for (name, part) in PARTS {
+        let fresh = hex_dump_from(part.start, &file.bytes[part]);
+        compare(&format!("example of the {name}"), &fresh);
+    }
+}
+
+#[test]
+fn the_checksum_in_the_text_is_that_of_the_keys_of_the_example() {
+    let file = example();
+    let unit = [&file.bytes[32..48], &2u32.to_le_bytes(), &[0; 12], &file.bytes[0x2200..0x2208]].concat();
+    compare("example of the checksum", &hex_dump(&unit));
+    assert_eq!(file.bytes[0x2208..0x220c], crc32fast::hash(&unit).to_le_bytes());
 }
 
 #[test]
@@ -276,11 +306,7 @@ fn the_example_of_look_ups_is_what_a_build_writes() {
 
 /// The rows of the table between `<!-- name -->` and `<!-- end of name -->`, cell by cell.
 fn rows(name: &str) -> Vec<Vec<String>> {
-    rows_of(&spec_path(), name)
-}
-
-fn rows_of(path: &Path, name: &str) -> Vec<Vec<String>> {
-    let spec = std::fs::read_to_string(path).unwrap();
+    let spec = std::fs::read_to_string(spec_path()).unwrap();
     let (_, rest) = spec.split_once(&format!("<!-- {name} -->\n")).expect(name);
     let (table, _) = rest.split_once(&format!("<!-- end of {name} -->\n")).expect(name);
     let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect();
@@ -307,14 +333,14 @@ fn repeated_bytes(cell: &str) -> Vec<u8> {
 fn the_table_of_bytes_explains_every_byte() {
     let file = example();
     let mut at = 0;
-    let mut rows = rows("example fields");
-    let footer = rows.iter().position(|row| row[2].starts_with("the footer, byte by byte")).unwrap();
-    assert_eq!(rows[footer][..2], ["`2240`", "1,528 bytes"]);
-    assert_eq!(rows[footer + 1][0], format!("`{:04x}`", 0x2240 + 1528));
-    rows.splice(footer..=footer, rows_of(&footer_path(), "example footer"));
-    for row in rows {
+    for row in rows("example fields") {
         let [offset, bytes, meaning] = row.as_slice() else { panic!("{row:?}") };
         assert_eq!(*offset, format!("`{at:04x}`"), "{meaning}");
+        // Section 8 has the bytes of the footer.
+        if bytes == "1,528 bytes" {
+            at += 1528;
+            continue;
+        }
         let bytes = bytes_of(bytes);
         assert_eq!(file.bytes[at..at + bytes.len()], bytes, "{meaning}");
         at += bytes.len();

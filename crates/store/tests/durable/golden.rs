@@ -310,7 +310,14 @@ fn golden_examples_of_the_spec_are_what_the_library_writes() {
     }
     compare_with_spec("designs", &designs);
     compare_with_spec("example manifest", &format!("```text\n{text}```\n"));
-    compare_with_spec("example log", &table(&disk.read("log/000003").unwrap(), &log_fields()));
+    let log = disk.read("log/000003").unwrap();
+    compare_with_spec("example log", &table(&log, &log_fields()));
+    let number_and_place = [3u64.to_le_bytes(), 64u64.to_le_bytes()].concat();
+    let unit = [&log[16..32], &[1, 0, 0, 0, 0, 0, 0, 0], &number_and_place, &log[72..96]].concat();
+    assert_eq!(log[68..72], crc32fast::hash(&unit).to_le_bytes());
+    let lines: Vec<_> = unit.chunks(16).map(|line| line.iter().map(|byte| format!("{byte:02x}"))).collect();
+    let lines = lines.into_iter().map(|line| line.collect::<Vec<_>>().join(" ") + "\n").collect::<String>();
+    compare_with_spec("example checksum", &format!("```text\n{lines}```\n"));
     compare_with_spec(
         "example removals",
         &table(&disk.read("deletes/000002-1").unwrap(), &removals_fields()),

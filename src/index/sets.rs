@@ -26,6 +26,9 @@ const NUMBER_BITS: u32 = u64::BITS - shingles::BITS;
 /// Steps between cancellation checks: runs of blocks, or groups.
 const STEPS_AT_ONCE: usize = 1 << 9;
 
+/// Takes the error of a damaged block or page, and returns it to end the reading.
+pub(super) type OnDamage<'d> = dyn Fn(ReadError) -> Result<(), ReadError> + 'd;
+
 /// Takes pairs.
 pub(super) type VisitPairs<'v> = dyn FnMut(&[u128]) -> Result<(), ReadError> + 'v;
 
@@ -37,6 +40,8 @@ pub(super) struct Sets {
     starts: Vec<usize>,
     /// The end of what has been found of each set; beyond all ends if that is too much.
     ends: Vec<usize>,
+    /// The numbers of sets whose end cannot be read.
+    endless: Vec<usize>,
 }
 
 /// The room of the sets of a group.
@@ -48,16 +53,17 @@ struct Group {
 }
 
 impl Sets {
-    /// Reads the sets of the documents at some places. `for_each_run` calls what it is given with the pairs of some blocks
-    /// at a time, ascending.
+    /// Reads the sets of the documents at some places. `for_each_run` calls its argument with the pairs of some blocks at a
+    /// time, ascending. The error of an entry of the directory goes to `damaged`.
     pub(super) fn read(
         (documents, pairs): (&Directory<'_>, &PairTable),
         part: Range<u64>,
+        damaged: &OnDamage<'_>,
         for_each_run: impl FnOnce(&mut VisitPairs<'_>) -> Result<(), ReadError>,
         check_cancelled: &dyn Fn() -> Result<(), ReadError>,
     ) -> Result<Self, ReadError> {
         let (head, file) = (pairs.head(), documents.file());
-        let mut sets = Self::with_room(documents, pairs.most_pairs(file), part.clone())?;
+        let mut sets = Self::with_room(documents, pairs.most_pairs(file), part.clone(), damaged)?;
         let (bits, mut groups, mut runs) = (sets.group_bits(), sets.groups(), 0usize);
         for_each_run(&mut |run| {
             if runs.is_multiple_of(STEPS_AT_ONCE) {
@@ -66,7 +72,7 @@ impl Sets {
             runs += 1;
             for &pair in run {
                 let number = pairs.place_of(file, pair)?.wrapping_sub(part.start);
-                if number >= part.end - part.start {
+                if number >= part.end - part.start || sets.is_endless(number) {
                     continue;
                 }
                 let group = &mut groups[(number >> bits) as usize];
@@ -91,12 +97,15 @@ impl Sets {
                 sets.ends.iter_mut().skip(number << bits).take(1 << bits).for_each(|end| *end = usize::MAX);
             }
         }
+        for &number in &sets.endless {
+            sets.ends[number] = usize::MAX;
+        }
         Ok(sets)
     }
 
     /// Divides the words of the group whose first set has that number; `words` is memory that is reused.
     fn divide(&mut self, first: usize, group: &Group, words: &mut Vec<u64>) {
-        let Self { shingles, starts, ends } = self;
+        let Self { shingles, starts, ends, .. } = self;
         words.clear();
         words.extend_from_slice(&shingles[starts[first]..group.filled]);
         for &word in &*words {
@@ -108,6 +117,12 @@ impl Sets {
             }
             *end += 1;
         }
+    }
+
+    /// Returns whether the end of a set cannot be read, so that it has no room.
+    #[inline]
+    fn is_endless(&self, number: u64) -> bool {
+        !self.endless.is_empty() && self.endless.binary_search(&(number as usize)).is_ok()
     }
 
     /// Returns the number of sets in a group, as a power of two.
@@ -128,32 +143,47 @@ impl Sets {
         (0..count).step_by(sets).map(group).collect()
     }
 
-    /// Returns as many empty sets, with the room that their directory says.
-    fn with_room(documents: &Directory<'_>, pairs: u64, part: Range<u64>) -> Result<Self, ReadError> {
-        let first = documents.start(part.start)?;
-        let last = documents.start(part.end)?.saturating_sub(first).min(pairs) as usize;
+    /// Returns as many empty sets, with the room that their directory says. A set whose end cannot be read has none.
+    fn with_room(
+        documents: &Directory<'_>,
+        pairs: u64,
+        part: Range<u64>,
+        damaged: &OnDamage<'_>,
+    ) -> Result<Self, ReadError> {
+        let first = documents.readable_start(part.start);
+        let last = documents.readable_start(part.end).saturating_sub(first).min(pairs) as usize;
         let count = (part.end - part.start) as usize;
-        let mut sets = Self { shingles: Vec::new(), starts: Vec::new(), ends: Vec::new() };
+        let mut sets =
+            Self { shingles: Vec::new(), starts: Vec::new(), ends: Vec::new(), endless: Vec::new() };
         let is_room = sets.shingles.try_reserve_exact(last).is_ok()
             && sets.starts.try_reserve_exact(count + 1).is_ok()
             && sets.ends.try_reserve_exact(count).is_ok();
         if !is_room {
             return Err(ReadErrorKind::OutOfMemory { bytes: last as u64 * SHINGLE_BYTES }.into());
         }
-        for place in part.start..=part.end {
-            match documents.start(place)?.checked_sub(first).map(|start| start as usize) {
-                Some(start) if start <= last && sets.starts.last() <= Some(&start) => sets.starts.push(start),
-                _ => {
-                    return Err(documents.damaged(format_args!("the start of entry {place} is out of order")));
+        let mut before = 0;
+        for (number, place) in (part.start..=part.end).enumerate() {
+            let start = documents.start(place).and_then(|start| {
+                let start = start.checked_sub(first).map(|start| start as usize);
+                start.filter(|start| (before..=last).contains(start)).ok_or_else(|| {
+                    documents.damaged(format_args!("the start of entry {place} is out of order"))
+                })
+            });
+            match start {
+                Ok(start) => before = start,
+                Err(error) => {
+                    damaged(error)?;
+                    sets.endless.extend(number.checked_sub(1));
                 }
             }
+            sets.starts.push(before);
         }
         sets.ends.extend_from_slice(&sets.starts[..count]);
         sets.shingles.resize(last, 0);
         Ok(sets)
     }
 
-    /// Returns the set of that number; `None` if it has more or fewer shingles than its directory says.
+    /// Returns the set of that number; `None` if it has more or fewer shingles than its directory says, or that is damaged.
     pub(super) fn get(&self, number: usize) -> Option<&[u64]> {
         let (start, end) = (self.starts[number], self.ends[number]);
         (end == self.starts[number + 1]).then(|| &self.shingles[start..end])

@@ -11,7 +11,7 @@ use crate::error::{Place, ReadError, ReadErrorKind};
 use crate::index::Index;
 use crate::index::lists::{PairLists, PairMemory};
 use crate::index::read_ahead::ReadAhead;
-use crate::index::sets::{SET_BYTES, SHINGLE_BYTES, Sets, VisitPairs};
+use crate::index::sets::{OnDamage, SET_BYTES, SHINGLE_BYTES, Sets, VisitPairs};
 use crate::mapping::Mapping;
 use crate::names::directory::Directory;
 use crate::similar::{PairTable, ShingleTable};
@@ -89,15 +89,25 @@ impl<'a> Shingles<'a> {
     /// # Errors
     /// When a page of the directory is damaged.
     pub fn parts(&self, memory: u64) -> Result<Vec<Range<u64>>, ReadError> {
-        self.find_parts(memory).map_err(|error| error.of_file(self.documents.path()))
+        self.find_parts(memory, |place| self.documents.start(place))
+            .map_err(|error| error.of_file(self.documents.path()))
     }
 
-    fn find_parts(&self, memory: u64) -> Result<Vec<Range<u64>>, ReadError> {
+    /// As [`Shingles::parts`], for [`Shingles::for_each_readable`]: sets in a damaged page of the directory take no room.
+    pub(crate) fn readable_parts(&self, memory: u64) -> Vec<Range<u64>> {
+        self.find_parts(memory, |place| Ok(self.documents.readable_start(place))).unwrap_or_default()
+    }
+
+    fn find_parts(
+        &self,
+        memory: u64,
+        start_of: impl Fn(u64) -> Result<u64, ReadError>,
+    ) -> Result<Vec<Range<u64>>, ReadError> {
         let (mut parts, mut start) = (Vec::new(), 0);
         while start < self.len() {
-            let first = self.documents.start(start)?;
+            let first = start_of(start)?;
             let fits = |end: u64| {
-                let shingles = self.documents.start(end)?.saturating_sub(first);
+                let shingles = start_of(end)?.saturating_sub(first);
                 let bytes = shingles.saturating_mul(SHINGLE_BYTES).saturating_add((end - start) * SET_BYTES);
                 Ok::<_, ReadError>(bytes <= memory)
             };
@@ -154,10 +164,11 @@ impl<'a> Shingles<'a> {
         run().map_err(|error: ReadError| error.of_file(self.documents.path()))
     }
 
-    /// Calls `visit` with the id and the shingles of every document of a part whose blocks can be read.
+    /// Calls `visit` with the id and the shingles of every document of a part whose blocks, and whose entry of the
+    /// directory, can be read.
     ///
     /// # Errors
-    /// When a page of the directory is damaged, or there is no memory for the sets of the part.
+    /// When there is no memory for the sets of the part.
     pub(crate) fn for_each_readable(
         &self,
         part: Range<u64>,
@@ -165,8 +176,8 @@ impl<'a> Shingles<'a> {
     ) -> Result<(), ReadError> {
         let sets = self.sets(part.clone(), &|_| Ok(()), &|| Ok(()))?;
         for (number, place) in part.enumerate() {
-            if let Some(set) = sets.get(number) {
-                visit(self.documents.id(place)?, set);
+            if let (Some(set), Ok(id)) = (sets.get(number), self.documents.id(place)) {
+                visit(id, set);
             }
         }
         Ok(())
@@ -175,11 +186,11 @@ impl<'a> Shingles<'a> {
     fn sets(
         &self,
         part: Range<u64>,
-        damaged: &dyn Fn(ReadError) -> Result<(), ReadError>,
+        damaged: &OnDamage<'_>,
         check_cancelled: &dyn Fn() -> Result<(), ReadError>,
     ) -> Result<Sets, ReadError> {
         let for_each_run = |visit: &mut VisitPairs<'_>| self.for_each_run(damaged, visit);
-        Sets::read((&self.documents, self.pairs), part, for_each_run, check_cancelled)
+        Sets::read((&self.documents, self.pairs), part, damaged, for_each_run, check_cancelled)
     }
 
     #[cold]
@@ -209,7 +220,7 @@ impl<'a> Shingles<'a> {
     /// which may return it to end here.
     pub(crate) fn for_each_run(
         &self,
-        damaged: &dyn Fn(ReadError) -> Result<(), ReadError>,
+        damaged: &OnDamage<'_>,
         visit: &mut VisitPairs<'_>,
     ) -> Result<(), ReadError> {
         let ((data, read_ahead), table) = (self.source, self.pairs.table());

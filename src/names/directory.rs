@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use crate::bits;
 use crate::error::ReadError;
-use crate::format::section::Section;
+use crate::format::section::{PAGE, Section};
 use crate::ids::reader::IdTable;
 use crate::names::{HEAD_BYTES, Head};
 
@@ -94,6 +94,19 @@ impl<'a> Directory<'a> {
     /// Returns the start of the entry at a place; the end of all for the place after the last.
     pub(crate) fn start(&self, place: u64) -> Result<u64, ReadError> {
         if place == 0 { Ok(0) } else { self.end(place - 1) }
+    }
+
+    /// Returns the greatest start of an entry at or before a place that can be read.
+    pub(crate) fn readable_start(&self, mut place: u64) -> u64 {
+        loop {
+            if let Ok(start) = self.start(place) {
+                return start;
+            }
+            // The start of an entry is the end of the one before. All that end in the same page are damaged, too.
+            let end = self.ends_at + (place * u64::from(self.head.end_bits)).div_ceil(8);
+            let page = (end - 1) / PAGE as u64 * PAGE as u64;
+            place = page.saturating_sub(self.ends_at) * 8 / u64::from(self.head.end_bits);
+        }
     }
 
     /// Returns the end of the entry at a place.

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use byteorder::{ByteOrder, LittleEndian};
 use hamdex_fingerprint::Fingerprint;
 
+use crate::bits;
 use crate::codec::{BlockCodec, CHECKSUM_BYTES, Scratch};
 use crate::design::MAX_TABLES;
 use crate::error::Place;
@@ -14,7 +15,8 @@ use crate::format::checksum::{Context, UnitKind};
 use crate::format::footer::{Counts, Footer, RANKED_PLACES};
 use crate::format::section::{PAGE, Section, extent};
 use crate::format::{self, FileId, Header, PAGE_BYTES, SectionRecord, Trailer};
-use crate::names::directory::Directory;
+use crate::ids::Packer;
+use crate::names::{self, directory::Directory};
 use crate::salvage::changed_byte;
 use crate::similar::{self, table::Head};
 
@@ -27,6 +29,7 @@ use crate::similar::{self, table::Head};
 /// - the trailer, which has the offset of the footer
 /// - keys, which are the last entries of blocks
 /// - the id directory, which counts the entries of blocks and marks
+/// - the directory of shingles, which has the ids of the file, and counts the pairs of each
 /// - the keys of pairs of shingle and document
 ///
 /// A damaged filter is replaced by one that every prefix passes, so that answers stay exact.
@@ -71,6 +74,11 @@ pub(super) fn mend<F: Fingerprint>(file: &mut [u8], file_id: FileId, _: PhantomD
             UnitKind::Filter => {
                 if let Some(filter) = filter_of_every_prefix(&footer, *record) {
                     write_section(file, file_id, *record, &filter);
+                }
+            }
+            UnitKind::ShingleDirectory => {
+                if let Some(directory) = shingle_directory(file, file_id, &footer, *record) {
+                    write_section(file, file_id, *record, &directory);
                 }
             }
             UnitKind::ShingleKeys => {
@@ -169,6 +177,11 @@ fn is_whole(file: &[u8], file_id: FileId, record: SectionRecord) -> bool {
     record.kind.is_blocks() || section(file_id, record).read_all(file).is_ok()
 }
 
+/// Returns the section of a kind, of which a file has at most one.
+fn record_of(footer: &Footer, kind: UnitKind) -> Option<SectionRecord> {
+    footer.sections.iter().find(|record| record.kind == kind).copied()
+}
+
 fn section(file_id: FileId, record: SectionRecord) -> Section {
     let context = Context::new(file_id, record.kind, record.table as usize);
     // The place is for messages, which a mended file gives none of.
@@ -212,6 +225,18 @@ impl TableOfBlocks {
         })
     }
 
+    /// The blocks of pairs of shingle and document; `None` if there are none.
+    fn of_pairs(footer: &Footer, file_id: FileId) -> Option<Self> {
+        let (layout, blocks) = (similar::table::LAYOUT, record_of(footer, UnitKind::ShinglePairs)?);
+        Some(Self {
+            codec: BlockCodec::from_counts(layout, &[], None),
+            context: Context::new(file_id, UnitKind::ShinglePairs, 0),
+            offset: blocks.offset as usize,
+            count: blocks.length as usize / layout.block_bytes,
+            block_bytes: layout.block_bytes,
+        })
+    }
+
     /// Returns the permuted entries of a block; none if it is damaged.
     fn decode<'v, F: Fingerprint>(
         &self,
@@ -248,8 +273,7 @@ impl TableOfBlocks {
 /// Returns the directory of ids, if all of table 0 and the marks are whole.
 fn id_directory(file: &[u8], file_id: FileId, footer: &Footer, table: &TableOfBlocks) -> Option<Vec<u8>> {
     let count = footer.ids?.count;
-    let record = *footer.sections.iter().find(|record| record.kind == UnitKind::IdStarts)?;
-    let marks = section(file_id, record);
+    let marks = section(file_id, record_of(footer, UnitKind::IdStarts)?);
     let marks = marks.read_all(file).ok()?;
     let is_mark = |place: u64| marks.is_empty() || marks[(place / 8) as usize] & 0x80 >> (place % 8) != 0;
     let mut entries = match footer.width {
@@ -285,20 +309,82 @@ fn entry_counts<F: Fingerprint>(file: &[u8], table: &TableOfBlocks) -> Option<Ve
     (0..table.count).map(&mut count).collect()
 }
 
+/// Returns the directory of shingles, if the ids and all blocks of pairs are whole, and the keys or pages of the damaged
+/// directory do not contradict it.
+fn shingle_directory(
+    file: &[u8],
+    file_id: FileId,
+    footer: &Footer,
+    record: SectionRecord,
+) -> Option<Vec<u8>> {
+    let ids = distinct_ids(file, file_id, footer)?;
+    let pairs = TableOfBlocks::of_pairs(footer, file_id)?;
+    let documents = ids.len() as u64;
+    let mut head = Head { documents, pairs: 0, blocks: 0, place_bits: Head::place_bits_of(documents) };
+    let mut ends = vec![0u64; ids.len()];
+    let (mut scratch, mut values) = (Scratch::default(), Vec::new());
+    for block in 0..pairs.count {
+        let entries = pairs.decode(file, block, &mut scratch, &mut values);
+        if entries.is_empty() {
+            return None;
+        }
+        for &pair in entries {
+            *ends.get_mut(usize::try_from(head.place_of(pair)).ok()?)? += 1;
+        }
+    }
+    for end in &mut ends {
+        head.pairs += *end;
+        *end = head.pairs;
+    }
+    head.blocks = pairs.count as u64;
+    let keys = section(file_id, record_of(footer, UnitKind::ShingleKeys)?);
+    let old_head = keys.read(file, 0..similar::table::HEAD_BYTES.min(keys.length()));
+    if old_head.is_ok_and(|old| old != head.to_bytes()) {
+        return None;
+    }
+    let directory = packed_directory(&ids, &ends)?;
+    let old = section(file_id, record);
+    let is_possible = |(number, page): (usize, &[u8])| {
+        old.read(file, number * PAGE..number * PAGE + page.len()).map_or(true, |old| old == page)
+    };
+    let is_possible =
+        directory.len() as u64 == record.length && directory.chunks(PAGE).enumerate().all(is_possible);
+    is_possible.then_some(directory)
+}
+
+/// Returns the contents of a directory of these ids and the ends of their entries; `None` if there are none.
+fn packed_directory(ids: &[u64], ends: &[u64]) -> Option<Vec<u8>> {
+    let head = names::Head::new(ids.len() as u64, (*ids.first()?, *ids.last()?), *ends.last()?);
+    let mut contents = head.to_bytes().to_vec();
+    for (numbers, base, bits) in [(ids, head.first, head.id_bits), (ends, 0, head.end_bits)] {
+        let mut packer = Packer::default();
+        numbers.iter().for_each(|number| packer.put(number - base, bits, &mut contents));
+        packer.finish(&mut contents);
+    }
+    Some(contents)
+}
+
+/// Returns the ids of a file, ascending, if all can be read.
+fn distinct_ids(file: &[u8], file_id: FileId, footer: &Footer) -> Option<Vec<u64>> {
+    let ids = footer.ids?;
+    let packed = section(file_id, record_of(footer, UnitKind::Ids)?);
+    let packed = packed.read_all(file).ok()?;
+    let id = |place: u64| {
+        let bit = place * u64::from(ids.bits);
+        let rest = packed.get((bit / 8) as usize..).unwrap_or_default();
+        ids.base.wrapping_add(bits::read::<u64>(rest, (bit % 8) as usize, ids.bits))
+    };
+    let mut ids: Vec<u64> = (0..ids.count).map(id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    Some(ids)
+}
+
 /// Returns the head and the keys of pairs of shingle and document, if the shingle directory is whole.
 fn shingle_keys(file: &[u8], file_id: FileId, footer: &Footer, record: SectionRecord) -> Option<Vec<u8>> {
-    let of = |kind| footer.sections.iter().find(|record| record.kind == kind).copied();
-    let (directory, blocks) =
-        (section(file_id, of(UnitKind::ShingleDirectory)?), of(UnitKind::ShinglePairs)?);
+    let directory = section(file_id, record_of(footer, UnitKind::ShingleDirectory)?);
     let documents = Directory::open(file, &directory, None).ok()?;
-    let block_bytes = similar::table::LAYOUT.block_bytes;
-    let table = TableOfBlocks {
-        codec: BlockCodec::from_counts(similar::table::LAYOUT, &[], None),
-        context: Context::new(file_id, UnitKind::ShinglePairs, 0),
-        offset: blocks.offset as usize,
-        count: blocks.length as usize / block_bytes,
-        block_bytes,
-    };
+    let table = TableOfBlocks::of_pairs(footer, file_id)?;
     let head = Head {
         documents: documents.len(),
         pairs: documents.start(documents.len()).ok()?,

@@ -1,7 +1,7 @@
 //! Salvage of damaged files: the parts and pairs that the rest of a file proves.
 //!
-//! [`mend`] restores parts that follow from others, in memory: header, footer, trailer, keys, id directory. It replaces
-//! damaged filters by ones that every prefix passes.
+//! [`mend`] restores parts that follow from others, in memory: header, footer, trailer, keys, id directory, shingle
+//! directory. It replaces damaged filters by ones that every prefix passes.
 //!
 //! Used by repairs. Nothing here writes to a file.
 
@@ -27,7 +27,7 @@ per_width! {
 }
 
 /// Restores, in memory, the parts of a damaged file that follow from others, so that it can be opened: header, footer,
-/// trailer, keys, id directory and filters. `file` is as long as it was when it was written, with this file id.
+/// trailer, keys, directories of ids and shingles, filters. `file` is as long as it was when it was written, with this file id.
 pub fn mend<F: Fingerprint>(file: &mut [u8], file_id: impl Into<FileId>) {
     compiled_mend::<F>()(file, file_id.into(), std::marker::PhantomData);
 }
@@ -79,8 +79,8 @@ fn for_each<F: Fingerprint>(index: &Index<F>, visit: &mut dyn FnMut(Option<u64>,
     }
 }
 
-/// Calls `visit` with the id and the shingles of each document all of whose shingles can be read, by id; reads the sets of
-/// some documents at a time, in `memory` bytes.
+/// Calls `visit` with the id and the shingles of each document whose shingles, and whose entry of the directory, can all
+/// be read, by id; reads the sets of some documents at a time, in `memory` bytes.
 ///
 /// # Errors
 /// When memory runs out, or an earlier version has written the shingles: other errors than damage, which is skipped.
@@ -89,19 +89,15 @@ pub fn for_each_set<F: Fingerprint>(
     memory: u64,
     visit: &mut dyn FnMut(u64, &[u64]),
 ) -> Result<(), ReadError> {
-    // Without its directory, a set is not known to be whole.
     let skip = |error: ReadError| if error.category() == Category::Damaged { Ok(()) } else { Err(error) };
     let shingles = match index.shingles() {
         Ok(Some(shingles)) => shingles,
         Ok(None) => return Ok(()),
+        // Without the head of its directory, no set is known to be whole.
         Err(error) => return skip(error),
     };
-    match shingles.parts(memory) {
-        Ok(parts) => {
-            parts.into_iter().try_for_each(|part| shingles.for_each_readable(part, visit).or_else(skip))
-        }
-        Err(error) => skip(error),
-    }
+    let mut parts = shingles.readable_parts(memory).into_iter();
+    parts.try_for_each(|part| shingles.for_each_readable(part, visit).or_else(skip))
 }
 
 /// Blocks of table 0 next to each other.

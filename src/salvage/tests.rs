@@ -252,6 +252,89 @@ fn keys_of_shingles_are_restored() {
     }
 }
 
+/// Ids with gaps, of which some have several fingerprints, and their sets: more than a page of the directory has room for.
+fn file_with_sets(documents: u64) -> (Vec<u8>, BTreeMap<u64, Vec<u64>>) {
+    let mut builder = Builder::in_memory(BuildOptions::<u64>::new().shingles(true)).unwrap();
+    let mut sets = BTreeMap::new();
+    for number in 0..documents {
+        let id = number * 7 + number % 3;
+        let set: Vec<u64> = (0..number % 5).map(|part| (part << 40) | (number / 4)).collect();
+        for copy in 0..1 + number % 2 {
+            builder.push_with_id(number << 8 | copy, id).unwrap();
+        }
+        builder.push_shingles(id, &set).unwrap();
+        sets.insert(id, set);
+    }
+    (builder.into_inner().unwrap().0, sets)
+}
+
+fn readable_sets(bytes: &[u8], memory: u64) -> BTreeMap<u64, Vec<u64>> {
+    let (index, mut found) = (Index::<u64>::from_bytes(bytes).unwrap(), BTreeMap::new());
+    salvage::for_each_set(&index, memory, &mut |id, set| {
+        assert!(found.insert(id, set.to_vec()).is_none());
+    })
+    .unwrap();
+    found
+}
+
+/// The directory of shingles has the ids of the file, and what the blocks of pairs have of each.
+#[test]
+fn the_directory_of_shingles_is_restored() {
+    for documents in [1u64, 40, 6000] {
+        let (whole, _) = file_with_sets(documents);
+        let file_id = Index::<u64>::from_bytes(&whole[..]).unwrap().file_id();
+        let footer = find_footer::<u64>(&whole, file_id).unwrap().footer;
+        let of = |kind| *footer.sections.iter().find(|section| section.kind == kind).unwrap();
+        let (directory, keys) = (of(UnitKind::ShingleDirectory), of(UnitKind::ShingleKeys));
+        let section = directory.offset as usize..(directory.offset + directory.length) as usize;
+        let step = if documents > 40 { 997 } else { 1 };
+        let mut damage: Vec<_> = section.clone().step_by(step).map(|at| at..at + 1).collect();
+        damage.push(section.clone());
+        for damage in damage {
+            for other in [None, Some(keys.offset as usize + 3)] {
+                let mut damaged = whole.clone();
+                damaged[damage.clone()].iter_mut().for_each(|byte| *byte ^= 0x5a);
+                other.into_iter().for_each(|at| damaged[at] ^= 0x5a);
+                salvage::mend::<u64>(&mut damaged, file_id.to_bytes());
+                assert!(damaged == whole, "{documents} documents, {damage:?}, {other:?}");
+            }
+        }
+    }
+}
+
+/// Where blocks are damaged, too, the directory stays so, and the sets that need neither are read.
+#[test]
+fn sets_outside_damaged_pages_and_blocks_are_read() {
+    let (whole, sets) = file_with_sets(6000);
+    let file_id = Index::<u64>::from_bytes(&whole[..]).unwrap().file_id();
+    let footer = find_footer::<u64>(&whole, file_id).unwrap().footer;
+    let of = |kind| *footer.sections.iter().find(|section| section.kind == kind).unwrap();
+    let (directory, pairs) = (of(UnitKind::ShingleDirectory), of(UnitKind::ShinglePairs));
+    assert!(directory.length > 4 * 4096, "several pages");
+    let pages = directory.length.div_ceil(4096) as usize;
+    let blocks = pairs.length as usize / LAYOUT.block_bytes;
+    for block in [0, blocks / 2, blocks - 1] {
+        let mut one_block = whole.clone();
+        one_block[pairs.offset as usize + block * LAYOUT.block_bytes + 100] ^= 1;
+        let with_block = readable_sets(&one_block, 1 << 14);
+        for some in [vec![1], vec![pages - 1], vec![2, 3], (1..pages).collect()] {
+            let mut damaged = one_block.clone();
+            for page in &some {
+                damaged[directory.offset as usize + page * 4096 + 5] ^= 1;
+            }
+            salvage::mend::<u64>(&mut damaged, file_id.to_bytes());
+            for memory in [1 << 10, 1 << 14, u64::MAX] {
+                let found = readable_sets(&damaged, memory);
+                assert!(found.iter().all(|(id, set)| sets[id] == *set), "block {block}, pages {some:?}");
+                assert!(found.keys().all(|id| with_block.contains_key(id)));
+                let is_some_left = some.len() < pages - 1;
+                assert_eq!(found.len() > 1000, is_some_left, "block {block}, pages {some:?}");
+                assert!(found.len() < with_block.len());
+            }
+        }
+    }
+}
+
 #[test]
 fn blocks_next_to_each_other_are_put_together_from_other_tables() {
     for ids in [false, true] {

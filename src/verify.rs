@@ -15,7 +15,7 @@ use crate::index::Index;
 use crate::index::read_ahead::Windows;
 use crate::lookup::{hash_of_id, hash_of_name};
 use crate::progress::{Counter, Phase, Progress, Report};
-use crate::similar::ShingleTable;
+use crate::similar::{self, ShingleTable};
 use crate::table::{Table, runs_of};
 use crate::threads::{Pool, map_in_order};
 use crate::widths::per_width;
@@ -161,7 +161,7 @@ impl<F: Fingerprint> Index<F> {
         let blocks = self.tables.iter().map(|table| table.keys.len() as u64).sum();
         let done = progress.counter(Phase::Verify, Some(blocks))?;
         let check_cancelled = || done.check().map_err(ReadError::from);
-        self.verify_unknown_sections(file, &check_cancelled)?;
+        self.verify_unread_sections(file, &check_cancelled)?;
         let (mut first_digest, mut names) = (None, 0);
         for table in &self.tables {
             let gathered = self.verify_table(file, table, &done)?;
@@ -225,19 +225,31 @@ impl<F: Fingerprint> Index<F> {
         Ok(())
     }
 
-    /// The optional sections that this version does not know have the right checksums.
-    fn verify_unknown_sections(
+    /// The optional sections that this version does not read have the right checksums: those that it does not know, and
+    /// all of shingles as an earlier version wrote them.
+    fn verify_unread_sections(
         &self,
         file: &[u8],
         check_cancelled: &dyn Fn() -> Result<(), ReadError>,
     ) -> Result<(), ReadError> {
+        let is_old = matches!(self.shingles, Some(ShingleTable::Old));
         for record in self.footer.optional_sections() {
-            if let UnitKind::Other(kind) = record.kind {
-                let context = Context::new(self.header.file_id, record.kind, record.table as usize);
-                let (offset, length) = (record.offset as usize, record.length as usize);
-                let section = Section::new(Place::Section { kind }, context, offset, length);
-                section.verify_while(file, check_cancelled)?;
-            }
+            let context = Context::new(self.header.file_id, record.kind, record.table as usize);
+            let (offset, length) = (record.offset as usize, record.length as usize);
+            let place = match record.kind {
+                UnitKind::Other(kind) => Place::Section { kind },
+                UnitKind::ShingleDirectory | UnitKind::ShingleKeys if is_old => Place::Shingles,
+                UnitKind::ShinglePairs if is_old => {
+                    similar::table::verify_checksums(
+                        &file[offset..offset + length],
+                        context,
+                        check_cancelled,
+                    )?;
+                    continue;
+                }
+                _ => continue,
+            };
+            Section::new(place, context, offset, length).verify_while(file, check_cancelled)?;
         }
         Ok(())
     }

@@ -288,4 +288,25 @@ impl PairTable {
     }
 }
 
+/// Checks the checksums of blocks that are not read otherwise.
+pub(crate) fn verify_checksums(
+    blocks: &[u8],
+    context: Context,
+    check_cancelled: &dyn Fn() -> Result<(), ReadError>,
+) -> Result<(), ReadError> {
+    for (number, block) in blocks.chunks(LAYOUT.block_bytes).enumerate() {
+        if number.is_multiple_of(VERIFIED_BLOCKS) {
+            check_cancelled()?;
+        }
+        let stored = block.first_chunk().map(|stored| u32::from_le_bytes(*stored));
+        if stored != Some(context.checksum(number as u64, block.get(CHECKSUM_BYTES..).unwrap_or_default())) {
+            return Err(ReadError::damaged(
+                Place::Shingles,
+                format_args!("the checksum of block {number} is wrong"),
+            ));
+        }
+    }
+    Ok(())
+}
+
 const _: () = assert!(shingles::BITS + u64::BITS <= u128::BITS, "a pair fits into 128 bits");

@@ -193,6 +193,15 @@ fn shingles() {
     let refused = Merger::new([&index]).unwrap().write_to(&mut Vec::new()).unwrap_err();
     let is_old = |error: &ReadError| matches!(error.kind(), ReadErrorKind::OldShingles);
     assert!(matches!(&refused, BuildError::Input(error) if is_old(error)), "{refused}");
+    // Verified none the less: each byte has a checksum, or is zero.
+    index.verify().unwrap();
+    let whole = std::fs::read(golden("shingles.hamdex")).unwrap();
+    for at in (4096..whole.len()).step_by(13) {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 4;
+        let verified = Index::<u64>::from_bytes(damaged).and_then(|index| index.verify());
+        assert!(verified.is_err(), "byte {at}");
+    }
 }
 
 /// A line for each set: its id, and its shingles after spaces.

@@ -4,6 +4,7 @@
 //! - [`Stats`], from [`Index::stats`](crate::Index::stats), with [`TableStats`] and [`IdStats`]
 //! - [`RawBlock`], from [`Index::raw_block`](crate::Index::raw_block); [`mod@reference`] reads it bit by bit, or
 //!   returns a [`BlockError`]
+//! - the blocks of the lists of shingles, from [`Shingles`]
 //! - [`ProbeTrace`], from [`Index::explain`](crate::Index::explain): the blocks that a query reads, and why
 //! - [`Permutation`], from [`Index::permutation`](crate::Index::permutation)
 //! - [`Plan`], from [`Design::plan`](crate::Design::plan), with its [`Probe`]s and [`Cost`]
@@ -22,9 +23,10 @@ use crate::design::is_first;
 pub use crate::design::{Cost, FilterCost, Plan, Probe};
 use crate::error::{ReadError, check_distance};
 use crate::filter::{self, prefix_of};
-use crate::index::Index;
 use crate::index::search::Search;
+use crate::index::{Index, Shingles};
 pub use crate::permutation::Permutation;
+use crate::table::Table;
 pub use crate::table::blocks_read;
 use crate::table::scanner::Scanner;
 use hamdex_fingerprint::Fingerprint;
@@ -47,16 +49,7 @@ impl<F: Fingerprint> Index<F> {
     /// Returns a block as stored, damaged or not; `None` if there is no such table or block.
     #[must_use]
     pub fn raw_block(&self, table: usize, block: u64) -> Option<RawBlock<'_, F>> {
-        let table = self.tables.get(table)?;
-        let block = usize::try_from(block).ok().filter(|&block| block < table.keys.len())?;
-        let file = self.data.as_ref();
-        let bytes = table.bytes(file, block);
-        Some(RawBlock {
-            offset: (table.offset + block * bytes.len()) as u64,
-            bytes,
-            key: table.keys.in_file(file).get(block),
-            is_whole: table.check(file, block).is_ok(),
-        })
+        raw_block_of(self.tables.get(table)?, self.data.as_ref(), block)
     }
 
     /// Returns the key of a block, its last entry in the table's order of bits, without reading the block; `None` if
@@ -72,6 +65,66 @@ impl<F: Fingerprint> Index<F> {
     #[must_use]
     pub fn permutation(&self, table: usize) -> Option<&Permutation<F>> {
         Some(&self.tables.get(table)?.permutation)
+    }
+}
+
+fn raw_block_of<'a, F: Fingerprint>(table: &Table<F>, file: &'a [u8], block: u64) -> Option<RawBlock<'a, F>> {
+    let block = usize::try_from(block).ok().filter(|&block| block < table.keys.len())?;
+    let bytes = table.bytes(file, block);
+    Some(RawBlock {
+        offset: (table.offset + block * bytes.len()) as u64,
+        bytes,
+        key: table.keys.in_file(file).get(block),
+        is_whole: table.check(file, block).is_ok(),
+    })
+}
+
+/// The lists of the documents of each shingle: pairs of a shingle and the place of a document, in Elias–Fano blocks.
+impl<'a> Shingles<'a> {
+    /// Returns the number of pairs.
+    #[must_use]
+    pub fn pair_count(&self) -> u64 {
+        self.pairs().head().pairs
+    }
+
+    /// Returns the number of blocks of pairs.
+    #[must_use]
+    pub fn block_count(&self) -> u64 {
+        self.pairs().head().blocks
+    }
+
+    /// Returns a block of pairs as stored, damaged or not; `None` if there is no such block.
+    #[must_use]
+    pub fn raw_block(&self, block: u64) -> Option<RawBlock<'a, u128>> {
+        raw_block_of(self.pairs().table(), self.documents().file(), block)
+    }
+
+    /// Returns the last pair of a block, without reading the block; `None` if there is no such block.
+    #[must_use]
+    pub fn block_key(&self, block: u64) -> Option<u128> {
+        let block = usize::try_from(block).ok().filter(|&block| (block as u64) < self.block_count())?;
+        Some(self.key(block))
+    }
+
+    /// Returns the shingle of a pair, and the place of the document: see [`Shingles::id_at`].
+    #[must_use]
+    pub fn shingle_and_place(&self, pair: u128) -> (u64, u64) {
+        let head = self.pairs().head();
+        (head.shingle_of(pair), head.place_of(pair))
+    }
+
+    /// Returns the id of the document at a place, counted from 0.
+    ///
+    /// # Errors
+    /// When there is no such place, or the page that is read is damaged.
+    pub fn id_at(&self, place: u64) -> Result<u64, ReadError> {
+        let documents = self.documents();
+        let id = if place < documents.len() {
+            documents.id(place)
+        } else {
+            Err(documents.damaged(format_args!("it has no entry {place}")))
+        };
+        id.map_err(|error| error.of_file(documents.path()))
     }
 }
 

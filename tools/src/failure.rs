@@ -24,8 +24,8 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Index(#[from] ReadError),
     /// A damaged block that is shown nevertheless.
-    #[error("{}: block {block} of table {table} is damaged; restore the file from a copy or build it again", path.display())]
-    Block { path: PathBuf, table: usize, block: u64 },
+    #[error("{}: block {block} of {table} is damaged; restore the file from a copy or build it again", path.display())]
+    Block { path: PathBuf, table: String, block: u64 },
     /// A set of another kind than those below.
     #[error(transparent)]
     Set(SetError),

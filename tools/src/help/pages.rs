@@ -270,6 +270,7 @@ pub(super) const PAGES: &[Page] = &[
             ("block", "Show the entries of this block; the first is 0"),
             ("bits", "Show the bits of the block, field by field"),
             ("keys", "Show the last entry of each block of the table"),
+            ("shingles", "Show the table of shingles, or its --block"),
             ("locate", "Show the blocks that a query for this fingerprint reads"),
             ("distance", "Locate within K bits [default: the distance of the index]"),
             ("json", "Print JSON"),

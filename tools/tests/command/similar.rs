@@ -186,3 +186,42 @@ fn removed_and_replaced_documents_are_not_found() {
         [(&json!(false), &json!("a")), (&json!(true), &Value::Null), (&json!(false), &json!("e"))]
     );
 }
+
+#[test]
+fn dump_shows_the_table_of_shingles() {
+    let scratch = with_sets();
+    let mut shingler = Shingler::new(5.try_into().unwrap());
+    let mut expected: Vec<(String, String)> = Vec::new();
+    for (name, text) in texts() {
+        let set = shingler.shingles(&text);
+        expected.extend(set.hashes().iter().map(|hash| (format!("{hash:012x}"), name.clone())));
+    }
+    let overview = scratch.output(&["dump", "a.hamdex"]);
+    let line = format!("shingles        {} ", expected.len());
+    assert!(overview.replace(',', "").contains(&line), "{overview}");
+    let keys = json_lines(&scratch.output(&["dump", "a.hamdex", "--shingles", "--json"]));
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    for (number, key) in keys.iter().enumerate() {
+        let args = ["dump", "a.hamdex", "--shingles", "--block", &number.to_string()];
+        let block: Value = serde_json::from_str(&scratch.output(&[&args[..], &["--json"]].concat())).unwrap();
+        let entries = block["entries"].as_array().unwrap();
+        let text_of = |pair: &Value, name: &str| pair[name].as_str().unwrap().to_owned();
+        pairs.extend(entries.iter().map(|pair| (text_of(pair, "shingle"), text_of(pair, "document"))));
+        let last = entries.last().unwrap();
+        assert_eq!((&last["shingle"], &last["document"]), (&key["shingle"], &key["document"]));
+        assert_eq!(scratch.output(&args).lines().count(), entries.len() + 2);
+        let bits = scratch.output(&[&args[..], &["--bits"]].concat());
+        assert!(bits.contains(&format!("{} entries", entries.len())), "{bits}");
+    }
+    assert!(pairs.iter().map(|(shingle, _)| shingle).is_sorted());
+    pairs.sort();
+    expected.sort();
+    assert_eq!(pairs, expected);
+    let blocks = keys.len().to_string();
+    assert_eq!(scratch.failure(&["dump", "a.hamdex", "--shingles", "--block", &blocks]).0, 2);
+    assert_eq!(scratch.failure(&["dump", "a.hamdex", "--shingles", "--table", "0"]).0, 2);
+    scratch.write("one.txt", "0000000000000001\n");
+    scratch.output(&["build", "-o", "none.hamdex", "one.txt"]);
+    let (code, message) = scratch.failure(&["dump", "none.hamdex", "--shingles"]);
+    assert!(code == 2 && message.contains("keeps no shingles"), "{code} {message}");
+}

@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use hamdex::inspect::reference::{self, Field, FieldKind};
+use hamdex::inspect::reference::{self, Coding, Field, FieldKind};
 use hamdex::inspect::{BlockError, BlockTrace, FilterTrace, PassedPrefix, Permutation, ProbeTrace, RawBlock};
 use hamdex::{Codec, Fingerprint, Index};
 use serde_json::{Value, json};
@@ -19,12 +19,14 @@ const MAX_BITS: usize = 160;
 
 /// A block, decoded as far as possible.
 pub(super) struct Located<'a, F> {
-    pub(super) table: usize,
+    /// The number of the table; `None` for that of shingles.
+    pub(super) table: Option<usize>,
     pub(super) number: u64,
     codec: Codec,
     pub(super) block: RawBlock<'a, F>,
     pub(super) fields: Result<Vec<Field<F>>, BlockError>,
-    permutation: &'a Permutation<F>,
+    /// The order of the bits of the table; `None` if it is that of the fingerprints.
+    permutation: Option<&'a Permutation<F>>,
 }
 
 /// An entry of a block.
@@ -37,6 +39,14 @@ pub(super) struct Entry<F> {
     pub(super) permuted: F,
     /// The stored fingerprint.
     pub(super) fingerprint: F,
+}
+
+impl<'a> Located<'a, u128> {
+    /// Returns a block of pairs of shingle and document.
+    pub(super) fn of_shingles(number: u64, block: RawBlock<'a, u128>) -> Self {
+        let fields = reference::read_block(block.bytes, Coding::EliasFano);
+        Self { table: None, number, codec: Codec::EliasFano, block, fields, permutation: None }
+    }
 }
 
 impl<'a, F: Fingerprint> Located<'a, F> {
@@ -57,7 +67,14 @@ impl<'a, F: Fingerprint> Located<'a, F> {
         let permutation = index.permutation(table).ok_or_else(missing)?;
         let coding = stats.coding(table).ok_or_else(missing)?;
         let fields = reference::read_block(block.bytes, coding);
-        Ok(Self { table, number, codec: stats.codec, block, fields, permutation })
+        Ok(Self {
+            table: Some(table),
+            number,
+            codec: stats.codec,
+            block,
+            fields,
+            permutation: Some(permutation),
+        })
     }
 
     /// Whether the block is as it was written.
@@ -83,7 +100,7 @@ impl<'a, F: Fingerprint> Located<'a, F> {
                 number,
                 h: (!raw.contains(&number)).then(|| permuted.first_difference(numbered[number - 1])),
                 permuted,
-                fingerprint: self.permutation.undo(permuted),
+                fingerprint: self.permutation.map_or(permuted, |order| order.undo(permuted)),
             })
             .collect()
     }
@@ -99,11 +116,11 @@ impl<'a, F: Fingerprint> Located<'a, F> {
         (name, move |h| low_bits.unwrap_or(F::BITS - 1 - h))
     }
 
-    fn title(&self, output: &mut impl Write) -> io::Result<()> {
+    pub(super) fn title(&self, output: &mut impl Write) -> io::Result<()> {
+        let table = self.table.map_or_else(|| "shingles".to_owned(), |table| format!("table {table}"));
         writeln!(
             output,
-            "table {}, block {}, {} bytes from byte {} on; key {}; checksum {}",
-            self.table,
+            "{table}, block {}, {} bytes from byte {} on; key {}; checksum {}",
             self.number,
             self.block.bytes.len(),
             self.block.offset,

@@ -3,6 +3,7 @@
 //! - [`overview`]: the file and its tables, as text or JSON; blocks as JSON
 //! - [`block`]: one block, entry by entry or bit by bit; the keys of a table; the blocks that a query reads, and why
 //! - [`fingerprints`]: all fingerprints, with or without their ids, or those of an id or a name
+//! - [`shingles`]: the table of shingles, its blocks and keys
 //! - [`stats`]: the distribution of the fingerprints
 //! - [`directories`]: a store, its segments, logs and removals; a set of shards
 
@@ -10,6 +11,7 @@ mod block;
 mod directories;
 mod fingerprints;
 mod overview;
+mod shingles;
 mod stats;
 
 use std::ffi::OsString;
@@ -48,6 +50,7 @@ Example:
   hamdex dump news.hamdex
   hamdex dump news.hamdex --table 1 --block 0 --bits
   hamdex dump news.hamdex --table 1 --keys
+  hamdex dump news.hamdex --shingles --block 0
   hamdex dump news.hamdex --locate 0123456789abcdef -k 3
   hamdex dump news.hamdex --id 17
   hamdex dump news.hamdex --fingerprints | head
@@ -58,14 +61,17 @@ pub(crate) struct Args {
     /// The index file, or the directory of a store or of shards
     #[arg(value_name = "FILE")]
     index: PathBuf,
-    /// Print a JSON object; with --fingerprints, one per fingerprint; with --keys, one per key
+    /// Print a JSON object; with --fingerprints, one per fingerprint; with --keys or --shingles, one per key
     #[arg(long, conflicts_with_all = ["bits", "html"])]
     json: bool,
     /// Show only this table; the first is 0
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", group = "of_blocks")]
     table: Option<usize>,
+    /// Show the table of shingles: the last pair of shingle and document of each block, or all pairs of --block
+    #[arg(long, group = "of_blocks", conflicts_with_all = ["keys", "locate", "id", "name", "fingerprints", "stats"])]
+    shingles: bool,
     /// Show this block of the table, entry by entry; the first is 0
-    #[arg(long, value_name = "B", requires = "table")]
+    #[arg(long, value_name = "B", requires = "of_blocks")]
     block: Option<u64>,
     /// Show the bits of the block, field by field
     #[arg(long, requires = "block")]
@@ -151,9 +157,9 @@ fn dump_directory<'a, D: Directory>(
     files: &str,
     open: impl FnOnce(&'a Path) -> Result<D, Failure>,
 ) -> Result<(), Failure> {
-    if args.table.is_some() || args.stats || args.locate.is_some() {
+    if args.table.is_some() || args.shingles || args.stats || args.locate.is_some() {
         return Err(Failure::Usage(format!(
-            "{}: {what}: --table, --locate and --stats are for index files, such as those in {files}",
+            "{}: {what}: --table, --shingles, --locate and --stats are for index files, such as those in {files}",
             args.index.display()
         )));
     }
@@ -170,6 +176,9 @@ fn dump_directory<'a, D: Directory>(
 
 fn dump<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let index = OpenOptions::new().open::<F>(&args.index).map_err(Failure::Index)?;
+    if args.shingles {
+        return shingles::print(args, &index);
+    }
     let mut output = std::io::BufWriter::new(standard_output::in_colour()?);
     if args.stats {
         let inputs = Inputs::of([&args.index]);
@@ -190,7 +199,11 @@ fn dump<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
         }
         if !found.is_whole() {
             output.flush()?;
-            return Err(Failure::Block { path: args.index.clone(), table, block: number });
+            return Err(Failure::Block {
+                path: args.index.clone(),
+                table: format!("table {table}"),
+                block: number,
+            });
         }
     } else if let Some(query) = &args.locate {
         let steps = block::Steps::find(&index, query, args.distance)?;

@@ -73,7 +73,12 @@ fn header<F: Fingerprint>(
     }
     if let Some(bytes) = stats.shingle_bytes {
         let per_document = bytes as f64 / stats.ids.as_ref().map_or(1, |ids| ids.count.max(1)) as f64;
-        writeln!(output, "  shingles        {}, {per_document:.1} bytes per document", HumanBytes(bytes))?;
+        let count = match index.shingles() {
+            Ok(shingles) => HumanCount(shingles.map_or(0, |shingles| shingles.pair_count())).to_string(),
+            Err(error) => format!("unreadable ({error})"),
+        };
+        let bytes = HumanBytes(bytes);
+        writeln!(output, "  shingles        {count}, {bytes}, {per_document:.1} bytes per document")?;
     }
     if let Some(bytes) = stats.lookup_bytes {
         let per_id = bytes as f64 / stats.ids.as_ref().map_or(1, |ids| ids.count.max(1)) as f64;

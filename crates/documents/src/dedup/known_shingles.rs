@@ -19,6 +19,9 @@ const _: () = assert!(shingles::BITS == SHINGLE_BITS, "sets store the shingles t
 /// look-up (`cargo bench --bench similar`); from storage it reads more, since look-ups read here and there.
 const DOCUMENTS_PER_LOOK_UP: u64 = 10;
 
+/// Passes over the lists of all shingles in the time of putting all sets together once. Each part of the sets takes a pass.
+const PASSES_PER_SETS: u64 = 10;
+
 /// The documents of an index, a store or a set of shards that has their shingles: a reference for
 /// [`Dedup::against_texts`](crate::Dedup::against_texts).
 pub struct KnownShingles<'s, F> {
@@ -49,6 +52,12 @@ impl<'s, F: Fingerprint> KnownShingles<'s, F> {
         check_definition(&description, words)?;
         let Description { has_names, fingerprints: documents, .. } = description;
         Ok(Self { set, has_names, documents })
+    }
+
+    /// Returns whether to look some texts up takes less time than to read all sets in some parts.
+    fn is_worth_look_ups(&self, texts: u64, parts: u64) -> bool {
+        let sets = self.documents.saturating_add(self.documents.saturating_mul(parts) / PASSES_PER_SETS);
+        texts.saturating_mul(DOCUMENTS_PER_LOOK_UP) <= sets
     }
 
     /// Looks the new texts up in the lists of shingles.
@@ -84,12 +93,12 @@ impl<F: Fingerprint> KnownTexts for KnownShingles<'_, F> {
         if new.is_empty() {
             return Ok(());
         }
-        if (new.len() as u64).saturating_mul(DOCUMENTS_PER_LOOK_UP) <= self.documents {
-            return self.look_up(new, nearest);
-        }
         let at_once = rayon::current_num_threads();
         let memory = new.known_bytes() / at_once as u64;
         let parts = self.set.shingle_parts(memory).map_err(of_set)?.ok_or(Error::NoShingles)?;
+        if self.is_worth_look_ups(new.len() as u64, parts.len() as u64) {
+            return self.look_up(new, nearest);
+        }
         let check_cancelled = || new.check_cancelled().map_err(|_| ReadErrorKind::Stopped.into());
         let similar_of = |part: &ShinglePart| -> Result<Vec<(StoredId, Similar)>, Error> {
             new.check_cancelled()?;

@@ -109,6 +109,8 @@ mod module {
     #[pymodule_export]
     use crate::shingles::shingles;
     #[pymodule_export]
+    use crate::similar::most_similar;
+    #[pymodule_export]
     use crate::snapshot::Snapshot;
     #[pymodule_export]
     use crate::store::Store;

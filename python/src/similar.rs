@@ -1,9 +1,14 @@
 //! Finds the documents of a set that are similar to texts.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, Float64Array, UInt64Array};
+use arrow_schema::DataType;
 use hamdex::similar::{Condition, Measure, SimilarDocument};
-use hamdex::{ReadError, ReadErrorKind};
+use hamdex::{ReadError, ReadErrorKind, SetSearcher};
 use hamdex_any::{AnySet, for_width};
 use hamdex_documents::{SimilarTexts, TextSearcher};
 use pyo3::exceptions::PyValueError;
@@ -11,16 +16,17 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
 use rayon::prelude::*;
 
+use crate::arrow;
 use crate::errors::OrRaise;
 use crate::numbers::{Limit, Threads};
-use crate::query::text_of;
-use crate::results;
+use crate::query::{Labels, text_of};
+use crate::results::{self, Table, raise};
 use crate::texts::{Texts, words_in};
 use crate::width::Width;
 use crate::work::{self, Watch, pool};
 
 /// The id of a similar document.
-#[derive(IntoPyObject)]
+#[derive(IntoPyObject, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Id {
     Number(u64),
     Name(String),
@@ -117,4 +123,86 @@ fn id_of(set: &AnySet, one: SimilarDocument) -> PyResult<Id> {
         return Ok(Id::Number(one.id.id));
     }
     Ok(Id::Name(text_of(&set.name_of(one.id).or_raise()?.unwrap_or_default())))
+}
+
+/// Looks sets of shingles up in the indexes, stores and shards of some paths, for `hamdex.spark`. ``shingles`` is a column
+/// of lists of signed numbers. Returns a row for each set that is similar to a stored one: its number, the greatest
+/// similarity, and the smallest id of that.
+#[pyfunction]
+#[pyo3(name = "_most_similar")]
+pub(crate) fn most_similar(
+    paths: Vec<PathBuf>,
+    shingles: &Bound<'_, PyAny>,
+    threshold: f64,
+    threads: Option<Threads>,
+) -> PyResult<Table> {
+    let (py, condition) = (shingles.py(), condition(threshold, "resemblance")?);
+    let threads = work::threads(threads)?;
+    let arrays = arrow::import(shingles)?;
+    let mut wanted: Vec<Vec<u64>> = Vec::new();
+    for array in &arrays {
+        let lists = array.as_list_opt::<i32>().filter(|lists| lists.values().data_type() == &DataType::Int64);
+        let lists = lists.ok_or_else(|| PyValueError::new_err("shingles must be lists of int64"))?;
+        let set_of = |list: ArrayRef| list.as_primitive::<Int64Type>().values().iter().map(|&one| one as u64).collect();
+        wanted.extend(lists.iter().map(|list| list.map_or_else(Vec::new, set_of)));
+    }
+    let mut best: Vec<Option<(f64, Id)>> = wanted.iter().map(|_| None).collect();
+    let mut has_names = false;
+    for path in paths {
+        let set = py.detach(|| hamdex_any::open(&path)).or_raise()?;
+        has_names |= set.description().has_names;
+        let found = for_width!(set.description().width, F => {
+            work::run(py, None, |watch| look_up::<F>(&set, &wanted, &condition, threads, watch))
+        })?;
+        for (best, found) in best.iter_mut().zip(found) {
+            let Some((similarity, id)) = found else { continue };
+            let is_better = |(most, least): &(f64, Id)| similarity > *most || similarity == *most && id < *least;
+            if best.as_ref().is_none_or(is_better) {
+                *best = Some((similarity, id));
+            }
+        }
+    }
+    let (mut rows, mut similarities, mut numbers, mut names) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (row, found) in (0u64..).zip(best) {
+        let Some((similarity, id)) = found else { continue };
+        rows.push(row);
+        similarities.push(similarity);
+        match id {
+            Id::Number(number) => numbers.push(number),
+            Id::Name(name) => names.push(name),
+        }
+    }
+    let known = if has_names { Labels::Names(names) } else { Labels::Numbers(numbers) };
+    Table::new(vec![
+        ("row", Arc::new(UInt64Array::from(rows))),
+        ("similarity", Arc::new(Float64Array::from(similarities))),
+        ("known", known.column().expect("documents with shingles have ids")),
+    ])
+    .map_err(raise)
+}
+
+/// Returns the most similar document of a set to each of these sets of shingles; of several, that with the smallest id.
+fn look_up<F: Width>(
+    set: &AnySet,
+    wanted: &[Vec<u64>],
+    condition: &Condition,
+    threads: usize,
+    watch: &Arc<Watch>,
+) -> PyResult<Vec<Option<(f64, Id)>>> {
+    let typed = set.typed::<F>().expect("the width was checked");
+    // Numbers come in their order. Names do not: all of the most similar documents are compared.
+    let limit = if set.description().has_names { usize::MAX } else { 1 };
+    let start = || {
+        let mut searcher = typed.open_searcher();
+        searcher.set_progress(Arc::new(watch.callback()));
+        searcher
+    };
+    let find = |searcher: &mut Box<dyn SetSearcher<F> + Send + '_>, shingles: &Vec<u64>| {
+        let found = searcher.similar(shingles, condition, limit).or_raise()?;
+        let Some(most) = found.first().map(|one| one.similarity) else { return Ok(None) };
+        let ids = found.into_iter().take_while(|one| one.similarity == most).map(|one| id_of(set, one));
+        let ids = ids.collect::<PyResult<Vec<Id>>>()?;
+        Ok(ids.into_iter().min().map(|id| (most, id)))
+    };
+    pool(threads)?.install(|| wanted.par_iter().map_init(start, find).collect())
 }

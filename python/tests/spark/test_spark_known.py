@@ -54,7 +54,11 @@ def halves(documents: Documents) -> tuple[Documents, Documents]:
 
 @pytest.mark.parametrize("options", [{}, {"similarity": 0.4, "shingle": 2}, {"similarity": 1.0}], ids=str)
 def test_known_texts_are_those_of_one_machine(
-    spark: Any, halves: tuple[Documents, Documents], options: dict[str, Any], tmp_path: Path
+    spark: Any,
+    halves: tuple[Documents, Documents],
+    options: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     new, known = halves
     table = pa.table({"id": [name for name, _ in known], "text": [text for _, text in known]})
@@ -74,7 +78,10 @@ def test_known_texts_are_those_of_one_machine(
     command = [sys.executable, "-m", "hamdex._command", "--quiet", "shards", "create", tmp_path / "shards", *parts]
     subprocess.run(command, check=True)
     for against in (tmp_path / "known.hamdex", str(tmp_path / "known.store"), tmp_path / "shards", parts):
-        assert on_spark(spark, new, against, **options) == expected, against
+        # Each text is looked up, or all sets pass by.
+        for documents_per_look_up in (0, 1 << 40):
+            monkeypatch.setattr(_known, "DOCUMENTS_PER_LOOK_UP", documents_per_look_up)
+            assert on_spark(spark, new, against, **options) == expected, against
 
 
 def test_known_numbers_and_a_large_index_are_the_same(
@@ -88,7 +95,20 @@ def test_known_numbers_and_a_large_index_are_the_same(
     monkeypatch.setattr(_known, "BROADCAST_ROWS", 0)
     assert on_spark(spark, new, df) == expected
     hamdex.build(tmp_path / "known.hamdex", texts, ids=ids, recipe="default", shingles=True)
-    assert on_spark(spark, new, tmp_path / "known.hamdex") == expected
+    for documents_per_look_up in (0, 1 << 40):
+        monkeypatch.setattr(_known, "DOCUMENTS_PER_LOOK_UP", documents_per_look_up)
+        assert on_spark(spark, new, tmp_path / "known.hamdex") == expected
+
+
+def test_of_equally_similar_documents_the_smallest_name_is_known(spark: Any, tmp_path: Path) -> None:
+    text = "call me ishmael some years ago never mind how long precisely"
+    # Not in the order of their ids.
+    names = ["whale", "boat", "sea", "anchor"]
+    hamdex.build(tmp_path / "one.hamdex", [text, text + " indeed"] * 2, ids=names, recipe="default", shingles=True)
+    hamdex.build(tmp_path / "other.hamdex", [text] * 30, ids=[f"b{n}" for n in range(30)], recipe="default", shingles=True)
+    one, other = tmp_path / "one.hamdex", tmp_path / "other.hamdex"
+    for against, known in ((one, "sea"), ([one, other], "b0"), ([other, one], "b0")):
+        assert on_spark(spark, [("new", text), ("blank", " ")], against)[1] == {"new": (known, 1.0)}
 
 
 def test_known_fingerprints_are_those_of_one_machine(

@@ -4,6 +4,8 @@ Known texts are compared by the batch of Manku, Jain and Das Sarma (WWW 2007, se
 shingles are indexed by a part of their shingles, the known ones pass by and are not sorted. A new set of n shingles shares
 at least s with any similar set, so one of any n - s + 1 of its shingles is in that set; the rarest are taken. Of these, a
 similar set that must share m has at least m - s + 1, which leaves hardly a pair to compare that shares phrases only.
+
+A few texts are looked up in sets that keep shingles instead: each task reads the blocks that its texts need.
 """
 
 from __future__ import annotations
@@ -15,17 +17,21 @@ from typing import Any
 
 import hamdex
 import pyarrow as pa
+from hamdex import _hamdex
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, DoubleType, LongType, StringType, StructField, StructType
 
 from . import _columns, _document_features, _query, _shards, _similarity_join
 from ._document_features import Method
-from ._executors import on_executors
+from ._executors import on_executors, threads
 from ._persisted import kept, large
 from ._prefix_filter import BROADCAST_BITS, MARGIN
 
 Known = DataFrame | str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | _shards.Shards
+
+# Stored documents per new text from which on texts are looked up in sets, as on one machine.
+DOCUMENTS_PER_LOOK_UP = 10
 
 # Number of rows of an index of new sets up to which it is sent to all tasks, instead of sorting the known shingles.
 BROADCAST_ROWS = 1 << BROADCAST_BITS
@@ -102,13 +108,16 @@ def by_texts(
 
     ``known`` is the id of the most similar one; of several, the smallest.
     """
+    similarity = method.similarity
+    assert similarity is not None
     if isinstance(against, DataFrame):
         known = of_texts(against, columns, method.shingle)
     else:
-        known = of_sets(classes.sparkSession, files(against))
+        paths = files(against)
+        if classes.count() * DOCUMENTS_PER_LOOK_UP <= documents_in(paths):
+            return looked_up(classes, paths, similarity)
+        known = of_sets(classes.sparkSession, paths)
     known = known.withColumn("known_size", F.size("known_shingles"))
-    similarity = method.similarity
-    assert similarity is not None
     new = classes.select(F.col("node.id").alias("id"), "shingles", F.size("shingles").alias("size"))
     found = confirmed(candidates(new, known, similarity, held), new, known, similarity)
     # The greatest similarity, then the smallest id.
@@ -134,14 +143,61 @@ def cut(batches: Iterable[pa.RecordBatch], shingle: int) -> Iterator[pa.RecordBa
         yield pa.RecordBatch.from_pydict({"known": batch.column("known"), "known_shingles": sets})
 
 
+def documents_in(paths: list[Path]) -> int:
+    """Return the number of documents of sets, about: documents with equal fingerprints count as one."""
+    count = 0
+    for path in paths:
+        with hamdex.open(path) as known:
+            count += len(known)
+    return count
+
+
+def looked_up(classes: DataFrame, paths: list[Path], similarity: float) -> DataFrame:
+    """Return ``id``, ``similarity`` and ``known`` of the classes that are similar to a document of sets."""
+    new = classes.select(F.col("node.id").alias("id"), "shingles")
+    fields = [new.schema["id"], StructField("similarity", DoubleType(), False), known_field(paths)]
+    names = [str(path) for path in paths]
+    return new.mapInArrow(on_executors(__name__, "look_up", paths=names, similarity=similarity), StructType(fields))
+
+
+def look_up(batches: Iterable[pa.RecordBatch], paths: list[str], similarity: float) -> Iterator[pa.RecordBatch]:
+    """Look batches of ``id`` and ``shingles`` up in the sets with these paths."""
+    for batch in batches:
+        try:
+            table = _hamdex._most_similar(paths, batch.column("shingles"), similarity, threads())
+        except FileNotFoundError as missing:
+            raise unseen(missing.filename or ", ".join(paths)) from None
+        found = pa.record_batch(table)
+        ids = batch.column("id").take(found.column("row"))
+        known = signed_ids(found.column("known"))
+        columns = {"id": ids, "similarity": found.column("similarity"), "known": known}
+        yield pa.RecordBatch.from_pydict(columns)
+
+
 def of_sets(session: Any, paths: list[Path]) -> DataFrame:
     """Return ``known`` and ``known_shingles`` of sets that keep shingles: a task reads one file."""
-    with hamdex.open(paths[0]) as first:
-        kind = StringType() if _shards.id_type(first) == "names" else LongType()
-    schema = StructType([StructField("known", kind, False), *SHINGLES])
+    schema = StructType([known_field(paths), *SHINGLES])
     numbers = session.range(0, len(paths), 1, len(paths))
     found: DataFrame = numbers.mapInArrow(on_executors(__name__, "read", paths=[str(path) for path in paths]), schema)
     return found
+
+
+def known_field(paths: list[Path]) -> StructField:
+    """Return the field of the ids of sets."""
+    with hamdex.open(paths[0]) as first:
+        kind = StringType() if _shards.id_type(first) == "names" else LongType()
+    return StructField("known", kind, False)
+
+
+def signed_ids(ids: pa.Array) -> pa.Array:
+    """Return ids as Spark has them: numbers as signed ones of the same bits."""
+    return ids.view(pa.int64()) if pa.types.is_uint64(ids.type) else ids
+
+
+def unseen(path: str) -> FileNotFoundError:
+    """Return the error of an executor that does not see a file."""
+    text = f"{path}: an executor does not see it: it must lie in a file system that all machines share"
+    return FileNotFoundError(text)
 
 
 def read(batches: Iterable[pa.RecordBatch], paths: list[str]) -> Iterator[pa.RecordBatch]:
@@ -151,16 +207,12 @@ def read(batches: Iterable[pa.RecordBatch], paths: list[str]) -> Iterator[pa.Rec
             try:
                 known = hamdex.open(paths[number])
             except FileNotFoundError:
-                text = f"{paths[number]}: an executor does not see it: it must lie in a file system that all machines share"
-                raise FileNotFoundError(text) from None
+                raise unseen(paths[number]) from None
             with known:
                 for table in known.shingles():
                     rows = pa.record_batch(table)
-                    ids = rows.column("id")
-                    if pa.types.is_uint64(ids.type):
-                        ids = ids.view(pa.int64())
                     sets = _document_features.signed(rows.column("shingles"))
-                    yield pa.RecordBatch.from_pydict({"known": ids, "known_shingles": sets})
+                    yield pa.RecordBatch.from_pydict({"known": signed_ids(rows.column("id")), "known_shingles": sets})
 
 
 def candidates(new: DataFrame, known: DataFrame, similarity: float, held: list[DataFrame]) -> DataFrame:

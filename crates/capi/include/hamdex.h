@@ -140,7 +140,7 @@ static inline uint64_t hamdex_u64_of_bytes(const uint8_t bytes[8])
 #define HAMDEX_NAMES 2
 
 /**
- * The limit of ids that is none: for `hamdex_searcher_set_ids_limit` and `hamdex_work`.
+ * No limit of ids, for `hamdex_searcher_set_ids_limit` and `hamdex_work`.
  */
 #define HAMDEX_ALL_IDS UINT64_MAX
 
@@ -294,7 +294,7 @@ typedef struct hamdex_work {
  * The answers to one query or several, in columns. Everything in it belongs to the library and is read only.
  *
  * The matches of query q are those from `query_starts[q]` up to `query_starts[q + 1]`, nearest first, then by
- * fingerprint. If ids were asked for, the first ones of match m, ascending, are those from `id_starts[m]` up to
+ * fingerprint. If ids were requested, the first ones of match m, ascending, are those from `id_starts[m]` up to
  * `id_starts[m + 1]`, of `id_counts[m]` that it has; if names were, that of id i are the bytes of `names` from
  * `name_starts[i]` up to `name_starts[i + 1]`.
  */
@@ -325,12 +325,12 @@ typedef struct hamdex_matches {
     const uint32_t *distances;
     /**
      * Where the ids of each match begin, and where those of the last end: `count` + 1 numbers; null if no ids were
-     * asked for.
+     * requested.
      */
     const uint64_t *id_starts;
     /**
      * The number of all ids of each match, also of those beyond the limit of ids: `count` numbers; null if no ids were
-     * asked for.
+     * requested.
      */
     const uint64_t *id_counts;
     /**
@@ -343,8 +343,8 @@ typedef struct hamdex_matches {
      */
     const uint32_t *parts;
     /**
-     * Where the name of each id begins, and where the last ends: `ids_count` + 1 numbers; null if no names were asked
-     * for. Without names in the set, all are empty.
+     * Where the name of each id begins, and where the last ends: `ids_count` + 1 numbers; null if no names were
+     * requested. Without names in the set, all are empty.
      */
     const uint64_t *name_starts;
     /**
@@ -366,7 +366,7 @@ typedef struct hamdex_matches {
  * read only.
  *
  * Those of query q are the ones from `query_starts[q]` up to `query_starts[q + 1]`, the most similar first, then by id.
- * If names were asked for, that of document d are the bytes of `names` from `name_starts[d]` up to
+ * If names were requested, the name of document d is the bytes of `names` from `name_starts[d]` up to
  * `name_starts[d + 1]`.
  */
 typedef struct hamdex_similar {
@@ -391,12 +391,12 @@ typedef struct hamdex_similar {
      */
     const uint32_t *parts;
     /**
-     * How similar each document is to its query, by the measure that was asked for: above 0, at most 1.
+     * How similar each document is to its query, by the measure of the query: above 0, at most 1.
      */
     const double *similarities;
     /**
-     * Where the name of each document begins, and where the last ends: `count` + 1 numbers; null if no names were asked
-     * for. Without names in the set, all are empty.
+     * Where the name of each document begins, and where the last ends: `count` + 1 numbers; null if no names were
+     * requested. Without names in the set, all are empty.
      */
     const uint64_t *name_starts;
     /**
@@ -759,7 +759,7 @@ const char *hamdex_version(void);
  *
  * Threads: any. No other call may use the error meanwhile.
  *
- * Errors: `HAMDEX_MISUSE` for what is no error, or was freed already.
+ * Errors: `HAMDEX_MISUSE` if it is not an error, or was freed already.
  */
 hamdex_status hamdex_error_free(struct hamdex_error *error);
 
@@ -773,7 +773,7 @@ hamdex_status hamdex_error_free(struct hamdex_error *error);
  *
  * Threads: any.
  *
- * Errors: `HAMDEX_SYSTEM` if there is no such file, `HAMDEX_FORMAT` if it is none of hamdex, `HAMDEX_DAMAGED`,
+ * Errors: `HAMDEX_SYSTEM` if there is no such file, `HAMDEX_FORMAT` if it is not a file of hamdex, `HAMDEX_DAMAGED`,
  * `HAMDEX_USAGE` for unknown flags, `HAMDEX_MISUSE`.
  */
 hamdex_status hamdex_open(const char *path,
@@ -806,7 +806,7 @@ hamdex_status hamdex_set_describe(const struct hamdex_set *set,
 
 /**
  * Finds a value in the metadata of a set, such as "hamdex.recipe", which says how fingerprints were made of texts.
- * `*value` is null if there is none of that name.
+ * `*value` is null if no entry has that name.
  *
  * Ownership: the value is that of the set, until it is closed.
  *
@@ -860,7 +860,7 @@ hamdex_status hamdex_searcher_open(const struct hamdex_set *set,
  *
  * Threads: any. No other call may use the searcher or its matches meanwhile.
  *
- * Errors: `HAMDEX_MISUSE` for what is no searcher, is closed already, or answers a query now, as in the callback of
+ * Errors: `HAMDEX_MISUSE` if it is not a searcher, is closed already, or answers a query now, as in the callback of
  * one: it then stays open.
  */
 hamdex_status hamdex_searcher_close(struct hamdex_searcher *searcher);
@@ -1094,7 +1094,7 @@ hamdex_status hamdex_store_create(const char *path,
  *
  * Threads: any. The store starts threads of its own.
  *
- * Errors: `HAMDEX_SYSTEM` if there is no such directory, `HAMDEX_FORMAT` if it is no store, `HAMDEX_UNAVAILABLE` if it
+ * Errors: `HAMDEX_SYSTEM` if there is no such directory, `HAMDEX_FORMAT` if it is not a store, `HAMDEX_UNAVAILABLE` if it
  * is in use, `HAMDEX_DAMAGED`, `HAMDEX_USAGE`, `HAMDEX_MISUSE`.
  */
 hamdex_status hamdex_store_open(const char *path,
@@ -1111,7 +1111,7 @@ hamdex_status hamdex_store_open(const char *path,
  * `HAMDEX_MISUSE`.
  *
  * Errors: `HAMDEX_SYSTEM` if the disk refuses something; `HAMDEX_UNAVAILABLE` after a fork; `HAMDEX_MISUSE` for what
- * is no store, or is closed already.
+ * is not a store, or is closed already.
  */
 hamdex_status hamdex_store_close(struct hamdex_store *store,
                                  struct hamdex_error **error);

@@ -10,7 +10,7 @@ use crate::status::hamdex_status;
 ///
 /// Threads: any. No other call may use the error meanwhile.
 ///
-/// Errors: `HAMDEX_MISUSE` for what is no error, or was freed already.
+/// Errors: `HAMDEX_MISUSE` if it is not an error, or was freed already.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hamdex_error_free(error: *mut hamdex_error) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.

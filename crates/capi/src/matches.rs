@@ -16,7 +16,7 @@ use crate::status::{Failure, hamdex_status};
 /// The answers to one query or several, in columns. Everything in it belongs to the library and is read only.
 ///
 /// The matches of query q are those from `query_starts[q]` up to `query_starts[q + 1]`, nearest first, then by
-/// fingerprint. If ids were asked for, the first ones of match m, ascending, are those from `id_starts[m]` up to
+/// fingerprint. If ids were requested, the first ones of match m, ascending, are those from `id_starts[m]` up to
 /// `id_starts[m + 1]`, of `id_counts[m]` that it has; if names were, that of id i are the bytes of `names` from
 /// `name_starts[i]` up to `name_starts[i + 1]`.
 #[repr(C)]
@@ -34,18 +34,18 @@ pub struct hamdex_matches {
     /// The Hamming distance of each match to its query.
     pub distances: *const u32,
     /// Where the ids of each match begin, and where those of the last end: `count` + 1 numbers; null if no ids were
-    /// asked for.
+    /// requested.
     pub id_starts: *const u64,
     /// The number of all ids of each match, also of those beyond the limit of ids: `count` numbers; null if no ids were
-    /// asked for.
+    /// requested.
     pub id_counts: *const u64,
     /// The ids.
     pub ids: *const u64,
     /// The number of the part of the set that each id is stored in: of a shard; 0 in a set of one part. Parts of which
     /// ids have names number their ids independently.
     pub parts: *const u32,
-    /// Where the name of each id begins, and where the last ends: `ids_count` + 1 numbers; null if no names were asked
-    /// for. Without names in the set, all are empty.
+    /// Where the name of each id begins, and where the last ends: `ids_count` + 1 numbers; null if no names were
+    /// requested. Without names in the set, all are empty.
     pub name_starts: *const u64,
     /// The names.
     pub names: *const c_char,

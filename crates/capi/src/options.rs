@@ -22,7 +22,7 @@ pub const HAMDEX_MAP_KEYS: u32 = 4;
 pub const HAMDEX_IDS: u32 = 1;
 /// Return the first ids of each match as for `HAMDEX_IDS`, and their names: for queries.
 pub const HAMDEX_NAMES: u32 = 2;
-/// The limit of ids that is none: for `hamdex_searcher_set_ids_limit` and `hamdex_work`.
+/// No limit of ids, for `hamdex_searcher_set_ids_limit` and `hamdex_work`.
 pub const HAMDEX_ALL_IDS: u64 = u64::MAX;
 
 /// The most ids of a match where no limit is set: a fingerprint may have very many.
@@ -144,7 +144,7 @@ impl Work {
     }
 }
 
-/// A limit on matches; 0 is none.
+/// A limit on matches; 0 for no limit.
 pub(crate) fn limit(given: u64) -> usize {
     if given == 0 { usize::MAX } else { count(given) }
 }

@@ -187,7 +187,7 @@ pub unsafe extern "C" fn hamdex_searcher_open(
 ///
 /// Threads: any. No other call may use the searcher or its matches meanwhile.
 ///
-/// Errors: `HAMDEX_MISUSE` for what is no searcher, is closed already, or answers a query now, as in the callback of
+/// Errors: `HAMDEX_MISUSE` if it is not a searcher, is closed already, or answers a query now, as in the callback of
 /// one: it then stays open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hamdex_searcher_close(searcher: *mut hamdex_searcher) -> hamdex_status {

@@ -80,7 +80,7 @@ impl Kind for Arc<AnySet> {
 /// The set behind a handle, for one call.
 ///
 /// # Errors
-/// If it is none, or closed.
+/// If it is not a set, or closed.
 pub(crate) fn get(caller: &Caller, set: *const hamdex_set) -> Result<Arc<AnySet>, Failure> {
     let shell = caller.shell::<Arc<AnySet>>(set)?;
     shell.content().clone().ok_or_else(Shell::<Arc<AnySet>>::closed)
@@ -131,7 +131,7 @@ fn describe(set: &AnySet) -> hamdex_description {
 ///
 /// Threads: any.
 ///
-/// Errors: `HAMDEX_SYSTEM` if there is no such file, `HAMDEX_FORMAT` if it is none of hamdex, `HAMDEX_DAMAGED`,
+/// Errors: `HAMDEX_SYSTEM` if there is no such file, `HAMDEX_FORMAT` if it is not a file of hamdex, `HAMDEX_DAMAGED`,
 /// `HAMDEX_USAGE` for unknown flags, `HAMDEX_MISUSE`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hamdex_open(
@@ -187,7 +187,7 @@ pub unsafe extern "C" fn hamdex_set_describe(
 }
 
 /// Finds a value in the metadata of a set, such as "hamdex.recipe", which says how fingerprints were made of texts.
-/// `*value` is null if there is none of that name.
+/// `*value` is null if no entry has that name.
 ///
 /// Ownership: the value is that of the set, until it is closed.
 ///

@@ -24,7 +24,7 @@ pub const HAMDEX_CONTAINED: u32 = 2;
 /// read only.
 ///
 /// Those of query q are the ones from `query_starts[q]` up to `query_starts[q + 1]`, the most similar first, then by id.
-/// If names were asked for, that of document d are the bytes of `names` from `name_starts[d]` up to
+/// If names were requested, the name of document d is the bytes of `names` from `name_starts[d]` up to
 /// `name_starts[d + 1]`.
 #[repr(C)]
 pub struct hamdex_similar {
@@ -38,10 +38,10 @@ pub struct hamdex_similar {
     pub ids: *const u64,
     /// The number of the part of the set that each document is stored in: of a shard; 0 in a set of one part.
     pub parts: *const u32,
-    /// How similar each document is to its query, by the measure that was asked for: above 0, at most 1.
+    /// How similar each document is to its query, by the measure of the query: above 0, at most 1.
     pub similarities: *const f64,
-    /// Where the name of each document begins, and where the last ends: `count` + 1 numbers; null if no names were asked
-    /// for. Without names in the set, all are empty.
+    /// Where the name of each document begins, and where the last ends: `count` + 1 numbers; null if no names were
+    /// requested. Without names in the set, all are empty.
     pub name_starts: *const u64,
     /// The names.
     pub names: *const c_char,

@@ -192,7 +192,7 @@ impl Kind for Arc<Open> {
 /// The store behind a handle, for one call.
 ///
 /// # Errors
-/// If it is none, or closed.
+/// If it is not a store, or closed.
 pub(crate) fn get(caller: &Caller, store: *const hamdex_store) -> Result<Arc<Open>, Failure> {
     let shell = caller.shell::<Arc<Open>>(store)?;
     shell.content().clone().ok_or_else(Shell::<Arc<Open>>::closed)
@@ -305,7 +305,7 @@ pub unsafe extern "C" fn hamdex_store_create(
 ///
 /// Threads: any. The store starts threads of its own.
 ///
-/// Errors: `HAMDEX_SYSTEM` if there is no such directory, `HAMDEX_FORMAT` if it is no store, `HAMDEX_UNAVAILABLE` if it
+/// Errors: `HAMDEX_SYSTEM` if there is no such directory, `HAMDEX_FORMAT` if it is not a store, `HAMDEX_UNAVAILABLE` if it
 /// is in use, `HAMDEX_DAMAGED`, `HAMDEX_USAGE`, `HAMDEX_MISUSE`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hamdex_store_open(
@@ -322,7 +322,7 @@ pub unsafe extern "C" fn hamdex_store_open(
         place.write(ptr::null_mut());
         let path = caller.path(path, path_length)?;
         let options = options_of(caller, options)?;
-        // A store that is not there is no directory of another kind.
+        // A missing store is not a directory of another kind.
         path.metadata().map_err(|error| Failure::system(path, &error))?;
         place.write(give(AnyStore::open(path, options)?));
         Ok(())
@@ -336,7 +336,7 @@ pub unsafe extern "C" fn hamdex_store_open(
 /// `HAMDEX_MISUSE`.
 ///
 /// Errors: `HAMDEX_SYSTEM` if the disk refuses something; `HAMDEX_UNAVAILABLE` after a fork; `HAMDEX_MISUSE` for what
-/// is no store, or is closed already.
+/// is not a store, or is closed already.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hamdex_store_close(
     store: *mut hamdex_store,

@@ -57,7 +57,7 @@ fn put<F: Fingerprint>(
     })
 }
 
-/// Returns what is near the records that were not stored.
+/// Returns the matches near the records that were not stored.
 fn near_of<F: Fingerprint>(
     description: &hamdex::set::Description,
     outcomes: &[Inserted<F>],
@@ -79,7 +79,7 @@ fn near_of<F: Fingerprint>(
     Ok(columns)
 }
 
-/// Returns what is similar to the records that were not stored.
+/// Returns the documents similar to the records that were not stored.
 fn similar_of<F>(outcomes: &[Inserted<F>]) -> Result<Documents, Failure> {
     let mut documents = Documents::new(true);
     for outcome in outcomes {

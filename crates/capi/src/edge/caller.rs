@@ -229,10 +229,10 @@ impl Caller {
         unsafe { Shell::from_c(pointer) }
     }
 
-    /// Closes an object, and returns what it was; null is none.
+    /// Closes an object, and returns its contents; `None` for null.
     ///
     /// # Errors
-    /// If it is no object of this type, or closed already.
+    /// If it is not an object of this type, or closed already.
     pub(crate) fn close<T: Kind>(&self, pointer: *const T::Public) -> Result<Option<T>, Failure> {
         if pointer.is_null() {
             return Ok(None);

@@ -13,7 +13,7 @@ use crate::standard_output::{self, write_pretty_json};
 ///
 /// Costs are estimates for evenly spread fingerprints of 64 bits: the size of the file, the blocks that a
 /// query reads (its reads with a cold cache) and the candidates that it compares. Prefix filters make the
-/// file larger and spare a query most blocks: both figures are shown without and with them.
+/// file larger and save a query most reads of blocks. Both figures are shown without and with them.
 ///
 /// The codec is a separate choice: elias-fano answers queries 1.5 to 1.8 times as fast with filters, 3 to 4 times
 /// without, and is smaller for evenly spread fingerprints; huffman is smaller for clustered ones, such as those of

@@ -24,7 +24,7 @@ pub(crate) enum Format {
     Csv,
     /// The same, separated by tabs
     Tsv,
-    /// A Parquet file; fingerprints are numbers, texts, or binary of 8 (16) bytes, little-endian as raw numbers are
+    /// A Parquet file; fingerprints are numbers, texts, or binary of 8 (16) bytes, little-endian
     Parquet,
     /// An Arrow IPC file or stream: the same
     Arrow,
@@ -38,13 +38,13 @@ pub(crate) enum Format {
     TextLines,
     /// Each input is one document, its path the id
     Text,
-    /// Each input is one HTML page, its path the id; the text is that without the tags
+    /// Each input is one HTML page, its path the id; the text has no tags
     Html,
     /// Each input is one message of mail, its path the id; the text is its subject and its texts
     Eml,
     /// The messages of a mailbox, by their own ids
     Mbox,
-    /// The responses of a web archive, by their addresses; of HTML, the text is that without the tags
+    /// The responses of a web archive, by their addresses; HTML without its tags
     Warc,
 }
 

@@ -89,7 +89,7 @@ pub(crate) struct Args {
     /// answers queries 1.5 to 1.8 times as fast with filters, and is smaller for evenly spread ones
     #[arg(long, value_name = "NAME", default_value_t)]
     codec: Codec,
-    /// The prefix filters, which spare queries the blocks without a match: auto, none, or a number N for at
+    /// The prefix filters, which save queries from reading blocks without a match: auto, none, or a number N for at
     /// most N bits per fingerprint and table
     #[arg(long, value_name = "FILTER", default_value_t)]
     filter: FilterChoice,

@@ -90,7 +90,7 @@ fn said<F: Fingerprint>(bytes: &[u8]) -> Option<(u64, u64, String)> {
     Some((index.len(), index.stats().ids.map_or(0, |ids| ids.count), index.file_id().to_string()))
 }
 
-/// The lines of a manifest, but for the last one, whose checksums may be wrong.
+/// The lines of a manifest, except the last one, whose checksums may be wrong.
 fn lines_of(text: &[u8]) -> Option<Vec<String>> {
     let text = std::str::from_utf8(text).ok()?;
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();

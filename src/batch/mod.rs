@@ -56,11 +56,11 @@ fn answer<F: Fingerprint>(
 }
 
 impl<F: Fingerprint> Index<F> {
-    /// Returns all stored fingerprints within `distance` of each query: as [`Searcher::within`] returns them,
-    /// but for thousands of queries several times as fast, since queries that meet in a block share the work,
-    /// and by all threads: see [`BatchOptions`].
+    /// Returns all stored fingerprints within `distance` of each query, as [`Searcher::within`] does. For thousands
+    /// of queries this is several times as fast, since queries that meet in a block share the work and all threads
+    /// answer them: see [`BatchOptions`].
     ///
-    /// All matches are in memory then; [`Index::batch_with`] hands them on one query at a time.
+    /// All matches are in memory then; [`Index::batch_with`] returns them query by query.
     ///
     /// ```
     /// use hamdex::{Builder, Index};

@@ -321,7 +321,7 @@ fn a_damaged_page_is_an_error_and_no_missed_match() {
     assert_eq!(damaged_at(&error), Some(Place::Filter { table: 0 }), "{error}");
 }
 
-/// A reader skips optional sections that it does not know, but for their checksums.
+/// A reader skips optional sections that it does not know, except for their checksums.
 #[test]
 fn an_unknown_optional_section_is_skipped() {
     let stored = data::<u64>(Shape::Mixed, 3000, 81);

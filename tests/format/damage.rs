@@ -80,7 +80,7 @@ fn answers_are_right<F: Fingerprint>(file: &[u8], queries: &[F], truth: &[Vec<An
 }
 
 /// Every bit of every byte; of bytes inside long stretches of padding, which are all checked alike,
-/// one bit each, but for the files `all_of`.
+/// one bit each, except the files `all_of`.
 fn every_flipped_bit_is_seen<F: Fingerprint>(all_of: &[&str]) {
     for (name, file) in small::<F>() {
         let queries = few_queries::<F>(&file);

@@ -67,7 +67,7 @@ fn index<F: Fingerprint>(path: &Path, options: BuildOptions<F>, from: u64) {
     builder.finish().unwrap();
 }
 
-/// The lines of a manifest but for the last one.
+/// The lines of a manifest except the last one.
 fn lines_of(path: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(path.join(MANIFEST)).unwrap();
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();

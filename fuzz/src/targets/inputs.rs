@@ -65,7 +65,7 @@ fn any<F: Fingerprint>(mut bytes: Unstructured<'_>) {
     });
 }
 
-/// Lines without their ends, but for empty ones.
+/// Lines without their ends, except empty ones.
 fn lines(contents: &[u8]) -> Vec<Vec<u8>> {
     let lines = contents.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     lines.filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect()

@@ -1,4 +1,4 @@
-//! Recipes: everything that decides a fingerprint's bits, as one value with a text form; and those that have a name.
+//! Recipes: everything that decides a fingerprint's bits, as one value with a text form; and the named recipes.
 
 mod choices;
 mod text;

@@ -357,7 +357,7 @@ fn edits() -> Vec<(&'static str, Edit)> {
     ]
 }
 
-/// Creates a log after the last one, with only a header, which is valid but for the change.
+/// Creates a log after the last one, with only a header, which is valid except for the change.
 fn fresh_log(change: fn(&mut [u8])) -> Edit {
     Box::new(move |disk| {
         let length = disk.length("log/000024").unwrap();

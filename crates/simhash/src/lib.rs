@@ -105,7 +105,6 @@ mod extract;
 mod fingerprinter;
 mod hash;
 mod idf_builder;
-mod list_digest;
 pub mod recipe;
 mod resemblance;
 mod shingle;

@@ -4,7 +4,6 @@
 //! is made of the same definitions with the lines of [`pages`], which has the common uses and the important options of
 //! each command.
 
-mod groups;
 mod pages;
 
 use std::ffi::OsString;
@@ -24,13 +23,13 @@ pub(crate) fn page(command: &Command, args: &[OsString]) -> Option<StyledStr> {
     // The parser does not tell -h from --help; only the page of -h ends in this line.
     match short.to_string().trim_end().ends_with(END) {
         true => Some(short),
-        false => page(groups::list(command.clone(), "\n\n")),
+        false => page(list(command.clone(), "\n\n")),
     }
 }
 
 /// Returns the definitions with the texts of `-h`.
 pub(crate) fn short(command: Command) -> Command {
-    groups::list(shorten(command, ""), "\n")
+    list(shorten(command, ""), "\n")
 }
 
 /// Gives a command, and those below it, the texts of `-h`. `path` is its name without that of the program.
@@ -81,6 +80,45 @@ fn shorten_option(arg: Arg, page: &Page) -> Arg {
     let arg = arg.hide_env(true);
     let has_value = arg.get_action().takes_values();
     arg.help(*line).help_heading(None::<&str>).hide_default_value(has_value).hide_possible_values(has_value)
+}
+
+/// Every command is in one group; a group whose commands this build lacks is left out.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Documents", &["dedup", "distance", "fingerprint", "idf"]),
+    ("Indexes", &["build", "query", "pairs", "merge", "verify", "dump", "designs"]),
+    ("Stores and shards", &["store", "shards"]),
+    ("Service", &["serve"]),
+    ("More", &["demo", "completions", "man", "help"]),
+];
+
+/// The command that the parser adds to the others.
+const HELP: &str = "Print the help of hamdex or of a command";
+
+/// Lists the commands below this one in groups, with this text between them.
+fn list(command: Command, separator: &str) -> Command {
+    let groups = GROUPS.iter().filter_map(|(name, commands)| group(&command, name, commands));
+    let groups: Vec<String> = groups.collect();
+    let template = format!(
+        "{{before-help}}{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}\n\n{}\n{{options}}{{after-help}}",
+        groups.join(separator),
+        heading(command.get_styles(), "Options"),
+    );
+    command.help_template(template)
+}
+
+/// Returns a group: its heading, and a line for each command.
+fn group(command: &Command, name: &str, commands: &[&str]) -> Option<String> {
+    let style = command.get_styles().get_literal();
+    let lines = commands.iter().filter_map(|name| {
+        let about = match command.find_subcommand(name) {
+            Some(below) => below.get_about().map(ToString::to_string)?,
+            None if *name == "help" => HELP.to_owned(),
+            None => return None,
+        };
+        Some(format!("\n  {style}{name:11}{style:#}  {about}"))
+    });
+    let lines: String = lines.collect();
+    (!lines.is_empty()).then(|| heading(command.get_styles(), name) + &lines)
 }
 
 /// Returns a heading in the style of the parser's own.

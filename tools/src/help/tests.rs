@@ -132,7 +132,7 @@ fn both_pages_of_hamdex_list_each_command_once() {
             let lines = page.lines().filter(|line| line.starts_with(&format!("  {name} ")));
             assert_eq!(lines.count(), 1, "{name}: {page}");
         }
-        let groups = groups::GROUPS.iter().filter(|(name, _)| page.contains(&format!("\n{name}:\n")));
+        let groups = GROUPS.iter().filter(|(name, _)| page.contains(&format!("\n{name}:\n")));
         assert!(groups.count() >= 4, "{page}");
     }
 }

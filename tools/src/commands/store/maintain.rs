@@ -17,63 +17,15 @@ use crate::messages::{self, counted};
 use crate::progress::{self, Phases};
 use crate::standard_output::print_json;
 
-/// The arguments of a maintenance command.
+// Not documented: its text would be that of each command.
 #[derive(clap::Args)]
-struct Target {
+pub(super) struct Target {
     /// The directory of the store
     #[arg(value_name = "DIR")]
     store: PathBuf,
     /// Print the outcome as a JSON object
     #[arg(long)]
     json: bool,
-}
-
-/// Write recent records to a file of the store.
-///
-/// Records are durable without a flush. After it, the store opens faster, since the log is short.
-#[derive(clap::Args)]
-#[command(
-    arg_required_else_help = true,
-    after_help = "\
-Example:
-  hamdex store flush news.store"
-)]
-pub(super) struct FlushArgs {
-    #[command(flatten)]
-    target: Target,
-}
-
-/// Merge all files of a store into one, without removed records.
-///
-/// Queries are fastest then. A store merges its files in the background, so this is only for a store that
-/// stays unchanged for a while. Needs free disk space for the new file next to the old ones.
-#[derive(clap::Args)]
-#[command(
-    arg_required_else_help = true,
-    after_help = "\
-Example:
-  hamdex store compact news.store"
-)]
-pub(super) struct CompactArgs {
-    #[command(flatten)]
-    target: Target,
-}
-
-/// Erase removed records from the disk.
-///
-/// When it ends, neither segments nor logs have removed records. It cannot erase backups, other links of
-/// an ingested file, files that other processes have open, or data of deleted files that a file system or device
-/// keeps.
-#[derive(clap::Args)]
-#[command(
-    arg_required_else_help = true,
-    after_help = "\
-Example:
-  hamdex store purge news.store"
-)]
-pub(super) struct PurgeArgs {
-    #[command(flatten)]
-    target: Target,
 }
 
 /// The object that `--json` prints.
@@ -87,31 +39,29 @@ struct Report {
     seconds: f64,
 }
 
-pub(super) fn flush(args: &FlushArgs) -> Result<(), Failure> {
-    let manifest = manifest_of(&args.target.store)?;
+pub(super) fn flush(args: &Target) -> Result<(), Failure> {
+    let manifest = manifest_of(&args.store)?;
     of_width!(
         manifest,
-        maintain(&args.target.store, args.target.json, Some("Writing"), |store, _| store
-            .flush()
-            .map(|()| None))
+        maintain(&args.store, args.json, Some("Writing"), |store, _| store.flush().map(|()| None))
     )
 }
 
-pub(super) fn compact(args: &CompactArgs) -> Result<(), Failure> {
-    let manifest = manifest_of(&args.target.store)?;
+pub(super) fn compact(args: &Target) -> Result<(), Failure> {
+    let manifest = manifest_of(&args.store)?;
     of_width!(
         manifest,
-        maintain(&args.target.store, args.target.json, None, |store, phases| {
+        maintain(&args.store, args.json, None, |store, phases| {
             store.compact_with(phases.reporter()).map(|()| None)
         })
     )
 }
 
-pub(super) fn purge(args: &PurgeArgs) -> Result<(), Failure> {
-    let manifest = manifest_of(&args.target.store)?;
+pub(super) fn purge(args: &Target) -> Result<(), Failure> {
+    let manifest = manifest_of(&args.store)?;
     of_width!(
         manifest,
-        maintain(&args.target.store, args.target.json, None, |store, phases| {
+        maintain(&args.store, args.json, None, |store, phases| {
             let purged = store.purge_with(phases.reporter())?;
             phases.finish();
             // This process has no snapshot open but the one that a merge has just released.

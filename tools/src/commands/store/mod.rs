@@ -53,9 +53,39 @@ enum Command {
     Create(create::Args),
     Insert(Box<insert::Args>),
     Remove(remove::Args),
-    Flush(maintain::FlushArgs),
-    Compact(maintain::CompactArgs),
-    Purge(maintain::PurgeArgs),
+    /// Write recent records to a file of the store.
+    ///
+    /// Records are durable without a flush. After it, the store opens faster, since the log is short.
+    #[command(
+        arg_required_else_help = true,
+        after_help = "\
+Example:
+  hamdex store flush news.store"
+    )]
+    Flush(maintain::Target),
+    /// Merge all files of a store into one, without removed records.
+    ///
+    /// Queries are fastest then. A store merges its files in the background, so this is only for a store that
+    /// stays unchanged for a while. Needs free disk space for the new file next to the old ones.
+    #[command(
+        arg_required_else_help = true,
+        after_help = "\
+Example:
+  hamdex store compact news.store"
+    )]
+    Compact(maintain::Target),
+    /// Erase removed records from the disk.
+    ///
+    /// When it ends, neither segments nor logs have removed records. It cannot erase backups, other links of
+    /// an ingested file, files that other processes have open, or data of deleted files that a file system or device
+    /// keeps.
+    #[command(
+        arg_required_else_help = true,
+        after_help = "\
+Example:
+  hamdex store purge news.store"
+    )]
+    Purge(maintain::Target),
     Backup(maintain::BackupArgs),
     Checkpoint(maintain::CheckpointArgs),
     Ingest(maintain::IngestArgs),

@@ -294,15 +294,11 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     document: Option<Cow<'a, str>>,
     query: String,
-    fingerprint: String,
-    distance: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ids: Option<Ids<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ids_count: Option<u64>,
+    #[serde(flatten)]
+    near: Near<'a>,
 }
 
-/// A match in a line of `--each --json`.
+/// A match in a line of `--json`.
 #[derive(Serialize)]
 struct Near<'a> {
     fingerprint: String,
@@ -311,6 +307,13 @@ struct Near<'a> {
     ids: Option<Ids<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ids_count: Option<u64>,
+}
+
+impl<'a> Near<'a> {
+    fn of<F: Fingerprint>(found: &Match<F>, ids: Option<Ids<'a>>) -> Self {
+        let fingerprint = found.fingerprint.hex().to_string();
+        Self { fingerprint, distance: found.distance, ids_count: ids.as_ref().and_then(Ids::count), ids }
+    }
 }
 
 /// A line of `--each --json`.
@@ -334,16 +337,7 @@ fn print_each<F: Fingerprint>(
 ) -> Result<(), Failure> {
     let mut ids = ids.into_iter();
     if json {
-        let near = |found: &Match<F>| {
-            let ids = ids.next();
-            Near {
-                fingerprint: found.fingerprint.hex().to_string(),
-                distance: found.distance,
-                ids_count: ids.as_ref().and_then(Ids::count),
-                ids,
-            }
-        };
-        let matches = matches.iter().map(near).collect();
+        let matches = matches.iter().map(|found| Near::of(found, ids.next())).collect();
         let query = Some(query.hex().to_string());
         let document = document.map(Names::text_of);
         return line_of_json(output, &Answer { document, query, too_short_features: None, matches });
@@ -421,15 +415,8 @@ fn print<F: Fingerprint>(
     ids: Option<Ids<'_>>,
 ) -> Result<(), Failure> {
     if json {
-        let line = Line {
-            document: document.map(Names::text_of),
-            query: query.hex().to_string(),
-            fingerprint: found.fingerprint.hex().to_string(),
-            distance: found.distance,
-            ids_count: ids.as_ref().and_then(Ids::count),
-            ids,
-        };
-        return line_of_json(output, &line);
+        let (document, query) = (document.map(Names::text_of), query.hex().to_string());
+        return line_of_json(output, &Line { document, query, near: Near::of(found, ids) });
     }
     print_query(output, query, document)?;
     write!(output, "\t{}\t{}", found.fingerprint.hex(), found.distance)?;

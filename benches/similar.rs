@@ -11,68 +11,11 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use hamdex::similar::{Condition, Measure};
-use hamdex::{BuildOptions, Builder, Index, shingles};
+use hamdex::{BuildOptions, Builder, Index};
 
-/// Shingles of a document.
-const SIZE: usize = 296;
-
-/// Those that other documents have.
-const PHRASES: usize = 50;
-
-/// Those of an edited copy that differ.
-const EDITED: usize = 25;
+use common::documents::Documents;
 
 const QUESTIONS: usize = 2000;
-
-/// Numbers without a pattern, one after another.
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 += 1;
-        common::number(self.0)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
-    }
-
-    /// At least 0, and below 1.
-    fn share(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-}
-
-fn shingle(random: &mut Numbers) -> u64 {
-    random.next() >> (u64::BITS - shingles::BITS)
-}
-
-/// A phrase: few are frequent, most are rare.
-fn phrase(random: &mut Numbers, phrases: &[u64]) -> u64 {
-    let rank = (phrases.len() as f64).powf(random.share()) as usize;
-    phrases[rank.min(phrases.len() - 1)]
-}
-
-fn document(random: &mut Numbers, phrases: &[u64]) -> Vec<u64> {
-    let mut set: Vec<u64> = (0..PHRASES).map(|_| phrase(random, phrases)).collect();
-    set.extend((PHRASES..SIZE).map(|_| shingle(random)));
-    sorted(set)
-}
-
-fn edited(random: &mut Numbers, of: &[u64]) -> Vec<u64> {
-    let mut set = of.to_vec();
-    for _ in 0..EDITED {
-        let at = random.below(set.len());
-        set[at] = shingle(random);
-    }
-    sorted(set)
-}
-
-fn sorted(mut set: Vec<u64>) -> Vec<u64> {
-    set.sort_unstable();
-    set.dedup();
-    set
-}
 
 fn time(what: &str, questions: &[Vec<u64>], mut ask: impl FnMut(&[u64]) -> usize) {
     let mut best = Duration::MAX;
@@ -88,16 +31,14 @@ fn time(what: &str, questions: &[Vec<u64>], mut ask: impl FnMut(&[u64]) -> usize
 
 fn main() {
     let count: usize = std::env::args().skip(1).find_map(|argument| argument.parse().ok()).unwrap_or(100_000);
-    let mut random = Numbers(7);
-    let phrases: Vec<u64> = (0..1_000_000).map(|_| shingle(&mut random)).collect();
+    let mut documents = Documents::new(7);
     let mut builder = Builder::in_memory(BuildOptions::new().shingles(true)).expect("there is memory");
     let mut sets: Vec<Vec<u64>> = Vec::new();
     let start = Instant::now();
     let mut last = Vec::new();
     for number in 0..count {
-        let set =
-            if number % 20 == 19 { edited(&mut random, &last) } else { document(&mut random, &phrases) };
-        builder.push_with_id(random.next(), number as u64).expect("there is room");
+        let set = if number % 20 == 19 { documents.edited(&last) } else { documents.next() };
+        builder.push_with_id(documents.number(), number as u64).expect("there is room");
         builder.push_shingles(number as u64, &set).expect("it is a set");
         if number % (count / QUESTIONS).max(1) == 0 {
             sets.push(set.clone());
@@ -112,8 +53,8 @@ fn main() {
         (start.elapsed() - pushed).as_secs_f64()
     );
     let index = Index::<u64>::from_bytes(bytes).expect("it is whole");
-    let new: Vec<Vec<u64>> = (0..QUESTIONS).map(|_| document(&mut random, &phrases)).collect();
-    let copies: Vec<Vec<u64>> = sets.iter().map(|set| edited(&mut random, set)).collect();
+    let new: Vec<Vec<u64>> = (0..QUESTIONS).map(|_| documents.next()).collect();
+    let copies: Vec<Vec<u64>> = sets.iter().map(|set| documents.edited(set)).collect();
     let resembling = Condition::new(Measure::Resemblance, 0.7).expect("it is a share");
     let containing = Condition::new(Measure::Containing, 0.5).expect("it is a share");
     let contained = Condition::new(Measure::Contained, 0.7).expect("it is a share");
@@ -124,14 +65,23 @@ fn main() {
     time("a new text, containing 0.5", &new, |set| ask(set, &containing));
     time("an edited copy, containing 0.5", &copies, |set| ask(set, &containing));
     time("an edited copy, contained 0.7", &copies[..20], |set| ask(set, &contained));
-    time("a pass over all sets", &new[..3], |set| {
-        let stored = index.shingles().expect("it is whole").expect("it has them");
+    for (what, memory) in [("a pass over all sets", 1 << 34), ("the same in parts of 64 MiB", 1 << 26)] {
+        pass(what, &index, (&new[..3], &resembling), memory);
+    }
+}
+
+/// Compares each question with all sets, which are read in parts of this size.
+fn pass(what: &str, index: &Index<u64>, (questions, condition): (&[Vec<u64>], &Condition), memory: u64) {
+    let stored = index.shingles().expect("it is whole").expect("it has them");
+    let parts = stored.parts(memory).expect("it is whole");
+    println!("{} parts", parts.len());
+    time(what, questions, |set| {
         let mut found = 0;
-        for part in stored.parts(1 << 30).expect("it is whole") {
+        for part in parts.clone() {
             let visit = |_, other: &[u64]| {
                 let shared =
                     set.iter().filter(|shingle| other.binary_search(shingle).is_ok()).take(3).count();
-                found += usize::from(resembling.is_met(shared, set.len(), other.len()));
+                found += usize::from(condition.is_met(shared, set.len(), other.len()));
                 ControlFlow::<()>::Continue(())
             };
             let _ = stored.for_each_in(part, visit).expect("it is whole");

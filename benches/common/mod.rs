@@ -1,6 +1,8 @@
 //! Shared data of the benches: uniform fingerprints, and clustered ones as real crawls have them.
 #![allow(dead_code, unreachable_pub, reason = "each bench uses a part of it")]
 
+pub mod documents;
+
 use hamdex::{BuildOptions, Builder, Fingerprint, Index};
 
 /// A name, and a generator of fingerprints of that shape.

@@ -202,6 +202,10 @@ impl IntoException for hamdex_documents::Error {
             Self::Index(error) => error.into_exception(),
             Self::Build(error) => error.into_exception(),
             Self::Design(error) => error.into_exception(),
+            Self::Reference { source } => match source.downcast::<SetError>() {
+                Ok(error) => error.into_exception(),
+                Err(_) => Error::new_err(text),
+            },
             Self::Option { .. } | Self::NoShingles | Self::OtherShingles { .. } => {
                 PyValueError::new_err(text)
             }

@@ -104,3 +104,21 @@ def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
         for plain in (hamdex.Index(tmp_path / "plain"), store, store.snapshot()):
             with pytest.raises(ValueError, match="shingles=True"):
                 plain.similar(text)
+
+
+def test_damage_is_damage_in_every_container(tmp_path: Path) -> None:
+    texts = [f"story {number} " + " ".join(f"word{number}x{place}" for place in range(40)) for number in range(50)]
+    hamdex.build(tmp_path / "a.hamdex", texts, ids=range(50), recipe="default", shingles=True)
+    with hamdex.Store(tmp_path / "a.store", ids=True, names=True, recipe="default", shingles=True) as store:
+        store.insert(texts, [f"page {number}" for number in range(50)])
+        store.compact()
+    (segment,) = (tmp_path / "a.store" / "segments").glob("*")
+    for path, file in ((tmp_path / "a.hamdex", tmp_path / "a.hamdex"), (tmp_path / "a.store", segment)):
+        damaged = bytearray(file.read_bytes())
+        # All of the lists, which are in the second half; the end is the footer.
+        for at in range(len(damaged) // 2, len(damaged) - 4096, 512):
+            damaged[at] ^= 1
+        file.write_bytes(damaged)
+        with pytest.raises(hamdex.DamagedError):
+            with hamdex.open(path) as opened:
+                opened.similar(texts[7])

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use hamdex::{BuildError, Category, DesignError, ReadError};
+use hamdex::{BuildError, Category, DesignError, ReadError, SetError};
 
 use crate::format::Format;
 use crate::problem::{Field, Place, Problem, SomeNames};
@@ -221,6 +221,9 @@ impl Error {
             Self::Output(error) => error.into(),
             Self::Build(error) => error.category(),
             Self::Index(error) => error.category(),
+            Self::Reference { source } => {
+                source.downcast_ref::<SetError>().map_or(Category::Input, SetError::category)
+            }
             Self::Stopped => Category::Stopped,
             _ => Category::Input,
         }

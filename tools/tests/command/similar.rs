@@ -225,3 +225,25 @@ fn dump_shows_the_table_of_shingles() {
     let (code, message) = scratch.failure(&["dump", "none.hamdex", "--shingles"]);
     assert!(code == 2 && message.contains("keeps no shingles"), "{code} {message}");
 }
+
+#[test]
+fn a_damaged_list_is_damage_in_every_container() {
+    let scratch = with_sets();
+    scratch.output(&["store", "compact", "a.store"]);
+    let segments = std::fs::read_dir(scratch.path("a.store/segments")).unwrap();
+    let segment = segments.map(|entry| entry.unwrap().path()).find(|path| path.is_file()).unwrap();
+    let segment = segment.to_str().unwrap();
+    for (set, file) in [("a.hamdex", "a.hamdex"), ("a.store", segment)] {
+        let args = ["dump", file, "--shingles", "--block", "0", "--json"];
+        let block: Value = serde_json::from_str(&scratch.output(&args)).unwrap();
+        let at = block["offset"].as_u64().unwrap() as usize + 100;
+        let path = scratch.path(file);
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[at] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+        let (code, message) = scratch.failure(&["query", set, "--similar", "0.5", "--text", &texts()[1].1]);
+        assert!(code == 3 && message.contains("damaged"), "{set}: {code} {message}");
+        let (code, message) = scratch.failure(&args);
+        assert!(code == 3 && message.contains("block 0 of the table of shingles"), "{code} {message}");
+    }
+}

@@ -77,9 +77,10 @@ def test_known_texts_are_those_of_one_machine(
         hamdex.build(path, texts[part::3], ids=names[part::3], **kept)
     command = [sys.executable, "-m", "hamdex._command", "--quiet", "shards", "create", tmp_path / "shards", *parts]
     subprocess.run(command, check=True)
-    for against in (tmp_path / "known.hamdex", str(tmp_path / "known.store"), tmp_path / "shards", parts):
-        # Each text is looked up, or all sets pass by.
-        for documents_per_look_up in (0, 1 << 40):
+    containers = (tmp_path / "known.hamdex", str(tmp_path / "known.store"), tmp_path / "shards", parts)
+    for number, against in enumerate(containers):
+        # Each text is looked up, or all sets pass by; by default options both.
+        for documents_per_look_up in (0, 1 << 40) if not options else ((1 << 40) * (number % 2),):
             monkeypatch.setattr(_known, "DOCUMENTS_PER_LOOK_UP", documents_per_look_up)
             assert on_spark(spark, new, against, **options) == expected, against
 

@@ -329,7 +329,7 @@ fn refused(path: &Path, error: Error) -> Failure {
              --documents --shingles` or `hamdex store create --documents --shingles`, or compare fingerprints with -k",
             path.display()
         )),
-        Error::OtherShingles { .. } => Failure::Wrong(format!("{}: {error}", path.display())),
+        Error::OtherShingles { .. } => Failure::Usage(format!("{}: {error}", path.display())),
         error => error.into(),
     }
 }

@@ -55,12 +55,12 @@ fn accepted(job: Job) -> Response {
 /// When too many jobs wait already.
 fn start(
     app: &Arc<App>,
-    set: &Served,
+    set: Arc<Served>,
     work: &'static str,
-    run: impl FnOnce(Reporter) -> Result<Value, Problem> + Send + 'static,
+    run: impl FnOnce(&Served, Reporter) -> Result<Value, Problem> + Send + 'static,
 ) -> Result<Response, Problem> {
-    let place = app.lanes.jobs.place()?;
-    Ok(accepted(app.jobs.start(work, place, &set.name, run).0))
+    let (place, name) = (app.lanes.jobs.place()?, set.name.clone());
+    Ok(accepted(app.jobs.start(work, place, &name, move |reporter| run(&set, reporter)).0))
 }
 
 /// Write what is in memory to a segment
@@ -119,17 +119,13 @@ pub(crate) async fn compact(
     Optional(Nothing {}): Optional<Nothing>,
 ) -> Result<Response, Problem> {
     check(&app, &set, |set| set.writable().map(drop)).await?;
-    let run = {
-        let set = Arc::clone(&set);
-        move |reporter: Reporter| {
-            let store = &set.writable()?.store;
-            for_any_store!(store, store => {
-                store.compact_with(move |progress| reporter.report(progress))?;
-                Ok(json!({ "segments": store.stats().segments.len() }))
-            })
-        }
-    };
-    start(&app, &set, "compact", run)
+    start(&app, set, "compact", |set, reporter| {
+        let store = &set.writable()?.store;
+        for_any_store!(store, store => {
+            store.compact_with(move |progress| reporter.report(progress))?;
+            Ok(json!({ "segments": store.stats().segments.len() }))
+        })
+    })
 }
 
 /// Copy a store
@@ -173,18 +169,14 @@ pub(crate) async fn backup(
         if is_new { Ok(()) } else { Err(Problem::new(StatusCode::CONFLICT, "exists", exists)) }
     };
     check(&app, &set, check_target).await?;
-    let run = {
-        let set = Arc::clone(&set);
-        move |reporter: Reporter| {
-            fs::create_dir_all(&directory).map_err(|source| {
-                Problem::from(hamdex_store::Error::Io { doing: "create it", path: directory.clone(), source })
-            })?;
-            let store = &set.writable()?.store;
-            for_any_store!(store, store => store.backup_with(&target, move |progress| reporter.report(progress)))?;
-            Ok(json!({ "name": name, "path": target.display().to_string() }))
-        }
-    };
-    start(&app, &set, "backup", run)
+    start(&app, set, "backup", move |set, reporter| {
+        fs::create_dir_all(&directory).map_err(|source| {
+            Problem::from(hamdex_store::Error::Io { doing: "create it", path: directory.clone(), source })
+        })?;
+        let store = &set.writable()?.store;
+        for_any_store!(store, store => store.backup_with(&target, move |progress| reporter.report(progress)))?;
+        Ok(json!({ "name": name, "path": target.display().to_string() }))
+    })
 }
 
 /// Read and check every byte of a set
@@ -203,15 +195,10 @@ pub(crate) async fn verify(
     Named(set): Named,
     Optional(Nothing {}): Optional<Nothing>,
 ) -> Result<Response, Problem> {
-    let run = {
-        let set = Arc::clone(&set);
-        move |reporter: Reporter| {
-            let options = VerifyOptions::new().threads(1).progress(move |progress| reporter.report(progress));
-            let verified = set.verify(&options)?;
-            Ok(report(&verified))
-        }
-    };
-    start(&app, &set, "verify", run)
+    start(&app, set, "verify", |set, reporter| {
+        let options = VerifyOptions::new().threads(1).progress(move |progress| reporter.report(progress));
+        Ok(report(&set.verify(&options)?))
+    })
 }
 
 /// Checks a set before a job begins, apart from the threads that poll sockets, since it looks at the disk.

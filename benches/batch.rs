@@ -5,7 +5,6 @@
 mod common;
 
 use std::hint::black_box;
-use std::ops::ControlFlow;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use hamdex::{BatchOptions, BuildOptions, Codec, Design, Strategy};
@@ -53,9 +52,9 @@ fn benches(criterion: &mut Criterion) {
                         bencher.iter(|| {
                             let visit = |_, matches: &[_]| {
                                 black_box(matches);
-                                ControlFlow::Continue(())
+                                Ok::<_, hamdex::ReadError>(())
                             };
-                            index.batch_with(&queries, 3, &options, visit).expect("the file is whole")
+                            index.batch_with(&queries, 3, &options, visit).expect("the file is whole");
                         });
                     });
                 }
@@ -106,9 +105,9 @@ fn crowded(criterion: &mut Criterion) {
                     bencher.iter(|| {
                         let visit = |_, matches: &[_]| {
                             black_box(matches);
-                            ControlFlow::Continue(())
+                            Ok::<_, hamdex::ReadError>(())
                         };
-                        index.batch_with(&queries, 3, &options, visit).expect("the file is whole")
+                        index.batch_with(&queries, 3, &options, visit).expect("the file is whole");
                     });
                 });
             }

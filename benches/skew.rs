@@ -11,7 +11,6 @@ mod common;
 use std::error::Error;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::ops::ControlFlow;
 use std::time::Instant;
 
 use common::number;
@@ -127,9 +126,9 @@ fn figures<F: Fingerprint>(
         let mut matches = 0;
         let visit = |_, found: &[_]| {
             matches += found.len() as u64;
-            ControlFlow::Continue(())
+            Ok::<_, hamdex::ReadError>(())
         };
-        let _ = index.batch_with(&queries, DISTANCE, &BatchOptions::new(), visit)?;
+        index.batch_with(&queries, DISTANCE, &BatchOptions::new(), visit)?;
         Ok::<_, hamdex::ReadError>(matches)
     })?;
     let joined = Figure::of(|| {

@@ -7,7 +7,6 @@
 mod common;
 
 use std::error::Error;
-use std::ops::ControlFlow;
 use std::time::Instant;
 
 use hamdex::{BatchOptions, BuildOptions, Codec, Design, Index, Strategy};
@@ -70,7 +69,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Seconds of a batch.
 fn batch(index: &Index<u64>, queries: &[u64], strategy: Strategy) -> Result<f64, hamdex::ReadError> {
     let options = BatchOptions::new().strategy(strategy).memory(MEMORY_BYTES);
-    least(|| index.batch_with(queries, DISTANCE, &options, |_, _| ControlFlow::Continue(())).map(drop))
+    least(|| index.batch_with(queries, DISTANCE, &options, |_, _| Ok(())))
 }
 
 /// The least of some rounds, in seconds.

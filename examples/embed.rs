@@ -40,9 +40,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     // Many queries at once share the work.
     let queries: Vec<u64> = (0..1000).map(|id| fingerprint(id) ^ 1).collect();
     let mut with_a_match = 0;
-    let _ = index.batch_with(&queries, 3, &BatchOptions::new(), |_, matches| {
+    index.batch_with(&queries, 3, &BatchOptions::new(), |_, matches| {
         with_a_match += usize::from(!matches.is_empty());
-        std::ops::ControlFlow::Continue(())
+        Ok::<_, hamdex::ReadError>(())
     })?;
     println!("{with_a_match} of {} queries have a match", queries.len());
     Ok(())

@@ -125,6 +125,11 @@ impl ReadError {
         &self.kind
     }
 
+    /// Returns whether the caller has stopped the work.
+    pub(crate) fn is_stop(&self) -> bool {
+        matches!(self.kind(), ReadErrorKind::Stopped)
+    }
+
     /// Returns the kind, without the path.
     #[must_use]
     pub fn into_kind(self) -> ReadErrorKind {
@@ -570,6 +575,12 @@ impl std::error::Error for SetError {
 impl From<ReadError> for SetError {
     fn from(error: ReadError) -> Self {
         Self::new(error.category(), error)
+    }
+}
+
+impl From<Stopped> for SetError {
+    fn from(stopped: Stopped) -> Self {
+        ReadError::from(stopped).into()
     }
 }
 

@@ -148,7 +148,7 @@ pub use metadata::RECIPE_KEY;
 pub use multi::MultiIndex;
 pub use names::{MAX_NAME_BYTES, Names};
 pub use option_error::ParseOptionError;
-pub use progress::{Phase, Progress, ProgressCallback};
+pub use progress::{Phase, Progress, ProgressCallback, Stopped};
 #[doc(inline)]
 pub use set::{FingerprintSet, SetSearcher};
 #[doc(hidden)]

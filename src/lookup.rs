@@ -14,7 +14,7 @@
 //!
 //! All widths follow from n.
 
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 use crate::bits;
 use crate::digest::scramble;
@@ -52,12 +52,11 @@ impl LookupTable {
 }
 
 impl Lookup<'_> {
-    /// Calls `visit` with every place whose key may have this hash, ascending, until it breaks.
-    pub(crate) fn places<B>(
+    /// Returns every place whose key may have this hash, ascending.
+    pub(crate) fn places(
         &self,
         hash: u64,
-        mut visit: impl FnMut(u64) -> Result<ControlFlow<B>, ReadError>,
-    ) -> Result<ControlFlow<B>, ReadError> {
+    ) -> Result<impl Iterator<Item = Result<u64, ReadError>>, ReadError> {
         let bucket = self.bucket(self.geometry.bucket(hash))?;
         let tag = self.geometry.tag(hash);
         let (mut least, mut end) = (bucket.start, bucket.end);
@@ -69,16 +68,9 @@ impl Lookup<'_> {
                 end = middle;
             }
         }
-        for number in least..bucket.end {
-            let (other, place) = self.entry(number)?;
-            if other != tag {
-                break;
-            }
-            if let ControlFlow::Break(value) = visit(place)? {
-                return Ok(ControlFlow::Break(value));
-            }
-        }
-        Ok(ControlFlow::Continue(()))
+        let entries = (least..bucket.end).map(|number| self.entry(number));
+        let of_tag = entries.take_while(move |entry| !matches!(entry, Ok((other, _)) if *other != tag));
+        Ok(of_tag.map(|entry| entry.map(|(_, place)| place)))
     }
 
     /// Checks the whole section, and that each place is there once, by the hash of its key.

@@ -64,9 +64,34 @@ impl Progress {
 /// A callback that long work calls with its progress; a break stops the work.
 pub type ProgressCallback = Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>;
 
-/// The callback has stopped the work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stopped;
+/// Ends a visit, or long work, before its end: a visitor that has enough returns it, as an error of its own type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("stopped by the caller")]
+pub struct Stopped;
+
+/// Keeps the error of a visitor, while it passes code that knows only that the visitor has stopped.
+pub(crate) struct Keep<E>(Option<E>);
+
+impl<E> Keep<E> {
+    #[inline]
+    pub(crate) fn error<S: From<Stopped>>(&mut self, visited: Result<(), E>) -> Result<(), S> {
+        visited.map_err(|error| {
+            self.0 = Some(error);
+            Stopped.into()
+        })
+    }
+}
+
+/// Returns what a visit returns, or the error that its visitor has let keep.
+#[inline]
+pub(crate) fn keeping<E: From<R>, R>(visit: impl FnOnce(&mut Keep<E>) -> Result<(), R>) -> Result<(), E> {
+    let mut keep = Keep(None);
+    let outcome = visit(&mut keep);
+    match keep.0 {
+        Some(error) => Err(error),
+        None => Ok(outcome?),
+    }
+}
 
 /// The progress callback of the options, if any.
 #[derive(Clone, Default)]

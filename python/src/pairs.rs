@@ -1,6 +1,5 @@
 //! All pairs of a set or of fingerprints in memory: a stream of tables, found while it is read.
 
-use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -8,7 +7,7 @@ use std::time::Duration;
 
 use arrow_array::{RecordBatch, RecordBatchReader, UInt32Array};
 use arrow_schema::{ArrowError, DataType, SchemaRef};
-use hamdex::{FingerprintSet, Pair, PairsOptions, SetError, chain};
+use hamdex::{FingerprintSet, Pair, PairsOptions, SetError, Stopped, chain};
 use hamdex_any::{AnySet, for_width};
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -69,7 +68,7 @@ impl Pairs {
         work::run(py, progress, |watch| {
             self.job.for_each(watch, usize::MAX, &mut |batch| {
                 all = Some(batch);
-                ControlFlow::Continue(())
+                Ok(())
             })
         })?;
         Ok(Table::of_batch(all.unwrap_or_else(|| RecordBatch::new_empty(self.job.schema()))))
@@ -225,10 +224,8 @@ impl Job {
     }
 
     fn send(&self, watch: &Arc<Watch>, sender: &SyncSender<Result<RecordBatch, SetError>>) {
-        let outcome = self.for_each(watch, TABLE_ROWS, &mut |batch| match sender.send(Ok(batch)) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(_) => ControlFlow::Break(()),
-        });
+        let outcome =
+            self.for_each(watch, TABLE_ROWS, &mut |batch| sender.send(Ok(batch)).map_err(|_| Stopped));
         if let Err(error) = outcome {
             // The reader has ended and wants no error.
             let _ = sender.send(Err(error));
@@ -272,7 +269,7 @@ struct Columns<F> {
 }
 
 /// Receives pairs in batches; it may end the search.
-pub(crate) type Receive<'r> = dyn FnMut(RecordBatch) -> ControlFlow<()> + 'r;
+pub(crate) type Receive<'r> = dyn FnMut(RecordBatch) -> Result<(), Stopped> + 'r;
 
 impl<F: Width> Columns<F> {
     fn new() -> Self {
@@ -322,17 +319,17 @@ impl Job {
         let mut columns = Columns::<F>::new();
         let visit = &mut |pairs: &[Pair<F>]| {
             columns.extend(pairs);
-            if columns.distance.len() < rows { ControlFlow::Continue(()) } else { receive(columns.take()) }
+            if columns.distance.len() < rows { Ok(()) } else { Ok(receive(columns.take())?) }
         };
         let options = self.options(watch);
-        let outcome = match &self.source {
+        match &self.source {
             Source::Set(set) => typed::<F>(set).visit_pairs(self.distance, &options, visit)?,
             Source::Values(values) => {
-                hamdex::pairs(F::values(values), self.distance).options(&options).for_each_batch(visit)?
+                hamdex::pairs(F::values(values), self.distance).options(&options).for_each_batch(visit)?;
             }
-        };
-        if outcome.is_continue() && !columns.distance.is_empty() {
-            let _ = receive(columns.take());
+        }
+        if !columns.distance.is_empty() {
+            receive(columns.take())?;
         }
         Ok(())
     }

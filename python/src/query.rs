@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, LargeStringArray, StringArray, UInt32Array, UInt64Array};
 use hamdex::set::{Description, MatchIds};
-use hamdex::{BatchOptions, Match, Names, ReadError, ReadErrorKind, SetError, Strategy};
+use hamdex::{BatchOptions, Match, Names, SetError, Strategy};
 use hamdex_any::{AnyMatch, AnySet, Kind};
 use hamdex_documents::stored_recipe;
 use hamdex_simhash::Recipe;
@@ -160,17 +160,15 @@ pub(crate) fn batch<F: Width>(
     let options = options.clone().progress(watch.callback());
     let mut places: Vec<u64> = Vec::new();
     let mut found: Vec<Match<F>> = Vec::new();
-    let _ = set.visit_batch(queries, distance, &options, &mut |query, matches| {
+    set.visit_batch(queries, distance, &options, &mut |query, matches| {
         places.extend(std::iter::repeat_n(query as u64, matches.len()));
         found.extend_from_slice(matches);
-        watch.go_on()
+        Ok(watch.check()?)
     })?;
     let mut rows = Rows::new(Labels::new(has_ids, has_names));
     let mut searcher = set.open_searcher();
     for (places, found) in places.chunks(IDS_AT_ONCE).zip(found.chunks(IDS_AT_ONCE)) {
-        if watch.go_on().is_break() {
-            return Err(ReadError::from(ReadErrorKind::Stopped).into());
-        }
+        watch.check()?;
         if !has_ids {
             places
                 .iter()

@@ -2,7 +2,6 @@
 //! keeps them.
 
 use std::num::NonZeroUsize;
-use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{ArrayRef, LargeListArray, UInt64Array};
@@ -135,7 +134,7 @@ impl StoredShingles {
             }
             let Some(part) = left.parts.next() else { return Ok(None) };
             let mut tables = vec![Documents::default()];
-            let _ = set.visit_shingles(&part, &|| Ok(()), &mut |id, shingles| {
+            set.visit_shingles(&part, &|| Ok(()), &mut |id, shingles| {
                 if tables.last().is_none_or(|last| last.hashes.len() >= TABLE_SHINGLES) {
                     tables.push(Documents::default());
                 }
@@ -144,7 +143,7 @@ impl StoredShingles {
                     last.lengths.push(shingles.len());
                     last.hashes.extend_from_slice(shingles);
                 }
-                ControlFlow::Continue(())
+                Ok(())
             })?;
             tables.retain(|table| !table.ids.is_empty());
             left.tables = tables.into_iter();

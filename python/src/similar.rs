@@ -143,7 +143,9 @@ pub(crate) fn most_similar(
     for array in &arrays {
         let lists = array.as_list_opt::<i32>().filter(|lists| lists.values().data_type() == &DataType::Int64);
         let lists = lists.ok_or_else(|| PyValueError::new_err("shingles must be lists of int64"))?;
-        let set_of = |list: ArrayRef| list.as_primitive::<Int64Type>().values().iter().map(|&one| one as u64).collect();
+        let set_of = |list: ArrayRef| {
+            list.as_primitive::<Int64Type>().values().iter().map(|&one| one as u64).collect()
+        };
         wanted.extend(lists.iter().map(|list| list.map_or_else(Vec::new, set_of)));
     }
     let mut best: Vec<Option<(f64, Id)>> = wanted.iter().map(|_| None).collect();
@@ -156,13 +158,15 @@ pub(crate) fn most_similar(
         })?;
         for (best, found) in best.iter_mut().zip(found) {
             let Some((similarity, id)) = found else { continue };
-            let is_better = |(most, least): &(f64, Id)| similarity > *most || similarity == *most && id < *least;
+            let is_better =
+                |(most, least): &(f64, Id)| similarity > *most || similarity == *most && id < *least;
             if best.as_ref().is_none_or(is_better) {
                 *best = Some((similarity, id));
             }
         }
     }
-    let (mut rows, mut similarities, mut numbers, mut names) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut rows, mut similarities, mut numbers, mut names) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (row, found) in (0u64..).zip(best) {
         let Some((similarity, id)) = found else { continue };
         rows.push(row);

@@ -1,6 +1,5 @@
 //! A store at one moment, or a set of shards.
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -47,12 +46,7 @@ impl Snapshot {
 
 /// Counts the fingerprints of a set, which may have some in several files.
 fn count<F: Fingerprint>(set: &dyn FingerprintSet<F>) -> Result<u64, SetError> {
-    let mut count = 0;
-    let _ = set.visit_entries(F::ZERO, &mut |_, _| {
-        count += 1;
-        ControlFlow::Continue(())
-    })?;
-    Ok(count)
+    set.read_entries(F::ZERO)?.try_fold(0, |count, entry| entry.map(|_| count + 1))
 }
 
 /// The stored fingerprint near one that was not inserted.

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hamdex::{Phase, Progress};
+use hamdex::{Phase, Progress, Stopped};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -40,6 +40,11 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
+    /// Fails when the work is cancelled.
+    pub(crate) fn check(&self) -> Result<(), Stopped> {
+        if self.go_on().is_break() { Err(Stopped) } else { Ok(()) }
+    }
+
     /// Whether the work may go on.
     pub(crate) fn go_on(&self) -> ControlFlow<()> {
         if self.is_stopped.load(Ordering::Relaxed) {

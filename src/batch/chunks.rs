@@ -1,14 +1,13 @@
 //! Queries in chunks, answers in the order of the queries, within the memory allowed.
 
 use std::cell::OnceCell;
-use std::ops::ControlFlow;
 
 use crate::batch::gather::{Batch, Found, Room};
 use crate::batch::groups::Groups;
 use crate::batch::sample::{self, Choice, Sample};
-use crate::batch::{BatchContext, BatchOptions, MAX_QUERIES, Stop, Strategy, groups, probe, scan};
+use crate::batch::{BatchContext, BatchOptions, MAX_QUERIES, Stop, Strategy, Visit, groups, probe, scan};
 use crate::error::{ReadError, ReadErrorKind, check_distance};
-use crate::index::{Index, Match, MatchVisitor};
+use crate::index::{Index, Match};
 use crate::memory::{QUERY_HEADROOM_BYTES, affordable};
 use crate::progress::{Counter, Phase, Stopped};
 use crate::sorting;
@@ -62,12 +61,8 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
         Ok(Self { index, distance, options, resources: OnceCell::new(), size: MAX_QUERIES })
     }
 
-    /// Calls `visit` with the place and the matches of each query, in order, until it breaks.
-    pub(super) fn answer(
-        &mut self,
-        queries: &[F],
-        visit: &mut MatchVisitor<'_, F>,
-    ) -> Result<ControlFlow<()>, ReadError> {
+    /// Calls `visit` with the place and the matches of each query, in order.
+    pub(super) fn answer(&mut self, queries: &[F], visit: &mut Visit<'_, F>) -> Result<(), ReadError> {
         let done = self.options.progress.counter(Phase::Batch, Some(queries.len() as u64));
         let index = self.index;
         let failed = |stopped: Stopped| index.error(stopped.into());
@@ -78,28 +73,24 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
             let mut visit = |place, matches: &[Match<F>]| visit(at + place, matches);
             let sample = self.sample_if_worth(chunk, &done).map_err(|error| index.error(error))?;
             let resources = if sample.is_some() { self.resources()? } else { None };
-            let outcome = if let (Some(sample), Some(Resources { pool, options })) = (sample, resources) {
+            if let (Some(sample), Some(Resources { pool, options })) = (sample, resources) {
                 let room = Room::of_bytes::<F>(options.match_bytes());
                 let context = BatchContext { options, is_crowded, ..self.context(chunk, &done) };
                 let Some(batch) = self.answer_together(&context, &sample, pool, &room)? else {
                     self.size = chunk.len() / 2;
                     continue;
                 };
-                let outcome = self.hand_on(batch, pool, &done, &mut visit).map_err(failed)?;
+                self.hand_on(batch, pool, &done, &mut visit).map_err(failed)?;
                 if room.is_ample() {
                     self.size = MAX_QUERIES.min(self.size * 2);
                 }
-                outcome
             } else {
-                self.answer_each(chunk, &done, &mut visit)?
-            };
-            if outcome.is_break() {
-                return Ok(outcome);
+                self.answer_each(chunk, &done, &mut visit)?;
             }
             at += chunk.len();
             done.add(chunk.len() as u64).map_err(failed)?;
         }
-        Ok(ControlFlow::Continue(()))
+        Ok(())
     }
 
     fn context<'q>(&'q self, queries: &'q [F], done: &'q Counter) -> BatchContext<'q, F> {
@@ -143,14 +134,14 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
         &mut self,
         queries: &[F],
         done: &Counter,
-        visit: &mut MatchVisitor<'_, F>,
-    ) -> Result<ControlFlow<()>, ReadError> {
+        visit: &mut Visit<'_, F>,
+    ) -> Result<(), ReadError> {
         let mut groups = Groups::new(self.index, self.distance, self.options.match_limit());
         let check = || done.check().map_err(|stopped| self.index.error(stopped.into()));
-        let outcome = groups.answer(queries, check, visit)?;
+        groups.answer(queries, check, visit)?;
         // Later queries may have fewer matches.
         self.size = self.size.max(FEW);
-        Ok(outcome)
+        Ok(())
     }
 
     /// Returns all queries at once; `None` when their matches find no room.
@@ -170,15 +161,14 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
         }
     }
 
-    /// Calls `visit` with the place and the matches of each query, nearest first, then by fingerprint, in order, until
-    /// it breaks.
+    /// Calls `visit` with the place and the matches of each query, nearest first, then by fingerprint, in order.
     fn hand_on(
         &self,
         mut batch: Batch<F>,
         pool: &Pool,
         done: &Counter,
-        visit: &mut MatchVisitor<'_, F>,
-    ) -> Result<ControlFlow<()>, Stopped> {
+        visit: &mut Visit<'_, F>,
+    ) -> Result<(), Stopped> {
         let (look, limit) = (|| done.check(), self.options.match_limit());
         let mut since = 0;
         for place in 0..batch.len() {
@@ -194,11 +184,9 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
                 let distance = |one: &Match<F>| u64::from(one.distance);
                 pool.install(|| sorting::sort_by_keys(matches, distance, |one| one.fingerprint, &look))?;
             }
-            if visit(place, &matches[..matches.len().min(limit)]).is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
+            visit(place, &matches[..matches.len().min(limit)])?;
         }
-        Ok(ControlFlow::Continue(()))
+        Ok(())
     }
 
     /// Returns the resources to answer many queries; `None` if memory suffices only for one query at a time.

@@ -1,15 +1,14 @@
 //! Batches of a set of several parts: the matches of all parts are gathered, then delivered in the order of the queries,
 //! within the memory allowed.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::batch::groups::WORTH_GROUPING;
-use crate::batch::{BatchOptions, MAX_QUERIES};
+use crate::batch::{BatchOptions, MAX_QUERIES, VisitOf};
 use crate::error::ReadError;
 use crate::index::nearest::{Counts, Limited};
 use crate::index::{Index, Match};
-use crate::progress::{Counter, Phase};
+use crate::progress::{Counter, Phase, Stopped};
 use hamdex_fingerprint::Fingerprint;
 
 /// Matches between two cancellation checks.
@@ -23,17 +22,16 @@ pub(crate) trait Parts<F, T> {
     /// Why an answer fails.
     type Error: From<ReadError>;
 
-    /// Adds all matches of each query to `found`, in any order, until it breaks; with a limit in the options at least
-    /// the nearest. Returns whether it did.
+    /// Adds all matches of each query to `found`, in any order; with a limit in the options at least the nearest.
     ///
     /// # Errors
-    /// When a part cannot be read, or the progress callback stops the work.
+    /// When a part cannot be read, there is no room in `found`, or the work is cancelled.
     fn gather(
         &mut self,
         queries: &[F],
         options: &BatchOptions,
         found: &mut Gathered<'_, T>,
-    ) -> Result<ControlFlow<()>, Self::Error>;
+    ) -> Result<(), Self::Error>;
 
     /// Replaces `found` by the matches of one query, in order, as many as the limit of the options allows.
     ///
@@ -46,26 +44,28 @@ pub(crate) trait Parts<F, T> {
 pub(crate) struct Gathered<'a, T> {
     found: Vec<(u32, T)>,
     room: usize,
+    is_full: bool,
     done: &'a Counter,
 }
 
 impl<T: Copy + Ord> Gathered<'_, T> {
-    /// Adds a match of the query at a place. Breaks when there is no room, or the work is cancelled.
+    /// Adds a match of the query at a place.
+    ///
+    /// # Errors
+    /// When there is no room, or the work is cancelled.
     #[inline]
-    pub(crate) fn push(&mut self, place: usize, found: T) -> ControlFlow<()> {
+    pub(crate) fn push(&mut self, place: usize, found: T) -> Result<(), Stopped> {
         if self.found.len() == self.room || self.found.len() % MATCHES_AT_ONCE == MATCHES_AT_ONCE - 1 {
             self.look()?;
         }
         self.found.push((place as u32, found));
-        ControlFlow::Continue(())
+        Ok(())
     }
 
     #[cold]
-    fn look(&self) -> ControlFlow<()> {
-        if self.found.len() == self.room || self.check().is_err() {
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
+    fn look(&mut self) -> Result<(), Stopped> {
+        self.is_full = self.found.len() == self.room;
+        if self.is_full { Err(Stopped) } else { self.done.check() }
     }
 
     /// Checks for cancellation, where a part takes long to find little.
@@ -76,12 +76,8 @@ impl<T: Copy + Ord> Gathered<'_, T> {
         Ok(self.done.check()?)
     }
 
-    /// Calls `visit` with the place and the matches of each query, until it breaks.
-    fn hand_on(
-        mut self,
-        queries: usize,
-        visit: &mut dyn FnMut(usize, &[T]) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, ReadError> {
+    /// Calls `visit` with the place and the matches of each query.
+    fn hand_on(mut self, queries: usize, visit: &mut VisitOf<'_, T>) -> Result<(), ReadError> {
         self.found.sort_unstable();
         self.found.dedup();
         let mut own = Vec::new();
@@ -97,28 +93,26 @@ impl<T: Copy + Ord> Gathered<'_, T> {
                 self.check()?;
                 since = 0;
             }
-            if visit(place, &own).is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
+            visit(place, &own)?;
         }
-        Ok(ControlFlow::Continue(()))
+        Ok(())
     }
 }
 
-/// Calls `visit` with the place of each query and its matches in order, each once, until it breaks. Returns whether it
-/// did. There may be more of them than the limit of the options.
+/// Calls `visit` with the place of each query and its matches in order, each once. There may be more of them than the
+/// limit of the options.
 ///
 /// Half of the memory of the options is for matches that wait here, and half for the parts. If the matches of some
 /// queries find no room, fewer queries are asked at a time; few are asked one by one.
 ///
 /// # Errors
-/// As for [`Parts::gather`]. Queries before may have been visited.
+/// When a part cannot be read, `visit` fails, or the work is cancelled. Queries before may have been visited.
 pub(crate) fn deliver<F: Fingerprint, T: Copy + Ord, P: Parts<F, T>>(
     parts: &mut P,
     queries: &[F],
     options: &BatchOptions,
-    visit: &mut dyn FnMut(usize, &[T]) -> ControlFlow<()>,
-) -> Result<ControlFlow<()>, P::Error> {
+    visit: &mut VisitOf<'_, T>,
+) -> Result<(), P::Error> {
     let done = options.counter(Phase::Batch, Some(queries.len() as u64)).map_err(ReadError::from)?;
     let done = Arc::new(done);
     let inner = options.cancelled_with(&done).memory(options.memory / 2);
@@ -129,34 +123,32 @@ pub(crate) fn deliver<F: Fingerprint, T: Copy + Ord, P: Parts<F, T>>(
         done.check().map_err(ReadError::from)?;
         let chunk = &queries[at..queries.len().min(at + size)];
         let mut visit = |place: usize, found: &[T]| visit(at + place, found);
-        let outcome = if chunk.len() < WORTH_GROUPING {
+        if chunk.len() < WORTH_GROUPING {
             let mut most = 0;
-            let outcome = one_by_one(parts, chunk, &inner, &done, &mut |place, found| {
+            one_by_one(parts, chunk, &inner, &done, &mut |place, found| {
                 most = most.max(found.len());
                 visit(place, found)
             })?;
             // While each query alone takes so much room, several would not fit.
             size = if most > room / WORTH_GROUPING { WORTH_GROUPING - 1 } else { WORTH_GROUPING };
-            outcome
         } else {
-            let mut found = Gathered { found: Vec::new(), room, done: &done };
-            if parts.gather(chunk, &inner, &mut found)?.is_break() {
+            let mut found = Gathered { found: Vec::new(), room, is_full: false, done: &done };
+            let gathered = parts.gather(chunk, &inner, &mut found);
+            if found.is_full {
                 found.check()?;
                 size = chunk.len() / 2;
                 continue;
             }
+            gathered?;
             if found.found.len() < room / 4 {
                 size = MAX_QUERIES.min(size * 2);
             }
-            found.hand_on(chunk.len(), &mut visit)?
-        };
-        if outcome.is_break() {
-            return Ok(outcome);
+            found.hand_on(chunk.len(), &mut visit)?;
         }
         at += chunk.len();
         done.add(chunk.len() as u64).map_err(ReadError::from)?;
     }
-    Ok(ControlFlow::Continue(()))
+    Ok(())
 }
 
 fn one_by_one<F: Fingerprint, T, P: Parts<F, T>>(
@@ -164,17 +156,15 @@ fn one_by_one<F: Fingerprint, T, P: Parts<F, T>>(
     queries: &[F],
     options: &BatchOptions,
     done: &Counter,
-    visit: &mut dyn FnMut(usize, &[T]) -> ControlFlow<()>,
-) -> Result<ControlFlow<()>, P::Error> {
+    visit: &mut VisitOf<'_, T>,
+) -> Result<(), P::Error> {
     let mut found = Vec::new();
     for (place, &query) in queries.iter().enumerate() {
         done.check().map_err(ReadError::from)?;
         parts.answer(query, options, &mut found)?;
-        if visit(place, &found).is_break() {
-            return Ok(ControlFlow::Break(()));
-        }
+        visit(place, &found).map_err(ReadError::from)?;
     }
-    Ok(ControlFlow::Continue(()))
+    Ok(())
 }
 
 /// Matches of a query that are gathered at first beyond twice the limit, as some may not count.
@@ -188,10 +178,10 @@ const MOST: usize = 1 << 14;
 
 impl<T: Copy + Ord> Gathered<'_, T> {
     /// Adds the matches of an index that count, each as `found` makes it: all, or at least the nearest up to the limit of
-    /// the options. Some may be added twice. Returns whether it broke.
+    /// the options. Some may be added twice.
     ///
     /// # Errors
-    /// When a block that is read is damaged, the work is cancelled, or `counts` fails.
+    /// When a block that is read is damaged, there is no room, the work is cancelled, or `counts` fails.
     pub(crate) fn add_batch<F: Fingerprint>(
         &mut self,
         index: &Index<F>,
@@ -200,10 +190,10 @@ impl<T: Copy + Ord> Gathered<'_, T> {
         options: &BatchOptions,
         counts: Option<Counts<'_, F>>,
         found: impl Fn(Match<F>) -> T,
-    ) -> Result<ControlFlow<()>, ReadError> {
+    ) -> Result<(), ReadError> {
         let Some(counts) = counts else {
             return index.batch_with(queries, distance, options, |place, matches| {
-                matches.iter().try_for_each(|&one| self.push(place, found(one)))
+                Ok(matches.iter().try_for_each(|&one| self.push(place, found(one)))?)
             });
         };
         let wanted = options.match_limit();
@@ -213,34 +203,23 @@ impl<T: Copy + Ord> Gathered<'_, T> {
         while !places.is_empty() && most <= last {
             let asked: Vec<F> = places.iter().map(|&place| queries[place]).collect();
             let options = options.clone().limit(most);
-            let (mut short, mut failure) = (Vec::new(), None);
-            let outcome = index.batch_with(&asked, distance, &options, |at, matches| {
+            let mut short = Vec::new();
+            index.batch_with(&asked, distance, &options, |at, matches| {
                 let mut left = wanted;
                 for one in matches {
                     if left == 0 {
                         break;
                     }
-                    match counts(one) {
-                        Ok(true) => self.push(places[at], found(*one))?,
-                        Ok(false) => continue,
-                        Err(error) => {
-                            failure = Some(error);
-                            return ControlFlow::Break(());
-                        }
+                    if counts(one)? {
+                        self.push(places[at], found(*one))?;
+                        left -= 1;
                     }
-                    left -= 1;
                 }
                 if left > 0 && matches.len() == most {
                     short.push(places[at]);
                 }
-                ControlFlow::Continue(())
+                Ok::<_, ReadError>(())
             })?;
-            if let Some(error) = failure {
-                return Err(error);
-            }
-            if outcome.is_break() {
-                return Ok(outcome);
-            }
             places = short;
             most = most.saturating_mul(GROWTH);
         }
@@ -257,36 +236,29 @@ impl<T: Copy + Ord> Gathered<'_, T> {
         options: &BatchOptions,
         counts: Counts<'_, F>,
         found: impl Fn(Match<F>) -> T,
-    ) -> Result<ControlFlow<()>, ReadError> {
+    ) -> Result<(), ReadError> {
         let mut searcher = index.searcher();
         options.callback().into_iter().for_each(|report| searcher.report_to(report));
         let mut nearest = Vec::new();
         for (place, query) in queries {
             self.check()?;
-            let mut failure = None;
             let mut limited = Limited::new(&mut nearest, options.match_limit());
-            let _ = searcher.for_each(query, distance, |one| match counts(&one) {
-                Ok(true) => limited.push(one),
-                Ok(false) => ControlFlow::Continue(()),
-                Err(error) => {
-                    failure = Some(error);
-                    ControlFlow::Break(())
+            searcher.for_each(query, distance, |one| {
+                if counts(&one)? {
+                    limited.push(one);
                 }
+                Ok::<_, ReadError>(())
             })?;
             limited.finish();
-            if let Some(error) = failure {
-                return Err(error);
-            }
-            if nearest.iter().try_for_each(|&one| self.push(place, found(one))).is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
+            nearest.iter().try_for_each(|&one| self.push(place, found(one)))?;
         }
-        Ok(ControlFlow::Continue(()))
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::ops::ControlFlow;
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use crate::{BuildOptions, Builder, MultiIndex};
@@ -306,18 +278,17 @@ mod tests {
             queries: &[u64],
             options: &BatchOptions,
             found: &mut Gathered<'_, u64>,
-        ) -> Result<ControlFlow<()>, ReadError> {
+        ) -> Result<(), ReadError> {
             for (place, &query) in queries.iter().enumerate() {
                 // Twice, as parts may have the same match.
                 for number in (0..query.min(options.match_limit() as u64)).flat_map(|number| [number; 2]) {
-                    if found.push(place, number).is_break() {
-                        self.most_held = self.most_held.max(found.found.len());
-                        return Ok(ControlFlow::Break(()));
-                    }
+                    let pushed = found.push(place, number);
+                    self.most_held = self.most_held.max(found.found.len());
+                    pushed?;
                 }
             }
             self.most_held = self.most_held.max(found.found.len());
-            Ok(ControlFlow::Continue(()))
+            Ok(())
         }
 
         fn answer(&mut self, query: u64, _: &BatchOptions, found: &mut Vec<u64>) -> Result<(), ReadError> {
@@ -339,9 +310,9 @@ mod tests {
                 assert_eq!(place, next);
                 assert!(found.iter().copied().eq(0..queries[place]));
                 next += 1;
-                ControlFlow::Continue(())
+                Ok(())
             });
-        assert!(outcome.unwrap().is_continue() && next == queries.len());
+        assert!(outcome.is_ok() && next == queries.len());
         let room = MEMORY as usize / 2 / (2 * size_of::<(u32, u64)>());
         assert!(crowd.most_held <= room && crowd.most_held > room / 4, "{} of {room}", crowd.most_held);
     }
@@ -362,7 +333,7 @@ mod tests {
             let mut visited = 0;
             let outcome = deliver(&mut crowd, &queries, &options, &mut |_, _| {
                 visited += 1;
-                ControlFlow::Continue(())
+                Ok(())
             });
             assert!(matches!(outcome.unwrap_err().kind(), crate::ReadErrorKind::Stopped));
             assert_eq!(visited, 0);
@@ -392,7 +363,7 @@ mod tests {
             for limit in [0, 1, 5, 20] {
                 let mut visited = 0;
                 let options = BatchOptions::new().limit(limit);
-                let _ = set.batch_with(&queries, BITS, &options, |place, matches| {
+                let visited_all = set.batch_with(&queries, BITS, &options, |place, matches| {
                     visited += 1;
                     let mut expected: Vec<(u32, u64)> = (0..1 << BITS)
                         .filter(|&value| is_far(value))
@@ -402,9 +373,9 @@ mod tests {
                     expected.truncate(limit);
                     let found = matches.iter().map(|one| (one.distance, one.fingerprint));
                     assert!(found.eq(expected), "{place}, from {least} bits on, limit {limit}");
-                    ControlFlow::Continue(())
+                    Ok::<_, ReadError>(())
                 });
-                assert_eq!(visited, queries.len());
+                assert!(visited_all.is_ok() && visited == queries.len());
             }
         }
     }

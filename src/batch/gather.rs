@@ -1,6 +1,5 @@
 //! Gathering matches: found in any order, by any thread; delivered in the order of the queries.
 
-use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::index::Match;
@@ -51,6 +50,10 @@ impl Room {
     }
 }
 
+/// There is no room for a match.
+#[derive(Debug)]
+pub(super) struct Full;
+
 /// A match on its way to its query.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found<F> {
@@ -71,17 +74,18 @@ impl<'a, F> Finds<'a, F> {
         Self { found: Vec::new(), granted: 0, room }
     }
 
-    /// Breaks when there is no room.
+    /// # Errors
+    /// When there is no room.
     #[inline]
-    pub(super) fn push(&mut self, found: Found<F>) -> ControlFlow<()> {
+    pub(super) fn push(&mut self, found: Found<F>) -> Result<(), Full> {
         if self.found.len() == self.granted {
             if !self.room.take(GRANT) {
-                return ControlFlow::Break(());
+                return Err(Full);
             }
             self.granted += GRANT;
         }
         self.found.push(found);
-        ControlFlow::Continue(())
+        Ok(())
     }
 
     pub(super) fn finish(self) -> Vec<Found<F>> {
@@ -196,11 +200,11 @@ mod tests {
         let room = Room::of_bytes::<u64>(32 * 100);
         let found = Found { query: 0, distance: 0, fingerprint: 0u64 };
         let mut finds = Finds::new(&room);
-        assert!(finds.push(found).is_continue());
+        assert!(finds.push(found).is_ok());
         assert_eq!(finds.finish().len(), 1);
         let mut finds = Finds::new(&room);
-        assert!((0..GRANT).all(|_| finds.push(found).is_continue()));
-        assert!(finds.push(found).is_break());
+        assert!((0..GRANT).all(|_| finds.push(found).is_ok()));
+        assert!(finds.push(found).is_err());
         assert!(!room.is_ample());
     }
 }

@@ -1,8 +1,6 @@
 //! Queries in groups, in the order given, by all threads: arranging them costs more than it saves if they rarely share
 //! blocks. One thread answers the queries of a group together, so that their memory accesses overlap.
 
-use std::ops::ControlFlow;
-
 use rayon::prelude::*;
 
 use crate::batch::gather::{Finds, Found, Room};
@@ -10,6 +8,7 @@ use crate::batch::{BatchContext, Stop};
 use crate::error::ReadError;
 use crate::index::searcher::Searcher;
 use crate::index::{Index, IndexRef, Match};
+use crate::progress::Stopped;
 use hamdex_fingerprint::Fingerprint;
 
 /// Queries of a group: enough that memory has always something to do, few enough that what it brings is still in the
@@ -51,30 +50,28 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Groups<R> {
         Self { searcher: Searcher::new(index), size, distance, limit, found: Vec::new(), matches: Vec::new() }
     }
 
-    /// Calls `visit` with the place and the matches of each query, nearest first, then by fingerprint, in order, until
-    /// it breaks; and `check` before each group.
+    /// Calls `visit` with the place and the matches of each query, nearest first, then by fingerprint, in order; and
+    /// `check` before each group.
     ///
     /// # Errors
-    /// When a block that is read is damaged, or `check` fails. Queries before it may have been visited.
+    /// When a block that is read is damaged, or `check` or `visit` fails. Queries before it may have been visited.
     pub(super) fn answer(
         &mut self,
         queries: &[F],
         mut check: impl FnMut() -> Result<(), ReadError>,
-        mut visit: impl FnMut(usize, &[Match<F>]) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, ReadError> {
+        mut visit: impl FnMut(usize, &[Match<F>]) -> Result<(), Stopped>,
+    ) -> Result<(), ReadError> {
         for (number, group) in queries.chunks(self.size).enumerate() {
             check()?;
             let visit = |place, matches: &[Match<F>]| visit(number * self.size + place, matches);
             let Self { searcher, distance, limit, found, matches, .. } = self;
-            if !find(searcher, group, *distance, found)? {
-                if one_by_one(searcher, group, *distance, *limit, &mut check, visit)?.is_break() {
-                    return Ok(ControlFlow::Break(()));
-                }
-            } else if in_order(found, group.len(), *limit, matches, visit).is_break() {
-                return Ok(ControlFlow::Break(()));
+            if find(searcher, group, *distance, found)? {
+                in_order(found, group.len(), *limit, matches, visit)?;
+            } else {
+                one_by_one(searcher, group, *distance, *limit, &mut check, visit)?;
             }
         }
-        Ok(ControlFlow::Continue(()))
+        Ok(())
     }
 }
 
@@ -86,14 +83,16 @@ fn find<F: Fingerprint, R: IndexRef<Fingerprint = F>>(
     found: &mut Vec<(usize, Match<F>)>,
 ) -> Result<bool, ReadError> {
     found.clear();
+    let mut is_full = false;
     let outcome = searcher.for_each_of(group, distance, |place, near| {
-        if found.len() == MAX_MATCHES {
-            return ControlFlow::Break(());
+        is_full = found.len() == MAX_MATCHES;
+        if is_full {
+            return Err(ReadError::from(Stopped));
         }
         found.push((place, near));
-        ControlFlow::Continue(())
-    })?;
-    Ok(outcome.is_continue())
+        Ok(())
+    });
+    if is_full { Ok(false) } else { outcome.map(|()| true) }
 }
 
 /// Delivers the matches of a group.
@@ -102,8 +101,8 @@ fn in_order<F: Fingerprint>(
     queries: usize,
     limit: usize,
     matches: &mut Vec<Match<F>>,
-    mut visit: impl FnMut(usize, &[Match<F>]) -> ControlFlow<()>,
-) -> ControlFlow<()> {
+    mut visit: impl FnMut(usize, &[Match<F>]) -> Result<(), Stopped>,
+) -> Result<(), Stopped> {
     found.sort_unstable();
     let mut rest = &*found;
     (0..queries).try_for_each(|place| {
@@ -122,15 +121,13 @@ fn one_by_one<F: Fingerprint, R: IndexRef<Fingerprint = F>>(
     distance: u32,
     limit: usize,
     check: &mut impl FnMut() -> Result<(), ReadError>,
-    mut visit: impl FnMut(usize, &[Match<F>]) -> ControlFlow<()>,
-) -> Result<ControlFlow<()>, ReadError> {
+    mut visit: impl FnMut(usize, &[Match<F>]) -> Result<(), Stopped>,
+) -> Result<(), ReadError> {
     for (place, &query) in queries.iter().enumerate() {
         check()?;
-        if visit(place, searcher.limited_within(query, distance, limit)?).is_break() {
-            return Ok(ControlFlow::Break(()));
-        }
+        visit(place, searcher.limited_within(query, distance, limit)?)?;
     }
-    Ok(ControlFlow::Continue(()))
+    Ok(())
 }
 
 /// Minimum number of ranges of queries per thread, so that no thread waits long for another.
@@ -160,29 +157,22 @@ pub(super) fn alone<F: Fingerprint>(
                                 searcher.limited_within(query, plan.distance(), options.match_limit())?;
                             for &Match { distance, fingerprint, .. } in matches {
                                 let found = Found { query: (first + place) as u32, distance, fingerprint };
-                                if finds.push(found).is_break() {
-                                    return Err(Stop::Full);
-                                }
+                                finds.push(found)?;
                             }
                         }
                         continue;
                     }
                     let check_cancelled = |_, _| done.check();
-                    let outcome = searcher.for_each_of_while(
+                    searcher.for_each_of_while(
                         together,
                         plan.distance(),
                         &check_cancelled,
                         |place, found| {
-                            finds.push(Found {
-                                query: (first + place) as u32,
-                                distance: found.distance,
-                                fingerprint: found.fingerprint,
-                            })
+                            let query = (first + place) as u32;
+                            let Match { distance, fingerprint, .. } = found;
+                            Ok::<_, Stop>(finds.push(Found { query, distance, fingerprint })?)
                         },
-                    );
-                    if outcome?.is_break() {
-                        return Err(Stop::Full);
-                    }
+                    )?;
                 }
                 Ok(finds.finish())
             },

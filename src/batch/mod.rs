@@ -32,16 +32,23 @@ use std::sync::Arc;
 use chunks::Chunks;
 pub(crate) use deliver::{Gathered, Parts, deliver};
 pub use gather::Batch;
+use gather::Full;
 
 use crate::design::Plan;
 use crate::error::ReadError;
-use crate::index::{Index, Match, MatchVisitor};
+use crate::index::{Index, Match};
 use crate::memory::default_memory;
-use crate::progress::{Counter, Phase, Progress, ProgressCallback, Report, Stopped};
+use crate::progress::{Counter, Phase, Progress, ProgressCallback, Report, Stopped, keeping};
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
-type Answer<F> = fn(&mut Chunks<'_, F>, &[F], &mut MatchVisitor<'_, F>) -> Result<ControlFlow<()>, ReadError>;
+/// Receives the place of each query and its matches.
+pub(crate) type Visit<'v, F> = VisitOf<'v, Match<F>>;
+
+/// Receives the place of each query and its matches, each of them a `T`.
+pub(crate) type VisitOf<'v, T> = dyn FnMut(usize, &[T]) -> Result<(), Stopped> + 'v;
+
+type Answer<F> = fn(&mut Chunks<'_, F>, &[F], &mut Visit<'_, F>) -> Result<(), ReadError>;
 
 per_width! {
     compiled_answer: Answer = answer;
@@ -50,8 +57,8 @@ per_width! {
 fn answer<F: Fingerprint>(
     chunks: &mut Chunks<'_, F>,
     queries: &[F],
-    visit: &mut MatchVisitor<'_, F>,
-) -> Result<ControlFlow<()>, ReadError> {
+    visit: &mut Visit<'_, F>,
+) -> Result<(), ReadError> {
     chunks.answer(queries, visit)
 }
 
@@ -85,23 +92,22 @@ impl<F: Fingerprint> Index<F> {
     /// When a block that is read is damaged, or the distance exceeds the width.
     pub fn batch(&self, queries: &[F], distance: u32) -> Result<Batch<F>, ReadError> {
         let mut batch = Batch::with_capacity(queries.len());
-        let _ = self.batch_with(queries, distance, &BatchOptions::new(), |_, matches| {
+        self.batch_with(queries, distance, &BatchOptions::new(), |_, matches| {
             batch.push(matches);
-            ControlFlow::Continue(())
+            Ok::<_, ReadError>(())
         })?;
         Ok(batch)
     }
 
     /// Calls `visit` with the place of each query and all stored fingerprints within `distance` of it, nearest
-    /// first, then by fingerprint; in the order of the queries, including queries without a match, until it
-    /// breaks. Returns whether it did.
+    /// first, then by fingerprint; in the order of the queries, including queries without a match. An error of
+    /// `visit` ends it.
     ///
     /// Memory stays within that of the options, however many queries and matches there are, except the
     /// matches of a single query.
     ///
     /// ```
-    /// use std::ops::ControlFlow;
-    /// use hamdex::{BatchOptions, Builder, Index, Strategy};
+    /// use hamdex::{BatchOptions, Builder, Index, ReadError, Strategy};
     ///
     /// let directory = tempfile::tempdir()?;
     /// let path = directory.path().join("small.hamdex");
@@ -113,27 +119,29 @@ impl<F: Fingerprint> Index<F> {
     /// let queries: Vec<u64> = (0..500).map(|i| i * 0x0246_8acf_1356 + 1).collect();
     /// let options = BatchOptions::new().strategy(Strategy::Scan).memory(64 << 20);
     /// let mut with_a_match = 0;
-    /// let outcome = index.batch_with(&queries, 3, &options, |query, matches| {
+    /// index.batch_with(&queries, 3, &options, |query, matches| {
     ///     assert!(matches.iter().all(|m| m.distance == (m.fingerprint ^ queries[query]).count_ones()));
     ///     with_a_match += usize::from(!matches.is_empty());
-    ///     ControlFlow::Continue(())
+    ///     Ok::<_, ReadError>(())
     /// })?;
-    /// assert!(outcome.is_continue());
     /// assert_eq!(with_a_match, 500);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// When a block that is read is damaged, and queries before it may have been visited; or the distance exceeds the
-    /// width.
-    pub fn batch_with(
+    /// width; the error of `visit`.
+    pub fn batch_with<E: From<ReadError>>(
         &self,
         queries: &[F],
         distance: u32,
         options: &BatchOptions,
-        mut visit: impl FnMut(usize, &[Match<F>]) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, ReadError> {
-        compiled_answer()(&mut Chunks::new(self, distance, options)?, queries, &mut visit)
+        mut visit: impl FnMut(usize, &[Match<F>]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut chunks = Chunks::new(self, distance, options)?;
+        keeping(|keep| {
+            compiled_answer()(&mut chunks, queries, &mut |place, found| keep.error(visit(place, found)))
+        })
     }
 }
 
@@ -333,6 +341,12 @@ enum Stop {
 impl From<Stopped> for Stop {
     fn from(stopped: Stopped) -> Self {
         Self::Failed(stopped.into())
+    }
+}
+
+impl From<Full> for Stop {
+    fn from(_: Full) -> Self {
+        Self::Full
     }
 }
 

@@ -1,8 +1,6 @@
 //! The fastest way to answer, by the cost model of [`cost`](crate::batch::cost) and the candidate blocks of a sample of
 //! the queries.
 
-use std::ops::ControlFlow;
-
 use crate::batch::cost::{ARRANGE_NS, CodecCosts, FILL_NS, LOCATE_NS, SEARCH_NS, WAIT_NS, shared_lines};
 use crate::batch::scan::design::{self, Crowding, TableChoice, spread};
 use crate::batch::scan::sieve::sift_ns;
@@ -185,7 +183,7 @@ pub(super) fn matches_per_query<F: Fingerprint>(context: &BatchContext<'_, F>) -
     for query in spread(context.queries, answered) {
         let count = |_, _| {
             matches += 1;
-            ControlFlow::Continue(())
+            Ok::<_, ReadError>(())
         };
         // Damage is reported when the query is answered.
         let _ = searcher.for_each_of_while(&[query], context.plan.distance(), &check_cancelled, count);

@@ -1,7 +1,5 @@
 //! The way that a batch takes, and its cost by the counts of the model: nothing here reads a clock.
 
-use std::ops::ControlFlow;
-
 use crate::batch::chunks::Chunks;
 use crate::batch::gather::Room;
 use crate::batch::groups::Groups;
@@ -9,7 +7,8 @@ use crate::batch::sample::{Choice, Sample, choose};
 use crate::batch::scan::design::Crowding;
 use crate::batch::scan::{self, Scan, design};
 use crate::batch::{BatchContext, BatchOptions, Strategy};
-use crate::progress::{Counter, Phase, Report};
+use crate::error::ReadErrorKind;
+use crate::progress::{Counter, Phase, Report, Stopped};
 use crate::{BuildOptions, Builder, Design, Index};
 
 /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) of a counter.
@@ -161,9 +160,9 @@ fn groups_give_what_single_queries_give_however_many_match() {
                 assert_eq!(matches, &expected[..expected.len().min(limit)]);
                 assert_eq!(place, next);
                 next += 1;
-                if place == 90 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                if place == 90 { Err(Stopped) } else { Ok(()) }
             });
-            assert!(outcome.unwrap().is_break());
+            assert!(matches!(outcome.unwrap_err().kind(), ReadErrorKind::Stopped));
             assert_eq!(next, 91);
             assert!(checked >= 91 / 16, "{checked}");
         }

@@ -4,7 +4,6 @@
 //! are looked up together, so that their memory accesses overlap.
 
 use std::fmt;
-use std::ops::ControlFlow;
 
 use crate::codec::{Located, SCAN_BATCH, Target};
 use crate::error::ReadError;
@@ -13,6 +12,7 @@ use crate::ids::reader::IdTable;
 use crate::index::{Index, Match};
 use crate::lookup::{Lookup, hash_of_id, hash_of_name};
 use crate::names::Names;
+use crate::progress::Stopped;
 use crate::table::scanner::{Scanner, prefetch_fronts};
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
@@ -109,11 +109,10 @@ impl<F: Fingerprint> Index<F> {
         let located = &located[..count];
         self.read_ahead.query(&self.data, &self.tables, located);
         prefetch_fronts(&self.tables, file, &located[..count.min(SCAN_BATCH)], targets);
-        let outcome = scanner.scan(&self.tables, file, located, targets, &mut |at, entry, _| {
+        self.scan(scanner, located, targets, |at, entry, _| {
             places[wanted[at.target as usize]] = Some((at.block as usize, entry));
-            ControlFlow::Continue(())
-        });
-        outcome.map(drop).map_err(|error| self.error(error))
+            Ok(())
+        })
     }
 }
 
@@ -190,15 +189,13 @@ impl<F: Fingerprint> Index<F> {
         if block == table.keys.len() {
             return Ok(None);
         }
-        let file = self.data.as_ref();
         let mut found = None;
         let at = Located { table: 0, block: block as u32, target: 0 };
-        let outcome = scanner.scan(&self.tables, file, &[at], &[target], &mut |_, entry, _| {
+        let outcome = self.scan(scanner, &[at], &[target], |_, entry, _| {
             found = Some((block, entry));
-            ControlFlow::Break(())
+            Err(ReadError::from(Stopped))
         });
-        let _ = outcome.map_err(|error| self.error(error))?;
-        Ok(found)
+        if found.is_some() { Ok(found) } else { outcome.map(|()| None) }
     }
 }
 
@@ -282,15 +279,20 @@ impl<F: Fingerprint> Lookups<'_, F> {
         most: usize,
         is_wanted: impl Fn(u64) -> bool,
     ) -> Result<Vec<u64>, ReadError> {
-        let (file, mut places) = (self.index.data.as_ref(), Vec::new());
-        let outcome = self.by_id.places(hash_of_id(id), |place| {
-            if is_wanted(place) && self.ids.id_at(file, place)? == id {
-                places.push(place);
+        let find = || {
+            let (file, mut places) = (self.index.data.as_ref(), Vec::new());
+            for place in self.by_id.places(hash_of_id(id))? {
+                let place = place?;
+                if is_wanted(place) && self.ids.id_at(file, place)? == id {
+                    places.push(place);
+                }
+                if places.len() >= most {
+                    break;
+                }
             }
-            Ok(until(places.len() >= most))
-        });
-        let _ = outcome.map_err(|error| self.index.error(error))?;
-        Ok(places)
+            Ok(places)
+        };
+        find().map_err(|error| self.index.error(error))
     }
 
     /// Returns the fingerprints of an id, ascending. Empty if it is not stored.
@@ -317,20 +319,21 @@ impl<F: Fingerprint> Lookups<'_, F> {
     /// When a page that is read is damaged.
     pub fn ids_of_name_from(&self, name: &[u8], from: u64, most: usize) -> Result<Vec<u64>, ReadError> {
         let Some((names, lookup)) = &self.by_name else { return Ok(Vec::new()) };
-        let mut ids = Vec::new();
-        let outcome = lookup.places(hash_of_name(name), |number| {
-            if names.name(number)? == name {
-                ids.extend(Some(names.id_at(number)?).filter(|id| *id >= from));
+        let find = || {
+            let mut ids = Vec::new();
+            for number in lookup.places(hash_of_name(name))? {
+                let number = number?;
+                if names.name(number)? == name {
+                    ids.extend(Some(names.id_at(number)?).filter(|id| *id >= from));
+                }
+                if ids.len() >= most {
+                    break;
+                }
             }
-            Ok(until(ids.len() >= most))
-        });
-        let _ = outcome.map_err(|error| self.index.error(error))?;
-        Ok(ids)
+            Ok(ids)
+        };
+        find().map_err(|error| self.index.error(error))
     }
-}
-
-fn until(is_enough: bool) -> ControlFlow<()> {
-    if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
 impl<F> fmt::Debug for Lookups<'_, F> {

@@ -31,7 +31,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::ops::{ControlFlow, Deref};
+use std::ops::Deref;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -307,9 +307,6 @@ impl<F: Fingerprint> Match<F> {
         Self { distance, fingerprint, entry: EntryPlace::UNKNOWN }
     }
 }
-
-/// Receives the place of a query and its matches; breaks to end the batch.
-pub type MatchVisitor<'v, F> = dyn FnMut(usize, &[Match<F>]) -> ControlFlow<()> + 'v;
 
 impl<F: PartialEq> PartialEq for Match<F> {
     fn eq(&self, other: &Self) -> bool {

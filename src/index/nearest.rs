@@ -2,7 +2,7 @@
 //! table 0.
 
 use std::collections::BinaryHeap;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 use crate::codec::{Located, Target};
 use crate::error::ReadError;
@@ -37,14 +37,12 @@ impl<'m, M: Ord> Limited<'m, M> {
         Self { matches, limit }
     }
 
-    /// Never breaks.
     #[inline]
-    pub(crate) fn push(&mut self, found: M) -> ControlFlow<()> {
+    pub(crate) fn push(&mut self, found: M) {
         self.matches.push(found);
         if self.matches.len() / 2 >= self.limit {
             self.cut();
         }
-        ControlFlow::Continue(())
     }
 
     #[cold]
@@ -110,31 +108,20 @@ pub(crate) fn walk<F: Fingerprint>(
         std::mem::swap(now, next);
         wave(table, file, &mut order, &mut done, &target, next);
         index.read_ahead.query(&index.data, &index.tables, next);
-        let mut failure = None;
-        let mut visit = |at: Located, entry, fingerprint: F| {
+        index.scan(scanner, now, &[target], |at, entry, fingerprint| {
             let (distance, entry) = (fingerprint.distance(query), EntryPlace::new(at.block, entry, tag));
             let found = Match { distance, fingerprint, entry };
             if nearest.len() == count && nearest.peek().is_some_and(|worst| *worst <= found) {
-                return ControlFlow::Continue(());
+                return Ok(());
             }
-            match counts(&found) {
-                Ok(true) => nearest.push(found),
-                Ok(false) => {}
-                Err(error) => {
-                    failure = Some(error);
-                    return ControlFlow::Break(());
-                }
+            if counts(&found)? {
+                nearest.push(found);
             }
             if nearest.len() > count {
                 nearest.pop();
             }
-            ControlFlow::Continue(())
-        };
-        let outcome = scanner.scan(&index.tables, file, now, &[target], &mut visit);
-        let _ = outcome.map_err(|error| index.error(error))?;
-        if let Some(error) = failure {
-            return Err(error);
-        }
+            Ok::<_, ReadError>(())
+        })?;
         check_wave(done, table.keys.len()).map_err(|stopped| index.error(stopped.into()))?;
     }
     *matches = nearest.into_sorted_vec();

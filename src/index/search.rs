@@ -1,14 +1,12 @@
 //! Queries of one index, step by step: their blocks are located, prefetched, and scanned. Several queries, or a
 //! query of several indexes, take each step together, so that their memory accesses overlap.
 
-use std::ops::ControlFlow;
-
 use crate::arch::{self, Instructions, Kernel};
 use crate::codec::{Located, SCAN_BATCH, Target};
 use crate::design::{Plan, is_first};
 use crate::error::ReadError;
 use crate::index::{EntryPlace, Index, Match};
-use crate::progress::Stopped;
+use crate::progress::{Stopped, keeping};
 use crate::table::Table;
 use crate::table::locate::{HomeBlock, target_of};
 use crate::table::scanner::{Scanner, prefetch_fronts, prefetch_likely};
@@ -102,17 +100,17 @@ impl<F: Fingerprint> Search<F> {
         index.read_ahead.query(&index.data, &index.tables, first);
     }
 
-    /// Calls `visit` with the place of a query and each stored fingerprint within the distance of it, each once, until
-    /// it breaks, after the blocks have been located and read ahead. Returns whether it did.
+    /// Calls `visit` with the place of a query and each stored fingerprint within the distance of it, each once, after
+    /// the blocks have been located and read ahead.
     #[inline]
-    pub(crate) fn scan(
+    pub(crate) fn scan<E: From<ReadError>>(
         &mut self,
         index: &Index<F>,
         queries: &[F],
         plan: &Plan<F>,
         check_wave: WaveCheck<'_>,
-        mut visit: impl FnMut(usize, Match<F>) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, ReadError> {
+        mut visit: impl FnMut(usize, Match<F>) -> Result<(), E>,
+    ) -> Result<(), E> {
         let Self { targets, origins, located, scanner, .. } = self;
         let tag = index.tag();
         let mut visit = |at: Located, entry, value| {
@@ -123,7 +121,7 @@ impl<F: Fingerprint> Search<F> {
             let difference = fingerprint ^ queries[place];
             debug_assert_eq!(probe[0].table, at.table as usize);
             if !is_first(earlier, difference) {
-                return ControlFlow::Continue(());
+                return Ok(());
             }
             let entry =
                 if at.table == 0 { EntryPlace::new(at.block, entry, tag) } else { EntryPlace::UNKNOWN };
@@ -135,16 +133,32 @@ impl<F: Fingerprint> Search<F> {
         while !next.is_empty() {
             let now = std::mem::replace(&mut next, waves.next().unwrap_or_default());
             index.read_ahead.query(&index.data, &index.tables, next);
-            let outcome = scanner.scan(&index.tables, index.data.as_ref(), now, targets, &mut visit);
-            if outcome.map_err(|error| index.error(error))?.is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
+            index.scan(scanner, now, targets, &mut visit)?;
             done += now.len();
             if !next.is_empty() {
                 check_wave(done, located.len()).map_err(|stopped| index.error(stopped.into()))?;
             }
         }
-        Ok(ControlFlow::Continue(()))
+        Ok(())
+    }
+}
+
+impl<F: Fingerprint> Index<F> {
+    /// As [`Scanner::scan`], with a visitor that may fail.
+    #[inline]
+    pub(crate) fn scan<E: From<ReadError>>(
+        &self,
+        scanner: &mut Scanner<F>,
+        located: &[Located],
+        targets: &[Target<F>],
+        mut visit: impl FnMut(Located, usize, F) -> Result<(), E>,
+    ) -> Result<(), E> {
+        keeping(|keep| {
+            let visit = &mut |at, entry, value| keep.error(visit(at, entry, value));
+            let scanned = scanner.scan(&self.tables, self.data.as_ref(), located, targets, visit);
+            // The end of a visit concerns no file, and allocates nothing.
+            scanned.map_err(|error| if error.is_stop() { error } else { self.error(error) })
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use crate::index::nearest::{self, Limited};
 use crate::index::search::{Search, WaveCheck, give_back};
 use crate::index::similar::SimilarSearch;
 use crate::index::{Index, IndexRef, Match};
-use crate::progress::{Phase, Progress, ProgressCallback, Report};
+use crate::progress::{Phase, Progress, ProgressCallback, Report, Stopped, keeping};
 use crate::similar::{Condition, SimilarDocument};
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
@@ -58,13 +58,8 @@ struct Core<F> {
 
 type Within<F> = fn(&mut Core<F>, &Index<F>, F, u32, usize) -> Result<(), ReadError>;
 type First<F> = fn(&mut Core<F>, &Index<F>, F, u32) -> Result<Option<Match<F>>, ReadError>;
-type ForEach<F> = fn(
-    &mut Core<F>,
-    &Index<F>,
-    F,
-    u32,
-    &mut dyn FnMut(Match<F>) -> ControlFlow<()>,
-) -> Result<ControlFlow<()>, ReadError>;
+type ForEach<F> = fn(&mut Core<F>, &Index<F>, F, u32, &mut VisitMatch<'_, F>) -> Result<(), ReadError>;
+type VisitMatch<'v, F> = dyn FnMut(Match<F>) -> Result<(), Stopped> + 'v;
 
 per_width! {
     compiled_within: Within = limited_within;
@@ -209,44 +204,47 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
     }
 
     /// Calls `visit` with every stored fingerprint within `distance` of `query`, each once, in no
-    /// particular order, until it breaks. Returns whether it did.
+    /// particular order. An error of `visit` ends it.
     ///
     /// # Errors
-    /// When a block that is read is damaged, or the distance exceeds the width.
-    pub fn for_each(
+    /// When a block that is read is damaged, or the distance exceeds the width; the error of `visit`.
+    pub fn for_each<E: From<ReadError>>(
         &mut self,
         query: F,
         distance: u32,
-        mut visit: impl FnMut(Match<F>) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, ReadError> {
-        compiled_for_each()(&mut self.core, &self.index, query, distance, &mut visit)
+        mut visit: impl FnMut(Match<F>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Self { index, core } = self;
+        keeping(|keep| {
+            compiled_for_each()(core, index, query, distance, &mut |found| keep.error(visit(found)))
+        })
     }
 
     /// Calls `visit` with the place of a query, and every stored fingerprint within `distance` of that, each once for
-    /// each query, in no particular order of either, until it breaks. Returns whether it did. Some queries together
-    /// take less time than one after the other, since all wait for memory at once.
+    /// each query, in no particular order of either. Some queries together take less time than one after the other,
+    /// since all wait for memory at once.
     ///
     /// # Errors
-    /// When a block that is read is damaged.
+    /// When a block that is read is damaged; the error of `visit`.
     #[inline]
-    pub(crate) fn for_each_of(
+    pub(crate) fn for_each_of<E: From<ReadError>>(
         &mut self,
         queries: &[F],
         distance: u32,
-        visit: impl FnMut(usize, Match<F>) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, ReadError> {
+        visit: impl FnMut(usize, Match<F>) -> Result<(), E>,
+    ) -> Result<(), E> {
         self.core.for_each_of(&self.index, queries, distance, visit)
     }
 
     /// As [`Self::for_each_of`], with the cancellation check of the caller.
     #[inline]
-    pub(crate) fn for_each_of_while(
+    pub(crate) fn for_each_of_while<E: From<ReadError>>(
         &mut self,
         queries: &[F],
         distance: u32,
         check_wave: WaveCheck<'_>,
-        visit: impl FnMut(usize, Match<F>) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, ReadError> {
+        visit: impl FnMut(usize, Match<F>) -> Result<(), E>,
+    ) -> Result<(), E> {
         for_each_of(&self.index, &mut self.core.search, queries, distance, check_wave, visit)
     }
 
@@ -289,13 +287,13 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
 
 impl<F: Fingerprint> Core<F> {
     #[inline]
-    fn for_each_of(
+    fn for_each_of<E: From<ReadError>>(
         &mut self,
         index: &Index<F>,
         queries: &[F],
         distance: u32,
-        visit: impl FnMut(usize, Match<F>) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, ReadError> {
+        visit: impl FnMut(usize, Match<F>) -> Result<(), E>,
+    ) -> Result<(), E> {
         let Self { search, report, .. } = self;
         let check_wave =
             |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
@@ -328,10 +326,13 @@ fn limited_within<F: Fingerprint>(
     let mut matches = std::mem::take(&mut core.matches);
     give_back(&mut matches);
     let mut limited = Limited::new(&mut matches, limit);
-    let outcome = core.for_each_of(index, &[query], distance, |_, found| limited.push(found));
+    let outcome = core.for_each_of(index, &[query], distance, |_, found| {
+        limited.push(found);
+        Ok(())
+    });
     limited.finish();
     core.matches = matches;
-    outcome.map(drop)
+    outcome
 }
 
 fn nearest_within<F: Fingerprint>(
@@ -364,11 +365,11 @@ fn first<F: Fingerprint>(
     distance: u32,
 ) -> Result<Option<Match<F>>, ReadError> {
     let mut first = None;
-    let _ = core.for_each_of(index, &[query], distance, |_, found| {
+    let outcome = core.for_each_of(index, &[query], distance, |_, found| {
         first = Some(found);
-        ControlFlow::Break(())
-    })?;
-    Ok(first)
+        Err(ReadError::from(Stopped))
+    });
+    if first.is_some() { Ok(first) } else { outcome.map(|()| None) }
 }
 
 fn for_each<F: Fingerprint>(
@@ -376,20 +377,20 @@ fn for_each<F: Fingerprint>(
     index: &Index<F>,
     query: F,
     distance: u32,
-    visit: &mut dyn FnMut(Match<F>) -> ControlFlow<()>,
-) -> Result<ControlFlow<()>, ReadError> {
-    core.for_each_of(index, &[query], distance, |_, found| visit(found))
+    visit: &mut VisitMatch<'_, F>,
+) -> Result<(), ReadError> {
+    core.for_each_of(index, &[query], distance, |_, found| Ok(visit(found)?))
 }
 
 #[inline]
-fn for_each_of<F: Fingerprint>(
+fn for_each_of<F: Fingerprint, E: From<ReadError>>(
     index: &Index<F>,
     search: &mut Search<F>,
     queries: &[F],
     distance: u32,
     check_wave: WaveCheck<'_>,
-    visit: impl FnMut(usize, Match<F>) -> ControlFlow<()>,
-) -> Result<ControlFlow<()>, ReadError> {
+    visit: impl FnMut(usize, Match<F>) -> Result<(), E>,
+) -> Result<(), E> {
     check_distance::<F>(distance)?;
     let plan = index.plan(distance);
     search.locate(index, queries, plan)?;

@@ -4,7 +4,7 @@
 //! by part: each part takes one pass over all lists, and memory for its own sets.
 
 use std::fmt;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 use crate::codec::Scratch;
 use crate::error::{Place, ReadError, ReadErrorKind};
@@ -127,16 +127,16 @@ impl<'a> Shingles<'a> {
         Ok(parts)
     }
 
-    /// Calls `visit` with the id and the shingles of every document of a part, by id, until it breaks. Reads all lists of
-    /// the file once, whatever the part is.
+    /// Calls `visit` with the id and the shingles of every document of a part, by id. Reads all lists of the file once,
+    /// whatever the part is.
     ///
     /// # Errors
-    /// When a block or a page is damaged, or there is no memory for the sets of the part.
-    pub fn for_each_in<B>(
+    /// When a block or a page is damaged, or there is no memory for the sets of the part; the error of `visit`.
+    pub fn for_each_in<E: From<ReadError>>(
         &self,
         part: Range<u64>,
-        visit: impl FnMut(u64, &[u64]) -> ControlFlow<B>,
-    ) -> Result<ControlFlow<B>, ReadError> {
+        visit: impl FnMut(u64, &[u64]) -> Result<(), E>,
+    ) -> Result<(), E> {
         self.for_each_while(part, &|| Ok(()), visit)
     }
 
@@ -144,24 +144,20 @@ impl<'a> Shingles<'a> {
     ///
     /// # Errors
     /// As for [`Shingles::for_each_in`]; an error of `check_cancelled`.
-    pub fn for_each_while<B>(
+    pub fn for_each_while<E: From<ReadError>>(
         &self,
         part: Range<u64>,
         check_cancelled: &dyn Fn() -> Result<(), ReadError>,
-        mut visit: impl FnMut(u64, &[u64]) -> ControlFlow<B>,
-    ) -> Result<ControlFlow<B>, ReadError> {
+        mut visit: impl FnMut(u64, &[u64]) -> Result<(), E>,
+    ) -> Result<(), E> {
         let part = part.start.min(part.end).min(self.len())..part.end.min(self.len());
-        let run = || {
-            let sets = self.sets(part.clone(), &Err, check_cancelled)?;
-            for (number, place) in part.enumerate() {
-                let set = sets.get(number).ok_or_else(|| self.incomplete(place))?;
-                if let ControlFlow::Break(value) = visit(self.documents.id(place)?, set) {
-                    return Ok(ControlFlow::Break(value));
-                }
-            }
-            Ok(ControlFlow::Continue(()))
-        };
-        run().map_err(|error: ReadError| error.of_file(self.documents.path()))
+        let failed = |error: ReadError| error.of_file(self.documents.path());
+        let sets = self.sets(part.clone(), &Err, check_cancelled).map_err(failed)?;
+        for (number, place) in part.enumerate() {
+            let set = sets.get(number).ok_or_else(|| failed(self.incomplete(place)))?;
+            visit(self.documents.id(place).map_err(failed)?, set)?;
+        }
+        Ok(())
     }
 
     /// Calls `visit` with the id and the shingles of every document of a part whose blocks, and whose entry of the

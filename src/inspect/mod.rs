@@ -13,8 +13,6 @@
 
 mod stats;
 
-use std::ops::ControlFlow;
-
 pub use stats::{FilterStats, IdStats, Stats, TableStats};
 
 use crate::codec::Target;
@@ -231,14 +229,13 @@ impl<F: Fingerprint> Index<F> {
             let probe = probes[at.target as usize];
             let table = &self.tables[at.table as usize];
             let mut matches = Vec::new();
-            let scanned = scanner.scan(&self.tables, file, &[at], &targets, &mut |_, _, value| {
+            self.scan(&mut scanner, &[at], &targets, |_, _, value| {
                 let fingerprint = table.permutation.undo(value);
                 let difference = fingerprint ^ query;
                 let is_returned = is_first(&plan.probes()[..probe], difference);
                 matches.push(TracedMatch { fingerprint, distance: difference.count_ones(), is_returned });
-                ControlFlow::Continue(())
-            });
-            let _ = scanned.map_err(|error| self.error(error))?;
+                Ok::<_, ReadError>(())
+            })?;
             let keys = table.keys.in_file(file);
             let number = at.block as usize;
             traces[probe].blocks.push(BlockTrace {

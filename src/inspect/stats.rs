@@ -1,7 +1,5 @@
 //! Statistics of a file, and the measured false positives of its filters.
 
-use std::ops::ControlFlow;
-
 use crate::codec::reference::Coding;
 use crate::codec::{Codec, Located, Target, information_bound_bits};
 use crate::design::TableDesign;
@@ -12,6 +10,7 @@ use crate::format::checksum::UnitKind;
 use crate::format::footer::OLD_SHINGLES;
 use crate::format::{FileId, MAJOR};
 use crate::index::Index;
+use crate::progress::Stopped;
 use crate::similar::ShingleTable;
 use crate::table::Table;
 use crate::table::scanner::Scanner;
@@ -252,11 +251,15 @@ impl<F: Fingerprint> Index<F> {
             table.locate(file, &target, &mut blocks);
             let at = |&block: &u32| Located { table: table.number as u32, block, target: 0 };
             let located: Vec<Located> = blocks.iter().map(at).collect();
-            let found =
-                scanner.scan(&self.tables, file, &located, &[target], &mut |_, _, _| ControlFlow::Break(()));
-            if found.map_err(|error| self.error(error))?.is_break() {
+            let mut is_stored = false;
+            let scanned = self.scan(&mut scanner, &located, &[target], |_, _, _| {
+                is_stored = true;
+                Err(ReadError::from(Stopped))
+            });
+            if is_stored {
                 continue;
             }
+            scanned?;
             absent += 1;
             passed += 1;
         }

@@ -21,11 +21,10 @@ pub(crate) mod population;
 mod run;
 mod runs;
 
-use std::ops::ControlFlow;
-
 pub use options::{Pairs, PairsOptions, pairs};
 
 use crate::codec::Scratch;
+use crate::progress::Stopped;
 use hamdex_fingerprint::Fingerprint;
 
 /// Two stored fingerprints near each other. Their ids, if there are any: [`Index::ids`](crate::Index::ids).
@@ -60,7 +59,7 @@ enum Found<F> {
 }
 
 /// The receiver of a task's results.
-type Outlet<'a, F> = &'a mut dyn FnMut(Found<F>) -> ControlFlow<()>;
+type Outlet<'a, F> = &'a mut dyn FnMut(Found<F>) -> Result<(), Stopped>;
 
 /// Takes the pairs of a task.
 struct Collector<'a, F> {
@@ -82,26 +81,26 @@ impl<'a, F: Fingerprint> Collector<'a, F> {
 
     /// Takes a pair, in any order.
     #[inline]
-    fn pair(&mut self, one: F, other: F) -> ControlFlow<()> {
+    fn pair(&mut self, one: F, other: F) -> Result<(), Stopped> {
         if let Some(counts) = &mut self.counts {
             counts[one.distance(other) as usize] += 1;
-            return ControlFlow::Continue(());
+            return Ok(());
         }
         self.batch.push(Pair::of(one, other));
-        if self.batch.len() < BATCH { ControlFlow::Continue(()) } else { self.hand_on() }
+        if self.batch.len() < BATCH { Ok(()) } else { self.hand_on() }
     }
 
     #[cold]
-    fn hand_on(&mut self) -> ControlFlow<()> {
+    fn hand_on(&mut self) -> Result<(), Stopped> {
         let next = Vec::with_capacity(BATCH);
         (self.outlet)(Found::Pairs(std::mem::replace(&mut self.batch, next)))
     }
 
     /// Delivers the remaining pairs.
-    fn finish(self) -> ControlFlow<()> {
+    fn finish(self) -> Result<(), Stopped> {
         match self.counts {
             Some(counts) => (self.outlet)(Found::Counts(counts)),
-            None if self.batch.is_empty() => ControlFlow::Continue(()),
+            None if self.batch.is_empty() => Ok(()),
             None => (self.outlet)(Found::Pairs(self.batch)),
         }
     }

@@ -6,12 +6,11 @@ use std::ops::ControlFlow;
 
 use crate::error::{ReadError, ReadErrorKind, check_distance};
 use crate::index::Index;
-use crate::join::ordered::Outcome;
 use crate::join::population::{OfIndex, OfValues, Population};
 use crate::join::run::Join;
 use crate::join::{Found, Outlet, Pair, Tuning};
 use crate::memory::{MIN_MEMORY, QUERY_HEADROOM_BYTES, affordable, default_memory};
-use crate::progress::{Counter, Phase, Progress, Report};
+use crate::progress::{Counter, Phase, Progress, Report, keeping};
 use crate::threads;
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
@@ -113,7 +112,7 @@ impl PairsOptions {
 
 type OfIndexPairs<F> = for<'i> fn(&'i Index<F>, u32) -> Pairs<'i, F>;
 type OfValuesPairs<F> = for<'v> fn(&'v [F], u32) -> Pairs<'v, F>;
-type Run<F> = fn(&Pairs<'_, F>, bool, Outlet<'_, F>) -> Outcome;
+type Run<F> = fn(&Pairs<'_, F>, bool, Outlet<'_, F>) -> Result<(), ReadError>;
 
 per_width! {
     compiled_of_index: OfIndexPairs = pairs_of_index;
@@ -195,7 +194,7 @@ impl<'a, F: Fingerprint> Pairs<'a, F> {
         self
     }
 
-    /// Calls `visit`, on this thread, with each pair until it breaks. Returns whether it did.
+    /// Calls `visit`, on this thread, with each pair. An error of `visit` ends it.
     ///
     /// ```
     /// # use hamdex::{Builder, Index};
@@ -204,26 +203,26 @@ impl<'a, F: Fingerprint> Pairs<'a, F> {
     /// # let mut builder = Builder::<u64>::new(&path)?;
     /// # (0..100u64).try_for_each(|i| builder.push(i))?;
     /// # builder.finish()?;
-    /// use std::ops::ControlFlow;
+    /// use hamdex::{ReadError, Stopped};
     ///
     /// let index = Index::<u64>::open(&path)?;
     /// let mut first_ten = Vec::new();
     /// let outcome = index.pairs(1).for_each(|pair| {
     ///     first_ten.push(pair);
-    ///     if first_ten.len() < 10 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    /// })?;
-    /// assert!(outcome.is_break());
+    ///     if first_ten.len() < 10 { Ok(()) } else { Err(ReadError::from(Stopped)) }
+    /// });
+    /// assert!(outcome.is_err() && first_ten.len() == 10);
     /// assert!(first_ten.iter().all(|pair| pair.a < pair.b && pair.distance == 1));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// When a block is damaged, and the pairs that come before it in the order have been visited then; or the distance
-    /// exceeds the width.
-    pub fn for_each(
+    /// exceeds the width; the error of `visit`.
+    pub fn for_each<E: From<ReadError>>(
         &self,
-        mut visit: impl FnMut(Pair<F>) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, ReadError> {
+        mut visit: impl FnMut(Pair<F>) -> Result<(), E>,
+    ) -> Result<(), E> {
         self.for_each_batch(|batch| batch.iter().try_for_each(|&pair| visit(pair)))
     }
 
@@ -231,14 +230,16 @@ impl<'a, F: Fingerprint> Pairs<'a, F> {
     ///
     /// # Errors
     /// As there.
-    pub fn for_each_batch(
+    pub fn for_each_batch<E: From<ReadError>>(
         &self,
-        mut visit: impl FnMut(&[Pair<F>]) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, ReadError> {
+        mut visit: impl FnMut(&[Pair<F>]) -> Result<(), E>,
+    ) -> Result<(), E> {
         check_distance::<F>(self.distance)?;
-        compiled_run()(self, false, &mut |found| match found {
-            Found::Pairs(pairs) => visit(&pairs),
-            Found::Counts(_) => unreachable!("pairs are not counted here"),
+        keeping(|keep| {
+            compiled_run()(self, false, &mut |found| match found {
+                Found::Pairs(pairs) => keep.error(visit(&pairs)),
+                Found::Counts(_) => unreachable!("pairs are not counted here"),
+            })
         })
     }
 
@@ -248,9 +249,9 @@ impl<'a, F: Fingerprint> Pairs<'a, F> {
     /// When a block is damaged, or the distance exceeds the width.
     pub fn collect(&self) -> Result<Vec<Pair<F>>, ReadError> {
         let mut all = Vec::new();
-        let _ = self.for_each_batch(|batch| {
+        self.for_each_batch(|batch| {
             all.extend_from_slice(batch);
-            ControlFlow::Continue(())
+            Ok::<_, ReadError>(())
         })?;
         Ok(all)
     }
@@ -262,20 +263,24 @@ impl<'a, F: Fingerprint> Pairs<'a, F> {
     pub fn count_by_distance(&self) -> Result<Vec<u64>, ReadError> {
         check_distance::<F>(self.distance)?;
         let mut sums = vec![0; self.distance as usize + 1];
-        let _ = compiled_run()(self, true, &mut |found| {
+        compiled_run()(self, true, &mut |found| {
             if let Found::Counts(counts) = found {
                 sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
             }
-            ControlFlow::Continue(())
+            Ok(())
         })?;
         Ok(sums)
     }
 }
 
-fn run<F: Fingerprint>(pairs: &Pairs<'_, F>, is_counting: bool, deliver: Outlet<'_, F>) -> Outcome {
+fn run<F: Fingerprint>(
+    pairs: &Pairs<'_, F>,
+    is_counting: bool,
+    deliver: Outlet<'_, F>,
+) -> Result<(), ReadError> {
     let population = &*pairs.population;
     if pairs.distance == 0 || population.len() < 2 {
-        return Ok(ControlFlow::Continue(()));
+        return Ok(());
     }
     let is_small = pairs.options.threads == 0 && population.len() < ALONE;
     let threads = if is_small { NonZeroUsize::MIN } else { threads::count(pairs.options.threads) };

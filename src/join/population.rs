@@ -3,7 +3,7 @@
 //! [`MultiIndex`](crate::MultiIndex) has its own in its module.
 
 use std::num::NonZeroUsize;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use crate::design::{lead_sets, lead_sets_of_all};
@@ -11,7 +11,7 @@ use crate::error::{ReadError, ReadErrorKind};
 use crate::index::Index;
 use crate::index::searcher::Searcher;
 use crate::join::Workspace;
-use crate::progress::Counter;
+use crate::progress::{Counter, Stopped};
 use crate::sorting;
 use crate::table::{Table, runs_of};
 use crate::threads::Pool;
@@ -81,15 +81,15 @@ pub(crate) struct Part {
 
 /// Finds the near fingerprints of one fingerprint after the other.
 pub(crate) trait Neighbours<F> {
-    /// Calls `visit` with each fingerprint within `distance` of `query`, which is of that source, until it breaks;
-    /// with none if the query comes from an earlier source, too.
+    /// Calls `visit` with each fingerprint within `distance` of `query`, which is of that source; with none if the
+    /// query comes from an earlier source, too.
     fn for_each(
         &mut self,
         source: usize,
         query: F,
         distance: u32,
-        visit: &mut dyn FnMut(F) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, ReadError>;
+        visit: &mut dyn FnMut(F) -> Result<(), Stopped>,
+    ) -> Result<(), ReadError>;
 }
 
 /// Returns a length in equal ranges.
@@ -160,9 +160,9 @@ impl<F: Fingerprint> Neighbours<F> for Searcher<&Index<F>> {
         _: usize,
         query: F,
         distance: u32,
-        visit: &mut dyn FnMut(F) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, ReadError> {
-        Searcher::for_each(self, query, distance, |found| visit(found.fingerprint))
+        visit: &mut dyn FnMut(F) -> Result<(), Stopped>,
+    ) -> Result<(), ReadError> {
+        Searcher::for_each(self, query, distance, |found| Ok(visit(found.fingerprint)?))
     }
 }
 
@@ -318,9 +318,9 @@ impl<F: Fingerprint> Neighbours<F> for All<'_, F> {
         _: usize,
         query: F,
         distance: u32,
-        visit: &mut dyn FnMut(F) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, ReadError> {
+        visit: &mut dyn FnMut(F) -> Result<(), Stopped>,
+    ) -> Result<(), ReadError> {
         let mut near = self.0.iter().filter(|value| value.distance(query) <= distance);
-        Ok(near.try_for_each(|&value| visit(value)))
+        Ok(near.try_for_each(|&value| visit(value))?)
     }
 }

@@ -2,12 +2,12 @@
 //! run.
 
 use std::num::NonZeroUsize;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 use crate::error::ReadError;
 use crate::join::gather::{Gathered, Gathering};
 use crate::join::lead::{self, Source, Step};
-use crate::join::ordered::{self, Outcome};
+use crate::join::ordered;
 use crate::join::population::{Neighbours, Part, Population};
 use crate::join::runs::{MAX_RUN, RunPairs};
 use crate::join::{Collector, Outlet, Tuning, Way, Workspace};
@@ -39,7 +39,7 @@ pub(super) struct Join<'a, F> {
 }
 
 impl<F: Fingerprint> Join<'_, F> {
-    pub(super) fn run(&self, deliver: Outlet<'_, F>) -> Outcome {
+    pub(super) fn run(&self, deliver: Outlet<'_, F>) -> Result<(), ReadError> {
         let &Self { population, distance, tuning, .. } = self;
         if tuning.way == Way::Query {
             let done = self.progress.counter(Phase::Pairs, Some(population.len()))?;
@@ -53,15 +53,12 @@ impl<F: Fingerprint> Join<'_, F> {
             return self.query_each(steps.len() as u64, &done, deliver);
         };
         for (step, gathering) in steps.iter().zip(&gatherings) {
-            let outcome = match gathering {
+            match gathering {
                 Some(gathering) => self.gather(step, gathering, &done, deliver)?,
                 None => self.stream(step, &done, deliver)?,
-            };
-            if outcome.is_break() {
-                return Ok(outcome);
             }
         }
-        Ok(ControlFlow::Continue(()))
+        Ok(())
     }
 
     /// Values that memory holds, in all their copies.
@@ -111,7 +108,7 @@ impl<F: Fingerprint> Join<'_, F> {
         }))
     }
 
-    fn stream(&self, step: &Step<F>, done: &Counter, deliver: Outlet<'_, F>) -> Outcome {
+    fn stream(&self, step: &Step<F>, done: &Counter, deliver: Outlet<'_, F>) -> Result<(), ReadError> {
         let population = self.population;
         let (tables, file) = population.tables();
         let table = &tables[step.lead.table];
@@ -132,9 +129,9 @@ impl<F: Fingerprint> Join<'_, F> {
                 let ahead = self.threads.get() * per_task;
                 let prefetched = if task == 0 { 0 } else { mine.start + ahead };
                 population.read_ahead(table, prefetched..mine.end + ahead);
-                let outcome = stream(table, file, step.lead.mask, mine, workspace, &mut runs)?;
+                stream(table, file, step.lead.mask, mine, workspace, &mut runs)?;
                 done.add(entries)?;
-                Ok(finish(outcome, collector))
+                Ok(collector.finish()?)
             },
             deliver,
         )
@@ -146,11 +143,11 @@ impl<F: Fingerprint> Join<'_, F> {
         gathering: &Gathering<'_, F>,
         done: &Counter,
         deliver: Outlet<'_, F>,
-    ) -> Outcome {
+    ) -> Result<(), ReadError> {
         for slice in &gathering.slices {
             let gathered: Gathered<'_, F> = gathering.gather(self.population, slice, self.threads, done)?;
             let per_task = gathered.digits_per_task(slice.len()).clamp(1, slice.len().max(1));
-            let outcome = ordered::run(
+            ordered::run(
                 self.threads,
                 slice.len().div_ceil(per_task),
                 Workspace::default,
@@ -158,21 +155,18 @@ impl<F: Fingerprint> Join<'_, F> {
                     let mine = task * per_task..slice.len().min((task + 1) * per_task);
                     let mut collector = self.collector(send);
                     let mut runs = self.runs(step, &mut collector, done);
-                    let (count, outcome) = gathered.find(mine, workspace, &mut runs);
+                    let count = gathered.find(mine, workspace, &mut runs)?;
                     done.add(count as u64)?;
-                    Ok(finish(outcome, collector))
+                    Ok(collector.finish()?)
                 },
                 deliver,
             )?;
-            if outcome.is_break() {
-                return Ok(outcome);
-            }
         }
-        Ok(ControlFlow::Continue(()))
+        Ok(())
     }
 
     /// Queries each fingerprint, and counts it `times` times.
-    fn query_each(&self, times: u64, done: &Counter, deliver: Outlet<'_, F>) -> Outcome {
+    fn query_each(&self, times: u64, done: &Counter, deliver: Outlet<'_, F>) -> Result<(), ReadError> {
         let &Self { population, distance, tuning, .. } = self;
         let size = tuning.queries_per_task.unwrap_or(QUERIES_PER_TASK);
         let parts = population.parts(0, size);
@@ -183,9 +177,9 @@ impl<F: Fingerprint> Join<'_, F> {
             || (Workspace::default(), population.neighbours()),
             |(workspace, neighbours), task, send| {
                 let (mine, mut collector) = ((population, &parts[task]), self.collector(send));
-                let outcome = query_each(mine, distance, workspace, &mut **neighbours, &mut collector, done)?;
+                query_each(mine, distance, workspace, &mut **neighbours, &mut collector, done)?;
                 done.add(times * entries)?;
-                Ok(finish(outcome, collector))
+                Ok(collector.finish()?)
             },
             deliver,
         )
@@ -210,12 +204,6 @@ impl<F: Fingerprint> Join<'_, F> {
     }
 }
 
-/// Delivers the remaining results of a task, unless it was stopped.
-fn finish<F: Fingerprint>(outcome: ControlFlow<()>, collector: Collector<'_, F>) -> ControlFlow<()> {
-    outcome?;
-    collector.finish()
-}
-
 /// Values decoded before they are compared: they are still in cache then.
 const CHUNK: usize = 8192;
 
@@ -228,7 +216,7 @@ fn stream<F: Fingerprint>(
     blocks: Range<usize>,
     workspace: &mut Workspace<F>,
     runs: &mut RunPairs<'_, '_, F>,
-) -> Outcome {
+) -> Result<(), ReadError> {
     let Workspace { scratch, values, .. } = workspace;
     values.clear();
     let keys = table.keys.in_file(file);
@@ -239,7 +227,7 @@ fn stream<F: Fingerprint>(
             block += 1;
         }
         if block == blocks.end {
-            return Ok(ControlFlow::Continue(()));
+            return Ok(());
         }
         table.decode(file, block, scratch, values)?;
         values.drain(..values.partition_point(|&value| value & mask == begun));
@@ -253,9 +241,7 @@ fn stream<F: Fingerprint>(
         }
         let open = keys.get(end - 1) & mask;
         let whole = values.partition_point(|&value| value & mask < open);
-        if runs.find(&mut values[..whole], mask).is_break() {
-            return Ok(ControlFlow::Break(()));
-        }
+        runs.find(&mut values[..whole], mask)?;
         values.drain(..whole);
     }
     // The last run may go on behind.
@@ -265,14 +251,12 @@ fn stream<F: Fingerprint>(
         table.decode(file, block, scratch, values)?;
         let run = values[start..].partition_point(|&value| value & mask == open);
         values.truncate(start + run);
-        if runs.check_cancelled(run).is_break() {
-            return Ok(ControlFlow::Break(()));
-        }
+        runs.check_cancelled(run)?;
         if keys.get(block) & mask != open {
             break;
         }
     }
-    Ok(runs.find(values, mask))
+    Ok(runs.find(values, mask)?)
 }
 
 /// Returns whether no run of values equal under `mask` is longer than `max_run`, so that memory holds each.
@@ -321,7 +305,7 @@ pub(super) fn query_each<F: Fingerprint>(
     neighbours: &mut dyn Neighbours<F>,
     collector: &mut Collector<'_, F>,
     done: &Counter,
-) -> Outcome {
+) -> Result<(), ReadError> {
     let mut queries = std::mem::take(&mut workspace.gathered);
     queries.clear();
     population.read(part, workspace, &mut |values| queries.extend_from_slice(values))?;
@@ -329,13 +313,10 @@ pub(super) fn query_each<F: Fingerprint>(
         if number % QUERIES_AT_ONCE == 0 {
             done.check()?;
         }
-        let outcome = neighbours.for_each(part.source, query, distance, &mut |near| {
-            if near > query { collector.pair(query, near) } else { ControlFlow::Continue(()) }
+        neighbours.for_each(part.source, query, distance, &mut |near| {
+            if near > query { collector.pair(query, near) } else { Ok(()) }
         })?;
-        if outcome.is_break() {
-            return Ok(outcome);
-        }
     }
     workspace.gathered = queries;
-    Ok(ControlFlow::Continue(()))
+    Ok(())
 }

@@ -9,14 +9,13 @@
 //! than make runs short: these are the digit by which the values are sorted.
 
 use std::mem::take;
-use std::ops::ControlFlow;
 
 use crate::design::{Admits, is_first, split};
 use crate::join::Collector;
 use crate::join::compare::{Comparison, Hit, compare};
 use crate::join::lead::{Agreement, Lead, sort};
 use crate::permutation::Permutation;
-use crate::progress::Counter;
+use crate::progress::{Counter, Stopped};
 use hamdex_fingerprint::Fingerprint;
 
 /// Runs beyond this many values are split by bits after the shared ones. Up to here it is faster to compare all
@@ -64,19 +63,19 @@ impl<'a, 'c, F: Fingerprint> RunPairs<'a, 'c, F> {
         Self { lead, earlier, distance, longest, hits, dividing, collector, done, unchecked: 0 }
     }
 
-    /// Breaks if the caller has cancelled the work, which the counter remembers.
-    pub(super) fn check_cancelled(&mut self, work: usize) -> ControlFlow<()> {
+    /// Fails if the caller has cancelled the work, which the counter remembers.
+    pub(super) fn check_cancelled(&mut self, work: usize) -> Result<(), Stopped> {
         self.unchecked += work;
         if self.unchecked < WORK_AT_ONCE {
-            return ControlFlow::Continue(());
+            return Ok(());
         }
         self.unchecked = 0;
-        if self.done.check().is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        self.done.check()
     }
 
     /// Finds the pairs in `values`, in which values that agree under `mask` are adjacent: bits of the lead, or
     /// bits by which a long run is divided. Reorders the values of long runs.
-    pub(super) fn find(&mut self, values: &mut [F], mask: F) -> ControlFlow<()> {
+    pub(super) fn find(&mut self, values: &mut [F], mask: F) -> Result<(), Stopped> {
         self.check_cancelled(values.len())?;
         let is_long = self.are_long(values, mask);
         let starts_at_once = (MAX_HITS / self.longest).max(1);
@@ -103,7 +102,7 @@ impl<'a, 'c, F: Fingerprint> RunPairs<'a, 'c, F> {
                 start += length;
             }
         }
-        ControlFlow::Continue(())
+        Ok(())
     }
 
     /// Returns whether runs are longer than usual, by a sample of them.
@@ -114,7 +113,7 @@ impl<'a, 'c, F: Fingerprint> RunPairs<'a, 'c, F> {
     }
 
     /// Collects the hits that agree under `mask` and belong to this lead.
-    fn collect_hits(&mut self, values: &[F], mask: F) -> ControlFlow<()> {
+    fn collect_hits(&mut self, values: &[F], mask: F) -> Result<(), Stopped> {
         let agreement = Agreement(self.lead.mask | mask);
         for &(a, b) in &self.hits {
             let (a, b) = (values[a as usize], values[b as usize]);
@@ -124,10 +123,10 @@ impl<'a, 'c, F: Fingerprint> RunPairs<'a, 'c, F> {
             }
         }
         self.hits.clear();
-        ControlFlow::Continue(())
+        Ok(())
     }
 
-    fn all_with_all(&mut self, values: &[F]) -> ControlFlow<()> {
+    fn all_with_all(&mut self, values: &[F]) -> Result<(), Stopped> {
         let starts_at_once = (MAX_HITS / values.len()).max(1);
         for start in (0..values.len()).step_by(starts_at_once) {
             let end = values.len().min(start + starts_at_once);
@@ -138,7 +137,7 @@ impl<'a, 'c, F: Fingerprint> RunPairs<'a, 'c, F> {
             compare(Comparison { values, starts, mask, distance, longest, is_long }, &mut self.hits);
             self.collect_hits(values, mask)?;
         }
-        ControlFlow::Continue(())
+        Ok(())
     }
 }
 
@@ -163,12 +162,12 @@ impl<F: Fingerprint> RunPairs<'_, '_, F> {
     ///
     /// If no group would lower the number of comparisons, all are compared with all; so there are never more
     /// than the square of the number of values.
-    fn split(&mut self, values: &mut [F]) -> ControlFlow<()> {
+    fn split(&mut self, values: &mut [F]) -> Result<(), Stopped> {
         let first = values[0];
         let varying = values.iter().fold(F::ZERO, |varying, &value| varying | (value ^ first));
         if !is_first(&self.earlier, varying) {
             // All of them agree there: none of the pairs belongs here.
-            return ControlFlow::Continue(());
+            return Ok(());
         }
         if values.len() <= self.longest || varying.count_ones() <= self.distance {
             return self.all_with_all(values);
@@ -209,7 +208,7 @@ impl<F: Fingerprint> RunPairs<'_, '_, F> {
             self.dividing = dividing;
         }
         self.earlier.truncate(before);
-        ControlFlow::Continue(())
+        Ok(())
     }
 }
 

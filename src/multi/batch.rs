@@ -1,27 +1,19 @@
 //! Many queries of several indexes at once: one batch for each index, then the matches of each query together.
 
-use std::ops::ControlFlow;
-
-use crate::batch::{Batch, BatchOptions, Gathered, Parts, deliver};
+use crate::batch::{Batch, BatchOptions, Gathered, Parts, Visit, deliver};
 use crate::error::{ReadError, check_distance};
+use crate::index::Match;
 use crate::index::nearest::Counts;
-use crate::index::{Match, MatchVisitor};
 use crate::multi::searcher::MultiSearcher;
 use crate::multi::{FoundIn, Grouped, MultiIndex, MultiMatches};
+use crate::progress::{Stopped, keeping};
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
-/// Receives the place of each query and its matches; returns whether there should be more.
-type Visitor<'v, F> = dyn FnMut(usize, MultiMatches<'_, F>) -> ControlFlow<()> + 'v;
-type United<F> =
-    fn(&MultiIndex<F>, &[F], u32, &BatchOptions, &mut Visitor<'_, F>) -> Result<ControlFlow<()>, ReadError>;
-type Alone<F> = fn(
-    &MultiIndex<F>,
-    &[F],
-    u32,
-    &BatchOptions,
-    &mut MatchVisitor<'_, F>,
-) -> Result<ControlFlow<()>, ReadError>;
+/// Receives the place of each query and its matches.
+type Visitor<'v, F> = dyn FnMut(usize, MultiMatches<'_, F>) -> Result<(), Stopped> + 'v;
+type United<F> = fn(&MultiIndex<F>, &[F], u32, &BatchOptions, &mut Visitor<'_, F>) -> Result<(), ReadError>;
+type Alone<F> = fn(&MultiIndex<F>, &[F], u32, &BatchOptions, &mut Visit<'_, F>) -> Result<(), ReadError>;
 
 per_width! {
     compiled_united: United = answer_united;
@@ -37,21 +29,20 @@ impl<F: Fingerprint> MultiIndex<F> {
     /// When a block that is read is damaged, the filter fails, or the distance exceeds the width.
     pub fn batch(&self, queries: &[F], distance: u32) -> Result<Batch<F>, ReadError> {
         let mut batch = Batch::with_capacity(queries.len());
-        let _ = self.batch_of_matches(queries, distance, &BatchOptions::new(), |_, matches| {
+        self.batch_of_matches(queries, distance, &BatchOptions::new(), |_, matches| {
             batch.push(matches);
-            ControlFlow::Continue(())
+            Ok::<_, ReadError>(())
         })?;
         Ok(batch)
     }
 
     /// Calls `visit` with the place of each query and all fingerprints stored within `distance` of it that
     /// count, nearest first, then by fingerprint; in the order of the queries, including queries without a
-    /// match, until it breaks. Returns whether it did. See [`Index::batch_with`](crate::Index::batch_with).
+    /// match. An error of `visit` ends it. See [`Index::batch_with`](crate::Index::batch_with).
     ///
     /// ```
-    /// use std::ops::ControlFlow;
     /// use std::sync::Arc;
-    /// use hamdex::{BatchOptions, BuildOptions, Builder, Index, MultiIndex};
+    /// use hamdex::{BatchOptions, BuildOptions, Builder, Index, MultiIndex, ReadError};
     ///
     /// let build = |fingerprints: &[u64]| -> Result<Index<u64>, Box<dyn std::error::Error>> {
     ///     let mut builder = Builder::in_memory(BuildOptions::new())?;
@@ -61,9 +52,9 @@ impl<F: Fingerprint> MultiIndex<F> {
     /// let (one, two) = (build(&[0x0f, 0xff])?, build(&[0x0f, 0xf0])?);
     /// let mut found_in = Vec::new();
     /// let indexes = MultiIndex::new([one, two].map(Arc::new));
-    /// let _ = indexes.batch_with(&[0x0f, 0xf0], 0, &BatchOptions::new(), |_, matches| {
+    /// indexes.batch_with(&[0x0f, 0xf0], 0, &BatchOptions::new(), |_, matches| {
     ///     found_in.extend(matches.iter().flat_map(|m| m.found_in).map(|found| found.index));
-    ///     ControlFlow::Continue(())
+    ///     Ok::<_, ReadError>(())
     /// })?;
     /// assert_eq!(found_in, [0, 1, 1]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -71,29 +62,35 @@ impl<F: Fingerprint> MultiIndex<F> {
     ///
     /// # Errors
     /// When a block that is read is damaged, or the filter fails, and queries before it may have been visited; or the
-    /// distance exceeds the width.
-    pub fn batch_with(
+    /// distance exceeds the width; the error of `visit`.
+    pub fn batch_with<E: From<ReadError>>(
         &self,
         queries: &[F],
         distance: u32,
         options: &BatchOptions,
-        mut visit: impl FnMut(usize, MultiMatches<'_, F>) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, ReadError> {
-        compiled_united()(self, queries, distance, options, &mut visit)
+        mut visit: impl FnMut(usize, MultiMatches<'_, F>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        keeping(|keep| {
+            let visit = &mut |place, found: MultiMatches<'_, F>| keep.error(visit(place, found));
+            compiled_united()(self, queries, distance, options, visit)
+        })
     }
 
     /// As [`MultiIndex::batch_with`], without the indexes that each match is in. More matches have room in memory.
     ///
     /// # Errors
     /// As for [`MultiIndex::batch_with`].
-    pub fn batch_of_matches(
+    pub fn batch_of_matches<E: From<ReadError>>(
         &self,
         queries: &[F],
         distance: u32,
         options: &BatchOptions,
-        mut visit: impl FnMut(usize, &[Match<F>]) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, ReadError> {
-        compiled_alone()(self, queries, distance, options, &mut visit)
+        mut visit: impl FnMut(usize, &[Match<F>]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        keeping(|keep| {
+            let visit = &mut |place, found: &[Match<F>]| keep.error(visit(place, found));
+            compiled_alone()(self, queries, distance, options, visit)
+        })
     }
 
     /// Returns a searcher for the queries of a batch that are answered alone, and cancelled with it.
@@ -120,22 +117,18 @@ impl<F: Fingerprint, T: Copy + Ord + From<FoundIn<F>>> Parts<F, T> for Indexes<'
         queries: &[F],
         options: &BatchOptions,
         found: &mut Gathered<'_, T>,
-    ) -> Result<ControlFlow<()>, ReadError> {
+    ) -> Result<(), ReadError> {
         let (indexes, distance) = (self.indexes, self.distance);
         // Memory first, as it is most likely to show early that there is too little room.
-        if indexes.gather_from_memory(queries, distance, options.match_limit(), found)?.is_break() {
-            return Ok(ControlFlow::Break(()));
-        }
+        indexes.gather_from_memory(queries, distance, options.match_limit(), found)?;
         for (number, index) in indexes.as_slice().iter().enumerate() {
             let mut counts = |one: &Match<F>| indexes.counts(number, one);
             let counts: Option<Counts<'_, F>> =
                 if indexes.is_filtered(number) { Some(&mut counts) } else { None };
             let found_in = |one| T::from(FoundIn { found: one, index: number });
-            if found.add_batch(index, queries, distance, options, counts, found_in)?.is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
+            found.add_batch(index, queries, distance, options, counts, found_in)?;
         }
-        Ok(ControlFlow::Continue(()))
+        Ok(())
     }
 
     fn answer(&mut self, query: F, options: &BatchOptions, found: &mut Vec<T>) -> Result<(), ReadError> {
@@ -154,7 +147,7 @@ fn answer_united<F: Fingerprint>(
     distance: u32,
     options: &BatchOptions,
     visit: &mut Visitor<'_, F>,
-) -> Result<ControlFlow<()>, ReadError> {
+) -> Result<(), ReadError> {
     check_distance::<F>(distance)?;
     let (mut grouped, limit) = (Grouped::default(), options.match_limit());
     let mut parts = Indexes { indexes, distance, searcher: None };
@@ -166,8 +159,8 @@ fn answer_alone<F: Fingerprint>(
     queries: &[F],
     distance: u32,
     options: &BatchOptions,
-    visit: &mut MatchVisitor<'_, F>,
-) -> Result<ControlFlow<()>, ReadError> {
+    visit: &mut Visit<'_, F>,
+) -> Result<(), ReadError> {
     check_distance::<F>(distance)?;
     let limit = options.match_limit();
     let mut parts = Indexes { indexes, distance, searcher: None };

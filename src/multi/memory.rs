@@ -1,39 +1,41 @@
 //! A part without a file: fingerprints in memory, as the memtables of a store are.
 
-use std::ops::ControlFlow;
-
 use crate::batch::Gathered;
 use crate::error::ReadError;
 use crate::index::Match;
 use crate::multi::{FoundIn, MultiIndex};
+use crate::progress::Stopped;
 use hamdex_fingerprint::Fingerprint;
 
 /// Fingerprints in memory that are queried together with the indexes of a [`MultiIndex`]: see [`MultiIndex::memory`].
 pub trait MemoryPart<F>: Send + Sync {
     /// Calls `visit` with each fingerprint within `distance` of `query`, in no particular order, some perhaps more than
-    /// once, until it breaks. Returns whether it did.
+    /// once.
+    ///
+    /// # Errors
+    /// When `visit` stops it.
     fn for_each(
         &self,
         query: F,
         distance: u32,
-        visit: &mut dyn FnMut(F) -> ControlFlow<()>,
-    ) -> ControlFlow<()>;
+        visit: &mut dyn FnMut(F) -> Result<(), Stopped>,
+    ) -> Result<(), Stopped>;
 }
 
 /// Queries of a batch between two cancellation checks.
 const QUERIES_AT_ONCE: usize = 64;
 
 impl<F: Fingerprint> MultiIndex<F> {
-    /// Calls `visit` with the matches in memory until it breaks. Returns whether it did.
+    /// Calls `visit` with the matches in memory.
     #[inline]
     pub(super) fn for_each_in_memory(
         &self,
         query: F,
         distance: u32,
-        mut visit: impl FnMut(FoundIn<F>) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
+        mut visit: impl FnMut(FoundIn<F>) -> Result<(), Stopped>,
+    ) -> Result<(), Stopped> {
         let (Some(memory), index) = (&self.memory, self.indexes.len()) else {
-            return ControlFlow::Continue(());
+            return Ok(());
         };
         memory
             .for_each(query, distance, &mut |value| visit(FoundIn { found: Match::new(query, value), index }))
@@ -51,35 +53,32 @@ impl<F: Fingerprint> MultiIndex<F> {
         let _ = self.for_each_in_memory(query, distance, |found| {
             nearest.push(found);
             keep_nearest(nearest, count, count.saturating_mul(2));
-            ControlFlow::Continue(())
+            Ok(())
         });
         keep_nearest(nearest, count, 0);
     }
 
-    /// Adds the matches in memory of each query: all, or the nearest up to a limit. Returns whether it broke.
+    /// Adds the matches in memory of each query: all, or the nearest up to a limit.
     pub(super) fn gather_from_memory<T: Copy + Ord + From<FoundIn<F>>>(
         &self,
         queries: &[F],
         distance: u32,
         limit: usize,
         found: &mut Gathered<'_, T>,
-    ) -> Result<ControlFlow<()>, ReadError> {
+    ) -> Result<(), ReadError> {
         let mut nearest = Vec::new();
         for (place, &query) in queries.iter().enumerate().take_while(|_| self.memory.is_some()) {
             if place.is_multiple_of(QUERIES_AT_ONCE) {
                 found.check()?;
             }
-            let outcome = if limit == usize::MAX {
-                self.for_each_in_memory(query, distance, |one| found.push(place, one.into()))
+            if limit == usize::MAX {
+                self.for_each_in_memory(query, distance, |one| found.push(place, one.into()))?;
             } else {
                 self.nearest_in_memory(query, distance, limit, &mut nearest);
-                nearest.iter().try_for_each(|&one| found.push(place, one.into()))
-            };
-            if outcome.is_break() {
-                return Ok(outcome);
+                nearest.iter().try_for_each(|&one| found.push(place, one.into()))?;
             }
         }
-        Ok(ControlFlow::Continue(()))
+        Ok(())
     }
 }
 

@@ -1,6 +1,6 @@
 //! The self-join of several indexes: of all that they store, a pair may lie in two of them.
 
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 use crate::design::lead_sets_of_all;
 use crate::error::ReadError;
@@ -11,6 +11,7 @@ use crate::join::population::{
 use crate::join::{Pairs, Workspace};
 use crate::multi::MultiIndex;
 use crate::multi::searcher::MultiSearcher;
+use crate::progress::Stopped;
 use crate::table::Table;
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
@@ -138,13 +139,13 @@ impl<F: Fingerprint> Neighbours<F> for NeighboursOfIndexes<F> {
         source: usize,
         query: F,
         distance: u32,
-        visit: &mut dyn FnMut(F) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, ReadError> {
+        visit: &mut dyn FnMut(F) -> Result<(), Stopped>,
+    ) -> Result<(), ReadError> {
         let mut found = self.0.within(query, distance)?.iter();
         // The nearest is the query itself, with all indexes that it is in.
         if found.next().is_some_and(|itself| itself.found_in[0].index < source) {
-            return Ok(ControlFlow::Continue(()));
+            return Ok(());
         }
-        Ok(found.try_for_each(|found| visit(found.fingerprint)))
+        Ok(found.try_for_each(|found| visit(found.fingerprint))?)
     }
 }

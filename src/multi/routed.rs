@@ -1,12 +1,12 @@
 //! Families of indexes, of which a query needs one index each: a query with the indexes that it needs, and many queries.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::batch::{BatchOptions, Gathered, Parts, deliver};
 use crate::error::{ReadError, check_distance};
-use crate::index::{Index, Match, MatchVisitor};
+use crate::index::{Index, Match};
 use crate::multi::{MultiIndex, MultiSearcher};
+use crate::progress::keeping;
 use hamdex_fingerprint::Fingerprint;
 
 /// Families of indexes. Each family stores all fingerprints, every one of them in one index. A query and a match of it
@@ -56,20 +56,22 @@ impl<F: Fingerprint> MultiSearcher<F> {
 ///
 /// # Errors
 /// When an index cannot be opened, or a block that is read is damaged, and earlier queries may have been visited; or the
-/// distance exceeds the width.
-pub fn batch_by_routes<F: Fingerprint, R: Router<F>>(
+/// distance exceeds the width; the error of `visit`.
+pub fn batch_by_routes<F: Fingerprint, R: Router<F>, E: From<R::Error>>(
     router: &R,
     queries: &[F],
     distance: u32,
     options: &BatchOptions,
-    visit: &mut MatchVisitor<'_, F>,
-) -> Result<ControlFlow<()>, R::Error> {
-    check_distance::<F>(distance)?;
+    mut visit: impl FnMut(usize, &[Match<F>]) -> Result<(), E>,
+) -> Result<(), E> {
+    check_distance::<F>(distance).map_err(R::Error::from)?;
     let limit = options.match_limit();
     let mut parts = Routed { router, distance, searcher: None };
     // The indexes are limited one by one before.
-    deliver(&mut parts, queries, options, &mut |place, found: &[Match<F>]| {
-        visit(place, &found[..found.len().min(limit)])
+    keeping(|keep| {
+        deliver(&mut parts, queries, options, &mut |place, found: &[Match<F>]| {
+            keep.error(visit(place, &found[..found.len().min(limit)]))
+        })
     })
 }
 
@@ -89,7 +91,7 @@ impl<F: Fingerprint, R: Router<F>> Parts<F, Match<F>> for Routed<'_, F, R> {
         queries: &[F],
         options: &BatchOptions,
         found: &mut Gathered<'_, Match<F>>,
-    ) -> Result<ControlFlow<()>, R::Error> {
+    ) -> Result<(), R::Error> {
         let router = self.router;
         let mut routed = Vec::new();
         for family in 0..router.families() {
@@ -100,21 +102,19 @@ impl<F: Fingerprint, R: Router<F>> Parts<F, Match<F>> for Routed<'_, F, R> {
                 routed.clear();
                 routed.extend(places.iter().map(|&(_, place)| queries[place as usize]));
                 let index = router.index(places[0].0 as usize)?;
-                let outcome = index.batch_with(&routed, self.distance, options, |at, matches| {
+                index.batch_with(&routed, self.distance, options, |at, matches| {
                     let own = |near: &&Match<F>| {
                         let is_same = |before| {
                             router.route(before, routed[at]) == router.route(before, near.fingerprint)
                         };
                         !(0..family).any(is_same)
                     };
-                    matches.iter().filter(own).try_for_each(|near| found.push(places[at].1 as usize, *near))
+                    let mut own = matches.iter().filter(own);
+                    Ok::<_, ReadError>(own.try_for_each(|near| found.push(places[at].1 as usize, *near))?)
                 })?;
-                if outcome.is_break() {
-                    return Ok(outcome);
-                }
             }
         }
-        Ok(ControlFlow::Continue(()))
+        Ok(())
     }
 
     fn answer(

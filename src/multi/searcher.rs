@@ -10,7 +10,7 @@ use crate::index::search::{Search, give_back};
 use crate::index::similar::SimilarSearch;
 use crate::index::{Index, Match};
 use crate::multi::{FoundIn, MemoryPart, MultiIndex, MultiMatches, United};
-use crate::progress::{Phase, Progress, ProgressCallback, Report};
+use crate::progress::{Phase, Progress, ProgressCallback, Report, Stopped, keeping};
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
@@ -30,12 +30,8 @@ pub struct MultiSearcher<F> {
 }
 
 type Nearest<F> = fn(&mut MultiSearcher<F>, F, u32, usize) -> Result<(), ReadError>;
-type ForEach<F> = fn(
-    &mut MultiSearcher<F>,
-    F,
-    u32,
-    &mut dyn FnMut(FoundIn<F>) -> ControlFlow<()>,
-) -> Result<ControlFlow<()>, ReadError>;
+type ForEach<F> = fn(&mut MultiSearcher<F>, F, u32, &mut Visit<'_, F>) -> Result<(), ReadError>;
+type Visit<'v, F> = dyn FnMut(FoundIn<F>) -> Result<(), Stopped> + 'v;
 
 per_width! {
     compiled_nearest: Nearest = nearest_within;
@@ -97,11 +93,11 @@ impl<F: Fingerprint> MultiSearcher<F> {
     /// When a block that is read is damaged, the filter fails, or the distance exceeds the width.
     pub fn first(&mut self, query: F, distance: u32) -> Result<Option<FoundIn<F>>, ReadError> {
         let mut first = None;
-        let _ = self.for_each(query, distance, |found| {
+        let outcome = self.for_each(query, distance, |found| {
             first = Some(found);
-            ControlFlow::Break(())
-        })?;
-        Ok(first)
+            Err(ReadError::from(Stopped))
+        });
+        if first.is_some() { Ok(first) } else { outcome.map(|()| None) }
     }
 
     /// Returns the `count` fingerprints nearest to `query` that count, nearest first, then by fingerprint; all of them
@@ -205,19 +201,18 @@ impl<F: Fingerprint> MultiSearcher<F> {
         Ok(ids)
     }
 
-    /// Calls `visit` with every match in every index that counts, in no particular order, until it breaks: a
-    /// fingerprint comes once for each index that it is in, those in memory first and perhaps several times. Returns
-    /// whether it did.
+    /// Calls `visit` with every match in every index that counts, in no particular order: a fingerprint comes once for
+    /// each index that it is in, those in memory first and perhaps several times. An error of `visit` ends it.
     ///
     /// # Errors
-    /// When a block that is read is damaged, the filter fails, or the distance exceeds the width.
-    pub fn for_each(
+    /// When a block that is read is damaged, the filter fails, or the distance exceeds the width; the error of `visit`.
+    pub fn for_each<E: From<ReadError>>(
         &mut self,
         query: F,
         distance: u32,
-        mut visit: impl FnMut(FoundIn<F>) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, ReadError> {
-        compiled_for_each()(self, query, distance, &mut visit)
+        mut visit: impl FnMut(FoundIn<F>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        keeping(|keep| compiled_for_each()(self, query, distance, &mut |found| keep.error(visit(found))))
     }
 
     /// Unites the `limit` nearest matches of all indexes.
@@ -227,10 +222,13 @@ impl<F: Fingerprint> MultiSearcher<F> {
         give_back(all);
         // No fingerprint is in more than all of the indexes.
         let mut limited = Limited::new(all, limit.saturating_mul(self.searches.len()));
-        let outcome = for_each_in_files(self, query, distance, |found| limited.push(found));
+        let outcome = for_each_in_files(self, query, distance, |found| {
+            limited.push(found);
+            Ok(())
+        });
         united.unite(limit);
         self.united = united;
-        outcome.map(drop)
+        outcome
     }
 
     /// Unites the `count` nearest of the indexes within `most` bits.
@@ -279,12 +277,10 @@ fn for_each<F: Fingerprint>(
     searcher: &mut MultiSearcher<F>,
     query: F,
     distance: u32,
-    visit: &mut dyn FnMut(FoundIn<F>) -> ControlFlow<()>,
-) -> Result<ControlFlow<()>, ReadError> {
+    visit: &mut Visit<'_, F>,
+) -> Result<(), ReadError> {
     check_distance::<F>(distance)?;
-    if searcher.indexes.for_each_in_memory(query, distance, &mut *visit).is_break() {
-        return Ok(ControlFlow::Break(()));
-    }
+    searcher.indexes.for_each_in_memory(query, distance, &mut *visit)?;
     for_each_in_files(searcher, query, distance, visit)
 }
 
@@ -292,8 +288,8 @@ fn for_each_in_files<F: Fingerprint>(
     searcher: &mut MultiSearcher<F>,
     query: F,
     distance: u32,
-    mut visit: impl FnMut(FoundIn<F>) -> ControlFlow<()>,
-) -> Result<ControlFlow<()>, ReadError> {
+    mut visit: impl FnMut(FoundIn<F>) -> Result<(), Stopped>,
+) -> Result<(), ReadError> {
     let MultiSearcher { indexes, searches, report, .. } = searcher;
     let each = || indexes.as_slice().iter().map(|index| -> &Index<F> { index });
     // All look-ups, then one wave of reads, then all scans: neither memory nor storage is waited for index by index.
@@ -305,25 +301,14 @@ fn for_each_in_files<F: Fingerprint>(
     }
     let check_wave = |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
     for (number, (index, search)) in each().zip(&mut *searches).enumerate() {
-        let mut failure = None;
-        let outcome = search.scan(index, &[query], index.plan(distance), &check_wave, |_, found| {
-            match indexes.counts(number, &found) {
-                Ok(true) => visit(FoundIn { found, index: number }),
-                Ok(false) => ControlFlow::Continue(()),
-                Err(error) => {
-                    failure = Some(error);
-                    ControlFlow::Break(())
-                }
+        search.scan(index, &[query], index.plan(distance), &check_wave, |_, found| {
+            if indexes.counts(number, &found)? {
+                visit(FoundIn { found, index: number })?;
             }
+            Ok::<_, ReadError>(())
         })?;
-        if let Some(error) = failure {
-            return Err(error);
-        }
-        if outcome.is_break() {
-            return Ok(outcome);
-        }
     }
-    Ok(ControlFlow::Continue(()))
+    Ok(())
 }
 
 impl<F: Fingerprint> fmt::Debug for MultiSearcher<F> {

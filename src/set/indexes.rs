@@ -1,17 +1,17 @@
 //! An index, and several indexes as one, as sets.
 
 use std::borrow::Cow;
-use std::ops::ControlFlow;
 
 use crate::batch::BatchOptions;
 use crate::error::{ReadError, SetError};
-use crate::index::{Index, Match, MatchVisitor, Searcher};
-use crate::join::PairsOptions;
+use crate::ids::Ids;
+use crate::index::{Index, Match, Searcher};
+use crate::join::{Pair, PairsOptions};
 use crate::multi::{FoundIn, MultiIndex, MultiSearcher};
 use crate::progress::ProgressCallback;
 use crate::set::{
-    Description, EntryVisitor, FingerprintSet, MatchIds, PairVisitor, SetSearcher, ShinglePart,
-    ShingleVisitor, StoredId, ids_of_parts,
+    Description, FingerprintSet, MatchIds, SetEntries, SetSearcher, ShinglePart, StoredId, Visited,
+    ids_of_parts,
 };
 use crate::shingles;
 use crate::similar::{Condition, SimilarDocument};
@@ -46,32 +46,29 @@ impl<F: Fingerprint> FingerprintSet<F> for Index<F> {
         queries: &[F],
         distance: u32,
         options: &BatchOptions,
-        visit: &mut MatchVisitor<'_, F>,
-    ) -> Result<ControlFlow<()>, SetError> {
-        Ok(self.batch_with(queries, distance, options, visit)?)
+        visit: &mut dyn FnMut(usize, &[Match<F>]) -> Visited,
+    ) -> Result<(), SetError> {
+        self.batch_with(queries, distance, options, visit)
     }
 
     fn visit_pairs(
         &self,
         distance: u32,
         options: &PairsOptions,
-        visit: &mut PairVisitor<'_, F>,
-    ) -> Result<ControlFlow<()>, SetError> {
-        Ok(self.pairs(distance).options(options).for_each_batch(visit)?)
+        visit: &mut dyn FnMut(&[Pair<F>]) -> Visited,
+    ) -> Result<(), SetError> {
+        self.pairs(distance).options(options).for_each_batch(visit)
     }
 
     fn count_pairs(&self, distance: u32, options: &PairsOptions) -> Result<Vec<u64>, SetError> {
         Ok(self.pairs(distance).options(options).count_by_distance()?)
     }
 
-    fn visit_entries(&self, from: F, visit: &mut EntryVisitor<'_, F>) -> Result<ControlFlow<()>, SetError> {
-        for entry in self.entries().from(from) {
-            let entry = entry?;
-            if visit(entry.fingerprint, entry.ids.into()).is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
-        }
-        Ok(ControlFlow::Continue(()))
+    fn read_entries(&self, from: F) -> Result<SetEntries<'_, F>, SetError> {
+        let entries = self.entries().from(from);
+        Ok(Box::new(
+            entries.map(|entry| entry.map(|one| (one.fingerprint, one.ids.into())).map_err(SetError::from)),
+        ))
     }
 
     fn name_of(&self, id: StoredId) -> Result<Option<Cow<'_, [u8]>>, SetError> {
@@ -89,11 +86,11 @@ impl<F: Fingerprint> FingerprintSet<F> for Index<F> {
         &self,
         part: &ShinglePart,
         check_cancelled: &dyn Fn() -> Result<(), ReadError>,
-        visit: &mut ShingleVisitor<'_>,
-    ) -> Result<ControlFlow<()>, SetError> {
-        let Some(shingles) = self.shingles()? else { return Ok(ControlFlow::Continue(())) };
+        visit: &mut dyn FnMut(StoredId, &[u64]) -> Visited,
+    ) -> Result<(), SetError> {
+        let Some(shingles) = self.shingles()? else { return Ok(()) };
         let visit = |id, set: &[u64]| visit(StoredId { part: 0, id }, set);
-        Ok(shingles.for_each_while(part.documents.clone(), check_cancelled, visit)?)
+        shingles.for_each_while(part.documents.clone(), check_cancelled, visit)
     }
 
     fn check_files(&self) -> Result<(), SetError> {
@@ -157,39 +154,41 @@ impl<F: Fingerprint> FingerprintSet<F> for MultiIndex<F> {
         queries: &[F],
         distance: u32,
         options: &BatchOptions,
-        visit: &mut MatchVisitor<'_, F>,
-    ) -> Result<ControlFlow<()>, SetError> {
-        Ok(self.batch_of_matches(queries, distance, options, visit)?)
+        visit: &mut dyn FnMut(usize, &[Match<F>]) -> Visited,
+    ) -> Result<(), SetError> {
+        self.batch_of_matches(queries, distance, options, visit)
     }
 
     fn visit_pairs(
         &self,
         distance: u32,
         options: &PairsOptions,
-        visit: &mut PairVisitor<'_, F>,
-    ) -> Result<ControlFlow<()>, SetError> {
-        Ok(self.pairs(distance).options(options).for_each_batch(visit)?)
+        visit: &mut dyn FnMut(&[Pair<F>]) -> Visited,
+    ) -> Result<(), SetError> {
+        self.pairs(distance).options(options).for_each_batch(visit)
     }
 
     fn count_pairs(&self, distance: u32, options: &PairsOptions) -> Result<Vec<u64>, SetError> {
         Ok(self.pairs(distance).options(options).count_by_distance()?)
     }
 
-    fn visit_entries(&self, from: F, visit: &mut EntryVisitor<'_, F>) -> Result<ControlFlow<()>, SetError> {
+    fn read_entries(&self, from: F) -> Result<SetEntries<'_, F>, SetError> {
         let (mut searcher, have_names) = (self.searcher(), has_names(self));
-        for entry in self.entries_from(from) {
-            let (fingerprint, mut lists) = entry?;
+        let mut counting = move |fingerprint, mut lists: Vec<(usize, Ids<'_>)>| {
             if lists.iter().any(|(number, _)| self.is_filtered(*number)) {
                 let found = searcher.within(fingerprint, 0)?.get(0);
                 let found_in = found.map_or_else(Vec::new, |found| found.found_in.to_vec());
                 lists.retain(|(number, _)| found_in.iter().any(|found| found.index == *number));
             }
-            if !lists.is_empty() && visit(fingerprint, ids_of_parts(lists, have_names, usize::MAX)).is_break()
-            {
-                return Ok(ControlFlow::Break(()));
-            }
-        }
-        Ok(ControlFlow::Continue(()))
+            Ok((!lists.is_empty()).then(|| (fingerprint, ids_of_parts(lists, have_names, usize::MAX))))
+        };
+        let counting = move |entry: Result<_, ReadError>| {
+            entry
+                .and_then(|(fingerprint, lists)| counting(fingerprint, lists))
+                .map_err(SetError::from)
+                .transpose()
+        };
+        Ok(Box::new(self.entries_from(from).filter_map(counting)))
     }
 
     fn name_of(&self, id: StoredId) -> Result<Option<Cow<'_, [u8]>>, SetError> {
@@ -215,9 +214,9 @@ impl<F: Fingerprint> FingerprintSet<F> for MultiIndex<F> {
         &self,
         part: &ShinglePart,
         check_cancelled: &dyn Fn() -> Result<(), ReadError>,
-        visit: &mut ShingleVisitor<'_>,
-    ) -> Result<ControlFlow<()>, SetError> {
-        let Some(index) = self.as_slice().get(part.file) else { return Ok(ControlFlow::Continue(())) };
+        visit: &mut dyn FnMut(StoredId, &[u64]) -> Visited,
+    ) -> Result<(), SetError> {
+        let Some(index) = self.as_slice().get(part.file) else { return Ok(()) };
         let number = if has_names(self) { part.file } else { 0 };
         let visit = &mut |id: StoredId, set: &[u64]| visit(StoredId { part: number, ..id }, set);
         FingerprintSet::visit_shingles(&**index, part, check_cancelled, visit)

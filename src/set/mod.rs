@@ -3,7 +3,7 @@
 //! - [`Description`]: its width, distance, size, ids, names and recipe
 //! - [`MatchIds`], [`StoredId`]: the ids of a match
 //! - [`ShinglePart`]: the shingles of documents
-//! - [`MatchVisitor`], [`PairVisitor`], [`EntryVisitor`], [`ShingleVisitor`]: closures that receive results
+//! - [`SetEntries`]: all fingerprints with their ids
 //!
 //! `indexes` implements the trait for an index, and for several indexes as one.
 
@@ -12,7 +12,7 @@ mod indexes;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 pub use ids::{MatchIds, ids_of_parts, unite_ids};
 
@@ -21,19 +21,18 @@ use crate::codec::Codec;
 use crate::error::{ReadError, SetError};
 use crate::format::FileId;
 pub use crate::ids::StoredId;
-pub use crate::index::MatchVisitor;
 use crate::index::{Index, Match};
 use crate::join::{Pair, PairsOptions};
-use crate::progress::ProgressCallback;
+use crate::progress::{ProgressCallback, keeping};
 use crate::similar::{Condition, SimilarDocument};
 use crate::verify::{Verified, VerifyOptions};
 use hamdex_fingerprint::Fingerprint;
 
-/// Receives pairs, some thousands at a time, until it breaks.
-pub type PairVisitor<'v, F> = dyn FnMut(&[Pair<F>]) -> ControlFlow<()> + 'v;
+/// The result of a visitor of a set: an error ends the visit.
+pub type Visited = Result<(), SetError>;
 
-/// Receives a fingerprint with its ids, until it breaks.
-pub type EntryVisitor<'v, F> = dyn FnMut(F, MatchIds<'_>) -> ControlFlow<()> + 'v;
+/// The fingerprints of a set, ascending, each with its ids: made by [`FingerprintSet::read_entries`].
+pub type SetEntries<'s, F> = Box<dyn Iterator<Item = Result<(F, MatchIds<'s>), SetError>> + 's>;
 
 /// A set of fingerprints that can be queried: an [`Index`], a [`MultiIndex`](crate::MultiIndex), a
 /// snapshot of a store, or a set of shards.
@@ -69,22 +68,21 @@ pub trait FingerprintSet<F: Fingerprint>: Send + Sync {
     fn open_searcher(&self) -> Box<dyn SetSearcher<F> + Send + '_>;
 
     /// Calls `visit` with the place of each query and all fingerprints within `distance` of it, nearest first,
-    /// then by fingerprint; in the order of the queries, including queries without a match, until it breaks.
-    /// Returns whether it did.
+    /// then by fingerprint; in the order of the queries, including queries without a match. A caller with errors of its
+    /// own calls `batch_with` of the object.
     ///
     /// # Errors
     /// When a block that is read is damaged, the distance exceeds the width, the progress callback stops the work, or the
-    /// system refuses something.
+    /// system refuses something; the error of `visit`.
     fn visit_batch(
         &self,
         queries: &[F],
         distance: u32,
         options: &BatchOptions,
-        visit: &mut MatchVisitor<'_, F>,
-    ) -> Result<ControlFlow<()>, SetError>;
+        visit: &mut dyn FnMut(usize, &[Match<F>]) -> Visited,
+    ) -> Result<(), SetError>;
 
-    /// Calls `visit` with all pairs of fingerprints within `distance` of each other, each once, until it breaks.
-    /// Returns whether it did.
+    /// Calls `visit` with all pairs of fingerprints within `distance` of each other, each once, some thousands at a time.
     ///
     /// # Errors
     /// As for [`FingerprintSet::visit_batch`].
@@ -92,8 +90,8 @@ pub trait FingerprintSet<F: Fingerprint>: Send + Sync {
         &self,
         distance: u32,
         options: &PairsOptions,
-        visit: &mut PairVisitor<'_, F>,
-    ) -> Result<ControlFlow<()>, SetError>;
+        visit: &mut dyn FnMut(&[Pair<F>]) -> Visited,
+    ) -> Result<(), SetError>;
 
     /// Returns the number of pairs at each distance from 0 to `distance`. There are none at 0.
     ///
@@ -101,12 +99,11 @@ pub trait FingerprintSet<F: Fingerprint>: Send + Sync {
     /// As for [`FingerprintSet::visit_batch`].
     fn count_pairs(&self, distance: u32, options: &PairsOptions) -> Result<Vec<u64>, SetError>;
 
-    /// Calls `visit` with every fingerprint that is not below `from`, ascending, and its ids, until it breaks. Returns
-    /// whether it did.
+    /// Returns every fingerprint that is not below `from`, ascending, and its ids.
     ///
     /// # Errors
-    /// When a block or page is damaged.
-    fn visit_entries(&self, from: F, visit: &mut EntryVisitor<'_, F>) -> Result<ControlFlow<()>, SetError>;
+    /// When a file of the set cannot be opened. Each item is an error when a block or page is damaged.
+    fn read_entries(&self, from: F) -> Result<SetEntries<'_, F>, SetError>;
 
     /// Returns the name of an id of this set; `None` if its ids have no names.
     ///
@@ -122,18 +119,18 @@ pub trait FingerprintSet<F: Fingerprint>: Send + Sync {
     /// When a page that is read is damaged.
     fn shingle_parts(&self, memory: u64) -> Result<Option<Vec<ShinglePart>>, SetError>;
 
-    /// Calls `visit` with every document of a part that is stored, until it breaks. Returns whether it did. Each part
-    /// reads all shingles of its file, so a few large ones take less time than many small ones. `check_cancelled` is
-    /// called meanwhile, and its error ends the reading.
+    /// Calls `visit` with the id and the shingles of every document of a part that is stored. Each part reads all
+    /// shingles of its file, so a few large ones take less time than many small ones. `check_cancelled` is called
+    /// meanwhile, and its error ends the reading.
     ///
     /// # Errors
-    /// When a page or a block is damaged, or there is no memory for the part; an error of `check_cancelled`.
+    /// When a page or a block is damaged, or there is no memory for the part; an error of `check_cancelled` or `visit`.
     fn visit_shingles(
         &self,
         part: &ShinglePart,
         check_cancelled: &dyn Fn() -> Result<(), ReadError>,
-        visit: &mut ShingleVisitor<'_>,
-    ) -> Result<ControlFlow<()>, SetError>;
+        visit: &mut dyn FnMut(StoredId, &[u64]) -> Visited,
+    ) -> Result<(), SetError>;
 
     /// Checks that no page of a mapped file was missing when it was read: results from a lost set may be
     /// wrong. Only of use in a program that has called
@@ -148,6 +145,39 @@ pub trait FingerprintSet<F: Fingerprint>: Send + Sync {
     /// # Errors
     /// The first damage; when no thread can be started; or when the progress callback stops the work.
     fn verify_all(&self, options: &VerifyOptions) -> Result<Verified, SetError>;
+}
+
+/// Visits by callers that have errors of their own.
+impl<F: Fingerprint> dyn FingerprintSet<F> + '_ {
+    /// As [`FingerprintSet::visit_batch`]; an error of `visit` is returned as it is.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn batch_with<E: From<SetError>>(
+        &self,
+        queries: &[F],
+        distance: u32,
+        options: &BatchOptions,
+        mut visit: impl FnMut(usize, &[Match<F>]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        keeping(|keep| {
+            let visit = &mut |place, found: &[Match<F>]| keep.error(visit(place, found));
+            self.visit_batch(queries, distance, options, visit)
+        })
+    }
+
+    /// As [`FingerprintSet::visit_pairs`]; an error of `visit` is returned as it is.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn pairs_with<E: From<SetError>>(
+        &self,
+        distance: u32,
+        options: &PairsOptions,
+        mut visit: impl FnMut(&[Pair<F>]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        keeping(|keep| self.visit_pairs(distance, options, &mut |pairs| keep.error(visit(pairs))))
+    }
 }
 
 /// Queries a [`FingerprintSet`], one query at a time.
@@ -249,6 +279,3 @@ pub struct ShinglePart {
     /// The places of the documents in that file.
     pub documents: Range<u64>,
 }
-
-/// Receives the id and the shingles of a document, until it breaks.
-pub type ShingleVisitor<'v> = dyn FnMut(StoredId, &[u64]) -> ControlFlow<()> + 'v;

@@ -6,6 +6,7 @@ use std::ops::{ControlFlow, Range};
 use crate::arch::{LINE_BYTES, prefetch};
 use crate::codec::{BlockError, Blocks, Located, Scratch, Target, find_runs, scan_blocks};
 use crate::error::ReadError;
+use crate::progress::Stopped;
 use crate::table::{self, Table};
 use hamdex_fingerprint::Fingerprint;
 
@@ -154,13 +155,13 @@ impl<F> Default for Scanner<F> {
 
 impl<F: Fingerprint> Scanner<F> {
     /// Calls `visit` with each entry of these blocks that its target meets: its block, its number in the block,
-    /// and its value in the table's order of bits. Stops if `visit` breaks, and returns whether it did.
+    /// and its value in the table's order of bits.
     ///
     /// The first [`SCAN_BATCH`](crate::codec::SCAN_BATCH) blocks are best prefetched as soon as they are
     /// located.
     ///
     /// # Errors
-    /// When a block is damaged.
+    /// When a block is damaged, or `visit` stops it.
     pub(crate) fn scan(
         &mut self,
         tables: &[Table<F>],
@@ -168,11 +169,18 @@ impl<F: Fingerprint> Scanner<F> {
         located: &[Located],
         targets: &[Target<F>],
         // Rarely called: compiling the kernels once is worth more than saving a call.
-        visit: &mut dyn FnMut(Located, usize, F) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, ReadError> {
+        visit: &mut dyn FnMut(Located, usize, F) -> Result<(), Stopped>,
+    ) -> Result<(), ReadError> {
         table::count(located.len());
         let blocks = LocatedBlocks { tables, file, located, targets };
-        scan_blocks(&blocks, |at| &blocks.table(at).codec, &mut self.scratch, visit)
+        let visit = |at, entry, value| match visit(at, entry, value) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(Stopped) => ControlFlow::Break(()),
+        };
+        match scan_blocks(&blocks, |at| &blocks.table(at).codec, &mut self.scratch, visit)? {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Stopped.into()),
+        }
     }
 
     /// Calls `visit` with each of these blocks that has entries with the prefix of its target, in their order, and with

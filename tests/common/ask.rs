@@ -1,7 +1,5 @@
 //! All queries of an index, in one list of answers.
 
-use std::ops::ControlFlow;
-
 use hamdex::{Fingerprint, Index, ReadError};
 
 use super::pairs;
@@ -28,7 +26,7 @@ pub fn ask<F: Fingerprint>(index: &Index<F>, query: F) -> Vec<Result<Answer<F>, 
     let mut visited = Vec::new();
     let outcome = searcher.for_each(query, 2, |found| {
         visited.push((found.distance, found.fingerprint));
-        ControlFlow::Continue(())
+        Ok::<_, ReadError>(())
     });
     all.push(outcome.map(|_| Answer::Matches(visited)));
     all.push(index.contains(query).map(Answer::Stored));

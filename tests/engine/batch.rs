@@ -1,14 +1,13 @@
 //! A batch gives what brute force gives, in the order of the queries: whatever the strategy, the design,
 //! the distance, the data, the memory and the number of threads.
 
-use std::ops::ControlFlow;
-
 use crate::common::{
     Reports, SHAPES, Shape, brute_force, built, data, for_each_distance, index, is_damage, pairs, queries,
     with_a_damaged_block,
 };
 use hamdex::{
-    BatchOptions, BuildOptions, Checksums, Codec, Design, Fingerprint, Index, OpenOptions, Phase, Strategy,
+    BatchOptions, BuildOptions, Checksums, Codec, Design, Fingerprint, Index, OpenOptions, Phase, ReadError,
+    ReadErrorKind, Stopped, Strategy,
 };
 use proptest::prelude::*;
 
@@ -46,9 +45,9 @@ fn asked<F: Fingerprint>(
     let outcome = index.batch_with(queries, distance, options, |place, matches| {
         assert_eq!(place, all.len());
         all.push(pairs(matches));
-        ControlFlow::Continue(())
+        Ok::<_, ReadError>(())
     });
-    assert!(outcome.unwrap().is_continue());
+    outcome.unwrap();
     all
 }
 
@@ -224,9 +223,9 @@ fn a_visitor_that_breaks_is_not_called_again() {
             let mut visited = 0;
             let outcome = index.batch_with(&queries, 3, &options, |place, _| {
                 visited += 1;
-                if place == last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                if place == last { Err(ReadError::from(Stopped)) } else { Ok(()) }
             });
-            assert!(outcome.unwrap().is_break());
+            assert!(matches!(outcome.unwrap_err().kind(), ReadErrorKind::Stopped));
             assert_eq!(visited, last + 1);
         }
     }
@@ -244,7 +243,7 @@ fn damage_is_an_error_never_a_missing_match() {
         index
             .batch_with(queries, 0, options, |_, matches| {
                 visited += matches.len();
-                ControlFlow::Continue(())
+                Ok::<_, ReadError>(())
             })
             .map(|_| visited)
     };
@@ -301,8 +300,8 @@ fn progress_counts_the_queries() {
     for strategy in [Strategy::Auto, Strategy::Probe, Strategy::Scan] {
         let seen = Reports::default();
         let options = BatchOptions::new().strategy(strategy).threads(2).progress(seen.keep());
-        let outcome = index.batch_with(&queries, 3, &options, |_, _| ControlFlow::Continue(()));
-        assert!(outcome.unwrap().is_continue());
+        let outcome = index.batch_with(&queries, 3, &options, |_, _| Ok::<_, ReadError>(()));
+        outcome.unwrap();
         let (seen, total) = (seen.all(), queries.len() as u64);
         assert!(seen.iter().all(|report| report.phase == Phase::Batch && report.total == Some(total)));
         assert!(seen.is_sorted_by_key(|report| report.done));

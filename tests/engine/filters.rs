@@ -1,6 +1,5 @@
 //! Filters change what a query reads, and nothing else.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::common::forge::{FILTER, Forged};
@@ -39,9 +38,9 @@ fn check<F: Fingerprint>(index: &Arc<Index<F>>, stored: &[F], queries: &[F], dis
         let outcome = index.batch_with(&many, distance, &options, |place, found| {
             visited += 1;
             assert_eq!(pairs(found), expected[place % queries.len()], "{what}, {strategy:?}");
-            ControlFlow::Continue(())
+            Ok::<_, hamdex::ReadError>(())
         });
-        assert!(outcome.unwrap().is_continue());
+        outcome.unwrap();
         assert_eq!(visited, many.len());
     }
 }
@@ -315,7 +314,7 @@ fn a_damaged_page_is_an_error_and_no_missed_match() {
     assert!(failed > 0);
     let error = index
         .batch_with(&queries, 3, &BatchOptions::new().strategy(Strategy::Probe), |_, _| {
-            ControlFlow::Continue(())
+            Ok::<_, hamdex::ReadError>(())
         })
         .unwrap_err();
     assert_eq!(damaged_at(&error), Some(Place::Filter { table: 0 }), "{error}");

@@ -11,7 +11,7 @@ use hamdex::multi::{MemoryPart, MultiMatches, MultiSearcher};
 use hamdex::set::MatchIds;
 use hamdex::{
     BatchOptions, BuildOptions, Builder, Codec, Design, Fingerprint, FingerprintSet, Index, MultiIndex, Pair,
-    ReadErrorKind, Strategy,
+    ReadError, ReadErrorKind, Stopped, Strategy,
 };
 use proptest::prelude::*;
 
@@ -103,9 +103,9 @@ fn check<F: Fingerprint>(parts: &[Part<F>], queries: &[F]) {
                 let mut expected = brute_force(parts, queries[place], 3);
                 expected.truncate(limit.unwrap_or(usize::MAX));
                 assert_eq!(of_matches(matches), expected, "{strategy:?}, {memory} bytes");
-                ControlFlow::Continue(())
+                Ok::<_, ReadError>(())
             });
-            assert!(outcome.unwrap().is_continue());
+            outcome.unwrap();
             assert!(places.is_empty());
         }
     }
@@ -174,9 +174,9 @@ fn what_does_not_count_is_not_found() {
             expected.truncate(limit);
             assert_eq!(of_matches(matches), expected, "at most {limit}");
             answered += 1;
-            ControlFlow::Continue(())
+            Ok::<_, ReadError>(())
         });
-        assert!(outcome.unwrap().is_continue());
+        outcome.unwrap();
         assert_eq!(answered, queries.len());
     }
 }
@@ -189,8 +189,8 @@ impl MemoryPart<u64> for Recent {
         &self,
         query: u64,
         distance: u32,
-        visit: &mut dyn FnMut(u64) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
+        visit: &mut dyn FnMut(u64) -> Result<(), Stopped>,
+    ) -> Result<(), Stopped> {
         let near = self.0.iter().filter(|value| value.distance(query) <= distance);
         near.flat_map(|&value| [value; 2]).try_for_each(visit)
     }
@@ -234,9 +234,9 @@ fn a_part_in_memory_is_queried_with_the_indexes() {
             let found = matches.iter().map(|one| (one.distance, one.fingerprint));
             assert!(found.eq(expected(queries[place], 3, limit)), "at most {limit}");
             answered += 1;
-            ControlFlow::Continue(())
+            Ok::<_, ReadError>(())
         });
-        assert!(outcome.unwrap().is_continue());
+        outcome.unwrap();
         assert_eq!(answered, queries.len());
     }
 }
@@ -330,8 +330,8 @@ fn a_batch_of_several_indexes_reports_its_queries_and_stops() {
     let indexes = united(&parts(&stored, 3, 47));
     let seen = Reports::default();
     let options = || BatchOptions::new().threads(1);
-    let go_on = |_, _: MultiMatches<'_, u64>| ControlFlow::Continue(());
-    let _ = indexes.batch_with(&stored, 3, &options().progress(seen.keep()), go_on).unwrap();
+    let go_on = |_, _: MultiMatches<'_, u64>| Ok::<_, ReadError>(());
+    indexes.batch_with(&stored, 3, &options().progress(seen.keep()), go_on).unwrap();
     assert_eq!(seen.all().last().map(|report| report.done), Some(stored.len() as u64));
     assert!(seen.all().iter().all(|report| report.total == Some(stored.len() as u64)));
     let stopped = options().progress(|_| ControlFlow::Break(()));
@@ -360,13 +360,8 @@ proptest! {
 }
 
 fn entries_of<F: Fingerprint>(indexes: &MultiIndex<F>, from: F) -> Vec<(F, Vec<u64>)> {
-    let mut entries = Vec::new();
-    let outcome = indexes.visit_entries(from, &mut |fingerprint, ids| {
-        entries.push((fingerprint, ids.map(|stored| stored.id).collect()));
-        ControlFlow::Continue(())
-    });
-    assert_eq!(outcome.unwrap(), ControlFlow::Continue(()));
-    entries
+    let entries = indexes.read_entries(from).unwrap().map(Result::unwrap);
+    entries.map(|(fingerprint, ids)| (fingerprint, ids.map(|stored| stored.id).collect())).collect()
 }
 
 #[test]
@@ -422,13 +417,8 @@ fn the_names_of_several_indexes_are_told_apart() {
         .collect()
     };
     let expected = ["monday", "later", "tuesday", "last"];
-    let mut entries = Vec::new();
-    let _ = indexes
-        .visit_entries(0, &mut |fingerprint, ids| {
-            entries.push((fingerprint, names(ids)));
-            ControlFlow::Continue(())
-        })
-        .unwrap();
+    let entries = indexes.read_entries(0).unwrap().map(Result::unwrap);
+    let entries: Vec<_> = entries.map(|(fingerprint, ids)| (fingerprint, names(ids))).collect();
     let rest = [(8, vec!["wednesday".to_owned()]), (9, vec!["both".to_owned()])];
     assert_eq!(entries[0], (7, expected.map(str::to_owned).to_vec()));
     assert_eq!(entries[1..], rest);

@@ -7,7 +7,10 @@ use crate::common::{
     Numbers, Reports, SHAPES, Shape, built, built_with_ids, data, for_each_distance, index, is_damage,
 };
 use hamdex::internals::{Tuning, Way};
-use hamdex::{BuildOptions, Checksums, Design, Fingerprint, Index, OpenOptions, Pair, Phase, ReadErrorKind};
+use hamdex::{
+    BuildOptions, Checksums, Design, Fingerprint, Index, OpenOptions, Pair, Phase, ReadError, ReadErrorKind,
+    Stopped,
+};
 use proptest::prelude::*;
 
 /// The truth, ascending.
@@ -215,9 +218,9 @@ fn breaking_ends_the_work() {
                 let mut seen = Vec::new();
                 let outcome = index.pairs(1).tuning(tuning).threads(threads).for_each(|pair| {
                     seen.push(pair);
-                    if seen.len() == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                    if seen.len() == most { Err(ReadError::from(Stopped)) } else { Ok(()) }
                 });
-                assert!(outcome.unwrap().is_break());
+                assert!(matches!(outcome.unwrap_err().kind(), ReadErrorKind::Stopped));
                 assert_eq!(seen, all[..most], "{tuning:?}");
             }
         }

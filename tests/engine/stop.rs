@@ -126,13 +126,13 @@ fn a_batch_stops() {
     for strategy in [Strategy::Probe, Strategy::Scan] {
         stops_everywhere(|seen, at| {
             let options = BatchOptions::new().strategy(strategy).threads(1).progress(stopping(seen, at));
-            index.batch_with(queries, 3, &options, |_, _| ControlFlow::Continue(()))
+            index.batch_with(queries, 3, &options, |_, _| Ok::<_, ReadError>(()))
         });
     }
     // A few are answered one by one.
     stops_everywhere(|seen, at| {
         let options = BatchOptions::new().threads(1).progress(stopping(seen, at));
-        index.batch_with(&queries[..20], 3, &options, |_, _| ControlFlow::Continue(()))
+        index.batch_with(&queries[..20], 3, &options, |_, _| Ok::<_, ReadError>(()))
     });
 }
 
@@ -145,7 +145,7 @@ fn a_batch_that_crowds_stops() {
     for strategy in [Strategy::Probe, Strategy::Scan] {
         stops_everywhere(|seen, at| {
             let options = BatchOptions::new().strategy(strategy).threads(1).progress(stopping(seen, at));
-            index.batch_with(&queries, 1, &options, |_, _| ControlFlow::Continue(()))
+            index.batch_with(&queries, 1, &options, |_, _| Ok::<_, ReadError>(()))
         });
     }
 }
@@ -188,7 +188,7 @@ fn work_of_many_threads_stops() {
         assert!(is_stopped(pairs.unwrap_err()));
         for strategy in [Strategy::Probe, Strategy::Scan] {
             let options = BatchOptions::new().strategy(strategy).threads(4).progress(stop());
-            let batch = index.batch_with(&stored, 3, &options, |_, _| ControlFlow::Continue(()));
+            let batch = index.batch_with(&stored, 3, &options, |_, _| Ok::<_, ReadError>(()));
             assert!(is_stopped(batch.unwrap_err()));
         }
     }

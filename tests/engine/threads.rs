@@ -1,6 +1,5 @@
 //! Many threads, one index; and no memory taken once a searcher has warmed up.
 
-use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::common::allocations::by_this_thread;
@@ -102,10 +101,10 @@ fn allocations_of_a_second_round<F: Fingerprint>(stored: &[F], index: &Index<F>)
                 found += searcher.within(query, distance).unwrap().len();
                 found += usize::from(searcher.first(query, distance).unwrap().is_some());
                 let mut last = None;
-                let _ = searcher
+                searcher
                     .for_each(query, distance, |m| {
                         last = Some(m);
-                        ControlFlow::Continue(())
+                        Ok::<_, ReadError>(())
                     })
                     .unwrap();
                 found += usize::from(last.is_some());

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use crate::common::file::field;
@@ -226,9 +225,9 @@ fn check_sets(name: &str) -> Index<u64> {
     for part in stored.parts(1000).unwrap() {
         let flow = stored.for_each_in(part, |id, set| {
             assert_eq!(expected.next(), Some((id, set.to_vec())));
-            ControlFlow::<()>::Continue(())
+            Ok::<_, ReadError>(())
         });
-        assert!(flow.unwrap().is_continue());
+        flow.unwrap();
     }
     assert_eq!(expected.next(), None);
     index

@@ -1,10 +1,9 @@
 //! The stages of a run. Each returns its figures.
 
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use hamdex::{BatchOptions, BuildOptions, Builder, Codec, Design, FilterChoice, Index, Strategy};
 use rayon::prelude::*;
 
@@ -103,12 +102,11 @@ impl Stages<'_> {
         let options = BatchOptions::new().strategy(strategy).memory(self.memory).progress(bar::report());
         let (used, memory) = (Used::now()?, PeakMemory::watch()?);
         let (mut matches, mut planted_found) = (0, 0);
-        let outcome = index.batch_with(&queries, DISTANCE, &options, |place, found| {
+        index.batch_with(&queries, DISTANCE, &options, |place, found| {
             matches += found.len() as u64;
             planted_found += u64::from(is_planted(place) && !found.is_empty());
-            ControlFlow::Continue(())
+            Ok::<_, hamdex::ReadError>(())
         })?;
-        ensure!(outcome.is_continue(), "the batch has ended early");
         let cost = used.since()?;
         let planted = (0..count).filter(|&place| is_planted(place)).count() as u64;
         ensure!(planted_found == planted, "{planted} queries were planted, {planted_found} are found");
@@ -128,19 +126,15 @@ impl Stages<'_> {
         let queries = self.set.queries(count, BATCH);
         let right: Vec<Vec<u64>> = queries.par_iter().map(|&query| self.set.brute_force(query)).collect();
         let mut searcher = index.searcher();
-        let (mut wrong, mut matches) = (None, 0);
-        let outcome = index.batch_with(&queries, DISTANCE, &BatchOptions::new(), |place, found| {
+        let mut matches = 0;
+        index.batch_with(&queries, DISTANCE, &BatchOptions::new(), |place, found| {
             matches += found.len() as u64;
             let single = searcher.within(queries[place], DISTANCE);
             let is_right = fingerprints(found) == right[place]
                 && single.is_ok_and(|single| fingerprints(single) == right[place]);
-            wrong = wrong.or((!is_right).then_some(queries[place]));
-            if is_right { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            ensure!(is_right, "query {:016x} has another answer than brute force", queries[place]);
+            Ok(())
         })?;
-        if let Some(query) = wrong {
-            bail!("query {query:016x} has another answer than brute force");
-        }
-        ensure!(outcome.is_continue(), "the batch has ended early");
         Ok(Check { queries: count, matches })
     }
 

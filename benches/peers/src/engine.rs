@@ -7,7 +7,6 @@
 mod common;
 
 use std::hint::black_box;
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
@@ -155,7 +154,7 @@ fn whole(args: &Args, codec: Codec, name: &str, stored: &[u64], queries: &[u64])
         in_pool(threads, args.rounds, || {
             let visit = |_, matches: &[_]| {
                 black_box(matches);
-                ControlFlow::Continue(())
+                Ok::<_, hamdex::ReadError>(())
             };
             Ok(index.batch_with(queries, DISTANCE, &BatchOptions::new(), visit)?)
         })

@@ -1,7 +1,6 @@
 //! A distance that no two fingerprints have is refused by everything that takes one, and the greatest one answered.
 
 use std::fmt::Debug;
-use std::ops::ControlFlow::Continue;
 use std::sync::Arc;
 
 use hamdex::{
@@ -35,9 +34,9 @@ fn ask<F: Fingerprint>(what: &str, distance: u32, set: &dyn FingerprintSet<F>) {
     check(searcher.first(F::ZERO, distance).map(drop));
     for queries in [0, 1, 1000] {
         let queries = vec![F::ZERO; queries];
-        check(set.visit_batch(&queries, distance, &BatchOptions::new(), &mut |_, _| Continue(())).map(drop));
+        check(set.visit_batch(&queries, distance, &BatchOptions::new(), &mut |_, _| Ok(())));
     }
-    check(set.visit_pairs(distance, &PairsOptions::new(), &mut |_| Continue(())).map(drop));
+    check(set.visit_pairs(distance, &PairsOptions::new(), &mut |_| Ok(())));
     check(set.count_pairs(distance, &PairsOptions::new()).map(drop));
 }
 
@@ -49,7 +48,7 @@ fn call<F: Fingerprint + Debug>(distance: u32, index: Index<F>) {
     check_read::<F, _>("check_distance", distance, check_distance::<F>(distance));
     let mut searcher = index.searcher();
     check_read::<F, _>("within", distance, searcher.within(F::ZERO, distance));
-    check_read::<F, _>("for_each", distance, searcher.for_each(F::ZERO, distance, |_| Continue(())));
+    check_read::<F, _>("for_each", distance, searcher.for_each(F::ZERO, distance, |_| Ok(())));
     check_read::<F, _>("batch", distance, index.batch(&[], distance));
     check_read::<F, _>("explain", distance, index.explain(F::ZERO, distance));
     check_read::<F, _>("pairs", distance, hamdex::pairs(&[F::ZERO, F::ONES], distance).collect());
@@ -59,7 +58,7 @@ fn call<F: Fingerprint + Debug>(distance: u32, index: Index<F>) {
         ask("several files", distance, &indexes);
         let mut searcher = indexes.searcher();
         check_read::<F, _>("within", distance, searcher.within(F::ZERO, distance));
-        check_read::<F, _>("for_each", distance, searcher.for_each(F::ZERO, distance, |_| Continue(())));
+        check_read::<F, _>("for_each", distance, searcher.for_each(F::ZERO, distance, |_| Ok(())));
         check_read::<F, _>("batch", distance, indexes.batch(&[], distance));
     }
 }

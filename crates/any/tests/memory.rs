@@ -126,10 +126,10 @@ fn a_batch_in_a_crowd_keeps_to_its_memory_in_every_container() {
                     let wanted = &all[place][..all[place].len().min(limit)];
                     let found = found.iter().map(|one| (one.distance, one.fingerprint));
                     assert!(found.eq(wanted.iter().copied()), "{name}, query {place}, limit {limit}");
-                    ControlFlow::Continue(())
+                    Ok(())
                 })
             });
-            assert!(outcome.unwrap().is_continue());
+            outcome.unwrap();
             assert_eq!(next, QUERIES, "{name}");
             // Some MiB for the thread, its searcher and the matches of a single query.
             assert!(most < 4 * MEMORY as usize, "{name}, limit {limit}: {most} bytes of {bytes}");
@@ -151,10 +151,10 @@ fn a_batch_that_wants_few_matches_gathers_few_in_every_container() {
             set.visit_batch(&queries, DISTANCE, &options, &mut |_, found| {
                 visited += 1;
                 assert!(found.iter().map(|one| (one.distance, one.fingerprint)).eq(all[..3].iter().copied()));
-                ControlFlow::Continue(())
+                Ok(())
             })
         });
-        assert!(outcome.unwrap().is_continue() && visited == QUERIES, "{name}");
+        assert!(outcome.is_ok() && visited == QUERIES, "{name}");
         assert!(most < bytes / 4, "{name}: {most} bytes of {bytes}");
     }
 }
@@ -179,7 +179,7 @@ fn a_cancelled_batch_ends_after_a_bounded_number_of_matches_in_every_container()
             let outcome = set.visit_batch(&queries, DISTANCE, &options, &mut |_, found: &[Match<u64>]| {
                 is_cancelled.store(true, Ordering::Relaxed);
                 delivered += found.len();
-                ControlFlow::Continue(())
+                Ok(())
             });
             assert_eq!(outcome.unwrap_err().category(), Category::Stopped, "{name}");
             assert!(delivered <= after * MOST, "{name}: {delivered} more matches");

@@ -137,18 +137,13 @@ fn check<F: Fingerprint>(set: &AnySet, pairs: &BTreeSet<(F, u64)>) {
         answered += 1;
         let found: Vec<(u32, F)> = matches.iter().map(|one| (one.distance, one.fingerprint)).collect();
         assert_eq!(found, near(queries[place], 3));
-        ControlFlow::Continue(())
+        Ok(())
     });
-    assert!(outcome.unwrap().is_continue() && answered == queries.len());
+    assert!(outcome.is_ok() && answered == queries.len());
 
-    let mut entries = Vec::new();
     let from = stored.keys().copied().nth(40).unwrap();
-    let _ = typed
-        .visit_entries(from, &mut |fingerprint, ids| {
-            entries.push((fingerprint, documents(set, ids)));
-            ControlFlow::Continue(())
-        })
-        .unwrap();
+    let entries = typed.read_entries(from).unwrap().map(Result::unwrap);
+    let entries: Vec<_> = entries.map(|(fingerprint, ids)| (fingerprint, documents(set, ids))).collect();
     assert!(entries.iter().map(|(f, ids)| (f, ids)).eq(stored.iter().skip(40)));
 
     let joined: BTreeSet<(F, F)> = stored
@@ -157,10 +152,10 @@ fn check<F: Fingerprint>(set: &AnySet, pairs: &BTreeSet<(F, u64)>) {
         .filter(|(a, b)| a < b && a.distance(*b) <= 3)
         .collect();
     let mut found = BTreeSet::new();
-    let _ = typed
+    typed
         .visit_pairs(3, &PairsOptions::new(), &mut |some| {
             some.iter().for_each(|pair| assert!(found.insert((pair.a, pair.b))));
-            ControlFlow::Continue(())
+            Ok(())
         })
         .unwrap();
     assert_eq!(found, joined);

@@ -2,7 +2,6 @@
 #![expect(unsafe_code, reason = "functions that are exported to C")]
 
 use std::ffi::c_void;
-use std::ops::ControlFlow;
 use std::ptr;
 
 use crate::edge::{Caller, PairsReceiver, hamdex_error, hamdex_on_pairs};
@@ -30,8 +29,7 @@ fn answer<F: hamdex::Fingerprint>(
     let queries: Vec<F> = numbers(queries)?;
     let mut columns = Columns::new(F::BYTES, wanted);
     let mut found: Vec<Match<F>> = Vec::new();
-    let mut failure = None;
-    let mut collect = |matches: &[Match<F>]| {
+    set.batch_with(&queries, distance, &work.batch(limit), |_, matches| {
         columns.extend(matches.iter().map(widen))?;
         columns.end_query()?;
         if wanted != Wanted::Matches {
@@ -39,18 +37,7 @@ fn answer<F: hamdex::Fingerprint>(
             found.extend_from_slice(matches);
         }
         Ok::<_, Failure>(())
-    };
-    let _ =
-        set.visit_batch(&queries, distance, &work.batch(limit), &mut |_, matches| match collect(matches) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(refused) => {
-                failure = Some(refused);
-                ControlFlow::Break(())
-            }
-        })?;
-    if let Some(failure) = failure {
-        return Err(failure);
-    }
+    })?;
     let mut searcher = set.open_searcher();
     for found in found.chunks(IDS_AT_ONCE) {
         searcher
@@ -131,14 +118,13 @@ fn find<F: Fingerprint>(
 ) -> Result<(), Failure> {
     let set = any.typed::<F>().ok_or_else(|| Failure::input("the set has another width"))?;
     let mut portion = Portion::default();
-    let outcome = set.visit_pairs(distance, &work.pairs(), &mut |pairs| {
+    set.pairs_with(distance, &work.pairs(), |pairs| {
         if pairs.is_empty() {
-            return ControlFlow::Continue(());
+            return Ok(());
         }
         portion.fill(pairs);
         receiver.receive(&portion.left, &portion.right, &portion.distances)
-    })?;
-    if outcome.is_break() { Err(Failure::stopped()) } else { Ok(()) }
+    })
 }
 
 /// Calls `on_pairs` with all pairs of different fingerprints of a set within `distance` bits of each other, each pair

@@ -71,9 +71,9 @@ fn one_file(path: &Path, options: &BuildOptions<u64>, count: u64) -> Result {
     alone(count, |query| Ok(searcher.within(query, 3)?.len()))?;
     in_batches(count, |queries, options| {
         let mut found = 0;
-        let _ = index.batch_with(queries, 3, options, |_, matches| {
+        index.batch_with(queries, 3, options, |_, matches| {
             found += matches.len();
-            std::ops::ControlFlow::Continue(())
+            Ok::<_, hamdex::ReadError>(())
         })?;
         Ok(found)
     })
@@ -90,9 +90,9 @@ fn set(path: &Path, layout: Layout, shards: usize, options: &BuildOptions<u64>, 
     alone(count, |query| Ok(searcher.within(query, 3)?.len()))?;
     in_batches(count, |queries, options| {
         let mut found = 0;
-        let _ = set.batch_with(queries, 3, options, &mut |_, matches| {
+        set.batch_with(queries, 3, options, |_, matches| {
             found += matches.len();
-            std::ops::ControlFlow::Continue(())
+            Ok::<_, hamdex_shards::Error>(())
         })?;
         Ok(found)
     })

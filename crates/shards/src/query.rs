@@ -7,14 +7,10 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use hamdex::multi::{MultiSearcher, Router, batch_by_routes};
-use hamdex::set::{
-    Description, EntryVisitor, MatchIds, MatchVisitor, PairVisitor, ShinglePart, ShingleVisitor, StoredId,
-    ids_of_parts,
-};
+use hamdex::set::{Description, MatchIds, SetEntries, ShinglePart, StoredId, Visited, ids_of_parts};
 use hamdex::similar::{Condition, SimilarDocument};
 use hamdex::{
     BatchOptions, Fingerprint, FingerprintSet, Index, Match, MultiIndex, Pair, PairsOptions,
@@ -53,26 +49,26 @@ impl<F: Fingerprint> FingerprintSet<F> for Shards<F> {
         queries: &[F],
         distance: u32,
         options: &BatchOptions,
-        visit: &mut MatchVisitor<'_, F>,
-    ) -> Result<ControlFlow<()>, SetError> {
-        Ok(self.batch_with(queries, distance, options, visit)?)
+        visit: &mut dyn FnMut(usize, &[Match<F>]) -> Visited,
+    ) -> Result<(), SetError> {
+        self.batch_with(queries, distance, options, visit)
     }
 
     fn visit_pairs(
         &self,
         distance: u32,
         options: &PairsOptions,
-        visit: &mut PairVisitor<'_, F>,
-    ) -> Result<ControlFlow<()>, SetError> {
-        Ok(self.for_each_pair_batch(distance, options, visit)?)
+        visit: &mut dyn FnMut(&[Pair<F>]) -> Visited,
+    ) -> Result<(), SetError> {
+        self.for_each_pair_batch(distance, options, visit)
     }
 
     fn count_pairs(&self, distance: u32, options: &PairsOptions) -> Result<Vec<u64>, SetError> {
-        Ok(self.count_pairs_by_distance(distance, options)?)
+        self.count_pairs_by_distance(distance, options)
     }
 
-    fn visit_entries(&self, from: F, visit: &mut EntryVisitor<'_, F>) -> Result<ControlFlow<()>, SetError> {
-        self.whole()?.visit_entries(from, visit)
+    fn read_entries(&self, from: F) -> Result<SetEntries<'_, F>, SetError> {
+        self.whole()?.read_entries(from)
     }
 
     fn name_of(&self, id: StoredId) -> Result<Option<Cow<'_, [u8]>>, SetError> {
@@ -97,11 +93,11 @@ impl<F: Fingerprint> FingerprintSet<F> for Shards<F> {
         &self,
         part: &ShinglePart,
         check_cancelled: &dyn Fn() -> Result<(), ReadError>,
-        visit: &mut ShingleVisitor<'_>,
-    ) -> Result<ControlFlow<()>, SetError> {
-        let Some(shingles) = self.shard(part.file)?.shingles()? else { return Ok(ControlFlow::Continue(())) };
+        visit: &mut dyn FnMut(StoredId, &[u64]) -> Visited,
+    ) -> Result<(), SetError> {
+        let Some(shingles) = self.shard(part.file)?.shingles()? else { return Ok(()) };
         let visit = |id, set: &[u64]| visit(StoredId { part: part.file, id }, set);
-        Ok(shingles.for_each_while(part.documents.clone(), check_cancelled, visit)?)
+        shingles.for_each_while(part.documents.clone(), check_cancelled, visit)
     }
 
     fn check_files(&self) -> Result<(), SetError> {
@@ -210,41 +206,38 @@ impl<F: Fingerprint> Shards<F> {
 }
 
 impl<F: Fingerprint> Shards<F> {
-    /// Calls `visit`, on this thread, with all pairs in batches until it breaks. Returns whether it did.
+    /// Calls `visit`, on this thread, with all pairs in batches.
     fn for_each_pair_batch(
         &self,
         distance: u32,
         options: &PairsOptions,
-        visit: &mut dyn FnMut(&[Pair<F>]) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, Error> {
+        visit: &mut dyn FnMut(&[Pair<F>]) -> Visited,
+    ) -> Result<(), SetError> {
         let Some(partition) = self.partition_for(distance) else {
-            return Ok(self.whole()?.pairs(distance).options(options).for_each_batch(visit)?);
+            return self.whole()?.pairs(distance).options(options).for_each_batch(visit);
         };
         let mut own = Vec::new();
         for number in 0..self.manifest().shards.len() {
             let family = number / partition.shards();
             let pairs = self.shard(number)?.pairs(distance).options(options);
-            let outcome = pairs.for_each_batch(|pairs| {
+            pairs.for_each_batch(|pairs| {
                 own.clear();
                 own.extend(pairs.iter().filter(|pair| partition.owner(pair.a, pair.b) == Some(family)));
-                if own.is_empty() { ControlFlow::Continue(()) } else { visit(&own) }
+                if own.is_empty() { Ok(()) } else { visit(&own) }
             })?;
-            if outcome.is_break() {
-                return Ok(outcome);
-            }
         }
-        Ok(ControlFlow::Continue(()))
+        Ok(())
     }
 
     /// Returns the number of pairs at each distance from 0, at which there are none.
-    fn count_pairs_by_distance(&self, distance: u32, options: &PairsOptions) -> Result<Vec<u64>, Error> {
+    fn count_pairs_by_distance(&self, distance: u32, options: &PairsOptions) -> Result<Vec<u64>, SetError> {
         if self.partition_for(distance).is_none() {
             return Ok(self.whole()?.pairs(distance).options(options).count_by_distance()?);
         }
         let mut counts = vec![0; distance as usize + 1];
-        let _ = self.for_each_pair_batch(distance, options, &mut |pairs| {
+        self.for_each_pair_batch(distance, options, &mut |pairs| {
             pairs.iter().for_each(|pair| counts[pair.distance as usize] += 1);
-            ControlFlow::Continue(())
+            Ok(())
         })?;
         Ok(counts)
     }
@@ -270,24 +263,24 @@ impl<F: Fingerprint> Shards<F> {
     }
 
     /// Calls `visit` with the index of each query and its matches within `distance`, nearest first, then by
-    /// fingerprint; in the order of the queries, with or without matches, until it breaks. Returns whether it did.
+    /// fingerprint; in the order of the queries, with or without matches. An error of `visit` ends it.
     ///
     /// In a set of families, each shard answers a batch of the queries that are routed to it. [`BatchOptions::memory`]
     /// limits the memory whatever the number of shards; progress is reported per batch of a shard.
     ///
     /// # Errors
     /// When a shard cannot be opened, or a block that is read is damaged, and earlier queries may have been visited; or
-    /// the distance exceeds the width.
-    pub fn batch_with(
+    /// the distance exceeds the width; the error of `visit`.
+    pub fn batch_with<E: From<Error> + From<ReadError>>(
         &self,
         queries: &[F],
         distance: u32,
         options: &BatchOptions,
-        visit: &mut MatchVisitor<'_, F>,
-    ) -> Result<ControlFlow<()>, Error> {
+        visit: impl FnMut(usize, &[Match<F>]) -> Result<(), E>,
+    ) -> Result<(), E> {
         match self.families_for(distance) {
             Some(families) => batch_by_routes(&families, queries, distance, options, visit),
-            None => Ok(self.whole()?.batch_of_matches(queries, distance, options, visit)?),
+            None => self.whole()?.batch_of_matches(queries, distance, options, visit),
         }
     }
 

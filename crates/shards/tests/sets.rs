@@ -3,12 +3,11 @@
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::ControlFlow;
 
 use common::{Pushed, build, distinct, entries, kinds, mix};
 use hamdex::{
-    BatchOptions, BuildOptions, Fingerprint, FingerprintSet, Match, OpenOptions, Pair, PairsOptions,
-    VerifyOptions, shingles,
+    BatchOptions, BuildOptions, Category, Fingerprint, FingerprintSet, Match, OpenOptions, Pair,
+    PairsOptions, SetError, Stopped, VerifyOptions, shingles,
 };
 use hamdex_shards::{Layout, Shards, ShardsBuilder};
 use proptest::prelude::*;
@@ -50,9 +49,9 @@ fn check_queries<F: Fingerprint>(set: &Shards<F>, stored: &BTreeSet<F>, queries:
                 near.truncate(limit.unwrap_or(usize::MAX));
                 assert_eq!(plain(matches), near, "{:x}", queries[place]);
                 place += 1;
-                ControlFlow::Continue(())
+                Ok::<_, SetError>(())
             };
-            let _ = set.batch_with(queries, distance, &options, &mut visit).unwrap();
+            set.batch_with(queries, distance, &options, &mut visit).unwrap();
             assert_eq!(place, queries.len());
         }
     }
@@ -72,9 +71,9 @@ fn check_pairs<F: Fingerprint>(set: &Shards<F>, stored: &BTreeSet<F>, distance: 
     let mut found = Vec::new();
     let mut visit = |pairs: &[Pair<F>]| {
         found.extend_from_slice(pairs);
-        ControlFlow::Continue(())
+        Ok(())
     };
-    let _ = set.visit_pairs(distance, &PairsOptions::new(), &mut visit).unwrap();
+    set.visit_pairs(distance, &PairsOptions::new(), &mut visit).unwrap();
     assert_eq!(found.len(), all.len(), "each once");
     assert_eq!(found.iter().map(|pair| (pair.a, pair.b, pair.distance)).collect::<BTreeSet<_>>(), all);
     assert_eq!(set.count_pairs(distance, &PairsOptions::new().memory(16 << 20).threads(1)).unwrap(), counts);
@@ -209,11 +208,11 @@ fn a_batch_that_breaks_ends() {
         let set = Shards::<u64>::open(&path, &OpenOptions::new()).unwrap();
         let queries: Vec<u64> = pushed.iter().map(|pushed| pushed.0).collect();
         let mut seen = 0;
-        let outcome = set.batch_with(&queries, 3, &BatchOptions::new(), &mut |_, _| {
+        let outcome = set.batch_with(&queries, 3, &BatchOptions::new(), |_, _| {
             seen += 1;
-            if seen == 100 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if seen == 100 { Err(SetError::from(Stopped)) } else { Ok(()) }
         });
-        assert!(outcome.unwrap().is_break());
+        assert_eq!(outcome.unwrap_err().category(), Category::Stopped);
         assert_eq!(seen, 100);
     }
 }
@@ -246,9 +245,9 @@ fn one_family_has_the_shingles_of_all_documents() {
             let flow = set.visit_shingles(&part, &|| Ok(()), &mut |id, shingles| {
                 assert_eq!(found.insert(id.id, shingles.to_vec()), None);
                 assert_eq!(set.name(id).unwrap().map(<[u8]>::to_vec), name(id.id).map(String::into_bytes));
-                ControlFlow::Continue(())
+                Ok(())
             });
-            assert!(flow.unwrap().is_continue());
+            flow.unwrap();
         }
         assert_eq!(found, (0..500).map(|id| (id, shingles_of(id))).collect());
         set.verify(&VerifyOptions::new()).unwrap();

@@ -101,7 +101,7 @@ impl Day {
             self.kept.extend(batch.into_iter().enumerate().filter(is_kept).map(|(_, page)| page));
         }
         let rate = numbers.len() as f64 / busy.as_secs_f64();
-        println!("{:>9} pages: {rate:8.0} more per second, {refused} of them similar", first);
+        println!("{first:>9} pages: {rate:8.0} more per second, {refused} of them similar");
         Ok(())
     }
 

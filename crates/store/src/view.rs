@@ -3,12 +3,11 @@
 //! A published view never changes. A writer clones the current one, which is cheap, changes the clone, and publishes
 //! it. So a reader that holds a view has a consistent snapshot, and readers and writers do not wait for each other.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use hamdex::multi::MemoryPart;
 use hamdex::set::{StoredId, unite_ids};
-use hamdex::{Fingerprint, Index, MultiIndex, ReadError};
+use hamdex::{Fingerprint, Index, MultiIndex, ReadError, Stopped};
 
 use crate::memtable::Memtable;
 use crate::segment::LiveSegment;
@@ -82,8 +81,8 @@ impl<F: Fingerprint> MemoryPart<F> for View<F> {
         &self,
         query: F,
         distance: u32,
-        visit: &mut dyn FnMut(F) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
+        visit: &mut dyn FnMut(F) -> Result<(), Stopped>,
+    ) -> Result<(), Stopped> {
         self.memtables().try_for_each(|memtable| memtable.for_each(query, distance, visit))
     }
 }

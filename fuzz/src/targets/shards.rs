@@ -1,13 +1,12 @@
 //! A set of shards, its manifest and its files changed, their checksums made right: opened, asked, verified. What
 //! verifies is compared with brute force.
 
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::LazyLock;
 
 use arbitrary::Unstructured;
 use hamdex::{
-    BatchOptions, BuildOptions, Fingerprint, FingerprintSet, OpenOptions, PairsOptions, RECIPE_KEY,
+    BatchOptions, BuildOptions, Fingerprint, FingerprintSet, OpenOptions, PairsOptions, RECIPE_KEY, SetError,
     VerifyOptions,
 };
 use hamdex_shards::inspect::IdType;
@@ -106,11 +105,7 @@ fn ask<F: Fingerprint>(set: &Shards<F>) {
         let _ = (searcher.first(query, 3), searcher.ids(query), searcher.contains(query));
         let _ = searcher.nearest(query, 2).map(<[_]>::len);
     }
-    let mut left = 1000;
-    let _ = set.visit_entries(F::ZERO, &mut |_, _| {
-        left -= 1;
-        if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    });
+    let _ = set.read_entries(F::ZERO).map(|entries| entries.take(1000).take_while(Result::is_ok).count());
     let _ = set.count_pairs(2, &PairsOptions::new().threads(1));
 }
 
@@ -118,7 +113,8 @@ fn ask<F: Fingerprint>(set: &Shards<F>) {
 fn entries<F: Fingerprint>(set: &Shards<F>) -> Vec<F> {
     let mut searcher = set.searcher();
     let mut stored = Vec::new();
-    let outcome = set.visit_entries(F::ZERO, &mut |fingerprint, listed| {
+    for entry in set.read_entries(F::ZERO).expect("it was verified") {
+        let (fingerprint, listed) = entry.expect("it was verified");
         assert_eq!(listed.len() == 0, set.manifest().id_type.is_none());
         let ids = searcher.ids(fingerprint).expect("it was verified");
         assert!(ids.iter().map(|stored| stored.id).eq(listed.map(|stored| stored.id)));
@@ -127,9 +123,7 @@ fn entries<F: Fingerprint>(set: &Shards<F>) -> Vec<F> {
             assert_eq!(name.is_some(), set.manifest().id_type == Some(IdType::Names));
         }
         stored.push(fingerprint);
-        ControlFlow::Continue(())
-    });
-    assert!(outcome.expect("it was verified").is_continue());
+    }
     assert!(stored.is_sorted_by(|a, b| a < b));
     stored
 }
@@ -151,22 +145,22 @@ fn agrees<F: Fingerprint>(set: &Shards<F>, stored: &[F]) {
         }
         let mut next = 0;
         let options = BatchOptions::new().threads(1);
-        let outcome = set.batch_with(&queries, distance, &options, &mut |place, found| {
+        let outcome = set.batch_with(&queries, distance, &options, |place, found| {
             assert_eq!(place, next);
             next += 1;
             assert_eq!(pairs(found), brute_force(stored, queries[place], distance), "a batch");
-            ControlFlow::Continue(())
+            Ok::<_, SetError>(())
         });
-        assert!(outcome.unwrap().is_continue() && next == queries.len());
+        assert!(outcome.is_ok() && next == queries.len());
     }
     if stored.len() <= MAX_JOINED {
         for distance in [1, known.min(6)] {
             let mut found = Vec::new();
             let outcome = set.visit_pairs(distance, &PairsOptions::new().threads(1), &mut |pairs| {
                 found.extend_from_slice(pairs);
-                ControlFlow::Continue(())
+                Ok(())
             });
-            assert!(outcome.unwrap().is_continue());
+            outcome.unwrap();
             are_all_pairs(found, stored, distance);
         }
     }

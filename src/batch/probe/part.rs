@@ -1,13 +1,13 @@
 //! From the blocks of a part to the matches in them.
 
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 use crate::batch::Stop;
-use crate::batch::gather::{Finds, Found};
+use crate::batch::gather::{Finds, Found, Full};
 use crate::batch::probe::items::{Item, Items, TableProbe};
 use crate::batch::probe::search::{self, Search};
 use crate::codec::{Located, Scratch, Target};
-use crate::progress::{Counter, Stopped};
+use crate::progress::{Counter, Stopped, keeping};
 use crate::table::scanner::Scanner;
 use hamdex_fingerprint::Fingerprint;
 
@@ -92,9 +92,7 @@ impl<F: Fingerprint> Visitor<F> {
                             found(table_probe, items[place].query, items[place].value, value, finds)
                         },
                     };
-                    if search.run().is_break() {
-                        return Err(Stop::Full);
-                    }
+                    search.run()?;
                     searched += items.len() + values.len();
                     if searched >= SEARCHED_AT_ONCE {
                         table_probe.done.check()?;
@@ -160,14 +158,14 @@ fn found<F: Fingerprint>(
     sought: F,
     value: F,
     finds: &mut Finds<'_, F>,
-) -> ControlFlow<()> {
+) -> Result<(), Full> {
     if !table_probe.is_sought(value ^ sought) {
-        return ControlFlow::Continue(());
+        return Ok(());
     }
     let permutation = table_probe.permutation();
     let difference = permutation.undo(value ^ table_probe.query_of_item(sought, query));
     if !table_probe.owns(difference) {
-        return ControlFlow::Continue(());
+        return Ok(());
     }
     let (query, distance) = (table_probe.queries.place(query), difference.count_ones());
     finds.push(Found { query, distance, fingerprint: permutation.undo(value) })
@@ -197,15 +195,17 @@ impl<F: Fingerprint> Sparse<F> {
     fn scan(&mut self, table_probe: &TableProbe<'_, F>, finds: &mut Finds<'_, F>) -> Result<(), Stop> {
         let Self { scanner, located, targets, queries } = self;
         table_probe.done.check()?;
-        let outcome =
+        let outcome = keeping(|keep| {
             scanner.scan(table_probe.tables, table_probe.file, located, targets, &mut |at, _, value| {
                 let target = at.target as usize;
-                found(table_probe, queries[target], targets[target].query, value, finds)
-            });
+                let found = found(table_probe, queries[target], targets[target].query, value, finds);
+                keep.error(found.map_err(Stop::from))
+            })
+        });
         located.clear();
         targets.clear();
         queries.clear();
-        if outcome?.is_break() { Err(Stop::Full) } else { Ok(()) }
+        outcome
     }
 }
 

@@ -1,8 +1,9 @@
 //! Looking into a decoded block: its values in memory, ascending.
 
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 use crate::arch::{self, Instructions, Kernel, LANES};
+use crate::batch::gather::Full;
 use crate::codec::Target;
 use hamdex_fingerprint::Fingerprint;
 
@@ -35,15 +36,15 @@ impl<F, T, V> Search<'_, F, T, V>
 where
     F: Fingerprint,
     T: Fn(usize) -> Target<F>,
-    V: FnMut(usize, F) -> ControlFlow<()>,
+    V: FnMut(usize, F) -> Result<(), Full>,
 {
-    pub(super) fn run(self) -> ControlFlow<()> {
+    pub(super) fn run(self) -> Result<(), Full> {
         arch::run(self)
     }
 
     /// With no errors allowed in the prefix, the matches of a target are in one run of equal prefixes.
     #[inline(always)]
-    fn in_runs(&mut self, instructions: impl Instructions) -> ControlFlow<()> {
+    fn in_runs(&mut self, instructions: impl Instructions) -> Result<(), Full> {
         let Self { values, queries, target, scratch: Scratch { starts, .. }, visit } = self;
         // All starts are found before the first run is compared: without a branch that depends on the query,
         // the searches overlap.
@@ -59,13 +60,13 @@ where
             let mut visit = |value| visit(query, value);
             in_run(instructions, &values[start as usize..], greatest, &target, &mut visit)?;
         }
-        ControlFlow::Continue(())
+        Ok(())
     }
 
     /// The values are the leaves of a binary trie. A subtree with too many errors in the prefix is skipped; one
     /// that allows no more errors is a single run; any other is divided until it is short.
     #[inline(always)]
-    fn in_tries(&mut self, instructions: impl Instructions) -> ControlFlow<()> {
+    fn in_tries(&mut self, instructions: impl Instructions) -> Result<(), Full> {
         let Self { values, queries, target, scratch: Scratch { parts, .. }, visit } = self;
         for query in 0..*queries {
             let target = target(query);
@@ -92,7 +93,7 @@ where
                 }
             }
         }
-        ControlFlow::Continue(())
+        Ok(())
     }
 }
 
@@ -100,12 +101,12 @@ impl<F, T, V> Kernel for Search<'_, F, T, V>
 where
     F: Fingerprint,
     T: Fn(usize) -> Target<F>,
-    V: FnMut(usize, F) -> ControlFlow<()>,
+    V: FnMut(usize, F) -> Result<(), Full>,
 {
-    type Output = ControlFlow<()>;
+    type Output = Result<(), Full>;
 
     #[inline(always)]
-    fn run(mut self, instructions: impl Instructions) -> ControlFlow<()> {
+    fn run(mut self, instructions: impl Instructions) -> Result<(), Full> {
         if (self.target)(0).radius == 0 { self.in_runs(instructions) } else { self.in_tries(instructions) }
     }
 }
@@ -118,15 +119,15 @@ fn in_run<F: Fingerprint>(
     values: &[F],
     greatest: F,
     target: &Target<F>,
-    visit: &mut impl FnMut(F) -> ControlFlow<()>,
-) -> ControlFlow<()> {
+    visit: &mut impl FnMut(F) -> Result<(), Full>,
+) -> Result<(), Full> {
     for values in values.chunks(LANES) {
         within(instructions, values, target, visit)?;
         if values[values.len() - 1] >= greatest {
             break;
         }
     }
-    ControlFlow::Continue(())
+    Ok(())
 }
 
 /// Calls `visit` with each value within the distance.
@@ -135,8 +136,8 @@ fn within<F: Fingerprint>(
     instructions: impl Instructions,
     values: &[F],
     target: &Target<F>,
-    visit: &mut impl FnMut(F) -> ControlFlow<()>,
-) -> ControlFlow<()> {
+    visit: &mut impl FnMut(F) -> Result<(), Full>,
+) -> Result<(), Full> {
     let (lanes, rest) = values.as_chunks::<LANES>();
     for values in lanes {
         let mut near = if F::BITS == u64::BITS {
@@ -192,11 +193,11 @@ mod tests {
                     if query == 1 {
                         found.push(value);
                     }
-                    ControlFlow::Continue(())
+                    Ok(())
                 },
             };
             let outcome = search.run();
-            prop_assert!(outcome.is_continue());
+            prop_assert!(outcome.is_ok());
             prop_assert!(found.iter().all(|value| value.distance(query) <= distance));
             found.retain(is_met);
             found.sort_unstable();

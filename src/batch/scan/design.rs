@@ -1,12 +1,11 @@
 //! The choice of tables over the queries, and the budget of a scan for work that only a sample could estimate.
 
-use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::batch::BatchContext;
 use crate::batch::scan::query_table::mark_bits;
 use crate::batch::scan::sieve::halves::{Halves, ways};
 use crate::batch::scan::sieve::{KEPT, sift_ns};
+use crate::batch::{BatchContext, Stop};
 use crate::design::{Design, TableDesign};
 use hamdex_fingerprint::Fingerprint;
 
@@ -207,13 +206,14 @@ impl Budget {
         Self { left_ns: most_ns.map(AtomicU64::new) }
     }
 
-    /// Breaks when more is spent than there is left.
-    pub(super) fn spend(&self, ns: f64) -> ControlFlow<()> {
-        let Some(left) = &self.left_ns else { return ControlFlow::Continue(()) };
+    /// # Errors
+    /// When more is spent than there is left.
+    pub(super) fn spend(&self, ns: f64) -> Result<(), Stop> {
+        let Some(left) = &self.left_ns else { return Ok(()) };
         // An overdraft leaves nothing for later tasks.
         let spend = |left: u64| Some(left.saturating_sub(ns as u64));
         let before = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend).unwrap_or(0);
-        if before < ns as u64 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if before < ns as u64 { Err(Stop::Costly) } else { Ok(()) }
     }
 }
 
@@ -279,10 +279,10 @@ mod tests {
     #[test]
     fn what_is_spent_is_gone_for_all() {
         let budget = Budget::new(Some(100));
-        assert!(budget.spend(60.0).is_continue());
-        assert!(budget.spend(40.0).is_continue());
-        assert!(budget.spend(0.0).is_continue());
-        assert!(budget.spend(1.0).is_break());
-        assert!(Budget::new(None).spend(f64::MAX).is_continue());
+        assert!(budget.spend(60.0).is_ok());
+        assert!(budget.spend(40.0).is_ok());
+        assert!(budget.spend(0.0).is_ok());
+        assert!(budget.spend(1.0).is_err());
+        assert!(Budget::new(None).spend(f64::MAX).is_ok());
     }
 }

@@ -9,7 +9,7 @@ pub(super) mod design;
 mod query_table;
 pub(super) mod sieve;
 
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 use rayon::prelude::*;
 
@@ -187,7 +187,7 @@ impl<F: Fingerprint> Pass<'_, F> {
             self.done.check()?;
             let visit = |query: u32, fingerprint, difference: F| {
                 if !is_first(&self.reaches[..number], difference) {
-                    return ControlFlow::Continue(());
+                    return Ok(());
                 }
                 let query = (self.before + query as usize) as u32;
                 finds.push(Found { query, distance: difference.count_ones(), fingerprint })
@@ -198,8 +198,7 @@ impl<F: Fingerprint> Pass<'_, F> {
                     self.done.check()?;
                     unchecked = 0;
                 }
-                let ns = marked as f64 * MET_NS + compared as f64 * CANDIDATE_NS;
-                if self.budget.spend(ns).is_break() { Err(Stop::Costly) } else { Ok(()) }
+                self.budget.spend(marked as f64 * MET_NS + compared as f64 * CANDIDATE_NS)
             };
             lookup.each_near(values, self.distance, visit, spend)?;
         }

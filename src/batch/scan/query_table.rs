@@ -3,10 +3,10 @@
 //! A bitmap of prefixes turns most fingerprints away; a directory leads the others to a few queries, to be compared.
 
 use std::mem;
-use std::ops::ControlFlow;
 
 use crate::arch::{self, Instructions, Kernel, prefetch};
 use crate::batch::Stop;
+use crate::batch::gather::Full;
 use crate::design::TableDesign;
 use crate::permutation::Permutation;
 use crate::progress::{Counter, Stopped};
@@ -122,13 +122,13 @@ impl<F: Fingerprint> QueryTable<F> {
     }
 
     /// Calls `visit` with the place of each query that meets one of `fingerprints` in this table within
-    /// `distance`, with the fingerprint, and with the difference of the two. It breaks if there is no room for
+    /// `distance`, with the fingerprint, and with the difference of the two. It fails if there is no room for
     /// more matches. Calls `spend` regularly with the work since the last call.
     pub(super) fn each_near(
         &self,
         fingerprints: &[F],
         distance: u32,
-        visit: impl FnMut(u32, F, F) -> ControlFlow<()>,
+        visit: impl FnMut(u32, F, F) -> Result<(), Full>,
         spend: impl FnMut(Spent) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
         arch::run(EachNear { lookup: self, fingerprints, distance, visit, spend })
@@ -149,8 +149,8 @@ impl<F: Fingerprint> QueryTable<F> {
         permuted: F,
         distance: u32,
         compared: &mut usize,
-        visit: &mut impl FnMut(u32, F) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
+        visit: &mut impl FnMut(u32, F) -> Result<(), Full>,
+    ) -> Result<(), Full> {
         let &Met { wanted, start, end, .. } = met;
         let (mut start, mut end) = (start as usize, end as usize);
         if end - start > LONG {
@@ -166,7 +166,7 @@ impl<F: Fingerprint> QueryTable<F> {
                 visit(self.places[at], difference)?;
             }
         }
-        ControlFlow::Continue(())
+        Ok(())
     }
 }
 
@@ -193,7 +193,7 @@ struct EachNear<'a, F, V, S> {
 impl<F, V, S> Kernel for EachNear<'_, F, V, S>
 where
     F: Fingerprint,
-    V: FnMut(u32, F, F) -> ControlFlow<()>,
+    V: FnMut(u32, F, F) -> Result<(), Full>,
     S: FnMut(Spent) -> Result<(), Stop>,
 {
     type Output = Result<(), Stop>;
@@ -233,9 +233,7 @@ where
                         visit(place, fingerprints[at], lookup.permutation.undo(difference))
                     };
                     let compared = &mut spent.compared;
-                    if lookup.compare(met, permuted[at], distance, compared, &mut visit).is_break() {
-                        return Err(Stop::Full);
-                    }
+                    lookup.compare(met, permuted[at], distance, compared, &mut visit)?;
                     if spent.compared >= COMPARED_AT_ONCE {
                         spend(mem::take(&mut spent))?;
                     }
@@ -297,7 +295,7 @@ mod tests {
             let mut compared = 0;
             let visit = |p, f, d| {
                 found.push((p, f, d));
-                ControlFlow::Continue(())
+                Ok(())
             };
             let spend = |spent: Spent| {
                 compared += spent.compared;

@@ -8,7 +8,7 @@
 mod slices;
 
 use std::num::NonZeroUsize;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 use crate::error::ReadError;
 use crate::join::gather::slices::{counts, cover, slices};
@@ -16,7 +16,7 @@ use crate::join::lead::{Lead, SLICE_DIGIT_BITS, digit, sort};
 use crate::join::population::{Part as Place, Population};
 use crate::join::runs::RunPairs;
 use crate::join::{Workspace, ordered};
-use crate::progress::Counter;
+use crate::progress::{Counter, Stopped};
 use hamdex_fingerprint::Fingerprint;
 
 /// Approximate number of values that share a first digit, if there are many and they are evenly spread: they
@@ -147,11 +147,11 @@ impl<'a, F: Fingerprint> Gathering<'a, F> {
                     &mut sorted.starts,
                 );
                 workspace.gathered = values;
-                Ok(send(sorted))
+                Ok(send(sorted)?)
             },
             &mut |part| {
                 parts.push(part);
-                ControlFlow::Continue(())
+                Ok(())
             },
         )
         .map(|_| Gathered { lead, bits, parts, has_repeats })
@@ -176,7 +176,7 @@ impl<F: Fingerprint> Gathered<'_, F> {
         digits: Range<usize>,
         workspace: &mut Workspace<F>,
         runs: &mut RunPairs<'_, '_, F>,
-    ) -> (usize, ControlFlow<()>) {
+    ) -> Result<usize, Stopped> {
         let Workspace { gathered: bucket, values: sorted, starts, .. } = workspace;
         let mut count = 0;
         for number in digits {
@@ -189,24 +189,19 @@ impl<F: Fingerprint> Gathered<'_, F> {
                 // In full order, in which equal ones meet.
                 bucket.sort_unstable();
                 bucket.dedup();
-                if runs.find(bucket, self.lead.mask).is_break() {
-                    return (count, ControlFlow::Break(()));
-                }
+                runs.find(bucket, self.lead.mask)?;
                 continue;
             }
             let more = self.lead.mask.count_ones() - self.bits;
             let more = more.min(bucket.len().max(1).ilog2()).min(SECOND_DIGIT_BITS);
             let mask = F::prefix_mask(self.bits + more);
-            let outcome = if more == 0 {
-                runs.find(bucket, mask)
+            if more == 0 {
+                runs.find(bucket, mask)?;
             } else {
                 sort(bucket, 1 << more, |value| digit(value << self.bits, more), sorted, starts);
-                runs.find(sorted, mask)
-            };
-            if outcome.is_break() {
-                return (count, ControlFlow::Break(()));
+                runs.find(sorted, mask)?;
             }
         }
-        (count, ControlFlow::Continue(()))
+        Ok(count)
     }
 }

@@ -5,7 +5,7 @@
 //! value of the bits left out, and the rest is not read.
 
 use std::num::NonZeroUsize;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 use crate::error::ReadError;
 use crate::join::lead::{Lead, digit};
@@ -65,12 +65,12 @@ fn counted<F: Fingerprint>(
                     values.iter().for_each(|&value| counts[lead_digit(lead, value, bits)] += 1);
                 }
             })?;
-            Ok(send(counts))
+            Ok(send(counts)?)
         },
         &mut |part: Vec<Vec<u64>>| {
             let sums = sums.iter_mut().flatten();
             sums.zip(part.iter().flatten()).for_each(|(sum, count)| *sum += count);
-            ControlFlow::Continue(())
+            Ok(())
         },
     )
     .map(|_| sums)

@@ -10,27 +10,24 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use crate::error::ReadError;
-
-/// The outcome of a task: done, stopped, or failed.
-pub(super) type Outcome = Result<ControlFlow<()>, ReadError>;
+use crate::progress::Stopped;
 
 /// Runs the tasks 0 to `count` on that many threads and calls `deliver`, on this thread, with the results of
-/// each; ends with the first task that fails, or if `deliver` breaks. `init` makes the state that the tasks of
+/// each; ends with the first task that fails, or when `deliver` stops it. `init` makes the state that the tasks of
 /// one thread share. If the system refuses threads, fewer are used.
 pub(super) fn run<T: Send, S>(
     threads: NonZeroUsize,
     count: usize,
     init: impl Fn() -> S + Sync,
-    task: impl Fn(&mut S, usize, &mut dyn FnMut(T) -> ControlFlow<()>) -> Outcome + Sync,
-    deliver: &mut dyn FnMut(T) -> ControlFlow<()>,
-) -> Outcome {
+    task: impl Fn(&mut S, usize, &mut dyn FnMut(T) -> Result<(), Stopped>) -> Result<(), ReadError> + Sync,
+    deliver: &mut dyn FnMut(T) -> Result<(), Stopped>,
+) -> Result<(), ReadError> {
     run_with(|_| thread::Builder::new(), threads, count, init, task, deliver)
 }
 
@@ -40,9 +37,9 @@ fn run_with<T: Send, S>(
     threads: NonZeroUsize,
     count: usize,
     init: impl Fn() -> S + Sync,
-    task: impl Fn(&mut S, usize, &mut dyn FnMut(T) -> ControlFlow<()>) -> Outcome + Sync,
-    deliver: &mut dyn FnMut(T) -> ControlFlow<()>,
-) -> Outcome {
+    task: impl Fn(&mut S, usize, &mut dyn FnMut(T) -> Result<(), Stopped>) -> Result<(), ReadError> + Sync,
+    deliver: &mut dyn FnMut(T) -> Result<(), Stopped>,
+) -> Result<(), ReadError> {
     let threads = threads.get().min(count);
     if threads <= 1 {
         return alone(count, init, task, deliver);
@@ -61,11 +58,8 @@ fn run_with<T: Send, S>(
                     return;
                 }
                 let outcome = task(&mut state, number, &mut |result| {
-                    let Some(is_early) = turn.claim(number) else { return ControlFlow::Break(()) };
-                    match sender.send((number, Message::Result(result, is_early))) {
-                        Ok(()) => ControlFlow::Continue(()),
-                        Err(_) => ControlFlow::Break(()),
-                    }
+                    let is_early = turn.claim(number).ok_or(Stopped)?;
+                    sender.send((number, Message::Result(result, is_early))).map_err(|_| Stopped)
                 });
                 if sender.send((number, Message::End(outcome))).is_err() {
                     return;
@@ -91,23 +85,18 @@ fn run_with<T: Send, S>(
 fn alone<T, S>(
     count: usize,
     init: impl Fn() -> S,
-    task: impl Fn(&mut S, usize, &mut dyn FnMut(T) -> ControlFlow<()>) -> Outcome,
-    deliver: &mut dyn FnMut(T) -> ControlFlow<()>,
-) -> Outcome {
+    task: impl Fn(&mut S, usize, &mut dyn FnMut(T) -> Result<(), Stopped>) -> Result<(), ReadError>,
+    deliver: &mut dyn FnMut(T) -> Result<(), Stopped>,
+) -> Result<(), ReadError> {
     let mut state = init();
-    for number in 0..count {
-        if task(&mut state, number, deliver)?.is_break() {
-            return Ok(ControlFlow::Break(()));
-        }
-    }
-    Ok(ControlFlow::Continue(()))
+    (0..count).try_for_each(|number| task(&mut state, number, deliver))
 }
 
 /// A message of a task.
 enum Message<T> {
     /// And whether it was sent before its turn.
     Result(T, bool),
-    End(Outcome),
+    End(Result<(), ReadError>),
 }
 
 /// Calls `deliver` with the results of `count` tasks, in the order of the tasks.
@@ -115,8 +104,8 @@ fn receive<T>(
     receiver: Receiver<(usize, Message<T>)>,
     turn: &Turn,
     count: usize,
-    deliver: &mut dyn FnMut(T) -> ControlFlow<()>,
-) -> Outcome {
+    deliver: &mut dyn FnMut(T) -> Result<(), Stopped>,
+) -> Result<(), ReadError> {
     let mut current = 0;
     let mut early: BTreeMap<usize, Vec<Message<T>>> = BTreeMap::new();
     for (number, message) in receiver {
@@ -133,14 +122,10 @@ fn receive<T>(
                         if is_early {
                             turn.release();
                         }
-                        if deliver(result).is_break() {
-                            return Ok(ControlFlow::Break(()));
-                        }
+                        deliver(result)?;
                     }
                     Message::End(outcome) => {
-                        if outcome?.is_break() {
-                            return Ok(ControlFlow::Break(()));
-                        }
+                        outcome?;
                         ended = true;
                     }
                 }
@@ -151,13 +136,13 @@ fn receive<T>(
             current += 1;
             turn.advance(current);
             if current == count {
-                return Ok(ControlFlow::Continue(()));
+                return Ok(());
             }
             messages = early.remove(&current).unwrap_or_default();
         }
     }
     // All threads ended before everything was done: one of them panicked.
-    Ok(ControlFlow::Break(()))
+    Err(Stopped.into())
 }
 
 /// Results that may wait for the turns of their tasks.

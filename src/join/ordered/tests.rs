@@ -8,7 +8,7 @@ use crate::error::ReadErrorKind;
 const THREADS: [usize; 4] = [1, 2, 3, 8];
 
 /// As [`collect_with`], on threads that the system does not refuse.
-fn collect(threads: usize, count: usize, most: usize) -> (Vec<(usize, usize)>, Outcome) {
+fn collect(threads: usize, count: usize, most: usize) -> (Vec<(usize, usize)>, Result<(), ReadError>) {
     collect_with(&|_| thread::Builder::new(), threads, count, most)
 }
 
@@ -18,7 +18,7 @@ fn collect_with(
     threads: usize,
     count: usize,
     most: usize,
-) -> (Vec<(usize, usize)>, Outcome) {
+) -> (Vec<(usize, usize)>, Result<(), ReadError>) {
     let mut all = Vec::new();
     let outcome = run_with(
         builder,
@@ -28,15 +28,13 @@ fn collect_with(
         |(), number, send| {
             std::thread::sleep(Duration::from_micros((number * 7919 % 13) as u64 * 50));
             for result in 0..number * 31 % 40 {
-                if send((number, result)).is_break() {
-                    return Ok(ControlFlow::Break(()));
-                }
+                send((number, result))?;
             }
-            if number == 77 { Err(ReadErrorKind::NotHamdex.into()) } else { Ok(ControlFlow::Continue(())) }
+            if number == 77 { Err(ReadErrorKind::NotHamdex.into()) } else { Ok(()) }
         },
         &mut |result| {
             all.push(result);
-            if all.len() == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if all.len() == most { Err(Stopped) } else { Ok(()) }
         },
     );
     (all, outcome)
@@ -48,8 +46,8 @@ fn results_come_in_order_whatever_the_number_of_threads() {
     for threads in THREADS {
         let (all, outcome) = collect(threads, 70, usize::MAX);
         assert_eq!(all, expected, "{threads}");
-        assert!(outcome.unwrap().is_continue());
-        assert!(collect(threads, 0, usize::MAX).1.unwrap().is_continue());
+        assert!(outcome.is_ok());
+        assert!(collect(threads, 0, usize::MAX).1.is_ok());
     }
 }
 
@@ -59,7 +57,7 @@ fn it_ends_when_its_receiver_breaks() {
         for most in [1, 2, 100, 700] {
             let (all, outcome) = collect(threads, 70, most);
             assert_eq!(all.len(), most);
-            assert!(outcome.unwrap().is_break());
+            assert!(matches!(outcome.unwrap_err().kind(), ReadErrorKind::Stopped));
         }
     }
 }
@@ -83,8 +81,8 @@ fn threads_that_are_refused_are_done_without() {
         assert!(builder(allowed).spawn(|| ()).is_err());
         let (all, outcome) = collect_with(&builder, 4, 70, usize::MAX);
         assert_eq!(all, expected, "{allowed}");
-        assert!(outcome.unwrap().is_continue());
-        assert!(collect_with(&builder, 4, 70, 9).1.unwrap().is_break());
+        assert!(outcome.is_ok());
+        assert!(collect_with(&builder, 4, 70, 9).1.is_err());
     }
 }
 
@@ -99,11 +97,11 @@ fn a_panic_is_passed_on() {
                     || (),
                     |(), number, send| {
                         assert!(!in_task || number != 5);
-                        Ok(send(number))
+                        Ok(send(number)?)
                     },
                     &mut |number| {
                         assert!(in_task || number != 5);
-                        ControlFlow::Continue(())
+                        Ok(())
                     },
                 )
             });

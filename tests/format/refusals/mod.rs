@@ -23,7 +23,6 @@ mod names;
 mod shingles;
 
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 
 use crate::common::forge::{Forged, METADATA, name_of};
 use crate::common::{Shape, built, data};
@@ -135,9 +134,9 @@ fn use_all(index: &Index<u64>) -> Result<(), ReadError> {
     if let Some(shingles) = index.shingles()? {
         let mut all = BTreeSet::new();
         for part in shingles.parts(1 << 12)? {
-            let _ = shingles.for_each_in(part, |_, set| {
+            shingles.for_each_in(part, |_, set| {
                 all.extend(set);
-                ControlFlow::<()>::Continue(())
+                Ok::<_, ReadError>(())
             })?;
         }
         // Every list is read, and the number of shingles of every document.

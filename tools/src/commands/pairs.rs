@@ -1,7 +1,6 @@
 //! `hamdex pairs`: all pairs of stored fingerprints that are near each other.
 
 use std::io::{self, BufWriter, Write};
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -190,20 +189,15 @@ impl<F: Fingerprint> Work<'_, F> {
             set: self.set,
             most: self.args.ids_limit,
         });
-        let (mut found, mut failure) = (0, None);
-        let outcome = self.set.set.visit_pairs(self.distance, &self.options, &mut |pairs| {
-            let printed = pairs.iter().try_for_each(|pair| {
+        let mut found = 0;
+        self.set.set.pairs_with(self.distance, &self.options, |pairs| {
+            pairs.iter().try_for_each(|pair| {
                 print(pair, ids.as_mut())?;
                 found += 1;
-                Ok(())
-            });
-            failure = printed.err();
-            if failure.is_none() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        });
-        match failure {
-            Some(failure) => Err(failure),
-            None => Ok(outcome.map(|_| found)?),
-        }
+                Ok::<_, Failure>(())
+            })
+        })?;
+        Ok(found)
     }
 }
 

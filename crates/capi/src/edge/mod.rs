@@ -132,10 +132,10 @@ impl PairsReceiver {
     }
 
     /// Passes pairs on: as many bytes on each side as the distances have fingerprints.
-    pub(crate) fn receive(&self, left: &[u8], right: &[u8], distances: &[u32]) -> ControlFlow<()> {
+    pub(crate) fn receive(&self, left: &[u8], right: &[u8], distances: &[u32]) -> Result<(), Failure> {
         let (left, right, count) = (left.as_ptr(), right.as_ptr(), distances.len() as u64);
         // SAFETY: the caller of the function that made the receiver promised it; the arrays live until it returns.
         let answer = unsafe { (self.function)(self.context, left, right, distances.as_ptr(), count) };
-        if answer == 0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        if answer == 0 { Ok(()) } else { Err(Failure::stopped()) }
     }
 }

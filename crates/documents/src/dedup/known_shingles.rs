@@ -1,10 +1,9 @@
 //! The documents of a set that has their shingles.
 
 use std::num::NonZeroUsize;
-use std::ops::ControlFlow;
 
 use hamdex::set::{Description, ShinglePart, StoredId};
-use hamdex::{Fingerprint, FingerprintSet, Names, ReadErrorKind, SetSearcher, shingles};
+use hamdex::{Fingerprint, FingerprintSet, Names, ReadErrorKind, SetSearcher, Stopped, shingles};
 use hamdex_simhash::{SHINGLE_BITS, Shingler};
 use rayon::prelude::*;
 
@@ -108,17 +107,18 @@ impl<F: Fingerprint> KnownTexts for KnownShingles<'_, F> {
                 Ok(())
             };
             let mut visit = |id, shingles: &[u64]| match compare(id, shingles) {
-                Ok(()) => ControlFlow::Continue(()),
+                Ok(()) => Ok(()),
                 Err(error) => {
                     failed = Some(error);
-                    ControlFlow::Break(())
+                    Err(Stopped.into())
                 }
             };
-            let flow = self.set.visit_shingles(part, &check_cancelled, &mut visit);
+            let visited = self.set.visit_shingles(part, &check_cancelled, &mut visit);
             new.check_cancelled()?;
-            // It breaks only if a comparison failed.
-            let _ = flow.map_err(of_set)?;
-            failed.map_or(Ok(found), Err)
+            match failed {
+                Some(error) => Err(error),
+                None => visited.map(|()| found).map_err(of_set),
+            }
         };
         for some in parts.chunks(at_once) {
             let found: Vec<Vec<(StoredId, Similar)>> =

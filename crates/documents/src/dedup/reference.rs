@@ -1,7 +1,5 @@
 //! Known documents, whose near-duplicates are left out: by their fingerprints, or by their texts.
 
-use std::ops::ControlFlow;
-
 use hamdex::{BatchOptions, Fingerprint, FingerprintSet, Index, Match, ReadError, ReadErrorKind, SetError};
 use hamdex_simhash::Shingler;
 
@@ -44,12 +42,9 @@ pub fn nearest_in<F: Fingerprint>(
     // Matches come nearest first.
     let flow = set.visit_batch(&queries, distance, &options.limit(1), &mut |query, matches| {
         nearest[places[query]] = matches.first().copied();
-        ControlFlow::Continue(())
+        Ok(())
     });
-    match flow {
-        Ok(_) => Ok(nearest),
-        Err(error) => Err(of_set(error)),
-    }
+    flow.map(|()| nearest).map_err(of_set)
 }
 
 /// Converts the error of a set.

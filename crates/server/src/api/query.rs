@@ -1,6 +1,5 @@
 //! `POST /v1/sets/{set}/query`: the stored fingerprints near given ones. Texts by their similarity: [`similar`].
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use axum::Json;
@@ -404,12 +403,7 @@ fn search<F: Fingerprint>(
         let stop = stop.clone();
         let options = BatchOptions::new().threads(1).memory(BATCH_MEMORY).limit(queries.count);
         let options = options.progress(move |_| stop.flow());
-        let mut outcome = Ok(());
-        let _ = set.visit_batch(&fingerprints, queries.distance, &options, &mut |_, found| {
-            outcome = answer.add(found);
-            if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        })?;
-        outcome?;
+        set.batch_with(&fingerprints, queries.distance, &options, |_, found| answer.add(found))?;
     }
     if let Some(ids) = &mut answer.ids {
         let (found, most) = (&answer.matches, queries.ids_limit);

@@ -1,7 +1,6 @@
 //! `GET /v1/sets/{set}/entries` and `pairs`: rows of JSON that are sent as they are found.
 
 use std::io;
-use std::ops::ControlFlow;
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,7 +12,7 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use hamdex::{Fingerprint, FingerprintSet, Names, PairsOptions};
+use hamdex::{Fingerprint, FingerprintSet, Names, PairsOptions, SetError};
 use hamdex_any::{AnySet, for_width};
 use hyper::body::Frame;
 use serde::Deserialize;
@@ -63,6 +62,25 @@ pub(crate) struct PairsParameters {
     limit: Option<u64>,
 }
 
+/// Why a stream ends before its last row.
+enum End {
+    /// There are as many rows as are wanted, or the client is gone.
+    Enough,
+    Failed(Problem),
+}
+
+impl From<Problem> for End {
+    fn from(problem: Problem) -> Self {
+        Self::Failed(problem)
+    }
+}
+
+impl From<SetError> for End {
+    fn from(error: SetError) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
 /// Buffers rows for a client.
 struct Rows {
     chunk: Vec<u8>,
@@ -85,28 +103,22 @@ impl Rows {
         Ok(any)
     }
 
-    /// Adds a row without its end; breaks if it was the last one that is wanted, or the client is gone. A row may be longer
-    /// than memory: `write` calls [`Rows::send_full`] as it grows.
-    fn add(
-        &mut self,
-        write: impl FnOnce(&mut Self) -> Result<ControlFlow<()>, Problem>,
-    ) -> Result<ControlFlow<()>, Problem> {
-        if self.left == 0 || write(self)?.is_break() {
-            return Ok(ControlFlow::Break(()));
+    /// Adds a row without its end; fails after the last one that is wanted. A row may be longer than memory: `write` calls
+    /// [`Rows::send_full`] as it grows.
+    fn add(&mut self, write: impl FnOnce(&mut Self) -> Result<(), End>) -> Result<(), End> {
+        if self.left == 0 {
+            return Err(End::Enough);
         }
+        write(self)?;
         self.chunk.push(b'\n');
         self.left -= 1;
         let is_due = self.chunk.len() >= CHUNK || self.sent.elapsed() >= LONGEST_WAIT;
-        if is_due && !self.send()? {
-            return Ok(ControlFlow::Break(()));
-        }
-        Ok(if self.left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        if (is_due && !self.send()?) || self.left == 0 { Err(End::Enough) } else { Ok(()) }
     }
 
-    /// Sends the part of a row that fills a chunk; breaks if the client is gone.
-    fn send_full(&mut self) -> Result<ControlFlow<()>, Problem> {
-        let is_gone = self.chunk.len() >= CHUNK && !self.send()?;
-        Ok(if is_gone { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    /// Sends the part of a row that fills a chunk.
+    fn send_full(&mut self) -> Result<(), End> {
+        if self.chunk.len() >= CHUNK && !self.send()? { Err(End::Enough) } else { Ok(()) }
     }
 
     /// Sends what there is. Returns whether the client still reads.
@@ -172,7 +184,7 @@ impl Drop for Arriving {
 async fn stream(
     app: Arc<App>,
     limit: Option<u64>,
-    produce: impl FnOnce(&App, &mut Rows) -> Result<(), Problem> + Send + 'static,
+    produce: impl FnOnce(&App, &mut Rows) -> Result<(), End> + Send + 'static,
 ) -> Result<Response, Problem> {
     let place = app.lanes.streams.admit(Some(app.deadline())).await?;
     let (to, rows) = mpsc::channel(WAITING_CHUNKS);
@@ -186,7 +198,11 @@ async fn stream(
             let mut rows = Rows { chunk: Vec::new(), to, left, sent: Instant::now(), patience, stop, check };
             // A stream that ends in a panic is not one that ends.
             let outcome = panic::catch_unwind(AssertUnwindSafe(|| produce(&app, &mut rows)));
-            let outcome = outcome.unwrap_or_else(|_| Err(panicked()));
+            let outcome = outcome.unwrap_or_else(|_| Err(panicked().into()));
+            let outcome = match outcome {
+                Ok(()) | Err(End::Enough) => Ok(()),
+                Err(End::Failed(problem)) => Err(problem),
+            };
             match outcome.and_then(|()| rows.send().map(drop)) {
                 Ok(()) => {}
                 Err(problem) if !rows.stop.is_stopped() => {
@@ -245,7 +261,7 @@ fn write_entries<F: Fingerprint>(
     after: Option<F>,
     with_ids: bool,
     rows: &mut Rows,
-) -> Result<(), Problem> {
+) -> Result<(), End> {
     let set = any.typed::<F>().expect("the width was asked for");
     let from = match after {
         None => F::ZERO,
@@ -253,18 +269,16 @@ fn write_entries<F: Fingerprint>(
         Some(after) => F::truncate(after.to_u128() + 1),
     };
     let kind = if with_ids { IdKind::of(any.description()) } else { IdKind::None };
-    let mut outcome = Ok(());
     let stop = rows.stop.clone();
-    let _ = set.visit_entries(from, &mut |fingerprint, ids| {
-        let row = rows.add(|rows| {
+    for entry in set.read_entries(from)? {
+        let (fingerprint, ids) = entry?;
+        rows.add(|rows| {
             rows.chunk.extend_from_slice(b"{\"fingerprint\":");
             write_fingerprint(fingerprint, &mut rows.chunk);
             if kind != IdKind::None {
                 rows.chunk.extend_from_slice(b",\"ids\":[");
                 for (place, stored) in ids.enumerate() {
-                    if rows.send_full()?.is_break() {
-                        return Ok(ControlFlow::Break(()));
-                    }
+                    rows.send_full()?;
                     if place > 0 {
                         rows.chunk.push(b',');
                     }
@@ -279,18 +293,13 @@ fn write_entries<F: Fingerprint>(
                 rows.chunk.push(b']');
             }
             rows.chunk.push(b'}');
-            Ok(ControlFlow::Continue(()))
-        });
-        match row {
-            Ok(flow) if flow.is_continue() => stop.flow(),
-            Ok(flow) => flow,
-            Err(problem) => {
-                outcome = Err(problem);
-                ControlFlow::Break(())
-            }
+            Ok(())
+        })?;
+        if stop.is_stopped() {
+            return Err(End::Enough);
         }
-    })?;
-    outcome
+    }
+    Ok(())
 }
 
 /// Find all pairs within a distance of each other
@@ -325,31 +334,21 @@ fn write_pairs<F: Fingerprint>(
     distance: u32,
     threads: usize,
     rows: &mut Rows,
-) -> Result<(), Problem> {
+) -> Result<(), End> {
     let set: &dyn FingerprintSet<F> = &**any.typed::<F>().expect("the width was asked for");
     let stop = rows.stop.clone();
     let options = PairsOptions::new().threads(threads).progress(move |_| stop.flow());
-    let mut outcome = Ok(());
-    let _ = set.visit_pairs(distance, &options, &mut |pairs| {
+    set.pairs_with(distance, &options, |pairs| {
         for pair in pairs {
-            let row = rows.add(|Rows { chunk, .. }| {
+            rows.add(|Rows { chunk, .. }| {
                 chunk.extend_from_slice(b"{\"a\":");
                 write_fingerprint(pair.a, chunk);
                 chunk.extend_from_slice(b",\"b\":");
                 write_fingerprint(pair.b, chunk);
                 chunk.extend_from_slice(format!(",\"distance\":{}}}", pair.distance).as_bytes());
-                Ok(ControlFlow::Continue(()))
-            });
-            match row {
-                Ok(ControlFlow::Continue(())) => {}
-                Ok(end) => return end,
-                Err(problem) => {
-                    outcome = Err(problem);
-                    return ControlFlow::Break(());
-                }
-            }
+                Ok(())
+            })?;
         }
-        ControlFlow::Continue(())
-    })?;
-    outcome
+        Ok(())
+    })
 }

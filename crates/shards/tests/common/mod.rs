@@ -2,10 +2,8 @@
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
 
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 use std::path::Path;
 
-use hamdex::set::MatchIds;
 use hamdex::{BuildOptions, Fingerprint, FingerprintSet};
 use hamdex_shards::{Layout, Shards, ShardsBuilder, ShardsSummary};
 
@@ -43,13 +41,8 @@ pub fn build<F: Fingerprint>(
 
 /// All entries of a set, in order.
 pub fn entries<F: Fingerprint>(set: &Shards<F>) -> Vec<(F, Vec<u64>)> {
-    let mut entries = Vec::new();
-    let mut visit = |fingerprint: F, ids: MatchIds<'_>| {
-        entries.push((fingerprint, ids.map(|stored| stored.id).collect()));
-        ControlFlow::Continue(())
-    };
-    let _ = set.visit_entries(F::ZERO, &mut visit).unwrap();
-    entries
+    let entries = set.read_entries(F::ZERO).unwrap().map(Result::unwrap);
+    entries.map(|(fingerprint, ids)| (fingerprint, ids.map(|stored| stored.id).collect())).collect()
 }
 
 /// The fingerprints, each once.

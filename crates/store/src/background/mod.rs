@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use hamdex::{Progress, ProgressCallback};
+use hamdex::{Progress, ProgressCallback, Stopped};
 
 use crate::error::Error;
 use crate::health::{Event, Failure, Failures, Observer, Pressure, Work};
@@ -58,15 +58,20 @@ impl Cancellation {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Breaks if the work has been cancelled.
-    pub(crate) fn check(&self) -> ControlFlow<()> {
+    /// Fails if the work has been cancelled.
+    pub(crate) fn check(&self) -> Result<(), Stopped> {
+        if self.is_cancelled() { Err(Stopped) } else { Ok(()) }
+    }
+
+    /// As [`Self::check`], for a progress callback.
+    pub(crate) fn flow(&self) -> ControlFlow<()> {
         if self.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     /// Returns a progress callback that breaks after a cancellation, and otherwise calls another one.
     pub(crate) fn or_report(self, report: ProgressCallback) -> impl Fn(Progress) -> ControlFlow<()> {
         move |progress| {
-            self.check()?;
+            self.flow()?;
             report(progress)
         }
     }

@@ -64,7 +64,7 @@ pub(crate) fn merge<F: Fingerprint>(inner: &StoreInner<F>) {
 pub(crate) fn memory<F: Fingerprint>(inner: &StoreInner<F>) {
     while inner.background.wait_for_consolidation() {
         // After a cancellation or a freeze it begins again with the current memtable.
-        while inner.consolidate().is_break() && !inner.background.is_stopping() {}
+        while inner.consolidate().is_err() && !inner.background.is_stopping() {}
     }
 }
 

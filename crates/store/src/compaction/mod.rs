@@ -292,7 +292,7 @@ impl<F: Fingerprint> StoreInner<F> {
                 // Threads of low priority, since no caller waits for it.
                 None => options
                     .threads(workers::threads(self.options.threads))
-                    .progress(move |_| cancelled.check()),
+                    .progress(move |_| cancelled.flow()),
             };
             let mut merger = Merger::new(inputs.iter().map(|live| &**live.index()))?.options(options);
             if removed.iter().any(|removed| !removed.is_empty()) {

@@ -2,9 +2,8 @@
 //! to inspect.
 
 use std::io::{self, Read};
-use std::ops::ControlFlow;
 
-use hamdex::Mapping;
+use hamdex::{Mapping, Stopped};
 
 use crate::disk::{Disk, DiskFile, layout};
 use crate::error::Error;
@@ -22,7 +21,7 @@ pub enum Copied {
 }
 
 /// Copies the first `at_most` bytes of a file to a new file. The copy is durable when this returns; its name is durable
-/// after a sync of its directory. `done` is called with the bytes of each write; if it breaks, the copy is removed, and
+/// after a sync of its directory. `done` is called with the bytes of each write; if it stops, the copy is removed, and
 /// the error is [`io::ErrorKind::Interrupted`]. If the file is truncated meanwhile, in a process that survives that, the
 /// error is [`io::ErrorKind::UnexpectedEof`]. Returns the length.
 pub fn copy(
@@ -31,7 +30,7 @@ pub fn copy(
     to: &dyn Disk,
     new_name: &str,
     at_most: u64,
-    done: &mut dyn FnMut(u64) -> ControlFlow<()>,
+    done: &mut dyn FnMut(u64) -> Result<(), Stopped>,
 ) -> io::Result<u64> {
     let mapping = from.map(name)?;
     create(to, new_name, |file| write_mapped(&mapping, at_most, file, done))
@@ -44,7 +43,7 @@ pub fn clone_or_copy(
     name: &str,
     to: &dyn Disk,
     new_name: &str,
-    done: &mut dyn FnMut(u64) -> ControlFlow<()>,
+    done: &mut dyn FnMut(u64) -> Result<(), Stopped>,
 ) -> io::Result<Copied> {
     create(to, new_name, |file| {
         if from.open(name).and_then(|original| file.share_blocks_of(&original)).is_ok() {
@@ -60,7 +59,7 @@ fn write_mapped(
     mapping: &Mapping,
     at_most: u64,
     file: &mut dyn DiskFile,
-    done: &mut dyn FnMut(u64) -> ControlFlow<()>,
+    done: &mut dyn FnMut(u64) -> Result<(), Stopped>,
 ) -> io::Result<u64> {
     let bytes = mapping.as_ref();
     let mut bytes = &bytes[..bytes.len().min(usize::try_from(at_most).unwrap_or(usize::MAX))];
@@ -90,7 +89,7 @@ pub(crate) fn create<T>(
 pub(crate) fn write_all(
     from: &mut dyn Read,
     file: &mut dyn DiskFile,
-    done: &mut dyn FnMut(u64) -> ControlFlow<()>,
+    done: &mut dyn FnMut(u64) -> Result<(), Stopped>,
 ) -> io::Result<u64> {
     let (mut chunk, mut length) = (Vec::new(), 0);
     loop {
@@ -101,9 +100,7 @@ pub(crate) fn write_all(
         }
         file.write_all(&chunk)?;
         length += bytes;
-        if done(bytes).is_break() {
-            return Err(io::ErrorKind::Interrupted.into());
-        }
+        done(bytes).map_err(|Stopped| io::Error::from(io::ErrorKind::Interrupted))?;
     }
 }
 
@@ -114,7 +111,7 @@ pub fn link_or_copy(
     name: &str,
     to: &dyn Disk,
     new_name: &str,
-    done: &mut dyn FnMut(u64) -> ControlFlow<()>,
+    done: &mut dyn FnMut(u64) -> Result<(), Stopped>,
 ) -> io::Result<()> {
     match from.link(name, to, new_name) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
@@ -149,7 +146,7 @@ fn keep(disk: &dyn Disk, name: &str) -> io::Result<String> {
         if disk.exists(&new_name)? {
             continue;
         }
-        link_or_copy(disk, name, disk, &new_name, &mut |_| ControlFlow::Continue(()))?;
+        link_or_copy(disk, name, disk, &new_name, &mut |_| Ok(()))?;
         return Ok(new_name);
     }
     unreachable!("there is a free number")

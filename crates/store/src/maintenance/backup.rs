@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use hamdex::{BuildError, Fingerprint, Phase, Progress, default_memory};
+use hamdex::{BuildError, Fingerprint, Phase, Progress, Stopped, default_memory};
 
 use crate::disk::copy::{Copied, clone_or_copy, copy};
 use crate::disk::layout::{self, BACKUP, COPY, DELETES, LOGS, MANIFEST, SEGMENTS};
@@ -318,18 +318,17 @@ struct Copying<'r> {
 }
 
 impl Copying<'_> {
-    fn add(&mut self, bytes: u64) -> ControlFlow<()> {
+    fn add(&mut self, bytes: u64) -> Result<(), Stopped> {
         self.done += bytes;
         // A log that is written to may be longer by now.
         let total = self.total.max(self.done);
-        let outcome = (self.report)(Progress::new(Phase::Copy, self.done, Some(total)));
-        self.is_stopped |= outcome.is_break();
-        outcome
+        self.is_stopped |= (self.report)(Progress::new(Phase::Copy, self.done, Some(total))).is_break();
+        if self.is_stopped { Err(Stopped) } else { Ok(()) }
     }
 
     /// Fails if the callback has cancelled the copy.
     fn check(&mut self) -> Result<(), Error> {
-        if self.is_stopped || self.add(0).is_break() { Err(BuildError::Stopped.into()) } else { Ok(()) }
+        if self.is_stopped || self.add(0).is_err() { Err(BuildError::Stopped.into()) } else { Ok(()) }
     }
 
     /// Turns the outcome of copying a file into an error about the target.

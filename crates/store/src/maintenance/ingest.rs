@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use hamdex::{
     BuildError, Fingerprint, Index, OpenOptions, Phase, Progress, ProgressCallback, ReadError, ReadErrorKind,
-    VerifyOptions, default_memory, shingles,
+    Stopped, VerifyOptions, default_memory, shingles,
 };
 
 use crate::compaction::publish::{Added, Change};
@@ -97,20 +97,12 @@ fn push_shingles<F: Fingerprint>(
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(()) => Err(ReadErrorKind::Stopped.into()),
     };
-    // Room has been made for the ids of names.
-    let push = |builder: &mut ColumnBuilder<'_, F>, id, set: &[u64]| match names.get(id)? {
-        Some(_) => builder.push_shingles(by + id, set),
-        None => Ok(()),
-    };
     for part in shingles.parts(default_memory() / SHINGLE_SHARE)? {
-        let flow =
-            shingles.for_each_while(part, &check_cancelled, |id, set| match push(builder, id, set) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => ControlFlow::Break(error),
-            })?;
-        if let ControlFlow::Break(error) = flow {
-            return Err(error);
-        }
+        // Room has been made for the ids of names.
+        shingles.for_each_while(part, &check_cancelled, |id, set| match names.get(id)? {
+            Some(_) => builder.push_shingles(by + id, set),
+            None => Ok(()),
+        })?;
     }
     Ok(())
 }
@@ -209,9 +201,8 @@ impl<F: Fingerprint> StoreInner<F> {
             }
             let mut done = |bytes| {
                 copied += bytes;
-                let outcome = cancelled(Progress::new(Phase::Copy, copied, total));
-                is_stopped |= outcome.is_break();
-                outcome
+                is_stopped |= cancelled(Progress::new(Phase::Copy, copied, total)).is_break();
+                if is_stopped { Err(Stopped) } else { Ok(()) }
             };
             write_all(&mut original, file, &mut done).map(drop)
         });

@@ -1,10 +1,9 @@
 //! Background consolidation of the memtable.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use hamdex::Fingerprint;
+use hamdex::{Fingerprint, Stopped};
 
 use crate::background::Cancellation;
 use crate::inner::StoreInner;
@@ -16,7 +15,7 @@ const MAX_CATCH_UP: u64 = 1 << 10;
 
 impl<F: Fingerprint> StoreInner<F> {
     /// Merges runs of the memtable until none is due. Breaks if it is cancelled, or the memtable is frozen.
-    pub(crate) fn consolidate(&self) -> ControlFlow<()> {
+    pub(crate) fn consolidate(&self) -> Result<(), Stopped> {
         let cancellation = self.background.cancellation();
         self.consolidate_after(0, self.view.load().generation, &cancellation)
     }
@@ -28,15 +27,15 @@ impl<F: Fingerprint> StoreInner<F> {
         insertion: u64,
         generation: u64,
         cancellation: &Cancellation,
-    ) -> ControlFlow<()> {
+    ) -> Result<(), Stopped> {
         loop {
             cancellation.check()?;
             let view = self.view.load();
             // A frozen memtable is dropped after its flush.
             if view.generation != generation {
-                return ControlFlow::Break(());
+                return Err(Stopped);
             }
-            let Some(due) = view.memtable.consolidation(insertion) else { return ControlFlow::Continue(()) };
+            let Some(due) = view.memtable.consolidation(insertion) else { return Ok(()) };
             drop(view);
             let (last, pairs) = (due.last_insertion(), due.len());
             let started = Instant::now();
@@ -48,7 +47,7 @@ impl<F: Fingerprint> StoreInner<F> {
                     self.consolidate_after(last, generation, cancellation)?;
                     next = Instant::now() + begun.elapsed();
                 }
-                ControlFlow::Continue(())
+                Ok(())
             })?;
             self.adopt(merged, cancellation)?;
             self.run_throttle.record_flush(pairs, started.elapsed());
@@ -56,7 +55,7 @@ impl<F: Fingerprint> StoreInner<F> {
     }
 
     /// Replaces runs by the run that has been merged from them.
-    fn adopt(&self, mut merged: Consolidated<F>, cancellation: &Cancellation) -> ControlFlow<()> {
+    fn adopt(&self, mut merged: Consolidated<F>, cancellation: &Cancellation) -> Result<(), Stopped> {
         // Most removals are applied while writers go on.
         while merged.catch_up(&self.view.load().memtable).is_some_and(|removals| removals > MAX_CATCH_UP) {
             cancellation.check()?;
@@ -68,7 +67,7 @@ impl<F: Fingerprint> StoreInner<F> {
         drop(writer);
         // Long runs are dropped without the lock, since that takes time.
         drop((before, merged));
-        ControlFlow::Continue(())
+        Ok(())
     }
 }
 
@@ -121,14 +120,14 @@ mod tests {
     fn what_is_due_is_merged_unless_it_is_cancelled() {
         let (_directory, inner) = filled();
         let before = inner.view.load_full();
-        assert!(inner.consolidate().is_continue());
+        assert!(inner.consolidate().is_ok());
         let view = inner.view.load_full();
         assert_eq!((view.memtable.overdue_runs(), before.memtable.overdue_runs()), (0, 4));
         assert_eq!((view.memtable.len(), view.memtable.to_sorted()), (50_000, before.memtable.to_sorted()));
 
         let (_directory, inner) = filled();
         inner.background.stop();
-        assert!(inner.consolidate().is_break() && !inner.background.wait_for_consolidation());
+        assert!(inner.consolidate().is_err() && !inner.background.wait_for_consolidation());
         assert_eq!(inner.view.load().memtable.overdue_runs(), 4);
     }
 
@@ -147,15 +146,13 @@ mod tests {
             }
             inner.consolidate_after(last, generation, &cancellation)
         });
-        assert!(outcome.is_break() && pauses == 3);
+        assert!(outcome.is_err() && pauses == 3);
         // One that was ready before is not adopted either.
         let (_directory, inner) = filled();
         let due = inner.view.load().memtable.consolidation(0).unwrap();
-        let ControlFlow::Continue(merged) = due.run(&mut || ControlFlow::<()>::Continue(())) else {
-            panic!()
-        };
+        let Ok(merged) = due.run(&mut || Ok::<_, Stopped>(())) else { panic!() };
         inner.freeze(&mut inner.writer()).unwrap();
-        assert!(inner.adopt(merged, &cancellation).is_continue());
+        assert!(inner.adopt(merged, &cancellation).is_ok());
         let view = inner.view.load();
         assert_eq!((view.memtable.len(), view.frozen[0].memtable.overdue_runs()), (0, 4));
     }

@@ -5,7 +5,7 @@
 //! then replaces exactly the runs that it was merged from, if all of them are still in place.
 
 use std::convert::Infallible;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 use std::sync::Arc;
 
 use hamdex::Fingerprint;
@@ -109,9 +109,9 @@ impl<F: Fingerprint> Consolidation<F> {
     }
 
     /// Merges the runs. `pause` is called at intervals, and may break.
-    pub(crate) fn run<B>(self, pause: &mut dyn FnMut() -> ControlFlow<B>) -> ControlFlow<B, Consolidated<F>> {
+    pub(crate) fn run<B>(self, pause: &mut dyn FnMut() -> Result<(), B>) -> Result<Consolidated<F>, B> {
         let merged = merge(&self.runs.0, self.distance, pause)?;
-        ControlFlow::Continue(Consolidated { runs: self.runs, merged })
+        Ok(Consolidated { runs: self.runs, merged })
     }
 }
 
@@ -145,16 +145,15 @@ impl<F: Fingerprint> Consolidated<F> {
 
 /// Merges runs without pauses.
 pub(super) fn merge_at_once<F: Fingerprint>(runs: &[LiveRun<F>], distance: u32) -> LiveRun<F> {
-    let ControlFlow::Continue(merged) =
-        merge::<F, Infallible>(runs, distance, &mut || ControlFlow::Continue(()));
+    let Ok(merged) = merge::<F, Infallible>(runs, distance, &mut || Ok(()));
     merged
 }
 
 fn merge<F: Fingerprint, B>(
     runs: &[LiveRun<F>],
     distance: u32,
-    pause: &mut dyn FnMut() -> ControlFlow<B>,
-) -> ControlFlow<B, LiveRun<F>> {
+    pause: &mut dyn FnMut() -> Result<(), B>,
+) -> Result<LiveRun<F>, B> {
     let pairs = merged_pairs(runs, pause)?;
     LiveRun::try_of(&pairs, distance, last_insertion(runs), pause)
 }
@@ -162,8 +161,8 @@ fn merge<F: Fingerprint, B>(
 /// Returns the distinct pairs of runs in order. They are merged slice by slice, so that each slice fits in the cache.
 fn merged_pairs<F: Fingerprint, B>(
     runs: &[LiveRun<F>],
-    pause: &mut dyn FnMut() -> ControlFlow<B>,
-) -> ControlFlow<B, Vec<Pair<F>>> {
+    pause: &mut dyn FnMut() -> Result<(), B>,
+) -> Result<Vec<Pair<F>>, B> {
     let length: u64 = runs.iter().map(LiveRun::len).sum();
     let mut pairs: Vec<Pair<F>> = Vec::with_capacity(length as usize);
     let values =
@@ -185,7 +184,7 @@ fn merged_pairs<F: Fingerprint, B>(
         pairs[begun..].sort();
     }
     pairs.dedup();
-    ControlFlow::Continue(pairs)
+    Ok(pairs)
 }
 
 fn last_insertion<F>(runs: &[LiveRun<F>]) -> u64 {

@@ -20,11 +20,10 @@ pub(crate) mod run;
 mod tables;
 
 use std::collections::HashSet;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use hamdex::set::StoredId;
-use hamdex::{Compiled, Fingerprint, Match};
+use hamdex::{Compiled, Fingerprint, Match, Stopped};
 
 use crate::memtable::consolidate::merge_at_once;
 use crate::memtable::names::MemtableNames;
@@ -218,8 +217,8 @@ impl<F: Fingerprint> Memtable<F> {
         &self,
         query: F,
         distance: u32,
-        visit: &mut dyn FnMut(F) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
+        visit: &mut dyn FnMut(F) -> Result<(), Stopped>,
+    ) -> Result<(), Stopped> {
         hamdex::run_compiled(Search { memtable: self, query, distance, visit })
     }
 
@@ -229,7 +228,7 @@ impl<F: Fingerprint> Memtable<F> {
         let _ = self.for_each(query, distance, &mut |value| {
             let found = Match::new(query, value);
             nearest = Some(nearest.map_or(found, |nearest| nearest.min(found)));
-            ControlFlow::Continue(())
+            Ok(())
         });
         nearest
     }
@@ -308,11 +307,11 @@ struct Search<'m, F> {
     memtable: &'m Memtable<F>,
     query: F,
     distance: u32,
-    visit: &'m mut dyn FnMut(F) -> ControlFlow<()>,
+    visit: &'m mut dyn FnMut(F) -> Result<(), Stopped>,
 }
 
 impl<F: Fingerprint> Compiled for Search<'_, F> {
-    type Output = ControlFlow<()>;
+    type Output = Result<(), Stopped>;
 
     #[inline(always)]
     fn run(self) -> Self::Output {
@@ -334,11 +333,11 @@ impl<F: Fingerprint> Compiled for Search<'_, F> {
             for (LiveRun { run, removed, .. }, buckets) in runs.iter().zip(&buckets) {
                 run.for_each_in(buckets, query, distance, |value| {
                     let is_left = removed.is_empty() || removed.leaves_any_of(run.places(value));
-                    if is_left { visit(value) } else { ControlFlow::Continue(()) }
+                    if is_left { visit(value) } else { Ok(()) }
                 })?;
             }
         }
-        ControlFlow::Continue(())
+        Ok(())
     }
 }
 

@@ -1,11 +1,11 @@
 //! Immutable runs of sorted pairs, and such runs with removal marks.
 
 use std::convert::Infallible;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use hamdex::{Fingerprint, prefer_huge_pages};
+use hamdex::{Fingerprint, Stopped, prefer_huge_pages};
 
 use crate::memtable::tables::{Buckets, FirstBits, Tables, for_each_near};
 use crate::segment::removed_places::RemovedPlaces;
@@ -46,8 +46,8 @@ impl<F: Fingerprint> Run<F> {
     pub(crate) fn try_new<B>(
         pairs: &[Pair<F>],
         distance: u32,
-        pause: &mut dyn FnMut() -> ControlFlow<B>,
-    ) -> ControlFlow<B, Self> {
+        pause: &mut dyn FnMut() -> Result<(), B>,
+    ) -> Result<Self, B> {
         let mut values: Vec<F> = Vec::with_capacity(pairs.len());
         prefer_huge_pages(&mut values);
         let mut starts: Vec<u32> = Vec::new();
@@ -68,7 +68,7 @@ impl<F: Fingerprint> Run<F> {
             starts.push(pairs.len() as u32);
         }
         let (tables, first_bits) = Tables::try_new(&values, distance, pause)?;
-        ControlFlow::Continue(Self {
+        Ok(Self {
             starts: starts.into(),
             ids: pairs.iter().map(|&(_, id)| id).collect(),
             tables,
@@ -121,8 +121,8 @@ impl<F: Fingerprint> Run<F> {
         buckets: &Buckets,
         query: F,
         distance: u32,
-        visit: impl FnMut(F) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
+        visit: impl FnMut(F) -> Result<(), Stopped>,
+    ) -> Result<(), Stopped> {
         if self.tables.suffice(distance) {
             self.tables.for_each_in(&self.values, buckets, query, distance, visit)
         } else {
@@ -224,8 +224,7 @@ impl<F> Clone for LiveRun<F> {
 
 impl<F: Fingerprint> LiveRun<F> {
     pub(super) fn of(pairs: &[Pair<F>], distance: u32, last_insertion: u64) -> Self {
-        let ControlFlow::Continue(live) =
-            Self::try_of::<Infallible>(pairs, distance, last_insertion, &mut || ControlFlow::Continue(()));
+        let Ok(live) = Self::try_of::<Infallible>(pairs, distance, last_insertion, &mut || Ok(()));
         live
     }
 
@@ -234,10 +233,10 @@ impl<F: Fingerprint> LiveRun<F> {
         pairs: &[Pair<F>],
         distance: u32,
         last_insertion: u64,
-        pause: &mut dyn FnMut() -> ControlFlow<B>,
-    ) -> ControlFlow<B, Self> {
+        pause: &mut dyn FnMut() -> Result<(), B>,
+    ) -> Result<Self, B> {
         let run = Arc::new(Run::try_new(pairs, distance, pause)?);
-        ControlFlow::Continue(Self { run, removed: RemovedPlaces::default(), last_insertion })
+        Ok(Self { run, removed: RemovedPlaces::default(), last_insertion })
     }
 
     /// Returns the number of pairs that are left.
@@ -276,8 +275,7 @@ mod tests {
     fn check<F: Fingerprint>(mut pairs: Vec<Pair<F>>, queries: &[F], built: u32) {
         pairs.sort_unstable();
         pairs.dedup();
-        let ControlFlow::Continue(run) =
-            Run::try_new::<Infallible>(&pairs, built, &mut || ControlFlow::Continue(()));
+        let Ok(run) = Run::try_new::<Infallible>(&pairs, built, &mut || Ok(()));
         assert_eq!(run.len(), pairs.len());
         let placed: Vec<_> = (0..).zip(pairs.iter().copied()).collect();
         for &query in queries {
@@ -286,9 +284,9 @@ mod tests {
                 let buckets = run.find_buckets(query, distance);
                 let outcome = run.for_each_in(&buckets, query, distance, |value| {
                     found.push(value);
-                    ControlFlow::Continue(())
+                    Ok(())
                 });
-                assert!(outcome.is_continue());
+                assert!(outcome.is_ok());
                 found.sort_unstable();
                 let mut expected: Vec<F> =
                     pairs.iter().map(|pair| pair.0).filter(|f| f.distance(query) <= distance).collect();
@@ -334,8 +332,7 @@ mod tests {
         let mut pairs: Vec<Pair<F>> = values.map(|value| (value, 7)).collect();
         pairs.sort_unstable();
         pairs.dedup();
-        let ControlFlow::Continue(run) =
-            Run::try_new::<Infallible>(&pairs, 3, &mut || ControlFlow::Continue(()));
+        let Ok(run) = Run::try_new::<Infallible>(&pairs, 3, &mut || Ok(()));
         run
     }
 
@@ -372,7 +369,7 @@ mod tests {
             let buckets = run.find_buckets(query, distance);
             let _ = run.for_each_in(&buckets, query, distance, |value| {
                 found.push(value);
-                ControlFlow::Continue(())
+                Ok(())
             });
             found.sort_unstable();
             let near = run.values().iter().copied().filter(|value| value.distance(query) <= distance);

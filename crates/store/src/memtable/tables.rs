@@ -1,8 +1,6 @@
 //! The values of a run in buckets, by groups of bits.
 
-use std::ops::ControlFlow;
-
-use hamdex::{Fingerprint, prefer_huge_pages, prefetch_value};
+use hamdex::{Fingerprint, Stopped, prefer_huge_pages, prefetch_value};
 
 use crate::memtable::groups::{Group, MAX_GROUPS, owns};
 
@@ -60,12 +58,12 @@ impl<F: Fingerprint> Tables<F> {
     pub(super) fn try_new<B>(
         values: &[F],
         distance: u32,
-        pause: &mut dyn FnMut() -> ControlFlow<B>,
-    ) -> ControlFlow<B, (Self, Option<FirstBits<F>>)> {
+        pause: &mut dyn FnMut() -> Result<(), B>,
+    ) -> Result<(Self, Option<FirstBits<F>>), B> {
         let groups = Group::adjacent(distance, values.len());
         let starts = counted(&groups, values, pause)?;
         if groups.len() <= distance as usize {
-            return ControlFlow::Continue((Self::filled(groups, starts, true, values, pause)?, None));
+            return Ok((Self::filled(groups, starts, true, values, pause)?, None));
         }
         let even: usize = groups.iter().map(|group| values.len() / group.buckets() + 1).sum();
         let compared = compared(&starts, values.len());
@@ -77,14 +75,14 @@ impl<F: Fingerprint> Tables<F> {
                 let mut tables = Self::filled(spread, spread_starts, false, values, pause)?;
                 tables.divide(distance, values, pause)?;
                 let first = groups.into_iter().zip(starts).next();
-                return ControlFlow::Continue((tables, first));
+                return Ok((tables, first));
             }
         }
         let mut tables = Self::filled(groups, starts, true, values, pause)?;
         if is_skewed {
             tables.divide(distance, values, pause)?;
         }
-        ControlFlow::Continue((tables, None))
+        Ok((tables, None))
     }
 
     fn filled<B>(
@@ -92,13 +90,13 @@ impl<F: Fingerprint> Tables<F> {
         starts: Vec<Starts>,
         is_first_natural: bool,
         values: &[F],
-        pause: &mut dyn FnMut() -> ControlFlow<B>,
-    ) -> ControlFlow<B, Self> {
+        pause: &mut dyn FnMut() -> Result<(), B>,
+    ) -> Result<Self, B> {
         let mut filled = Vec::with_capacity(groups.len());
         for (group, starts) in groups.iter().zip(&starts).skip(usize::from(is_first_natural)) {
             filled.push(in_buckets(group, starts, values, pause)?);
         }
-        ControlFlow::Continue(Self {
+        Ok(Self {
             groups: groups.into(),
             starts: starts.into(),
             values: filled.into(),
@@ -113,8 +111,8 @@ impl<F: Fingerprint> Tables<F> {
         &mut self,
         distance: u32,
         natural: &[F],
-        pause: &mut dyn FnMut() -> ControlFlow<B>,
-    ) -> ControlFlow<B> {
+        pause: &mut dyn FnMut() -> Result<(), B>,
+    ) -> Result<(), B> {
         let mut long = Vec::new();
         for (number, starts) in self.starts.iter().enumerate() {
             let buckets = starts.windows(2).map(|ends| (ends[1] - ends[0], number, ends[0]));
@@ -139,7 +137,7 @@ impl<F: Fingerprint> Tables<F> {
         }
         divided.sort_unstable_by_key(|bucket| (bucket.group, bucket.start));
         self.divided = divided.into();
-        ControlFlow::Continue(())
+        Ok(())
     }
 
     /// Returns the group of the first bits and its buckets, if they have the natural order of the values.
@@ -193,8 +191,8 @@ impl<F: Fingerprint> Tables<F> {
         buckets: &Buckets,
         query: F,
         distance: u32,
-        mut visit: impl FnMut(F) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
+        mut visit: impl FnMut(F) -> Result<(), Stopped>,
+    ) -> Result<(), Stopped> {
         for (number, &(start, end)) in buckets.iter().enumerate().take(distance as usize + 1) {
             let values = &self.values_of(number, natural)[start as usize..end as usize];
             let owns = |value: F| owns(&self.groups[..=number], value ^ query);
@@ -203,15 +201,13 @@ impl<F: Fingerprint> Tables<F> {
             {
                 let buckets = tables.find(query, distance);
                 tables.for_each_in_undivided(&buckets, query, distance, |value| {
-                    if owns(value) { visit(value) } else { ControlFlow::Continue(()) }
+                    if owns(value) { visit(value) } else { Ok(()) }
                 })?;
                 continue;
             }
-            for_each_near(values, query, distance, |value| {
-                if owns(value) { visit(value) } else { ControlFlow::Continue(()) }
-            })?;
+            for_each_near(values, query, distance, |value| if owns(value) { visit(value) } else { Ok(()) })?;
         }
-        ControlFlow::Continue(())
+        Ok(())
     }
 
     /// As [`Self::for_each_in`], in the tables of a bucket.
@@ -221,15 +217,15 @@ impl<F: Fingerprint> Tables<F> {
         buckets: &Buckets,
         query: F,
         distance: u32,
-        mut visit: impl FnMut(F) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
+        mut visit: impl FnMut(F) -> Result<(), Stopped>,
+    ) -> Result<(), Stopped> {
         for (number, &(start, end)) in buckets.iter().enumerate().take(distance as usize + 1) {
             for_each_near(&self.values[number][start as usize..end as usize], query, distance, |value| {
                 let is_own = owns(&self.groups[..=number], value ^ query);
-                if is_own { visit(value) } else { ControlFlow::Continue(()) }
+                if is_own { visit(value) } else { Ok(()) }
             })?;
         }
-        ControlFlow::Continue(())
+        Ok(())
     }
 
     #[inline(always)]
@@ -271,8 +267,8 @@ pub(super) fn for_each_near<F: Fingerprint>(
     values: &[F],
     query: F,
     distance: u32,
-    mut visit: impl FnMut(F) -> ControlFlow<()>,
-) -> ControlFlow<()> {
+    mut visit: impl FnMut(F) -> Result<(), Stopped>,
+) -> Result<(), Stopped> {
     for values in values.chunks(VALUES_AT_ONCE) {
         // Without a branch per value; hardly any is near.
         let mut is_any_near = false;
@@ -287,15 +283,15 @@ pub(super) fn for_each_near<F: Fingerprint>(
             }
         }
     }
-    ControlFlow::Continue(())
+    Ok(())
 }
 
 /// Counts the values of the buckets of each group.
 fn counted<F: Fingerprint, B>(
     groups: &[Group<F>],
     values: &[F],
-    pause: &mut dyn FnMut() -> ControlFlow<B>,
-) -> ControlFlow<B, Vec<Starts>> {
+    pause: &mut dyn FnMut() -> Result<(), B>,
+) -> Result<Vec<Starts>, B> {
     let mut all = Vec::with_capacity(groups.len());
     for group in groups {
         pause()?;
@@ -308,7 +304,7 @@ fn counted<F: Fingerprint, B>(
         }
         all.push(starts.into());
     }
-    ControlFlow::Continue(all)
+    Ok(all)
 }
 
 /// Returns the number of values that a search for one of `count` values compares, on average.
@@ -321,8 +317,8 @@ fn in_buckets<F: Fingerprint, B>(
     group: &Group<F>,
     starts: &[u32],
     values: &[F],
-    pause: &mut dyn FnMut() -> ControlFlow<B>,
-) -> ControlFlow<B, Box<[F]>> {
+    pause: &mut dyn FnMut() -> Result<(), B>,
+) -> Result<Box<[F]>, B> {
     let mut next = starts.to_vec();
     let mut bucketed = vec![F::ZERO; values.len()];
     prefer_huge_pages(&mut bucketed);
@@ -334,5 +330,5 @@ fn in_buckets<F: Fingerprint, B>(
             *next += 1;
         }
     }
-    ControlFlow::Continue(bucketed.into())
+    Ok(bucketed.into())
 }

@@ -12,9 +12,9 @@ fn near<F: Fingerprint>(memtable: &Memtable<F>, query: F, distance: u32) -> Vec<
     let mut found = Vec::new();
     let outcome = memtable.for_each(query, distance, &mut |value| {
         found.push(value);
-        ControlFlow::Continue(())
+        Ok(())
     });
-    assert!(outcome.is_continue());
+    assert!(outcome.is_ok());
     found.sort_unstable();
     found.dedup();
     found
@@ -39,9 +39,9 @@ fn assert_holds(memtable: &Memtable<u64>, model: &BTreeSet<Pair<u64>>, queries: 
 }
 
 fn merged(consolidation: Consolidation<u64>) -> Consolidated<u64> {
-    match consolidation.run(&mut || ControlFlow::<()>::Continue(())) {
-        ControlFlow::Continue(merged) => merged,
-        ControlFlow::Break(()) => unreachable!("nothing breaks"),
+    match consolidation.run(&mut || Ok::<_, Stopped>(())) {
+        Ok(merged) => merged,
+        Err(Stopped) => unreachable!("nothing breaks"),
     }
 }
 
@@ -270,9 +270,9 @@ fn a_merge_can_be_cancelled_at_each_pause() {
         let outcome = memtable.consolidation(0).expect("three long runs").run(&mut || {
             let next = left.checked_sub(1);
             left = next.unwrap_or(0);
-            next.map_or(ControlFlow::Break(()), |_| ControlFlow::Continue(()))
+            next.map_or(Err(Stopped), |_| Ok(()))
         });
-        (outcome.is_break(), pauses - left)
+        (outcome.is_err(), pauses - left)
     };
     let (is_break, pauses) = run(1000);
     assert!(!is_break && pauses > 10, "{pauses}");

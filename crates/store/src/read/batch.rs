@@ -1,28 +1,26 @@
 //! Many queries at once.
 
-use std::ops::ControlFlow;
-
-use hamdex::{BatchOptions, Fingerprint, Match};
+use hamdex::{BatchOptions, Fingerprint, Match, ReadError};
 
 use crate::error::Error;
 use crate::read::snapshot::Snapshot;
 
 impl<F: Fingerprint> Snapshot<F> {
     /// Calls `visit` with the index of each query and all fingerprints within `distance` of it, nearest first, then by
-    /// fingerprint. Queries are visited in order, including those without a match, until `visit` breaks. Returns
-    /// whether it did. Memory stays within that of the options, except for the matches of a single query.
+    /// fingerprint. Queries are visited in order, including those without a match. An error of `visit` ends it. Memory
+    /// stays within that of the options, except for the matches of a single query.
     ///
     /// # Errors
     /// When a block that has to be read is damaged, and earlier queries may have been visited; or the distance exceeds
-    /// the width.
-    pub fn batch_with(
+    /// the width; the error of `visit`.
+    pub fn batch_with<E: From<ReadError>>(
         &self,
         queries: &[F],
         distance: u32,
         options: &BatchOptions,
-        visit: impl FnMut(usize, &[Match<F>]) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, Error> {
-        Ok(self.parts().batch_of_matches(queries, distance, options, visit)?)
+        visit: impl FnMut(usize, &[Match<F>]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.parts().batch_of_matches(queries, distance, options, visit)
     }
 
     /// Returns the nearest fingerprint within `distance` of each query; the least of several.
@@ -44,9 +42,9 @@ impl<F: Fingerprint> Snapshot<F> {
             |value: &F| self.view().memtables().any(|memtable| memtable.contains_fingerprint(*value));
         let (recent, asked): (Vec<F>, Vec<F>) = asked.into_iter().partition(is_recent);
         let mut nearest = Vec::with_capacity(asked.len());
-        let _ = self.batch_with(&asked, distance, &options.limit(1), |_, matches| {
+        self.batch_with(&asked, distance, &options.limit(1), |_, matches| {
             nearest.push(matches.first().copied());
-            ControlFlow::Continue(())
+            Ok::<_, ReadError>(())
         })?;
         let of = |&query: &F| match recent.binary_search(&query) {
             Ok(_) => Some(Match::new(query, query)),

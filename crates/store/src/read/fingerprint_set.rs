@@ -2,15 +2,12 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::ops::ControlFlow;
 
-use hamdex::set::{
-    Description, EntryVisitor, MatchIds, MatchVisitor, PairVisitor, ShinglePart, ShingleVisitor, StoredId,
-};
+use hamdex::set::{Description, MatchIds, SetEntries, ShinglePart, StoredId, Visited};
 use hamdex::similar::{Condition, SimilarDocument};
 use hamdex::{
-    BatchOptions, Fingerprint, FingerprintSet, Match, PairsOptions, ProgressCallback, RECIPE_KEY, ReadError,
-    SetError, SetSearcher, Verified, VerifyOptions, shingles,
+    BatchOptions, Fingerprint, FingerprintSet, Match, Pair, PairsOptions, ProgressCallback, RECIPE_KEY,
+    ReadError, SetError, SetSearcher, Verified, VerifyOptions, shingles,
 };
 
 use crate::read::reader::verify_files;
@@ -45,28 +42,31 @@ impl<F: Fingerprint> FingerprintSet<F> for Snapshot<F> {
         queries: &[F],
         distance: u32,
         options: &BatchOptions,
-        visit: &mut MatchVisitor<'_, F>,
-    ) -> Result<ControlFlow<()>, SetError> {
-        Ok(self.batch_with(queries, distance, options, visit)?)
+        visit: &mut dyn FnMut(usize, &[Match<F>]) -> Visited,
+    ) -> Result<(), SetError> {
+        self.batch_with(queries, distance, options, visit)
     }
 
     fn visit_pairs(
         &self,
         distance: u32,
         options: &PairsOptions,
-        visit: &mut PairVisitor<'_, F>,
-    ) -> Result<ControlFlow<()>, SetError> {
-        Ok(self.indexes()?.pairs(distance).options(options).for_each_batch(visit)?)
+        visit: &mut dyn FnMut(&[Pair<F>]) -> Visited,
+    ) -> Result<(), SetError> {
+        self.indexes()?.pairs(distance).options(options).for_each_batch(visit)
     }
 
     fn count_pairs(&self, distance: u32, options: &PairsOptions) -> Result<Vec<u64>, SetError> {
         Ok(self.indexes()?.pairs(distance).options(options).count_by_distance()?)
     }
 
-    fn visit_entries(&self, from: F, visit: &mut EntryVisitor<'_, F>) -> Result<ControlFlow<()>, SetError> {
+    fn read_entries(&self, from: F) -> Result<SetEntries<'_, F>, SetError> {
         let mut pairs = self.pairs_in_order_from(from).peekable();
-        while let Some(pair) = pairs.next() {
-            let (fingerprint, first) = pair?;
+        Ok(Box::new(std::iter::from_fn(move || {
+            let (fingerprint, first) = match pairs.next()? {
+                Ok(pair) => pair,
+                Err(error) => return Some(Err(error.into())),
+            };
             let mut ids = vec![first];
             while let Some(Ok((_, id))) =
                 pairs.next_if(|next| matches!(next, Ok((next, _)) if *next == fingerprint))
@@ -76,11 +76,8 @@ impl<F: Fingerprint> FingerprintSet<F> for Snapshot<F> {
             if !self.schema.identity.has_ids {
                 ids.clear();
             }
-            if visit(fingerprint, ids.into()).is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
-        }
-        Ok(ControlFlow::Continue(()))
+            Some(Ok((fingerprint, ids.into())))
+        })))
     }
 
     fn name_of(&self, id: StoredId) -> Result<Option<Cow<'_, [u8]>>, SetError> {
@@ -98,8 +95,8 @@ impl<F: Fingerprint> FingerprintSet<F> for Snapshot<F> {
         &self,
         part: &ShinglePart,
         check_cancelled: &dyn Fn() -> Result<(), ReadError>,
-        visit: &mut ShingleVisitor<'_>,
-    ) -> Result<ControlFlow<()>, SetError> {
+        visit: &mut dyn FnMut(StoredId, &[u64]) -> Visited,
+    ) -> Result<(), SetError> {
         self.visit_shingles_of(part, check_cancelled, visit)
     }
 
@@ -181,14 +178,14 @@ impl<F: Fingerprint> Snapshot<F> {
         &self,
         part: &ShinglePart,
         check_cancelled: &dyn Fn() -> Result<(), ReadError>,
-        visit: &mut ShingleVisitor<'_>,
-    ) -> Result<ControlFlow<()>, SetError> {
+        visit: &mut dyn FnMut(StoredId, &[u64]) -> Visited,
+    ) -> Result<(), SetError> {
         let documents = part.documents.clone();
         let mut visit = |id, set: &[u64]| visit(StoredId { part: 0, id }, set);
         let view = self.view();
         let Some(live) = view.segments.get(part.file) else {
             let Some(memtable) = view.memtables().nth(part.file - view.segments.len()) else {
-                return Ok(ControlFlow::Continue(()));
+                return Ok(());
             };
             let count = (documents.end - documents.start) as usize;
             let names = || memtable.names.iter_from(documents.start as usize).take(count);
@@ -199,20 +196,14 @@ impl<F: Fingerprint> Snapshot<F> {
             for (id, document) in names().filter(|(id, _)| stored.contains(id)) {
                 let is_set = shingles::decode(document.shingles(), &mut set);
                 debug_assert!(is_set, "it was encoded, or checked when it was read from the log");
-                if visit(*id, &set).is_break() {
-                    return Ok(ControlFlow::Break(()));
-                }
+                visit(*id, &set)?;
             }
-            return Ok(ControlFlow::Continue(()));
+            return Ok(());
         };
-        let Some(shingles) = live.index().shingles()? else { return Ok(ControlFlow::Continue(())) };
+        let Some(shingles) = live.index().shingles()? else { return Ok(()) };
         let removed = self.removed_ids.get().map(|removed| &removed[part.file]);
-        Ok(shingles.for_each_while(documents, check_cancelled, |id, set| {
-            if removed.is_some_and(|removed| removed.contains(&id)) {
-                ControlFlow::Continue(())
-            } else {
-                visit(id, set)
-            }
-        })?)
+        shingles.for_each_while(documents, check_cancelled, |id, set| {
+            if removed.is_some_and(|removed| removed.contains(&id)) { Ok(()) } else { visit(id, set) }
+        })
     }
 }

@@ -44,7 +44,7 @@ impl<F: Fingerprint> StoreInner<F> {
         let file = self.disk.create_new(&name).map_err(Error::io("create it", &path))?;
         let cancelled = self.background.cancellation();
         let mut options = self.schema.build_options()?.threads(self.options.threads);
-        options = options.progress(move |_| cancelled.check());
+        options = options.progress(move |_| cancelled.flow());
         if let Some(directory) = self.disk.temporary_directory() {
             options = options.temp_dir(directory);
         }

@@ -1,8 +1,8 @@
 //! Copies of files: on the file system, and from one machine to another.
 
 use std::io::{self, Write};
-use std::ops::ControlFlow;
 
+use hamdex::Stopped;
 use hamdex_simulated_disk::{Failure, SimulatedDisk, Survival};
 use hamdex_store::disk::{Disk, RealDisk};
 use hamdex_store::internals::{clone_or_copy, copy, link_or_copy};
@@ -11,7 +11,7 @@ use hamdex_store::internals::{clone_or_copy, copy, link_or_copy};
 const WRITE_BYTES: usize = 2 << 20;
 
 fn check(from: &dyn Disk, to: &dyn Disk) {
-    let go_on = &mut |_| ControlFlow::Continue(());
+    let go_on = &mut |_| Ok(());
     let contents: Vec<u8> = (0..3_000_000_u32).map(|number| (number >> 3) as u8).collect();
     from.create_new("long").unwrap().write_all(&contents).unwrap();
     drop(from.create_new("empty").unwrap());
@@ -35,7 +35,7 @@ fn check(from: &dyn Disk, to: &dyn Disk) {
     }
     assert_eq!(to.read("linked").unwrap(), contents);
     assert_eq!(copy(from, "missing", to, "none", 1, go_on).unwrap_err().kind(), io::ErrorKind::NotFound);
-    let stopped = copy(from, "long", to, "stopped", u64::MAX, &mut |_| ControlFlow::Break(()));
+    let stopped = copy(from, "long", to, "stopped", u64::MAX, &mut |_| Err(Stopped));
     assert_eq!(stopped.unwrap_err().kind(), io::ErrorKind::Interrupted);
     assert!(!to.exists("stopped").unwrap());
     assert!(clone_or_copy(from, "missing", to, "none", go_on).is_err() && !to.exists("none").unwrap());
@@ -59,7 +59,7 @@ fn a_file_that_is_cut_off_meanwhile_is_not_copied() {
     let cut_off = || std::fs::File::options().write(true).open(directory.path().join("long"));
     let copied = copy(&disk, "long", &disk, "copy", u64::MAX, &mut |_| {
         cut_off().unwrap().set_len(4096).unwrap();
-        ControlFlow::Continue(())
+        Ok(())
     });
     assert_eq!(copied.unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
     assert!(!disk.exists("copy").unwrap());
@@ -73,7 +73,7 @@ fn files_are_copied_from_one_machine_to_another() {
     assert_eq!(to.crashed(Survival::Nothing).length("copy-7").unwrap(), 7);
     to.fail_operation(to.operations() + 2, Failure::Full);
     assert_eq!(
-        copy(&from, "long", &to, "half", 9, &mut |_| ControlFlow::Continue(())).unwrap_err().kind(),
+        copy(&from, "long", &to, "half", 9, &mut |_| Ok(())).unwrap_err().kind(),
         io::ErrorKind::StorageFull
     );
     assert!(!to.exists("half").unwrap(), "no half copy stays");

@@ -4,7 +4,6 @@
 
 use std::error::Error;
 use std::fs;
-use std::ops::ControlFlow;
 use std::time::Instant;
 
 use hamdex::{BatchOptions, BuildOptions, Builder, Index, Match};
@@ -75,10 +74,10 @@ fn build(values: &[u64], ids: &[u64], output: &str, threads: usize) -> Result<u6
 
 fn batch(index: &Index<u64>, queries: &[u64], threads: usize) -> Result<u64, Failure> {
     let (mut places, mut found) = (Vec::new(), Vec::<Match<u64>>::new());
-    let _ = index.batch_with(queries, 3, &BatchOptions::new().threads(threads), |place, matches| {
+    index.batch_with(queries, 3, &BatchOptions::new().threads(threads), |place, matches| {
         places.extend(std::iter::repeat_n(place as u64, matches.len()));
         found.extend_from_slice(matches);
-        ControlFlow::Continue(())
+        Ok::<_, hamdex::ReadError>(())
     })?;
     let mut searcher = index.searcher();
     let mut rows: (Vec<u64>, Vec<u64>, Vec<u32>, Vec<u64>) = Default::default();

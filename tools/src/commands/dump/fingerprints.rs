@@ -3,7 +3,6 @@
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
 use std::io::{BufWriter, Write};
-use std::ops::ControlFlow;
 use std::path::Path;
 
 use hamdex::{Fingerprint, Hex, Index, OpenOptions};
@@ -53,18 +52,12 @@ pub(super) fn print<F: Fingerprint>(
     }
     let names = set.names().filter(|_| form.names);
     let with_ids = form.ids || form.names;
-    let mut failure = None;
-    let outcome = set.set.visit_entries(F::ZERO, &mut |fingerprint, ids| {
-        let ids = with_ids.then(|| Ids::new(ids, names, usize::MAX)).transpose();
-        match ids.and_then(|ids| line(fingerprint.hex(), ids, form, output)) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                failure = Some(error);
-                ControlFlow::Break(())
-            }
-        }
-    });
-    failure.map_or(outcome.map(drop).map_err(Failure::from), Err)
+    for entry in set.set.read_entries(F::ZERO)? {
+        let (fingerprint, ids) = entry?;
+        let ids = with_ids.then(|| Ids::new(ids, names, usize::MAX)).transpose()?;
+        line(fingerprint.hex(), ids, form, output)?;
+    }
+    Ok(())
 }
 
 /// Prints a fingerprint: a line, or one for each of its ids.

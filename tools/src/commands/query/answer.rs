@@ -1,7 +1,6 @@
 //! Answers queries in their order: fingerprints, texts, and whole files of documents.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -168,20 +167,9 @@ impl<'a, F: Fingerprint> Answerer<'a, F> {
             return queries.try_for_each(|(number, &query)| self.answer(query, asked.document(number)));
         }
         let (set, options) = (self.set.set, self.options.clone());
-        let mut failure = None;
-        // The visitor records why it stopped.
-        let _ = set.visit_batch(queries, self.distance, &options, &mut |place, matches| match self.print(
-            queries[place],
-            asked.document(place),
-            matches,
-        ) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                failure = Some(error);
-                ControlFlow::Break(())
-            }
-        })?;
-        failure.map_or(Ok(()), Err)
+        set.batch_with(queries, self.distance, &options, |place, matches| {
+            self.print(queries[place], asked.document(place), matches)
+        })
     }
 
     /// Whether these are one query that a searcher answers as fast as a batch does.

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use hamdex::{Fingerprint, Pairs, sort_by_keys};
+use hamdex::{Fingerprint, Pairs, ReadError, Stopped, sort_by_keys};
 
 use crate::dedup::fingerprints::chains::Chains;
 use crate::dedup::fingerprints::pigeonhole::Pigeonhole;
@@ -69,14 +69,15 @@ impl<F: Fingerprint> FingerprintJoin<F> {
     fn stars_by(&self, most: usize, count: u32, resources: &Resources) -> Result<Vec<u32>, Error> {
         // The later class first.
         let mut pairs: Vec<(u32, u32)> = Vec::new();
-        let outcome = self.join(resources, |one, other| {
+        let joined = self.join(resources, |one, other| {
             pairs.push((one.max(other), one.min(other)));
-            if pairs.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        })?;
-        if outcome.is_break() {
+            if pairs.len() < most { Ok(()) } else { Err(Stopped) }
+        });
+        if pairs.len() >= most {
             drop(pairs);
             return self.crowded(count, resources).map(|(_, centres)| centres);
         }
+        joined?;
         let check = resources.cancellation_check(Stage::Cluster, count as usize);
         sort_by_keys(&mut pairs, |&(class, _)| u64::from(class), |&(_, earlier)| u64::from(earlier), &check)?;
         let mut centres: Vec<u32> = (0..count).collect();
@@ -102,12 +103,14 @@ impl<F: Fingerprint> FingerprintJoin<F> {
     fn linked_by(&self, most: usize, count: u32, resources: &Resources) -> Result<Vec<u32>, Error> {
         let mut unions = UnionFind::of(count);
         let mut left = most;
-        let outcome = self.join(resources, |one, other| {
+        let joined = self.join(resources, |one, other| {
             unions.join(one, other);
             left = left.saturating_sub(1);
-            if left > 0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        })?;
-        if outcome.is_break() {
+            if left > 0 { Ok(()) } else { Err(Stopped) }
+        });
+        if left > 0 {
+            joined?;
+        } else {
             let (near, centres) = self.crowded(count, resources)?;
             let check = resources.cancellation_check(Stage::Cluster, count as usize);
             let chains = Chains { near: &near, distance: self.distance, centres: &centres };
@@ -116,12 +119,12 @@ impl<F: Fingerprint> FingerprintJoin<F> {
         Ok(unions.firsts())
     }
 
-    /// Calls `visit` with the classes of every pair within the distance until it breaks.
+    /// Calls `visit` with the classes of every pair within the distance.
     fn join(
         &self,
         resources: &Resources,
-        mut visit: impl FnMut(u32, u32) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, Error> {
+        mut visit: impl FnMut(u32, u32) -> Result<(), Stopped>,
+    ) -> Result<(), Error> {
         let reporter = resources.on_progress.clone();
         let pairs: Pairs<'_, F> = hamdex::pairs(&self.fingerprints, self.distance)
             .memory(resources.index_bytes())
@@ -130,10 +133,11 @@ impl<F: Fingerprint> FingerprintJoin<F> {
                 let progress = Progress::new(Stage::Compare, progress.done, progress.total);
                 reporter.as_ref().map_or(ControlFlow::Continue(()), |report| report(progress))
             });
-        let outcome = pairs.for_each_batch(|batch| {
-            batch.iter().try_for_each(|pair| visit(self.class_of(pair.a), self.class_of(pair.b)))
+        pairs.for_each_batch(|batch| {
+            let mut pairs = batch.iter().map(|pair| (self.class_of(pair.a), self.class_of(pair.b)));
+            Ok::<_, ReadError>(pairs.try_for_each(|(one, other)| visit(one, other))?)
         })?;
-        Ok(outcome)
+        Ok(())
     }
 
     fn class_of(&self, fingerprint: F) -> u32 {

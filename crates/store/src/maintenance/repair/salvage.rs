@@ -1,6 +1,5 @@
 //! Salvage: readable pairs of segments and intact records of logs are copied to new ones.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use hamdex::{Fingerprint, ProgressCallback, default_memory, salvage, shingles};
@@ -115,7 +114,7 @@ fn renumbered(
     let number = changes.new_segment()?;
     let disk = changes.disk;
     let name = layout::segment(number);
-    link_or_copy(disk, file, disk, &name, &mut |_| ControlFlow::Continue(()))
+    link_or_copy(disk, file, disk, &name, &mut |_| Ok(()))
         .and_then(|()| disk.sync_directory(layout::SEGMENTS))
         .map_err(Error::io("link it", disk.path(&name)))?;
     let mut entry = SegmentEntry { number, removals: None, ..entry };

@@ -291,7 +291,7 @@ impl<F: Fingerprint> ReplaceUnlessNear<F> {
             let mut near = BTreeSet::new();
             let _ = memtable.for_each(value, self.distance, &mut |found| {
                 near.insert(Match::new(value, found));
-                ControlFlow::Continue(())
+                Ok(())
             });
             let near: Vec<Match<F>> = near.into_iter().collect();
             view.first_other(&near, owned)?

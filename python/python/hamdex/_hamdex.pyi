@@ -299,6 +299,7 @@ def dedup(
     threads: int | None = None,
     progress: _Progress = None,
 ) -> tuple[Table, Table]: ...
+def _most_similar(paths: Sequence[str], shingles: _ArrowArray, threshold: float, threads: int | None) -> Table: ...
 def run_command(arguments: Sequence[str]) -> int:
     """Run the command line, whose first item is the name of the program. Returns its exit code."""
 

@@ -180,7 +180,9 @@ mod tests {
             set.extend(1000..1000 + length as u64);
             set
         });
-        let set = prop_oneof![3 => crowded, 3 => footer, 1 => ends];
+        // Looked up in several waves.
+        let large = prop::collection::btree_set(0u64..250, 60..200);
+        let set = prop_oneof![3 => crowded, 3 => footer, 1 => ends, 1 => large];
         prop::collection::vec(set.prop_map(|set| set.into_iter().collect()), 0..40)
     }
 
@@ -216,6 +218,50 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Lists that count the shingles that are looked up.
+    struct Counted<'a>(&'a MemoryLists, usize);
+
+    impl Lists for Counted<'_> {
+        fn find(&mut self, shingles: &[u64], lists: &mut Vec<List>) -> Result<(), ReadError> {
+            self.1 += shingles.len();
+            (&mut &*self.0).find(shingles, lists)
+        }
+
+        fn for_each(
+            &mut self,
+            list: &List,
+            visit: &mut dyn FnMut(u64) -> Result<(), ReadError>,
+        ) -> Result<(), ReadError> {
+            (&mut &*self.0).for_each(list, visit)
+        }
+
+        fn contains(&mut self, list: &List, place: u64) -> Result<bool, ReadError> {
+            (&mut &*self.0).contains(list, place)
+        }
+
+        fn size(&self, place: u64) -> Result<usize, ReadError> {
+            (&self.0).size(place)
+        }
+    }
+
+    #[test]
+    fn a_new_text_is_known_to_be_new_by_a_part_of_its_shingles() {
+        let lists = MemoryLists::of([(0..300).collect::<Vec<u64>>()]);
+        let condition = Condition::new(Measure::Resemblance, 0.7).unwrap();
+        let looked_up = |query: Vec<u64>, expected: usize| {
+            let mut counted = Counted(&lists, 0);
+            let mut search = Search::default();
+            let found = search.run(&mut counted, &query, &condition, &|| Ok(())).unwrap();
+            assert_eq!(found.len(), expected);
+            counted.1
+        };
+        // Of 300, at least 210 are shared: at most 90 are missing.
+        assert!(looked_up((1000..1300).collect(), 0) < 130);
+        assert!(looked_up((0..600).step_by(2).collect(), 0) <= 300);
+        assert_eq!(looked_up((20..320).collect(), 1), 300);
+        assert_eq!(looked_up((100..400).collect(), 0), 300);
     }
 
     #[test]

@@ -11,6 +11,9 @@ use crate::similar::Condition;
 /// The time of a look-up in a list, in entries of a list that is read.
 const LOOK_UP_COST: u64 = 16;
 
+/// The fewest shingles that are looked up at once, so that their waits for memory overlap.
+const FEWEST_AT_ONCE: usize = 32;
+
 /// The list of the documents of a part that have a shingle; never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct List {
@@ -31,7 +34,7 @@ pub trait Lists {
     /// When a block or page that is read is damaged.
     fn find(&mut self, shingles: &[u64], lists: &mut Vec<List>) -> Result<(), ReadError>;
 
-    /// Calls `visit` with the places of a list that [`Lists::find`] returned last, ascending.
+    /// Calls `visit` with the places of a list of [`Lists::find`], ascending.
     ///
     /// # Errors
     /// When a block is damaged; an error of `visit`.
@@ -41,7 +44,7 @@ pub trait Lists {
         visit: &mut dyn FnMut(u64) -> Result<(), ReadError>,
     ) -> Result<(), ReadError>;
 
-    /// Returns whether a place is in a list that [`Lists::find`] returned last.
+    /// Returns whether a place is in a list of [`Lists::find`].
     ///
     /// # Errors
     /// When a block is damaged.
@@ -113,8 +116,19 @@ impl Search {
         found.clear();
         debug_assert!(shingles.is_sorted_by(|one, other| one < other));
         // No document has what is beyond the bits of a shingle.
-        part.find(&shingles[..shingles.partition_point(|shingle| shingle >> shingles::BITS == 0)], lists)?;
+        let wanted = &shingles[..shingles.partition_point(|shingle| shingle >> shingles::BITS == 0)];
         let with_any = condition.least_shared_with_any(shingles.len());
+        let Some(spare) = shingles.len().checked_sub(with_any) else { return Ok(found) };
+        let mut missing = shingles.len() - wanted.len();
+        for some in wanted.chunks(FEWEST_AT_ONCE.max(spare + spare / 4)) {
+            let before = lists.len();
+            part.find(some, lists)?;
+            missing += some.len() - (lists.len() - before);
+            // Most shingles of a new text are in no document: it is known to be new before all have been looked up.
+            if missing > spare {
+                return Ok(found);
+            }
+        }
         let Some(more) = lists.len().checked_sub(with_any) else { return Ok(found) };
         lists.sort_unstable_by_key(|list| list.length);
 

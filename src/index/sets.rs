@@ -40,8 +40,8 @@ pub(super) struct Sets {
     starts: Vec<usize>,
     /// The end of what has been found of each set; beyond all ends if that is too much.
     ends: Vec<usize>,
-    /// The numbers of sets whose end cannot be read.
-    endless: Vec<usize>,
+    /// The numbers of sets whose start or end cannot be read, ascending.
+    unknown: Vec<usize>,
 }
 
 /// The room of the sets of a group.
@@ -72,7 +72,7 @@ impl Sets {
             runs += 1;
             for &pair in run {
                 let number = pairs.place_of(file, pair)?.wrapping_sub(part.start);
-                if number >= part.end - part.start || sets.is_endless(number) {
+                if number >= part.end - part.start || sets.is_unknown(number) {
                     continue;
                 }
                 let group = &mut groups[(number >> bits) as usize];
@@ -97,7 +97,7 @@ impl Sets {
                 sets.ends.iter_mut().skip(number << bits).take(1 << bits).for_each(|end| *end = usize::MAX);
             }
         }
-        for &number in &sets.endless {
+        for &number in &sets.unknown {
             sets.ends[number] = usize::MAX;
         }
         Ok(sets)
@@ -119,10 +119,10 @@ impl Sets {
         }
     }
 
-    /// Returns whether the end of a set cannot be read, so that it has no room.
+    /// Returns whether the start or the end of a set cannot be read, so that it has no room.
     #[inline]
-    fn is_endless(&self, number: u64) -> bool {
-        !self.endless.is_empty() && self.endless.binary_search(&(number as usize)).is_ok()
+    fn is_unknown(&self, number: u64) -> bool {
+        !self.unknown.is_empty() && self.unknown.binary_search(&(number as usize)).is_ok()
     }
 
     /// Returns the number of sets in a group, as a power of two.
@@ -143,7 +143,8 @@ impl Sets {
         (0..count).step_by(sets).map(group).collect()
     }
 
-    /// Returns as many empty sets, with the room that their directory says. A set whose end cannot be read has none.
+    /// Returns as many empty sets, with the room that their directory says. A set whose start or end cannot be read has
+    /// none.
     fn with_room(
         documents: &Directory<'_>,
         pairs: u64,
@@ -154,14 +155,16 @@ impl Sets {
         let last = documents.readable_start(part.end).saturating_sub(first).min(pairs) as usize;
         let count = (part.end - part.start) as usize;
         let mut sets =
-            Self { shingles: Vec::new(), starts: Vec::new(), ends: Vec::new(), endless: Vec::new() };
-        let is_room = sets.shingles.try_reserve_exact(last).is_ok()
-            && sets.starts.try_reserve_exact(count + 1).is_ok()
-            && sets.ends.try_reserve_exact(count).is_ok();
+            Self { shingles: Vec::new(), starts: Vec::new(), ends: Vec::new(), unknown: Vec::new() };
+        let no_memory =
+            |shingles: usize| ReadErrorKind::OutOfMemory { bytes: shingles as u64 * SHINGLE_BYTES };
+        let is_room =
+            sets.starts.try_reserve_exact(count + 1).is_ok() && sets.ends.try_reserve_exact(count).is_ok();
         if !is_room {
-            return Err(ReadErrorKind::OutOfMemory { bytes: last as u64 * SHINGLE_BYTES }.into());
+            return Err(no_memory(last).into());
         }
-        let mut before = 0;
+        // The last start that can be read, and the shingles before it of sets that have no room.
+        let (mut before, mut passed, mut is_known) = (0, 0, true);
         for (number, place) in (part.start..=part.end).enumerate() {
             let start = documents.start(place).and_then(|start| {
                 let start = start.checked_sub(first).map(|start| start as usize);
@@ -169,17 +172,25 @@ impl Sets {
                     documents.damaged(format_args!("the start of entry {place} is out of order"))
                 })
             });
+            if start.is_err() || !is_known {
+                sets.unknown.extend(number.checked_sub(1));
+            }
             match start {
-                Ok(start) => before = start,
+                Ok(start) => {
+                    passed += if is_known { 0 } else { start - before };
+                    (before, is_known) = (start, true);
+                }
                 Err(error) => {
                     damaged(error)?;
-                    sets.endless.extend(number.checked_sub(1));
+                    is_known = false;
                 }
             }
-            sets.starts.push(before);
+            sets.starts.push(before - passed);
         }
+        let shingles = before - passed;
+        sets.shingles.try_reserve_exact(shingles).map_err(|_| no_memory(shingles))?;
         sets.ends.extend_from_slice(&sets.starts[..count]);
-        sets.shingles.resize(last, 0);
+        sets.shingles.resize(shingles, 0);
         Ok(sets)
     }
 

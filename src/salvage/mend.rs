@@ -276,11 +276,16 @@ fn id_directory(file: &[u8], file_id: FileId, footer: &Footer, table: &TableOfBl
     let marks = section(file_id, record_of(footer, UnitKind::IdStarts)?);
     let marks = marks.read_all(file).ok()?;
     let is_mark = |place: u64| marks.is_empty() || marks[(place / 8) as usize] & 0x80 >> (place % 8) != 0;
-    let mut entries = match footer.width {
+    let entries = match footer.width {
         64 => entry_counts::<u64>(file, table)?,
         _ => entry_counts::<u128>(file, table)?,
+    };
+    // Without marks each entry has one id; with them, each id has a bit. A footer may claim more.
+    let most = if marks.is_empty() { entries.iter().sum() } else { marks.len() as u64 * 8 };
+    if count > most {
+        return None;
     }
-    .into_iter();
+    let mut entries = entries.into_iter();
     let (mut blocks, mut ranks) = (Vec::new(), Vec::new());
     let (mut passed, mut next_block_at) = (0u64, Some(0u64));
     for place in 0..count {
@@ -321,7 +326,9 @@ fn shingle_directory(
     let pairs = TableOfBlocks::of_pairs(footer, file_id)?;
     let documents = ids.len() as u64;
     let mut head = Head { documents, pairs: 0, blocks: 0, place_bits: Head::place_bits_of(documents) };
-    let mut ends = vec![0u64; ids.len()];
+    let mut ends: Vec<u64> = Vec::new();
+    ends.try_reserve_exact(ids.len()).ok()?;
+    ends.resize(ids.len(), 0);
     let (mut scratch, mut values) = (Scratch::default(), Vec::new());
     for block in 0..pairs.count {
         let entries = pairs.decode(file, block, &mut scratch, &mut values);
@@ -364,20 +371,28 @@ fn packed_directory(ids: &[u64], ends: &[u64]) -> Option<Vec<u8>> {
     Some(contents)
 }
 
-/// Returns the ids of a file, ascending, if all can be read.
+/// Returns the ids of a file, ascending, if all can be read, and there is memory for them.
 fn distinct_ids(file: &[u8], file_id: FileId, footer: &Footer) -> Option<Vec<u64>> {
     let ids = footer.ids?;
+    if ids.bits == 0 {
+        return (ids.count > 0).then(|| vec![ids.base]);
+    }
     let packed = section(file_id, record_of(footer, UnitKind::Ids)?);
     let packed = packed.read_all(file).ok()?;
+    if ids.count > packed.len() as u64 * 8 / u64::from(ids.bits) {
+        return None;
+    }
     let id = |place: u64| {
         let bit = place * u64::from(ids.bits);
         let rest = packed.get((bit / 8) as usize..).unwrap_or_default();
         ids.base.wrapping_add(bits::read::<u64>(rest, (bit % 8) as usize, ids.bits))
     };
-    let mut ids: Vec<u64> = (0..ids.count).map(id).collect();
-    ids.sort_unstable();
-    ids.dedup();
-    Some(ids)
+    let mut distinct = Vec::new();
+    distinct.try_reserve_exact(ids.count as usize).ok()?;
+    distinct.extend((0..ids.count).map(id));
+    distinct.sort_unstable();
+    distinct.dedup();
+    Some(distinct)
 }
 
 /// Returns the head and the keys of pairs of shingle and document, if the shingle directory is whole.

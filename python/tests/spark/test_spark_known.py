@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import hamdex
+import numpy as np
 import pyarrow as pa
 import pytest
 from hamdex import spark as hs
@@ -101,15 +102,27 @@ def test_known_numbers_and_a_large_index_are_the_same(
         assert on_spark(spark, new, tmp_path / "known.hamdex") == expected
 
 
-def test_of_equally_similar_documents_the_smallest_name_is_known(spark: Any, tmp_path: Path) -> None:
+def test_of_equally_similar_documents_the_smallest_id_is_known(
+    spark: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     text = "call me ishmael some years ago never mind how long precisely"
     # Not in the order of their ids.
     names = ["whale", "boat", "sea", "anchor"]
     hamdex.build(tmp_path / "one.hamdex", [text, text + " indeed"] * 2, ids=names, recipe="default", shingles=True)
     hamdex.build(tmp_path / "other.hamdex", [text] * 30, ids=[f"b{n}" for n in range(30)], recipe="default", shingles=True)
     one, other = tmp_path / "one.hamdex", tmp_path / "other.hamdex"
+    new = [("new", text), ("blank", " ")]
     for against, known in ((one, "sea"), ([one, other], "b0"), ([other, one], "b0")):
-        assert on_spark(spark, [("new", text), ("blank", " ")], against)[1] == {"new": (known, 1.0)}
+        assert on_spark(spark, new, against)[1] == {"new": (known, 1.0)}
+    # Numbers are compared without a sign: Spark has those from 2^63 on as negative ones.
+    numbers = tmp_path / "numbers.hamdex"
+    ids = np.array([1 << 63, 7, (1 << 64) - 1, 9], dtype=np.uint64)
+    hamdex.build(numbers, [text] * 4, ids=ids, recipe="default", shingles=True)
+    for documents_per_look_up in (0, 1 << 40):
+        monkeypatch.setattr(_known, "DOCUMENTS_PER_LOOK_UP", documents_per_look_up)
+        assert on_spark(spark, new, numbers)[1] == {"new": (7, 1.0)}
+    with pytest.raises(ValueError, match="some of the known sets have names"):
+        on_spark(spark, new, [one, numbers])
 
 
 def test_known_fingerprints_are_those_of_one_machine(

@@ -120,8 +120,11 @@ def by_texts(
     known = known.withColumn("known_size", F.size("known_shingles"))
     new = classes.select(F.col("node.id").alias("id"), "shingles", F.size("shingles").alias("size"))
     found = confirmed(candidates(new, known, similarity, held), new, known, similarity)
-    # The greatest similarity, then the smallest id.
-    best = found.groupBy("id").agg(F.min(F.struct((-F.col("similarity")).alias("far"), "known")).alias("best"))
+    # The greatest similarity, then the smallest id. Numbers of sets have no sign: negative ones are the greatest.
+    is_unsigned = not isinstance(against, DataFrame) and isinstance(known.schema["known"].dataType, LongType)
+    above = (F.col("known") < 0) if is_unsigned else F.lit(False)
+    order = F.struct((-F.col("similarity")).alias("far"), above.alias("above"), "known")
+    best = found.groupBy("id").agg(F.min(order).alias("best"))
     return best.select("id", (-F.col("best.far")).alias("similarity"), "best.known")
 
 
@@ -184,9 +187,13 @@ def of_sets(session: Any, paths: list[Path]) -> DataFrame:
 
 def known_field(paths: list[Path]) -> StructField:
     """Return the field of the ids of sets."""
-    with hamdex.open(paths[0]) as first:
-        kind = StringType() if _shards.id_type(first) == "names" else LongType()
-    return StructField("known", kind, False)
+    kinds = set()
+    for path in paths:
+        with hamdex.open(path) as one:
+            kinds.add(_shards.id_type(one))
+    if len(kinds) > 1:
+        raise ValueError("some of the known sets have names, and others none: compare with one kind at a time")
+    return StructField("known", StringType() if kinds == {"names"} else LongType(), False)
 
 
 def signed_ids(ids: pa.Array) -> pa.Array:

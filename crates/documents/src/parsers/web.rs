@@ -261,7 +261,7 @@ fn joined_chunks(body: &[u8]) -> Option<Chunks> {
     }
 }
 
-/// Decompresses a body, up to a limit, of one that was truncated the beginning; `None` if it is not compressed.
+/// Decompresses a body, up to a limit; of a truncated one, the beginning. `None` if it is not compressed.
 fn decompressed(encoding: &str, body: &[u8], max_bytes: u64, is_cut: bool) -> io::Result<Option<Vec<u8>>> {
     let decoder: Box<dyn Read + '_> = match encoding {
         "gzip" | "x-gzip" if body.starts_with(GZIP_MAGIC) => {

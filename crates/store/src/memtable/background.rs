@@ -14,7 +14,7 @@ use crate::view::View;
 const MAX_CATCH_UP: u64 = 1 << 10;
 
 impl<F: Fingerprint> StoreInner<F> {
-    /// Merges runs of the memtable until none is due. Breaks if it is cancelled, or the memtable is frozen.
+    /// Merges runs of the memtable until none is due. Stops if it is cancelled, or the memtable is frozen.
     pub(crate) fn consolidate(&self) -> Result<(), Stopped> {
         let cancellation = self.background.cancellation();
         self.consolidate_after(0, self.view.load().generation, &cancellation)

@@ -28,7 +28,8 @@ pub(super) fn print<F: Fingerprint>(args: &Args, index: &Index<F>) -> Result<(),
             args.index.display()
         ))
     })?;
-    let names = index.names().map_err(Failure::Index)?;
+    // Without names that can be read, documents are shown by their ids.
+    let names = index.names().ok().flatten();
     let dump = Dump { shingles, names, is_json: args.json };
     // One without colours for names: that of colours leaves out bytes that are not UTF-8.
     let mut output = standard_output::buffered();
@@ -67,7 +68,7 @@ enum Document<'a> {
     Name(&'a [u8]),
     /// The id of one without a name.
     Number(u64),
-    /// Its entry in the directory is damaged.
+    /// There is none at this place, or its entry in the directory is damaged.
     Unknown,
 }
 
@@ -156,7 +157,7 @@ impl Document<'_> {
         match self {
             Self::Name(name) => names::written(name),
             Self::Number(id) => Cow::Owned(id.to_string().into_bytes()),
-            Self::Unknown => Cow::Borrowed(b"(its directory is damaged)"),
+            Self::Unknown => Cow::Borrowed(b"(no document that can be read)"),
         }
     }
 }

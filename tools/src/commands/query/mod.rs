@@ -96,7 +96,7 @@ impl From<Strategy> for hamdex::Strategy {
 /// id. Documents too short for a reliable fingerprint are reported and skipped.
 ///
 /// A store is queried as it is at the start, even while another process writes to it. A set of shards is queried
-/// as one index; with families, a query within the distance of the set reads K + 1 of the files.
+/// as one index; with families, a query within the distance of the set reads one file per family.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,

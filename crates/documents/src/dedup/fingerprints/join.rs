@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use hamdex::{Fingerprint, Pairs, ReadError, Stopped, sort_by_keys};
+use hamdex::{Fingerprint, Pairs, ReadError, ReadErrorKind, Stopped, sort_by_keys};
 
 use crate::dedup::fingerprints::chains::Chains;
 use crate::dedup::fingerprints::pigeonhole::Pigeonhole;
@@ -133,11 +133,14 @@ impl<F: Fingerprint> FingerprintJoin<F> {
                 let progress = Progress::new(Stage::Compare, progress.done, progress.total);
                 reporter.as_ref().map_or(ControlFlow::Continue(()), |report| report(progress))
             });
-        pairs.for_each_batch(|batch| {
+        let joined = pairs.for_each_batch(|batch| {
             let mut pairs = batch.iter().map(|pair| (self.class_of(pair.a), self.class_of(pair.b)));
             Ok::<_, ReadError>(pairs.try_for_each(|(one, other)| visit(one, other))?)
-        })?;
-        Ok(())
+        });
+        joined.map_err(|error| match error.kind() {
+            ReadErrorKind::Stopped => Error::Stopped,
+            _ => Error::Index(error),
+        })
     }
 
     fn class_of(&self, fingerprint: F) -> u32 {

@@ -225,8 +225,8 @@ impl<F: Fingerprint> Index<F> {
         Ok(())
     }
 
-    /// The optional sections that this version does not read have the right checksums: those that it does not know, and
-    /// all of shingles as an earlier version wrote them.
+    /// Checks the checksums of optional sections that this version does not read: unknown kinds, and the shingles of an
+    /// earlier version.
     fn verify_unread_sections(
         &self,
         file: &[u8],

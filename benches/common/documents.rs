@@ -1,5 +1,7 @@
 //! Sets of shingles of documents of 300 words: some are phrases that others have, the rest their own.
 
+use hamdex::shingles::BITS;
+
 use super::number;
 
 /// Shingles of a document.
@@ -10,9 +12,6 @@ const PHRASES: usize = 50;
 
 /// Those of an edited copy that differ.
 const EDITED: usize = 25;
-
-/// Bits of a shingle.
-const BITS: u32 = 48;
 
 /// Documents without a pattern, one after another.
 pub struct Documents {

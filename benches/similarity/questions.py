@@ -1,8 +1,8 @@
 """Is this text new? hamdex next to SetSimilaritySearch, datasketch and tantivy: one question at a time, one thread.
 
 Texts have 300 words, of which some are phrases that other texts have. A question is a new text, or a copy of a stored one
-with five words replaced. Each contender runs in a process of its own. What it finds is compared with all documents that
-share at least 0.7 of the shingles: *missed* and *wrong* count those that it does not find, or finds besides.
+with five words replaced. Each contender runs in a process of its own. A plain program finds all documents that share at
+least 0.7 of the shingles: *missed* counts the ones that a contender does not find, *wrong* the others that it finds.
 """
 
 import argparse

@@ -33,7 +33,7 @@ enum Labelled<F> {
 pub(crate) struct Nulls(Vec<usize>);
 
 impl Nulls {
-    /// Returns the outcomes of all texts, of those that are not nulls.
+    /// Returns the outcomes of all texts, given the outcomes of the texts that are not null.
     pub(crate) fn spread<T>(&self, outcomes: Vec<Option<T>>) -> Vec<Option<T>> {
         let mut others = outcomes.into_iter();
         let mut all = Vec::with_capacity(others.len() + self.0.len());

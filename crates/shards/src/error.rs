@@ -101,7 +101,7 @@ pub enum Error {
     NotReplaced {
         /// The path.
         path: PathBuf,
-        /// What is there.
+        /// A description of what lies there.
         what: String,
     },
     /// A record without an id or name that the options ask for, or with another.

@@ -18,8 +18,9 @@ const _: () = assert!(shingles::BITS == SHINGLE_BITS, "sets store the shingles t
 /// look-up (`cargo bench --bench similar`); from storage it reads more, since look-ups read here and there.
 const DOCUMENTS_PER_LOOK_UP: u64 = 10;
 
-/// Passes over the lists of all shingles in the time of putting all sets together once. Each part of the sets takes a pass.
-const PASSES_PER_SETS: u64 = 10;
+/// Passes over the lists of all shingles in the time of putting all sets together once (the same bench, in one part and in
+/// four). Each part of the sets takes a pass.
+const PASSES_PER_SETS: u64 = 2;
 
 /// The documents of an index, a store or a set of shards that has their shingles: a reference for
 /// [`Dedup::against_texts`](crate::Dedup::against_texts).
@@ -55,7 +56,8 @@ impl<'s, F: Fingerprint> KnownShingles<'s, F> {
 
     /// Returns whether to look some texts up takes less time than to read all sets in some parts.
     fn is_worth_look_ups(&self, texts: u64, parts: u64) -> bool {
-        let sets = self.documents.saturating_add(self.documents.saturating_mul(parts) / PASSES_PER_SETS);
+        // In sets that are read in one part.
+        let sets = self.documents.saturating_mul(PASSES_PER_SETS + parts) / (PASSES_PER_SETS + 1);
         texts.saturating_mul(DOCUMENTS_PER_LOOK_UP) <= sets
     }
 

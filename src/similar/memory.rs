@@ -1,16 +1,22 @@
 //! Lists in memory: of up to 65,536 documents that are known at once, and of documents that are added one by one.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
+use crate::arch::prefetch;
 use crate::error::ReadError;
 use crate::shingles;
 use crate::similar::{List, Lists};
+use crate::table::directory::Directory;
 
 /// Bits of a place, which a shingle leaves of 64.
 const PLACE_BITS: u32 = u64::BITS - shingles::BITS;
 
-/// Pairs of a bucket, on average.
-const PAIRS_PER_BUCKET: usize = 4;
+/// The greatest place.
+const MOST_PLACE: u64 = (1 << PLACE_BITS) - 1;
+
+/// Shingles that are looked up at once.
+const AT_ONCE: usize = 64;
 
 /// The lists of some documents, in memory.
 ///
@@ -28,10 +34,8 @@ const PAIRS_PER_BUCKET: usize = 4;
 pub struct MemoryLists {
     /// Shingle and place of each pair, ascending.
     pairs: Box<[u64]>,
-    /// The start of each bucket of pairs, by the leading bits, and the end of all.
-    starts: Box<[u32]>,
-    /// Bits of a pair after those of its bucket.
-    bucket_shift: u32,
+    /// Leads to a pair, and shows for most shingles that no document has them.
+    directory: Directory<u64>,
     sizes: Box<[u32]>,
 }
 
@@ -39,62 +43,93 @@ impl MemoryLists {
     /// The most documents of one.
     pub const MAX_DOCUMENTS: usize = 1 << PLACE_BITS;
 
-    /// Makes the lists of documents from their sets of shingles, which have no more than [`shingles::BITS`] bits: the
-    /// first document has place 0, and so on.
+    /// Makes the lists of documents from their sets of shingles, which ascend and have no more than [`shingles::BITS`]
+    /// bits: the first document has place 0, and so on.
     ///
     /// # Panics
-    /// When there are more than [`MemoryLists::MAX_DOCUMENTS`].
+    /// When there are more than [`MemoryLists::MAX_DOCUMENTS`], or a set does not ascend.
     #[must_use]
     pub fn of<S: AsRef<[u64]>>(sets: impl IntoIterator<Item = S>) -> Self {
         let (mut pairs, mut sizes) = (Vec::new(), Vec::new());
         for (place, set) in sets.into_iter().enumerate() {
-            assert!(
-                place < Self::MAX_DOCUMENTS,
-                "these lists have at most {} documents",
-                Self::MAX_DOCUMENTS
-            );
             pairs.extend(set.as_ref().iter().map(|shingle| shingle << PLACE_BITS | place as u64));
             sizes.push(set.as_ref().len() as u32);
         }
         pairs.sort_unstable();
-        let bucket_bits = (pairs.len() / PAIRS_PER_BUCKET).max(1).ilog2();
-        let bucket_shift = u64::BITS - bucket_bits;
-        let mut starts = Vec::with_capacity((1 << bucket_bits) + 1);
-        let bucket = |pair: u64| pair.checked_shr(bucket_shift).unwrap_or(0) as usize;
-        for (number, &pair) in pairs.iter().enumerate() {
-            starts.resize(starts.len().max(bucket(pair) + 1), number as u32);
+        Self::of_pairs(pairs, sizes)
+    }
+
+    /// Joins lists: the documents of the first keep their places, and those of each other follow the ones before.
+    ///
+    /// # Panics
+    /// When there are more than [`MemoryLists::MAX_DOCUMENTS`] documents.
+    #[must_use]
+    pub fn joined<'l>(lists: impl IntoIterator<Item = &'l Self>) -> Self {
+        let (mut pairs, mut sizes) = (Vec::new(), Vec::new());
+        for one in lists {
+            let before = sizes.len() as u64;
+            pairs.extend(one.pairs.iter().map(|pair| pair + before));
+            sizes.extend_from_slice(&one.sizes);
         }
-        starts.resize((1 << bucket_bits) + 1, pairs.len() as u32);
-        Self { pairs: pairs.into(), starts: starts.into(), bucket_shift, sizes: sizes.into() }
+        // This sort merges runs that ascend.
+        pairs.sort();
+        Self::of_pairs(pairs, sizes)
+    }
+
+    fn of_pairs(pairs: Vec<u64>, sizes: Vec<u32>) -> Self {
+        let most = Self::MAX_DOCUMENTS;
+        assert!(sizes.len() <= most, "these lists have at most {most} documents");
+        let ends = pairs.first().copied().zip(pairs.last().copied());
+        let directory = Directory::new(pairs.iter().copied(), pairs.len(), ends).expect("sets ascend");
+        Self { pairs: pairs.into(), directory, sizes: sizes.into() }
+    }
+
+    /// Returns the number of documents.
+    #[must_use]
+    pub fn documents(&self) -> usize {
+        self.sizes.len()
     }
 
     /// Returns the bytes of memory in use.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        size_of_val(&*self.pairs) + size_of_val(&*self.starts) + size_of_val(&*self.sizes)
+        size_of_val(&*self.pairs) + self.directory.bytes() + size_of_val(&*self.sizes)
     }
 
-    /// Returns the number of pairs below this one.
-    fn below(&self, pair: u64) -> usize {
-        let bucket = pair.checked_shr(self.bucket_shift).unwrap_or(0) as usize;
-        let (start, end) = (self.starts[bucket] as usize, self.starts[bucket + 1] as usize);
-        start + self.pairs[start..end].partition_point(|&other| other < pair)
+    /// Returns the positions among which the pairs of a shingle are, if any are.
+    fn positions(&self, shingle: u64) -> Range<usize> {
+        let (start, _) = self.directory.bounds(shingle << PLACE_BITS);
+        let (_, end) = self.directory.bounds(shingle << PLACE_BITS | MOST_PLACE);
+        // No pair is below the first one, not even that one itself.
+        if end == 0 { 0..1 } else { start..end }
     }
 }
 
 impl Lists for &MemoryLists {
     fn find(&mut self, shingles: &[u64], lists: &mut Vec<List>) -> Result<(), ReadError> {
-        for &shingle in shingles {
-            let first = shingle << PLACE_BITS;
-            let start = self.below(first);
-            if self.pairs.get(start).is_none_or(|pair| pair >> PLACE_BITS != shingle) {
-                continue;
+        if self.pairs.is_empty() {
+            return Ok(());
+        }
+        for some in shingles.chunks(AT_ONCE) {
+            // One step of all look-ups before the next, so that their waits for memory overlap.
+            some.iter().for_each(|shingle| self.directory.prefetch(shingle << PLACE_BITS));
+            let mut positions = [const { 0..0 }; AT_ONCE];
+            for (positions, &shingle) in positions.iter_mut().zip(some) {
+                *positions = self.positions(shingle);
+                if positions.start < positions.end {
+                    prefetch(&self.pairs, positions.start.midpoint(positions.end));
+                }
             }
-            let last = first | ((1 << PLACE_BITS) - 1);
-            let mut end = self.below(last);
-            end += usize::from(self.pairs.get(end) == Some(&last));
-            let (at, length) = (start as u64..end as u64, (end - start) as u64);
-            lists.push(List { shingle, length, at });
+            for (positions, &shingle) in positions.into_iter().zip(some) {
+                let pairs = &self.pairs[positions.clone()];
+                let start = pairs.partition_point(|pair| pair >> PLACE_BITS < shingle);
+                let length = pairs[start..].partition_point(|pair| pair >> PLACE_BITS == shingle);
+                if length > 0 {
+                    let start = (positions.start + start) as u64;
+                    let length = length as u64;
+                    lists.push(List { shingle, length, at: start..start + length });
+                }
+            }
         }
         Ok(())
     }
@@ -105,7 +140,7 @@ impl Lists for &MemoryLists {
         visit: &mut dyn FnMut(u64) -> Result<(), ReadError>,
     ) -> Result<(), ReadError> {
         let pairs = &self.pairs[list.at.start as usize..list.at.end as usize];
-        pairs.iter().try_for_each(|pair| visit(pair & ((1 << PLACE_BITS) - 1)))
+        pairs.iter().try_for_each(|pair| visit(pair & MOST_PLACE))
     }
 
     fn contains(&mut self, list: &List, place: u64) -> Result<bool, ReadError> {
@@ -121,15 +156,42 @@ impl Lists for &MemoryLists {
 /// The lists of documents that are added one by one.
 #[derive(Debug, Default)]
 pub struct GrowingLists {
-    lists: HashMap<u64, Vec<u64>>,
+    lists: HashMap<u64, Places>,
     sizes: Vec<usize>,
+}
+
+/// The places of a list. Most lists have one, which takes no memory of its own.
+#[derive(Debug)]
+enum Places {
+    One(u64),
+    Several(Vec<u64>),
+}
+
+impl Places {
+    fn as_slice(&self) -> &[u64] {
+        match self {
+            Self::One(place) => std::slice::from_ref(place),
+            Self::Several(places) => places,
+        }
+    }
+
+    fn push(&mut self, place: u64) {
+        match self {
+            Self::One(first) => *self = Self::Several(vec![*first, place]),
+            Self::Several(places) => places.push(place),
+        }
+    }
 }
 
 impl GrowingLists {
     /// Adds a document with this set of shingles. The first has place 0, and so on.
     pub fn add(&mut self, set: &[u64]) {
         let place = self.sizes.len() as u64;
-        set.iter().for_each(|&shingle| self.lists.entry(shingle).or_default().push(place));
+        self.lists.reserve(set.len());
+        for &shingle in set {
+            let list = self.lists.entry(shingle);
+            list.and_modify(|places| places.push(place)).or_insert(Places::One(place));
+        }
         self.sizes.push(set.len());
     }
 }
@@ -138,7 +200,7 @@ impl Lists for &GrowingLists {
     fn find(&mut self, shingles: &[u64], lists: &mut Vec<List>) -> Result<(), ReadError> {
         for &shingle in shingles {
             if let Some(places) = self.lists.get(&shingle) {
-                let length = places.len() as u64;
+                let length = places.as_slice().len() as u64;
                 lists.push(List { shingle, length, at: 0..length });
             }
         }
@@ -150,11 +212,11 @@ impl Lists for &GrowingLists {
         list: &List,
         visit: &mut dyn FnMut(u64) -> Result<(), ReadError>,
     ) -> Result<(), ReadError> {
-        self.lists[&list.shingle].iter().try_for_each(|&place| visit(place))
+        self.lists[&list.shingle].as_slice().iter().try_for_each(|&place| visit(place))
     }
 
     fn contains(&mut self, list: &List, place: u64) -> Result<bool, ReadError> {
-        Ok(self.lists[&list.shingle].binary_search(&place).is_ok())
+        Ok(self.lists[&list.shingle].as_slice().binary_search(&place).is_ok())
     }
 
     fn size(&self, place: u64) -> Result<usize, ReadError> {
@@ -194,6 +256,8 @@ mod tests {
             percent in 1u32..=100,
         ) {
             let lists = MemoryLists::of(&stored);
+            let joined = stored.chunks(7).map(|some| MemoryLists::joined(&[MemoryLists::of(some)]));
+            let joined = MemoryLists::joined(&joined.collect::<Vec<_>>());
             let mut growing = GrowingLists::default();
             stored.iter().for_each(|set| growing.add(set));
             let mut search = Search::default();
@@ -207,10 +271,11 @@ mod tests {
                             expected.push((place as u64, set.len(), shared));
                         }
                     }
-                    for is_growing in [false, true] {
-                        let found = match is_growing {
-                            false => search.run(&mut &lists, query, &condition, &|| Ok(())).unwrap(),
-                            true => search.run(&mut &growing, query, &condition, &|| Ok(())).unwrap(),
+                    for kind in 0..3 {
+                        let found = match kind {
+                            0 => search.run(&mut &lists, query, &condition, &|| Ok(())).unwrap(),
+                            1 => search.run(&mut &joined, query, &condition, &|| Ok(())).unwrap(),
+                            _ => search.run(&mut &growing, query, &condition, &|| Ok(())).unwrap(),
                         };
                         let found: Vec<_> = found.iter().map(|one| (one.place, one.size, one.shared)).collect();
                         prop_assert_eq!(&found, &expected, "{:?}", condition);

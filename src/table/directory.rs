@@ -29,7 +29,7 @@ struct Unit {
 
 /// A directory of keys: their approximate positions.
 #[derive(Debug)]
-pub(super) struct Directory<F> {
+pub(crate) struct Directory<F> {
     /// One more for the end.
     units: Vec<Unit>,
     /// The first key and the last.
@@ -44,7 +44,7 @@ pub(super) struct Directory<F> {
 impl<F: Fingerprint> Directory<F> {
     /// Builds the directory of ordered keys; `None` if they do not ascend strictly. There are `count` of them,
     /// at most `u32::MAX`; `ends` are the first and the last.
-    pub(super) fn new(keys: impl Iterator<Item = F>, count: usize, ends: Option<(F, F)>) -> Option<Self> {
+    pub(crate) fn new(keys: impl Iterator<Item = F>, count: usize, ends: Option<(F, F)>) -> Option<Self> {
         let (base, top) = ends.unwrap_or((F::ZERO, F::ZERO));
         if base > top {
             return None;
@@ -90,7 +90,7 @@ impl<F: Fingerprint> Directory<F> {
 
     /// Returns a lower and an upper bound of the number of keys below a value.
     #[inline(always)]
-    pub(super) fn bounds(&self, value: F) -> (usize, usize) {
+    pub(crate) fn bounds(&self, value: F) -> (usize, usize) {
         if value <= self.base {
             return (0, 0);
         }
@@ -112,7 +112,7 @@ impl<F: Fingerprint> Directory<F> {
     /// Returns the interpolated position of a value between the keys around it, from 0 to 1, for evenly spread
     /// values: for guesses only.
     #[inline(always)]
-    pub(super) fn fraction(&self, value: F) -> f32 {
+    pub(crate) fn fraction(&self, value: F) -> f32 {
         if value <= self.base || value > self.top {
             return 0.5;
         }
@@ -137,7 +137,7 @@ impl<F: Fingerprint> Directory<F> {
 
     /// Prefetches the directory entry of a value.
     #[inline(always)]
-    pub(super) fn prefetch(&self, value: F) {
+    pub(crate) fn prefetch(&self, value: F) {
         if value > self.base && value <= self.top {
             prefetch(&self.units, self.place_of(value).part / UNIT_PARTS);
         }
@@ -145,13 +145,13 @@ impl<F: Fingerprint> Directory<F> {
 
     /// Returns the number of leading bits of a value that determine its unit.
     #[inline(always)]
-    pub(super) fn bits(&self) -> u32 {
+    pub(crate) fn bits(&self) -> u32 {
         // Two units side by side lie in a cache line, or next to each other.
         F::BITS.min(u64::BITS - self.units.len().leading_zeros())
     }
 
     /// Returns the bytes of memory in use.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         size_of_val(&*self.units)
     }
 }

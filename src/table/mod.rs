@@ -7,7 +7,7 @@
 //! - [`scanner`]: from such blocks to the entries that match
 //! - [`writer`]: from sorted values to blocks and keys
 
-mod directory;
+pub(crate) mod directory;
 pub(crate) mod filter;
 pub(crate) mod keys;
 pub(crate) mod locate;

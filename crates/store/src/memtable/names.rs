@@ -1,7 +1,7 @@
 //! The names of ids in a memtable, and the shingles of their documents.
 
 use std::hash::{DefaultHasher, Hasher};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use hamdex::similar::{Alike, Condition, MemoryLists, Search};
 use hamdex::{ReadError, shingles};
@@ -9,7 +9,12 @@ use hamdex::{ReadError, shingles};
 use crate::write::batch::{Document, Name};
 
 /// Maximum number of names in a chunk, unless they are inserted together.
-const MAX_CHUNK: usize = 1 << 12;
+const MAX_CHUNK: usize = 1 << 14;
+
+const _: () = assert!(
+    MAX_CHUNK <= MemoryLists::MAX_DOCUMENTS,
+    "a chunk of several insertions has one list of each shingle"
+);
 
 /// Maximum number of chunks outside groups, which every write copies.
 const MAX_UNGROUPED: usize = 64;
@@ -22,19 +27,66 @@ struct NameChunk {
     names: Box<[Name]>,
     by_hash: ByHash,
     /// The lists of the shingles of each [`MemoryLists::MAX_DOCUMENTS`] documents, once they are searched.
-    lists: OnceLock<Box<[MemoryLists]>>,
+    lists: OnceLock<Box<[Arc<MemoryLists>]>>,
+    /// The lists of some of the chunks that it was merged from, each with the place of its first document; until its own
+    /// are made of them.
+    earlier: Mutex<Vec<(usize, Arc<MemoryLists>)>>,
 }
 
 impl NameChunk {
-    fn of(names: Box<[Name]>) -> Self {
-        Self { names, by_hash: ByHash::default(), lists: OnceLock::new() }
+    /// Merges chunks, and names after theirs.
+    fn merged(chunks: &[Chunk], names: &[Name]) -> Self {
+        let (mut all, mut earlier) = (Vec::new(), Vec::new());
+        for chunk in chunks {
+            earlier.extend(chunk.known_lists().into_iter().map(|(at, lists)| (all.len() + at, lists)));
+            all.extend_from_slice(&chunk.names);
+        }
+        all.extend_from_slice(names);
+        Self {
+            names: all.into(),
+            by_hash: ByHash::default(),
+            lists: OnceLock::new(),
+            earlier: Mutex::new(earlier),
+        }
     }
 
     /// Returns the documents that share lists, and these lists.
     fn lists(&self) -> impl Iterator<Item = (&[Name], &MemoryLists)> {
         let documents = self.names.chunks(MemoryLists::MAX_DOCUMENTS);
-        let lists = self.lists.get_or_init(|| documents.clone().map(lists_of).collect());
-        documents.zip(lists)
+        let lists = self.lists.get_or_init(|| {
+            let earlier = std::mem::take(&mut *self.earlier());
+            if earlier.is_empty() {
+                return documents.clone().map(|documents| Arc::new(lists_of(documents))).collect();
+            }
+            let (mut parts, mut end) = (Vec::new(), 0);
+            for (at, lists) in earlier {
+                parts.push(Arc::new(lists_of(&self.names[end..at])));
+                end = at + lists.documents();
+                parts.push(lists);
+            }
+            parts.push(Arc::new(lists_of(&self.names[end..])));
+            Box::new([Arc::new(MemoryLists::joined(parts.iter().map(Arc::as_ref)))])
+        });
+        documents.zip(lists.iter().map(Arc::as_ref))
+    }
+
+    /// Returns the lists that have been made, each with the place of its first document.
+    fn known_lists(&self) -> Vec<(usize, Arc<MemoryLists>)> {
+        match self.lists.get() {
+            Some(lists) => lists.iter().map(|lists| (0, Arc::clone(lists))).collect(),
+            None => self.earlier().clone(),
+        }
+    }
+
+    fn bytes_of_lists(&self) -> usize {
+        match self.lists.get() {
+            Some(lists) => lists.iter().map(|lists| lists.bytes()).sum(),
+            None => self.earlier().iter().map(|(_, lists)| lists.bytes()).sum(),
+        }
+    }
+
+    fn earlier(&self) -> MutexGuard<'_, Vec<(usize, Arc<MemoryLists>)>> {
+        self.earlier.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -120,10 +172,9 @@ impl MemtableNames {
             first -= 1;
             length += before.names.len();
         }
-        let carried = chunks[first..].iter().flat_map(|chunk| &*chunk.names);
-        let names = carried.chain(names).cloned().collect();
+        let merged = NameChunk::merged(&chunks[first..], names);
         chunks.truncate(first);
-        chunks.push(Arc::new(NameChunk::of(names)));
+        chunks.push(Arc::new(merged));
         if chunks.len() > MAX_UNGROUPED {
             // The last chunks may still grow.
             let chunks = chunks.drain(..MAX_UNGROUPED / 2).collect();
@@ -209,13 +260,14 @@ impl MemtableNames {
 
     /// Returns the memory in use, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        let lists = self.all_chunks().filter_map(|chunk| chunk.lists.get());
-        self.bytes + lists.flatten().map(MemoryLists::bytes).sum::<usize>()
+        self.bytes + self.all_chunks().map(|chunk| chunk.bytes_of_lists()).sum::<usize>()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use hamdex::similar::Measure;
+
     use super::*;
 
     #[test]
@@ -243,6 +295,43 @@ mod tests {
         assert!(names.iter_from(0).map(|name| name.0).is_sorted());
         assert!(names.bytes() > names.iter_from(0).map(|(_, name)| name.len()).sum());
     }
+
+    #[test]
+    fn similar_documents_are_found_whatever_was_searched_before() {
+        let set_of = |id: u64| -> Vec<u64> {
+            // Three in four share a footer; every fifth has none but that.
+            let own = if id.is_multiple_of(5) { 0..0 } else { 100 * (id / 3)..100 * (id / 3) + id % 4 + 1 };
+            let footer = if id.is_multiple_of(4) { 0..0 } else { 1 << 40..(1 << 40) + 3 };
+            own.chain(footer).collect()
+        };
+        let condition = Condition::new(Measure::Resemblance, 0.5).unwrap();
+        for searched_every in [1, 2, 7, 1000] {
+            let mut names = MemtableNames::default();
+            let mut stored = 0..0;
+            for batch in 0..60u64 {
+                let ids = stored.end..stored.end + 1 + batch % 23;
+                let document = |id: u64| {
+                    let encoded = shingles::encode(&set_of(id)).unwrap();
+                    (id, Document::with_shingles(id.to_string().as_bytes(), &encoded))
+                };
+                names.insert(&ids.clone().map(document).collect::<Vec<_>>());
+                stored.end = ids.end;
+                if !batch.is_multiple_of(searched_every) && batch != 59 {
+                    continue;
+                }
+                let set = set_of(batch * 7 % stored.end);
+                let mut found = Vec::new();
+                names.for_each_similar(&set, &condition, |id, _| found.push(id)).unwrap();
+                found.sort_unstable();
+                let shared = |id: u64| set_of(id).iter().filter(|shingle| set.contains(shingle)).count();
+                let is_similar =
+                    |&id: &u64| shared(id) > 0 && condition.is_met(shared(id), set.len(), set_of(id).len());
+                assert_eq!(found, stored.clone().filter(is_similar).collect::<Vec<_>>(), "batch {batch}");
+            }
+            assert!(names.bytes() > names.bytes, "lists count");
+        }
+    }
+
     #[test]
     fn few_names_and_chunks_are_moved_by_an_insertion() {
         for batch in [1, 7, 1000, 5000] {
@@ -263,7 +352,7 @@ mod tests {
                 assert_eq!(ids, [id]);
             }
             let all = 0..(150_000u64).next_multiple_of(batch as u64);
-            for skipped in [0, 1, 4095, 4096, 100_000, all.end as usize, 1 << 20] {
+            for skipped in [0, 1, MAX_CHUNK - 1, MAX_CHUNK, 100_000, all.end as usize, 1 << 20] {
                 let expected = all.clone().skip(skipped);
                 assert!(names.iter_from(skipped).map(|name| name.0).eq(expected), "{skipped}");
             }

@@ -192,6 +192,16 @@ fn unescaped(text: &str) -> String {
     escapes.iter().fold(text.to_owned(), |text, (escape, plain)| text.replace(escape, plain))
 }
 
+/// Capacity that is always kept for the next query.
+pub(crate) const KEPT: usize = 1 << 14;
+
+/// Shrinks memory that an earlier query needed, if the last one left most of it unused.
+pub(crate) fn give_back<T>(memory: &mut Vec<T>) {
+    if memory.capacity() > KEPT && memory.len() < memory.capacity() / 8 {
+        memory.shrink_to(KEPT.max(memory.len() * 2));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,6 +6,7 @@ use crate::codec::{Located, SCAN_BATCH, Target};
 use crate::design::{Plan, is_first};
 use crate::error::ReadError;
 use crate::index::{EntryPlace, Index, Match};
+use crate::memory::give_back;
 use crate::progress::{Stopped, keeping};
 use crate::table::Table;
 use crate::table::locate::{HomeBlock, target_of};
@@ -21,16 +22,6 @@ const PREFETCH_BATCH: usize = 8;
 
 /// Maximum number of blocks of a query for which the likely parts after their fronts are prefetched.
 const MAX_SPECULATIVE_BLOCKS: usize = 12;
-
-/// Capacity that is always kept for the next query.
-const KEPT: usize = 1 << 14;
-
-/// Shrinks memory that an earlier query needed, if the last one left most of it unused.
-pub(crate) fn give_back<T>(memory: &mut Vec<T>) {
-    if memory.capacity() > KEPT && memory.len() < memory.capacity() / 8 {
-        memory.shrink_to(KEPT.max(memory.len() * 2));
-    }
-}
 
 /// The cancellation check between two waves of blocks, with the number of blocks done and of all blocks.
 pub(super) type WaveCheck<'a> = &'a dyn Fn(usize, usize) -> Result<(), Stopped>;

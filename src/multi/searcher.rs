@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use crate::error::{ReadError, check_distance};
 use crate::index::nearest::{self, Limited, is_walk_cheaper};
-use crate::index::search::{Search, give_back};
+use crate::index::search::Search;
 use crate::index::similar::SimilarSearch;
 use crate::index::{Index, Match};
+use crate::memory::give_back;
 use crate::multi::{FoundIn, MemoryPart, MultiIndex, MultiMatches, United};
 use crate::progress::{Phase, Progress, ProgressCallback, Report, Stopped, keeping};
 use crate::widths::per_width;

@@ -5,6 +5,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 
 use crate::error::{Place, ReadError};
+use crate::memory::{KEPT, give_back};
 use crate::shingles;
 use crate::similar::Condition;
 
@@ -13,6 +14,9 @@ const LOOK_UP_COST: u64 = 16;
 
 /// The fewest shingles that are looked up at once, so that their waits for memory overlap.
 const FEWEST_AT_ONCE: usize = 32;
+
+/// Places between two checks for cancellation.
+const PLACES_AT_ONCE: usize = 1 << 16;
 
 /// The list of the documents of a part that have a shingle; never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,10 +97,28 @@ pub struct Search {
     /// The places of candidates in `candidates`.
     numbers: HashMap<u64, u32, BuildHasherDefault<PlaceHasher>>,
     candidates: Vec<Candidate>,
+    /// The places of a list.
+    places: Vec<u64>,
     found: Vec<Alike>,
 }
 
 impl Search {
+    /// Empties the memory, and gives back most of it if the last search needed little.
+    fn clear(&mut self) {
+        let Self { lists, numbers, candidates, places, found } = self;
+        give_back(lists);
+        give_back(candidates);
+        give_back(places);
+        give_back(found);
+        if numbers.len() < numbers.capacity() / 8 {
+            numbers.shrink_to(KEPT);
+        }
+        lists.clear();
+        numbers.clear();
+        candidates.clear();
+        found.clear();
+    }
+
     /// Returns the documents of a part that meet a condition with a set of shingles, each once, ascending, by place.
     /// `check_cancelled` is called from time to time.
     ///
@@ -109,11 +131,8 @@ impl Search {
         condition: &Condition,
         check_cancelled: &dyn Fn() -> Result<(), ReadError>,
     ) -> Result<&[Alike], ReadError> {
-        let Self { lists, numbers, candidates, found } = self;
-        lists.clear();
-        numbers.clear();
-        candidates.clear();
-        found.clear();
+        self.clear();
+        let Self { lists, numbers, candidates, places, found } = self;
         debug_assert!(shingles.is_sorted_by(|one, other| one < other));
         // No document has what is beyond the bits of a shingle.
         let wanted = &shingles[..shingles.partition_point(|shingle| shingle >> shingles::BITS == 0)];
@@ -134,17 +153,19 @@ impl Search {
 
         // Every document that meets the condition is in one of the first lists.
         let (first, rest) = lists.split_at(more + 1);
-        let mut places = Vec::new();
         for (number, list) in first.iter().enumerate() {
             check_cancelled()?;
             places.clear();
             part.for_each(list, &mut |place| {
                 places.push(place);
-                Ok(())
+                if places.len().is_multiple_of(PLACES_AT_ONCE) { check_cancelled() } else { Ok(()) }
             })?;
             // Documents that are met here first can be in these lists alone.
             let left = lists.len() - number;
-            for &place in &places {
+            for (number, &place) in places.iter().enumerate() {
+                if number % PLACES_AT_ONCE == PLACES_AT_ONCE - 1 {
+                    check_cancelled()?;
+                }
                 if let Some(&candidate) = numbers.get(&place) {
                     candidates[candidate as usize].shared += 1;
                     continue;

@@ -11,7 +11,7 @@ mod replay;
 mod scan;
 mod writer;
 
-pub(crate) use format::{HEADER_BYTES, Header, is_unused_log, operation_bytes};
+pub(crate) use format::{HEADER_BYTES, Header, is_unused_log, operation_bytes, units};
 pub use format::{MAX_OPERATIONS, MAX_SEQUENCE};
 pub(crate) use replay::replay_by_log;
 pub use replay::{Position, Replayed, Salvaged, Sealed, TornTail, replay, salvage};

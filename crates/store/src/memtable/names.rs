@@ -217,13 +217,9 @@ impl MemtableNames {
         })
     }
 
-    /// Returns the names of ids from one on, by ascending id.
-    pub(crate) fn documents_from(&self, first: u64) -> impl Iterator<Item = (u64, &Document)> {
-        let newer = move |chunk: &&Chunk| chunk.names.last().is_some_and(|(id, _)| *id >= first);
-        self.all_chunks().filter(newer).flat_map(move |chunk| {
-            let start = chunk.names.partition_point(|(id, _)| *id < first);
-            chunk.names[start..].iter().map(|(id, document)| (*id, document))
-        })
+    /// Returns the chunks with an id from one on.
+    fn chunks_from(&self, first: u64) -> impl Iterator<Item = &Chunk> {
+        self.all_chunks().filter(move |chunk| chunk.names.last().is_some_and(|(id, _)| *id >= first))
     }
 
     fn all_chunks(&self) -> impl Iterator<Item = &Chunk> {
@@ -238,21 +234,23 @@ impl MemtableNames {
         grouped.chain(recent).filter(|&id| self.get(id) == Some(name)).for_each(&mut visit);
     }
 
-    /// Calls `visit` with the id and the similarity of each document that meets a condition with a set of shingles,
-    /// whether or not it has been removed. The first call arranges all shingles.
+    /// Calls `visit` with the id and the similarity of each document, with an id from one on, that meets a condition with
+    /// a set of shingles, whether or not it has been removed. The first call makes the lists of all shingles.
     pub(crate) fn for_each_similar(
         &self,
-        shingles: &[u64],
-        condition: &Condition,
+        (shingles, condition): (&[u64], &Condition),
+        from: u64,
         mut visit: impl FnMut(u64, f64),
     ) -> Result<(), ReadError> {
         let mut search = Search::default();
-        for (documents, mut lists) in self.all_chunks().flat_map(|chunk| chunk.lists()) {
+        for (documents, mut lists) in self.chunks_from(from).flat_map(|chunk| chunk.lists()) {
             for &Alike { place, size, shared, .. } in
                 search.run(&mut lists, shingles, condition, &|| Ok(()))?
             {
-                let similarity = condition.share(shared, shingles.len(), size);
-                visit(documents[place as usize].0, similarity);
+                let id = documents[place as usize].0;
+                if id >= from {
+                    visit(id, condition.share(shared, shingles.len(), size));
+                }
             }
         }
         Ok(())
@@ -307,7 +305,7 @@ mod tests {
         let condition = Condition::new(Measure::Resemblance, 0.5).unwrap();
         for searched_every in [1, 2, 7, 1000] {
             let mut names = MemtableNames::default();
-            let mut stored = 0..0;
+            let mut stored = 0..0u64;
             for batch in 0..60u64 {
                 let ids = stored.end..stored.end + 1 + batch % 23;
                 let document = |id: u64| {
@@ -321,12 +319,13 @@ mod tests {
                 }
                 let set = set_of(batch * 7 % stored.end);
                 let mut found = Vec::new();
-                names.for_each_similar(&set, &condition, |id, _| found.push(id)).unwrap();
+                let from = if batch.is_multiple_of(4) { 0 } else { ids.start };
+                names.for_each_similar((&set, &condition), from, |id, _| found.push(id)).unwrap();
                 found.sort_unstable();
                 let shared = |id: u64| set_of(id).iter().filter(|shingle| set.contains(shingle)).count();
                 let is_similar =
                     |&id: &u64| shared(id) > 0 && condition.is_met(shared(id), set.len(), set_of(id).len());
-                assert_eq!(found, stored.clone().filter(is_similar).collect::<Vec<_>>(), "batch {batch}");
+                assert_eq!(found, (from..stored.end).filter(is_similar).collect::<Vec<_>>(), "batch {batch}");
             }
             assert!(names.bytes() > names.bytes, "lists count");
         }

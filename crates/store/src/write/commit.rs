@@ -11,7 +11,7 @@ use crate::background::{self, MAX_FROZEN};
 use crate::error::Error;
 use crate::health::{Event, Pressure, Work};
 use crate::inner::StoreInner;
-use crate::log;
+use crate::log::{self, MAX_OPERATIONS, units};
 use crate::memtable::Memtable;
 use crate::view::{FrozenMemtable, View};
 use crate::write::batch::Batch;
@@ -192,7 +192,12 @@ impl<F: Fingerprint> StoreInner<F> {
             // A rejected or failed request leaves no trace. A lone one needs no copy, as its view is not published
             // then.
             let unchanged = (!is_alone && !request.always_succeeds()).then(|| view.clone());
-            let reply = request.apply(&mut view, &mut effective);
+            let mut reply = request.apply(&mut view, &mut effective);
+            // Removals by fingerprint or name, and names themselves, may be more than the request shows.
+            let units = units(&self.schema.identity, &effective.operations, &effective.names);
+            if reply.is_ok() && units > MAX_OPERATIONS {
+                reply = Ok(Reply::TooLarge(units));
+            }
             if let Ok(Reply::SearchAgain | Reply::NoIdsLeft | Reply::TooLarge(_)) | Err(_) = reply {
                 effective = Batch::default();
                 view = unchanged.unwrap_or(view);

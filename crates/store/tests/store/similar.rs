@@ -240,3 +240,28 @@ fn a_text_is_new_once_all_that_was_similar_is_replaced() {
         assert_eq!(similar, (replaced == 199).then(|| b"page 199".to_vec()));
     }
 }
+
+/// The documents of a name may be more than the search keeps, and do not count for one that replaces them.
+#[test]
+fn a_document_replaces_a_crowd_of_its_name() {
+    let condition = Condition::new(Measure::Resemblance, 0.7).unwrap();
+    let set: Vec<u64> = (0..20).collect();
+    for (crowd, is_flushed) in [(1, true), (2, false), (65, true), (66, true), (67, false), (500, true)] {
+        for others in [0, 1, 64, 65, 66] {
+            let store =
+                Store::<u64>::create_on(SimulatedDisk::new(), &shape(true), StoreOptions::new()).unwrap();
+            let own = (0..crowd).map(|_| Record::document(7, "own", &set));
+            store.put(own, When::always()).unwrap();
+            let other = (0..others).map(|_| Record::document(7, "other", &set));
+            store.put(other, When::always()).unwrap();
+            if is_flushed {
+                store.flush().unwrap();
+            }
+            let record = Record::document(8, "own", &set);
+            let put = store.put([record], When::unless_similar(condition).replacing()).unwrap();
+            let similar = put.outcomes[0].similar().map(|similar| (similar.id, similar.name.to_vec()));
+            assert_eq!(similar, (others > 0).then(|| (crowd, b"other".to_vec())), "{crowd} and {others}");
+            assert_eq!((put.inserted, put.removed), if others > 0 { (0, 0) } else { (1, crowd) });
+        }
+    }
+}

@@ -17,7 +17,6 @@ use std::time::Instant;
 use hamdex::{Fingerprint, Match, ReadError, ReadErrorKind};
 
 use crate::error::Error;
-use crate::log::MAX_OPERATIONS;
 use crate::manifest::identity::Identity;
 use crate::manifest::schema::Schema;
 use crate::memtable::Memtable;
@@ -226,10 +225,7 @@ impl<F: Fingerprint> ReplaceUnlessNear<F> {
             };
             outcomes.push(outcome);
         }
-        match effective.operations.len() {
-            count if count > MAX_OPERATIONS => Ok(Reply::TooLarge(count)),
-            _ => Ok(Reply::Put(Put { outcomes, inserted: written.inserted, removed: written.removed })),
-        }
+        Ok(Reply::Put(Put { outcomes, inserted: written.inserted, removed: written.removed }))
     }
 
     /// Returns the nearest fingerprint of another id or name than a record has.

@@ -4,12 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
-use hamdex::similar::{Alike, Condition, GrowingLists, MemoryLists, Search};
+use hamdex::similar::{Condition, GrowingLists, Search};
 use hamdex::{Fingerprint, ReadError, shingles};
 
 use crate::error::Error;
-use crate::log::MAX_OPERATIONS;
 use crate::manifest::schema::Schema;
+use crate::memtable::Memtable;
 use crate::read::snapshot::Snapshot;
 use crate::view::{View, Written};
 use crate::write::batch::{Batch, Document};
@@ -66,27 +66,6 @@ pub(super) fn set_of(document: &Document) -> Vec<u64> {
     set
 }
 
-/// Calls `visit` with the number and the similarity of each of some sets that meets a condition with another.
-fn for_each_similar(
-    search: &mut Search,
-    lists: &[MemoryLists],
-    set: &[u64],
-    condition: &Condition,
-    mut visit: impl FnMut(usize, f64),
-) -> Result<(), ReadError> {
-    for (number, mut lists) in lists.iter().enumerate() {
-        for &Alike { place, size, shared, .. } in search.run(&mut lists, set, condition, &|| Ok(()))? {
-            let number = number * MemoryLists::MAX_DOCUMENTS + place as usize;
-            visit(number, condition.share(shared, set.len(), size));
-        }
-    }
-    Ok(())
-}
-
-fn lists_of<S: AsRef<[u64]>>(sets: &[S]) -> Vec<MemoryLists> {
-    sets.chunks(MemoryLists::MAX_DOCUMENTS).map(MemoryLists::of).collect()
-}
-
 /// The documents of a request that are new, although something was similar to them when they were searched: it has been
 /// removed, or replaced by a document before them. The search compared no other with them.
 #[derive(Default)]
@@ -96,25 +75,16 @@ struct Unexpected {
     places: Vec<usize>,
 }
 
-/// The documents of a view that were inserted after a search.
-struct Newer<'v> {
-    documents: Vec<(u64, &'v Document)>,
-    lists: Vec<MemoryLists>,
-}
-
 impl<F: Fingerprint> UnlessSimilar<F> {
     /// Applies the request to a view that may be newer than the one of the search.
     pub(crate) fn apply(self, view: &mut View<F>, effective: &mut Batch<F>) -> Result<Reply<F>, Error> {
         let before = view.clone();
         let searched = &self.searched;
-        let Some(since) = before.memtables_since(searched.generation) else { return Ok(Reply::SearchAgain) };
+        let Some(newer) = before.memtables_since(searched.generation) else { return Ok(Reply::SearchAgain) };
+        let newer: Vec<&Memtable<F>> = newer.map(|(_, memtable)| memtable).collect();
         if before.ingests != searched.ingests {
             return Ok(Reply::SearchAgain);
         }
-        let documents: Vec<(u64, &Document)> =
-            since.flat_map(|(_, memtable)| memtable.names.documents_from(searched.next_id)).collect();
-        let lists = lists_of(&documents.iter().map(|(_, document)| set_of(document)).collect::<Vec<_>>());
-        let newer = Newer { documents, lists };
         let mut search = Search::default();
         // The documents to insert, by their places, and the names that later ones may replace.
         let (mut is_new, mut of_name) = (vec![false; self.named.len()], HashMap::<&[u8], usize>::new());
@@ -151,9 +121,6 @@ impl<F: Fingerprint> UnlessSimilar<F> {
         let numbers: Vec<usize> = (0..is_new.len()).filter(|&number| is_new[number]).collect();
         let named: Vec<(F, Document)> = numbers.iter().map(|&number| self.named[number].clone()).collect();
         let Some(first) = view.insert_named(&named, effective) else { return Ok(Reply::NoIdsLeft) };
-        if effective.operations.len() > MAX_OPERATIONS {
-            return Ok(Reply::TooLarge(effective.operations.len()));
-        }
         let id_of = |number: usize| {
             // One that was replaced has the id of what took its place.
             let last = if is_new[number] { number } else { of_name[self.named[number].1.name()] };
@@ -181,7 +148,7 @@ impl<F: Fingerprint> UnlessSimilar<F> {
     fn find(
         &self,
         view: &View<F>,
-        (newer, unexpected): (&Newer<'_>, &Unexpected),
+        (newer, unexpected): (&[&Memtable<F>], &Unexpected),
         is_new: &[bool],
         number: usize,
         search: &mut Search,
@@ -205,16 +172,18 @@ impl<F: Fingerprint> UnlessSimilar<F> {
             // The documents before it may have replaced all that are known, which another search would not change.
             best = self.most_similar(view, set, name)?;
         }
-        for_each_similar(search, &newer.lists, set, &self.condition, |place, similarity| {
-            let (id, document) = newer.documents[place];
-            let is_own = self.replaces && document.name() == name;
-            let is_left = || view.memtables().any(|memtable| memtable.has_id(id));
-            let is_better =
-                best.is_none_or(|(other, than)| similarity > than || (similarity == than && id < other));
-            if is_better && !is_own && is_left() {
-                best = Some((id, similarity));
-            }
-        })?;
+        for memtable in newer {
+            let from = self.searched.next_id;
+            memtable.names.for_each_similar((set, &self.condition), from, |id, similarity| {
+                let is_own = || self.replaces && memtable.names.get(id) == Some(name);
+                let is_left = || view.memtables().any(|memtable| memtable.has_id(id));
+                let is_better =
+                    best.is_none_or(|(other, than)| similarity > than || (similarity == than && id < other));
+                if is_better && !is_own() && is_left() {
+                    best = Some((id, similarity));
+                }
+            })?;
+        }
         let mut own = self.own[number].iter().copied().find(|(place, _)| is_new[*place]);
         for one in search.run(&mut &unexpected.lists, set, &self.condition, &|| Ok(()))? {
             let place = unexpected.places[one.place as usize];

@@ -17,6 +17,7 @@ use hamdex::similar::{Condition, GrowingLists, Search};
 use hamdex::{Fingerprint, ReadError};
 
 use crate::error::Error;
+use crate::read::searcher::Searcher;
 use crate::store::Store;
 use crate::write::batch::Document;
 use crate::write::reply::{Inserted, Put, Reply};
@@ -88,23 +89,11 @@ impl<F: Fingerprint> Store<F> {
             if number.is_multiple_of(AT_ONCE) && go_on_until(self.deadline()).is_err() {
                 return Err(self.inner().timed_out());
             }
-            // With replacements, some of them may have its own name.
-            let limit = if replaces { usize::MAX } else { MAX_KNOWN + 1 };
-            let found = searcher.similar(set, &condition, limit)?;
-            let mut ids = Vec::with_capacity(found.len().min(MAX_KNOWN + 1));
-            for one in found {
-                let is_own = replaces && snapshot.name(one.id.id)? == Some(document.name());
-                if !is_own && ids.len() <= MAX_KNOWN {
-                    ids.push((one.id.id, one.similarity));
-                }
-            }
-            let are_cut = ids.len() > MAX_KNOWN;
-            ids.truncate(MAX_KNOWN);
+            known.push(known_of(&mut searcher, set, &condition, replaces.then(|| document.name()))?);
             own.push(earlier.similar(number, set, &condition)?);
-            if ids.is_empty() && !own[number].iter().any(|&(place, _)| earlier.are_new[place]) {
+            if known[number].ids.is_empty() && !own[number].iter().any(|&(place, _)| earlier.are_new[place]) {
                 earlier.add(number, set);
             }
-            known.push(Known { ids, are_cut });
         }
         let are_presumed_new = earlier.were_new;
         searchers.put_back(searcher, &self.inner().view);
@@ -123,6 +112,36 @@ impl<F: Fingerprint> Store<F> {
             schema: Arc::clone(&self.inner().schema),
             searched: Arc::new(view.clone()),
         })
+    }
+}
+
+/// Returns the documents of a snapshot that are similar to a set of shingles, except the ones of a name.
+fn known_of<F: Fingerprint>(
+    searcher: &mut Searcher<F>,
+    set: &[u64],
+    condition: &Condition,
+    except: Option<&[u8]>,
+) -> Result<Known, Error> {
+    // One more than are kept; with a name, usually one is of that name.
+    let mut limit = MAX_KNOWN + 1 + usize::from(except.is_some());
+    loop {
+        let found = searcher.similar(set, condition, limit)?;
+        let is_all = found.len() < limit;
+        let mut ids = Vec::with_capacity(found.len().min(MAX_KNOWN + 1));
+        for one in found {
+            let is_own = except.is_some() && searcher.snapshot().name(one.id.id)? == except;
+            if !is_own {
+                ids.push((one.id.id, one.similarity));
+            }
+            if ids.len() > MAX_KNOWN {
+                ids.pop();
+                return Ok(Known { ids, are_cut: true });
+            }
+        }
+        if is_all {
+            return Ok(Known { ids, are_cut: false });
+        }
+        limit = usize::MAX;
     }
 }
 

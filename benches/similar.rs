@@ -2,11 +2,15 @@
 //!
 //! `cargo bench --bench similar [-- DOCUMENTS]`; 100,000 by default. A document has 296 shingles, of which 50 are
 //! phrases that others have, the rest its own. Every twentieth document is an edited copy of the one before: 25 shingles
-//! differ. Times are of one thread, per question, everything in memory.
+//! differ. Times are of one thread, per question: first with everything in memory, then from a file of which nothing is
+//! in memory before each question. Temporary files go to the directory of the project.
 
 mod common;
 
+use std::fs::File;
 use std::hint::black_box;
+use std::io::Write;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use hamdex::similar::{Condition, Measure};
@@ -51,6 +55,8 @@ fn main() {
         bytes.len() as f64 / count as f64,
         (start.elapsed() - pushed).as_secs_f64()
     );
+    let mut file = tempfile::NamedTempFile::new_in(".").expect("there is room");
+    file.write_all(&bytes).and_then(|()| file.as_file().sync_all()).expect("there is room");
     let index = Index::<u64>::from_bytes(bytes).expect("it is whole");
     let new: Vec<Vec<u64>> = (0..QUESTIONS).map(|_| documents.next()).collect();
     let copies: Vec<Vec<u64>> = sets.iter().map(|set| documents.edited(set)).collect();
@@ -64,10 +70,47 @@ fn main() {
     time("a new text, containing 0.5", &new, |set| ask(set, &containing));
     time("an edited copy, containing 0.5", &copies, |set| ask(set, &containing));
     time("an edited copy, contained 0.7", &copies[..20], |set| ask(set, &contained));
+    if cfg!(target_os = "linux") {
+        cold("a new text, cold", file.path(), (&new[..50], &resembling));
+        cold("an edited copy, cold", file.path(), (&copies[..50], &resembling));
+    }
     // Each part takes a pass over all lists.
     for (what, memory) in [("a pass over all sets", 1 << 34), ("the same in parts of 64 MiB", 1 << 26)] {
         pass(what, &index, (&new[..1], &resembling), memory);
     }
+}
+
+/// Asks each question of a file that is not in memory.
+fn cold(what: &str, path: &Path, (questions, condition): (&[Vec<u64>], &Condition)) {
+    let (mut times, mut pages) = (Vec::new(), 0);
+    for question in questions {
+        // Pages stay in memory while they are mapped.
+        evict(&File::open(path).expect("it is there"));
+        let index = Index::<u64>::open(path).expect("it is whole");
+        let before = pages_read();
+        let start = Instant::now();
+        black_box(index.searcher().similar(question, condition, 10).expect("it is whole"));
+        times.push(start.elapsed());
+        pages += pages_read() - before;
+    }
+    times.sort_unstable();
+    let at = |share: usize| times[times.len() * share / 100].as_secs_f64() * 1e3;
+    let pages = pages / questions.len() as u64;
+    println!("{what:32} median {:.2} ms, p99 {:.2} ms, {pages} pages", at(50), at(99));
+}
+
+/// Evicts the pages of an unmapped file from memory, on Linux.
+fn evict(file: &File) {
+    #[cfg(target_os = "linux")]
+    rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed).expect("it can be");
+    let _ = file;
+}
+
+/// Returns the number of pages that this process has read from storage, as Linux counts; 0 elsewhere.
+fn pages_read() -> u64 {
+    let counts = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
+    let bytes = counts.lines().find_map(|line| line.strip_prefix("read_bytes: ")?.parse::<u64>().ok());
+    bytes.unwrap_or(0) / 4096
 }
 
 /// Compares each question with all sets, which are read in parts of this size.

@@ -5,7 +5,7 @@
 //!
 //! It makes an index of uniform fingerprints and a store in a temporary directory, and prints for each kind of work the
 //! requests, queries or records per second, the median and 99th percentile of their time, and the processor time that
-//! the service takes for each. Redis, where it is installed, has a set per 16-bit part of the fingerprints.
+//! the service takes for each. Texts have 300 words and are new; their store is synced every 100 ms. Redis, where it is installed, has a set per 16-bit part of the fingerprints.
 
 mod peer;
 
@@ -105,6 +105,26 @@ fn records(chance: &mut Chance, count: usize) -> Vec<u8> {
     let record = |_| format!("{{\"fingerprint\":\"{:016x}\",\"id\":1}}", chance.next());
     let records: Vec<String> = (0..count).map(record).collect();
     format!("{{\"records\":[{}]}}", records.join(",")).into_bytes()
+}
+
+/// Texts of 300 words without a pattern, as JSON strings.
+fn texts(chance: &mut Chance, count: usize) -> Vec<String> {
+    let text = |_| {
+        let words: Vec<String> = (0..300).map(|_| format!("w{:05x}", chance.next() >> 44)).collect();
+        format!("\"{}\"", words.join(" "))
+    };
+    (0..count).map(text).collect()
+}
+
+fn documents(chance: &mut Chance, count: usize) -> Vec<u8> {
+    let names: Vec<u64> = (0..count).map(|_| chance.next()).collect();
+    let record = |(text, name): (String, u64)| format!("{{\"id\":\"page {name}\",\"text\":{text}}}");
+    let records: Vec<String> = texts(chance, count).into_iter().zip(names).map(record).collect();
+    format!("{{\"records\":[{}],\"unless_similar\":0.7}}", records.join(",")).into_bytes()
+}
+
+fn questions(chance: &mut Chance, count: usize) -> Vec<u8> {
+    format!("{{\"texts\":[{}],\"similar\":0.7}}", texts(chance, count).join(",")).into_bytes()
 }
 
 /// The times of all requests of some connections, shortest first, and how many failed.
@@ -337,6 +357,15 @@ fn main() -> Outcome<()> {
         let body = format!("{{\"fingerprints\":[\"{:016x}\"],\"distance\":8}}", chance.next());
         connection.send("POST", query, JSON, body.as_bytes()).map(drop)
     })?;
+    let stored = br#"{"shingles":true,"durability":"interval=100ms"}"#;
+    Connection::open(service.address)?.send("PUT", "/v1/sets/texts", JSON, stored)?;
+    for work in [
+        of("texts unless similar, 8 connections", 8, 16, "/v1/sets/texts/insert", JSON, documents),
+        of("similar texts, 8 connections", 8, 1, "/v1/sets/texts/query", JSON, questions),
+        of("similar texts, 1 connection", 1, 1, "/v1/sets/texts/query", JSON, questions),
+    ] {
+        measure(&service, &work, seconds)?;
+    }
     drop(service);
     peer::measure(directory.path(), count, seconds)
 }

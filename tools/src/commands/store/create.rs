@@ -63,7 +63,7 @@ pub(super) struct Args {
     #[arg(long)]
     documents: bool,
     /// With --documents: keep the shingles of every document as well, runs of N words (5), by which documents are
-    /// compared as texts: by `store insert --unless-similar` and `dedup --against`. They take about 10 bytes per
+    /// compared as texts: by `store insert --unless-similar` and `dedup --against`. They take about 5 bytes per
     /// word of text
     #[arg(
         long,

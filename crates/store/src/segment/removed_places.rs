@@ -6,8 +6,11 @@ use std::sync::Arc;
 use hamdex::set::StoredId;
 use roaring::RoaringTreemap;
 
-/// Maximum number of newer places, which every removal may copy.
-const MAX_NEWER: u64 = 1 << 12;
+/// Maximum number of places in the newest set, which every removal may copy.
+const MAX_NEWEST: u64 = 1 << 12;
+
+/// A set is united with the one before unless that is so many times as large: a copy of it is due to as many new places.
+const FANOUT: u64 = 16;
 
 /// Maximum number of places that are tested one by one.
 const MAX_TESTED: u64 = 256;
@@ -18,37 +21,31 @@ pub(crate) type IdList<'a> = Box<dyn Iterator<Item = StoredId> + 'a>;
 /// The places of removed pairs. Cloning is cheap, and a clone never changes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RemovedPlaces {
-    /// Most places.
-    older: Option<Arc<RoaringTreemap>>,
-    /// The others.
-    newer: Option<Arc<RoaringTreemap>>,
+    /// Sets without a place in common, the largest and oldest first.
+    sets: Vec<Arc<RoaringTreemap>>,
 }
 
 impl RemovedPlaces {
     /// Wraps a set of places.
     pub(crate) fn of(places: RoaringTreemap) -> Self {
-        Self { older: (!places.is_empty()).then(|| Arc::new(places)), newer: None }
+        Self { sets: if places.is_empty() { Vec::new() } else { vec![Arc::new(places)] } }
     }
 
     /// Whether no pair has been removed, as usual.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.older.is_none() && self.newer.is_none()
+        self.sets.is_empty()
     }
 
     /// Returns the number of removed pairs.
     pub(crate) fn len(&self) -> u64 {
-        self.sets().map(RoaringTreemap::len).sum()
-    }
-
-    fn sets(&self) -> impl Iterator<Item = &RoaringTreemap> {
-        self.older.iter().chain(&self.newer).map(|places| &**places)
+        self.sets.iter().map(|places| places.len()).sum()
     }
 
     /// Whether the pair at a place has been removed.
     #[inline]
     pub(crate) fn contains(&self, place: u64) -> bool {
-        self.sets().any(|places| places.contains(place))
+        self.sets.iter().any(|places| places.contains(place))
     }
 
     /// Returns the number of pairs at these places that are left.
@@ -78,39 +75,51 @@ impl RemovedPlaces {
 
     /// Returns the number of removed pairs at these places.
     fn count(&self, places: &Range<u64>) -> u64 {
-        self.sets().map(|removed| count_in(removed, places)).sum()
+        self.sets.iter().map(|removed| count_in(removed, places)).sum()
     }
 
     /// Adds a place. Returns whether it is new.
     pub(crate) fn insert(&mut self, place: u64) -> bool {
-        if self.older.as_ref().is_some_and(|places| places.contains(place)) {
+        if self.contains(place) {
             return false;
         }
-        let newer = Arc::make_mut(self.newer.get_or_insert_default());
-        let was_there = newer.insert(place);
-        if newer.len() > MAX_NEWER {
-            *Arc::make_mut(self.older.get_or_insert_default()) |= std::mem::take(newer);
-            self.newer = None;
+        if self.sets.last().is_none_or(|newest| newest.len() >= MAX_NEWEST) {
+            self.sets.push(Arc::default());
         }
-        was_there
+        let newest = self.sets.last_mut().expect("one has been added if there was none");
+        let newest = Arc::make_mut(newest);
+        newest.insert(place);
+        if newest.len() == MAX_NEWEST {
+            self.unite();
+        }
+        true
+    }
+
+    /// Unites the last sets, until each is much smaller than the one before.
+    fn unite(&mut self) {
+        while let [.., before, last] = &mut self.sets[..]
+            && before.len() < FANOUT * last.len()
+        {
+            *Arc::make_mut(before) |= &**last;
+            self.sets.pop();
+        }
     }
 
     /// Returns the places that were added after an earlier clone.
     pub(crate) fn since(&self, earlier: &Self) -> RoaringTreemap {
-        if self.len() == earlier.len() {
-            return RoaringTreemap::new();
-        }
-        let address = |places: &Option<Arc<RoaringTreemap>>| places.as_ref().map(Arc::as_ptr);
-        if address(&self.older) != address(&earlier.older) {
-            return self.to_places() - earlier.to_places();
-        }
-        let newer = self.newer.as_deref().cloned().unwrap_or_default();
-        earlier.newer.as_deref().into_iter().fold(newer, |places, earlier| places - earlier)
+        &self.places_outside(earlier) - &earlier.places_outside(self)
+    }
+
+    /// Returns the places of the sets that are not those of another clone.
+    fn places_outside(&self, other: &Self) -> RoaringTreemap {
+        let is_shared = |places: &Arc<_>| other.sets.iter().any(|other| Arc::ptr_eq(places, other));
+        let own = self.sets.iter().filter(|places| !is_shared(places));
+        own.fold(RoaringTreemap::new(), |all, places| all | &**places)
     }
 
     /// Returns all places.
     pub(crate) fn to_places(&self) -> RoaringTreemap {
-        self.sets().fold(RoaringTreemap::new(), |all, places| all | places)
+        self.places_outside(&Self::default())
     }
 }
 
@@ -223,14 +232,36 @@ mod tests {
         }
     }
 
+    /// Although a reader has a copy at any time, as in a store that is queried.
+    #[test]
+    fn few_places_are_copied_for_a_removal() {
+        let mut removed = RemovedPlaces::default();
+        let (count, mut copied) = (100 * MAX_NEWEST, 0);
+        for place in 0..count {
+            let before = removed.clone();
+            removed.insert(place);
+            if place.is_multiple_of(MAX_NEWEST) {
+                let sizes: Vec<u64> = removed.sets.iter().map(|places| places.len()).collect();
+                assert!(sizes.windows(2).all(|two| two[0] >= FANOUT * two[1]), "{sizes:?}");
+                continue;
+            }
+            let is_copied = |places: &&Arc<RoaringTreemap>| {
+                places.len() > MAX_NEWEST && !before.sets.iter().any(|other| Arc::ptr_eq(places, other))
+            };
+            copied += removed.sets.iter().filter(is_copied).map(|places| places.len()).sum::<u64>();
+        }
+        assert!(copied <= 2 * FANOUT * count, "{copied} of {count}");
+        assert!(removed.sets.len() <= 3);
+    }
+
     #[test]
     fn many_removals_are_all_kept() {
         let mut removed = RemovedPlaces::default();
-        let places = || (0..3 * MAX_NEWER).map(|number| number * number % 50_021);
+        let places = || (0..30 * MAX_NEWEST).map(|number| number * number % 500_009);
         let mut expected = RoaringTreemap::new();
         let mut copies = Vec::new();
         for (number, place) in places().enumerate() {
-            if number % 1000 == 0 {
+            if number % 3001 == 0 {
                 copies.push((removed.clone(), expected.clone()));
             }
             assert_eq!(removed.insert(place), expected.insert(place));
@@ -240,7 +271,6 @@ mod tests {
         }
         assert_eq!(removed.to_places(), expected);
         assert_eq!(removed.len(), expected.len());
-        assert!(removed.newer.as_ref().is_none_or(|newer| newer.len() <= MAX_NEWER));
-        assert!(places().all(|place| removed.contains(place)) && !removed.contains(50_021));
+        assert!(places().all(|place| removed.contains(place)) && !removed.contains(500_009));
     }
 }

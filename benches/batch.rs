@@ -7,7 +7,7 @@ mod common;
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use hamdex::{BatchOptions, BuildOptions, Codec, Design, Strategy};
+use hamdex::{BatchOptions, BuildOptions, Codec, Design, Match, ReadError, Strategy};
 
 /// Fingerprints and queries.
 const SIZES: [(usize, usize); 2] = [(1_000_000, 20_000), (4_000_000, 400_000)];
@@ -82,7 +82,13 @@ fn small(criterion: &mut Criterion) {
             });
         });
         group.bench_function(format!("{asked}/batch"), |bencher| {
-            bencher.iter(|| index.batch(&queries, 3).expect("the file is whole"));
+            bencher.iter(|| {
+                let visit = |_, matches: &[Match<u64>]| {
+                    black_box(matches);
+                    Ok::<_, ReadError>(())
+                };
+                index.batch_with(&queries, 3, &BatchOptions::new(), visit).expect("the file is whole");
+            });
         });
     }
 }

@@ -5,7 +5,7 @@
 //! Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling" (WWW 2007).
 //!
 //! - [`Builder`] writes a file, in bounded memory; [`BuildOptions`] has its settings. [`Merger`] merges files.
-//! - [`Index`] opens a file. A [`Searcher`] answers single queries, [`Index::batch`] many at once;
+//! - [`Index`] opens a file. A [`Searcher`] answers single queries, [`Index::batch_with`] many at once;
 //!   [`Index::pairs`] is the self-join; [`Index::verify`] reads and checks the whole file.
 //! - [`MultiIndex`] queries several indexes as one.
 //! - [`FingerprintSet`] is the common interface of an index, several indexes, a store and a set of shards.
@@ -127,7 +127,7 @@ mod writer;
 
 #[doc(hidden)]
 pub use arch::{Compiled, prefetch_value, run_compiled};
-pub use batch::{Batch, BatchOptions, Strategy};
+pub use batch::{BatchOptions, Strategy};
 pub use category::{Category, chain};
 pub use codec::Codec;
 pub use design::{AUTO, Design, DesignError, FilterChoice, MAX_TABLES, TableDesign};

@@ -176,24 +176,22 @@ const GROWTH: usize = 8;
 /// The most that are gathered of a query, unless twice the limit is more. Then each query is answered alone.
 const MOST: usize = 1 << 14;
 
-impl<T: Copy + Ord> Gathered<'_, T> {
-    /// Adds the matches of an index that count, each as `found` makes it: all, or at least the nearest up to the limit of
-    /// the options. Some may be added twice.
+impl<F: Fingerprint> Gathered<'_, Match<F>> {
+    /// Adds the matches of an index that count: all, or at least the nearest up to the limit of the options. Some may be added twice.
     ///
     /// # Errors
     /// When a block that is read is damaged, there is no room, the work is cancelled, or `counts` fails.
-    pub(crate) fn add_batch<F: Fingerprint>(
+    pub(crate) fn add_batch(
         &mut self,
         index: &Index<F>,
         queries: &[F],
         distance: u32,
         options: &BatchOptions,
         counts: Option<Counts<'_, F>>,
-        found: impl Fn(Match<F>) -> T,
     ) -> Result<(), ReadError> {
         let Some(counts) = counts else {
             return index.batch_with(queries, distance, options, |place, matches| {
-                Ok(matches.iter().try_for_each(|&one| self.push(place, found(one)))?)
+                Ok(matches.iter().try_for_each(|&one| self.push(place, one))?)
             });
         };
         let wanted = options.match_limit();
@@ -211,7 +209,7 @@ impl<T: Copy + Ord> Gathered<'_, T> {
                         break;
                     }
                     if counts(one)? {
-                        self.push(places[at], found(*one))?;
+                        self.push(places[at], *one)?;
                         left -= 1;
                     }
                 }
@@ -224,18 +222,17 @@ impl<T: Copy + Ord> Gathered<'_, T> {
             most = most.saturating_mul(GROWTH);
         }
         let queries = places.into_iter().map(|place| (place, queries[place]));
-        self.add_each(index, queries, distance, options, counts, found)
+        self.add_each(index, queries, distance, options, counts)
     }
 
     /// As [`Self::add_batch`], one query after the other: of each, what does not count takes no memory.
-    fn add_each<F: Fingerprint>(
+    fn add_each(
         &mut self,
         index: &Index<F>,
         queries: impl Iterator<Item = (usize, F)>,
         distance: u32,
         options: &BatchOptions,
         counts: Counts<'_, F>,
-        found: impl Fn(Match<F>) -> T,
     ) -> Result<(), ReadError> {
         let mut searcher = index.searcher();
         options.callback().into_iter().for_each(|report| searcher.report_to(report));
@@ -250,7 +247,7 @@ impl<T: Copy + Ord> Gathered<'_, T> {
                 Ok::<_, ReadError>(())
             })?;
             limited.finish();
-            nearest.iter().try_for_each(|&one| self.push(place, found(one)))?;
+            nearest.iter().try_for_each(|&one| self.push(place, one))?;
         }
         Ok(())
     }

@@ -95,26 +95,13 @@ impl<'a, F> Finds<'a, F> {
 }
 
 /// The matches of many queries.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Batch<F> {
+pub(super) struct Batch<F> {
     /// Start of the matches of each query, and the end.
     starts: Vec<usize>,
     matches: Vec<Match<F>>,
 }
 
 impl<F: Fingerprint> Batch<F> {
-    pub(crate) fn with_capacity(queries: usize) -> Self {
-        let mut starts = Vec::with_capacity(queries + 1);
-        starts.push(0);
-        Self { starts, matches: Vec::new() }
-    }
-
-    /// Adds the matches of the next query.
-    pub(crate) fn push(&mut self, matches: &[Match<F>]) {
-        self.matches.extend_from_slice(matches);
-        self.starts.push(self.matches.len());
-    }
-
     /// Sorts matches by query; the matches of a query keep their order.
     pub(super) fn gather(queries: usize, parts: &[Vec<Found<F>>], done: &Counter) -> Result<Self, Stopped> {
         let pieces = || parts.iter().flat_map(|found| found.chunks(PIECE));
@@ -152,29 +139,8 @@ impl<F: Fingerprint> Batch<F> {
     }
 
     /// Returns the number of queries.
-    #[must_use]
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.starts.len() - 1
-    }
-
-    /// Returns whether there were no queries.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Returns the matches of the query at `place`, nearest first, then by fingerprint.
-    ///
-    /// # Panics
-    /// When there was no such query.
-    #[must_use]
-    pub fn matches(&self, place: usize) -> &[Match<F>] {
-        &self.matches[self.starts[place]..self.starts[place + 1]]
-    }
-
-    /// Returns the matches of each query, in the order of the queries.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[Match<F>]> {
-        self.starts.windows(2).map(|ends| &self.matches[ends[0]..ends[1]])
     }
 }
 
@@ -188,11 +154,11 @@ mod tests {
         let found = |query, fingerprint| Found { query, distance: 0, fingerprint };
         let done = Counter::new(Report::default(), Phase::Batch, None);
         let parts = [vec![found(3, 1), found(1, 2)], vec![], vec![found(3, 3)]];
-        let batch = Batch::<u64>::gather(4, &parts, &done).unwrap();
-        let fingerprints: Vec<Vec<u64>> =
-            batch.iter().map(|matches| matches.iter().map(|m| m.fingerprint).collect()).collect();
-        assert_eq!(fingerprints, [vec![], vec![2], vec![], vec![1, 3]]);
-        assert!(Batch::<u64>::gather(0, &[], &done).unwrap().is_empty());
+        let mut batch = Batch::<u64>::gather(4, &parts, &done).unwrap();
+        for (query, expected) in [&[][..], &[2], &[], &[1, 3]].into_iter().enumerate() {
+            assert!(batch.matches_mut(query).iter().map(|m| m.fingerprint).eq(expected.iter().copied()));
+        }
+        assert!(Batch::<u64>::gather(0, &[], &done).unwrap().matches.is_empty());
     }
 
     #[test]

@@ -31,7 +31,6 @@ use std::sync::Arc;
 
 use chunks::Chunks;
 pub(crate) use deliver::{Gathered, Parts, deliver};
-pub use gather::Batch;
 use gather::Full;
 
 use crate::design::Plan;
@@ -63,47 +62,12 @@ fn answer<F: Fingerprint>(
 }
 
 impl<F: Fingerprint> Index<F> {
-    /// Returns all stored fingerprints within `distance` of each query, as [`Searcher::within`] does. For thousands
-    /// of queries this is several times as fast, since queries that meet in a block share the work and all threads
-    /// answer them: see [`BatchOptions`].
-    ///
-    /// All matches are in memory then; [`Index::batch_with`] returns them query by query.
-    ///
-    /// ```
-    /// use hamdex::{Builder, Index};
-    ///
-    /// let directory = tempfile::tempdir()?;
-    /// let path = directory.path().join("small.hamdex");
-    /// let mut builder = Builder::<u64>::new(&path)?;
-    /// (0..1000).try_for_each(|i| builder.push(i * 0x0123_4567_89ab))?;
-    /// builder.finish()?;
-    ///
-    /// let index = Index::<u64>::open(&path)?;
-    /// let queries = [0x0123_4567_89ab, 1, 0x0123_4567_89ab];
-    /// let batch = index.batch(&queries, 1)?;
-    /// assert_eq!(batch.matches(0)[0].fingerprint, 0x0123_4567_89ab);
-    /// assert_eq!(batch.iter().map(<[_]>::len).collect::<Vec<_>>(), [1, 1, 1]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// [`Searcher::within`]: crate::Searcher::within
-    ///
-    /// # Errors
-    /// When a block that is read is damaged, or the distance exceeds the width.
-    pub fn batch(&self, queries: &[F], distance: u32) -> Result<Batch<F>, ReadError> {
-        let mut batch = Batch::with_capacity(queries.len());
-        self.batch_with(queries, distance, &BatchOptions::new(), |_, matches| {
-            batch.push(matches);
-            Ok::<_, ReadError>(())
-        })?;
-        Ok(batch)
-    }
-
     /// Calls `visit` with the place of each query and all stored fingerprints within `distance` of it, nearest
-    /// first, then by fingerprint; in the order of the queries, including queries without a match. An error of
-    /// `visit` ends it.
+    /// first, then by fingerprint, as [`Searcher::within`] returns them; in the order of the queries, including queries
+    /// without a match. An error of `visit` ends it.
     ///
-    /// Memory stays within that of the options, however many queries and matches there are, except the
+    /// For thousands of queries this is several times as fast as one after the other, since queries that meet in a block
+    /// share the work and all threads answer them: see [`BatchOptions`]. Memory stays within that of the options, however many queries and matches there are, except the
     /// matches of a single query.
     ///
     /// ```
@@ -127,6 +91,8 @@ impl<F: Fingerprint> Index<F> {
     /// assert_eq!(with_a_match, 500);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// [`Searcher::within`]: crate::Searcher::within
     ///
     /// # Errors
     /// When a block that is read is damaged, and queries before it may have been visited; or the distance exceeds the

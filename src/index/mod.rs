@@ -63,7 +63,7 @@ use hamdex_fingerprint::Fingerprint;
 /// ([`Index::from_bytes`]).
 ///
 /// It is `Send + Sync`; every thread queries it through a [`Searcher`](crate::Searcher) of its own. Many queries at
-/// once are for [`Index::batch`].
+/// once are for [`Index::batch_with`].
 ///
 /// ```
 /// use hamdex::{Builder, Index};

@@ -16,7 +16,7 @@ use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
 /// Queries an index with reused memory: it allocates nothing after the first few queries, and frees the memory
-/// of an unusually large answer. Every thread needs its own searcher. [`Index::batch`] answers thousands of
+/// of an unusually large answer. Every thread needs its own searcher. [`Index::batch_with`] answers thousands of
 /// queries several times as fast.
 ///
 /// It is generic over the reference to the index: [`Index::searcher`] borrows it, and [`Searcher::new`] also

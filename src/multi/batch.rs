@@ -1,41 +1,22 @@
 //! Many queries of several indexes at once: one batch for each index, then the matches of each query together.
 
-use crate::batch::{Batch, BatchOptions, Gathered, Parts, Visit, deliver};
+use crate::batch::{BatchOptions, Gathered, Parts, Visit, deliver};
 use crate::error::{ReadError, check_distance};
 use crate::index::Match;
 use crate::index::nearest::Counts;
+use crate::multi::MultiIndex;
 use crate::multi::searcher::MultiSearcher;
-use crate::multi::{FoundIn, Grouped, MultiIndex, MultiMatches};
-use crate::progress::{Stopped, keeping};
+use crate::progress::keeping;
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
-/// Receives the place of each query and its matches.
-type Visitor<'v, F> = dyn FnMut(usize, MultiMatches<'_, F>) -> Result<(), Stopped> + 'v;
-type United<F> = fn(&MultiIndex<F>, &[F], u32, &BatchOptions, &mut Visitor<'_, F>) -> Result<(), ReadError>;
-type Alone<F> = fn(&MultiIndex<F>, &[F], u32, &BatchOptions, &mut Visit<'_, F>) -> Result<(), ReadError>;
+type Answer<F> = fn(&MultiIndex<F>, &[F], u32, &BatchOptions, &mut Visit<'_, F>) -> Result<(), ReadError>;
 
 per_width! {
-    compiled_united: United = answer_united;
-    compiled_alone: Alone = answer_alone;
+    compiled_answer: Answer = answer;
 }
 
 impl<F: Fingerprint> MultiIndex<F> {
-    /// Returns all fingerprints within `distance` of each query that count, each once, in any number of
-    /// indexes. See [`Index::batch`](crate::Index::batch); [`MultiIndex::batch_with`] returns the indexes of
-    /// each.
-    ///
-    /// # Errors
-    /// When a block that is read is damaged, the filter fails, or the distance exceeds the width.
-    pub fn batch(&self, queries: &[F], distance: u32) -> Result<Batch<F>, ReadError> {
-        let mut batch = Batch::with_capacity(queries.len());
-        self.batch_of_matches(queries, distance, &BatchOptions::new(), |_, matches| {
-            batch.push(matches);
-            Ok::<_, ReadError>(())
-        })?;
-        Ok(batch)
-    }
-
     /// Calls `visit` with the place of each query and all fingerprints stored within `distance` of it that
     /// count, nearest first, then by fingerprint; in the order of the queries, including queries without a
     /// match. An error of `visit` ends it. See [`Index::batch_with`](crate::Index::batch_with).
@@ -50,13 +31,13 @@ impl<F: Fingerprint> MultiIndex<F> {
     ///     Ok(Index::from_bytes(builder.into_inner()?.0)?)
     /// };
     /// let (one, two) = (build(&[0x0f, 0xff])?, build(&[0x0f, 0xf0])?);
-    /// let mut found_in = Vec::new();
+    /// let mut found = Vec::new();
     /// let indexes = MultiIndex::new([one, two].map(Arc::new));
     /// indexes.batch_with(&[0x0f, 0xf0], 0, &BatchOptions::new(), |_, matches| {
-    ///     found_in.extend(matches.iter().flat_map(|m| m.found_in).map(|found| found.index));
+    ///     found.push(matches.len());
     ///     Ok::<_, ReadError>(())
     /// })?;
-    /// assert_eq!(found_in, [0, 1, 1]);
+    /// assert_eq!(found, [1, 1]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -68,28 +49,11 @@ impl<F: Fingerprint> MultiIndex<F> {
         queries: &[F],
         distance: u32,
         options: &BatchOptions,
-        mut visit: impl FnMut(usize, MultiMatches<'_, F>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        keeping(|keep| {
-            let visit = &mut |place, found: MultiMatches<'_, F>| keep.error(visit(place, found));
-            compiled_united()(self, queries, distance, options, visit)
-        })
-    }
-
-    /// As [`MultiIndex::batch_with`], without the indexes that each match is in. More matches have room in memory.
-    ///
-    /// # Errors
-    /// As for [`MultiIndex::batch_with`].
-    pub fn batch_of_matches<E: From<ReadError>>(
-        &self,
-        queries: &[F],
-        distance: u32,
-        options: &BatchOptions,
         mut visit: impl FnMut(usize, &[Match<F>]) -> Result<(), E>,
     ) -> Result<(), E> {
         keeping(|keep| {
             let visit = &mut |place, found: &[Match<F>]| keep.error(visit(place, found));
-            compiled_alone()(self, queries, distance, options, visit)
+            compiled_answer()(self, queries, distance, options, visit)
         })
     }
 
@@ -109,14 +73,14 @@ struct Indexes<'a, F> {
     searcher: Option<MultiSearcher<F>>,
 }
 
-impl<F: Fingerprint, T: Copy + Ord + From<FoundIn<F>>> Parts<F, T> for Indexes<'_, F> {
+impl<F: Fingerprint> Parts<F, Match<F>> for Indexes<'_, F> {
     type Error = ReadError;
 
     fn gather(
         &mut self,
         queries: &[F],
         options: &BatchOptions,
-        found: &mut Gathered<'_, T>,
+        found: &mut Gathered<'_, Match<F>>,
     ) -> Result<(), ReadError> {
         let (indexes, distance) = (self.indexes, self.distance);
         // Memory first, as it is most likely to show early that there is too little room.
@@ -125,36 +89,25 @@ impl<F: Fingerprint, T: Copy + Ord + From<FoundIn<F>>> Parts<F, T> for Indexes<'
             let mut counts = |one: &Match<F>| indexes.counts(number, one);
             let counts: Option<Counts<'_, F>> =
                 if indexes.is_filtered(number) { Some(&mut counts) } else { None };
-            let found_in = |one| T::from(FoundIn { found: one, index: number });
-            found.add_batch(index, queries, distance, options, counts, found_in)?;
+            found.add_batch(index, queries, distance, options, counts)?;
         }
         Ok(())
     }
 
-    fn answer(&mut self, query: F, options: &BatchOptions, found: &mut Vec<T>) -> Result<(), ReadError> {
+    fn answer(
+        &mut self,
+        query: F,
+        options: &BatchOptions,
+        found: &mut Vec<Match<F>>,
+    ) -> Result<(), ReadError> {
         let searcher = self.searcher.get_or_insert_with(|| self.indexes.searcher_of_batch(options));
-        let united = searcher.nearest_within(query, options.match_limit(), self.distance)?;
         found.clear();
-        found.extend(united.iter().flat_map(|one| one.found_in).map(|&one| T::from(one)));
-        found.dedup();
+        found.extend_from_slice(searcher.nearest_within(query, options.match_limit(), self.distance)?);
         Ok(())
     }
 }
 
-fn answer_united<F: Fingerprint>(
-    indexes: &MultiIndex<F>,
-    queries: &[F],
-    distance: u32,
-    options: &BatchOptions,
-    visit: &mut Visitor<'_, F>,
-) -> Result<(), ReadError> {
-    check_distance::<F>(distance)?;
-    let (mut grouped, limit) = (Grouped::default(), options.match_limit());
-    let mut parts = Indexes { indexes, distance, searcher: None };
-    deliver(&mut parts, queries, options, &mut |place, found| visit(place, grouped.group(found, limit)))
-}
-
-fn answer_alone<F: Fingerprint>(
+fn answer<F: Fingerprint>(
     indexes: &MultiIndex<F>,
     queries: &[F],
     distance: u32,

@@ -3,7 +3,7 @@
 use crate::batch::Gathered;
 use crate::error::ReadError;
 use crate::index::Match;
-use crate::multi::{FoundIn, MultiIndex};
+use crate::multi::MultiIndex;
 use crate::progress::Stopped;
 use hamdex_fingerprint::Fingerprint;
 
@@ -32,13 +32,10 @@ impl<F: Fingerprint> MultiIndex<F> {
         &self,
         query: F,
         distance: u32,
-        mut visit: impl FnMut(FoundIn<F>) -> Result<(), Stopped>,
+        mut visit: impl FnMut(Match<F>) -> Result<(), Stopped>,
     ) -> Result<(), Stopped> {
-        let (Some(memory), index) = (&self.memory, self.indexes.len()) else {
-            return Ok(());
-        };
-        memory
-            .for_each(query, distance, &mut |value| visit(FoundIn { found: Match::new(query, value), index }))
+        let Some(memory) = &self.memory else { return Ok(()) };
+        memory.for_each(query, distance, &mut |value| visit(Match::new(query, value)))
     }
 
     /// Replaces `nearest` by the `count` nearest matches in memory, in order, each once.
@@ -47,7 +44,7 @@ impl<F: Fingerprint> MultiIndex<F> {
         query: F,
         distance: u32,
         count: usize,
-        nearest: &mut Vec<FoundIn<F>>,
+        nearest: &mut Vec<Match<F>>,
     ) {
         nearest.clear();
         let _ = self.for_each_in_memory(query, distance, |found| {
@@ -59,12 +56,12 @@ impl<F: Fingerprint> MultiIndex<F> {
     }
 
     /// Adds the matches in memory of each query: all, or the nearest up to a limit.
-    pub(super) fn gather_from_memory<T: Copy + Ord + From<FoundIn<F>>>(
+    pub(super) fn gather_from_memory(
         &self,
         queries: &[F],
         distance: u32,
         limit: usize,
-        found: &mut Gathered<'_, T>,
+        found: &mut Gathered<'_, Match<F>>,
     ) -> Result<(), ReadError> {
         let mut nearest = Vec::new();
         for (place, &query) in queries.iter().enumerate().take_while(|_| self.memory.is_some()) {
@@ -72,10 +69,10 @@ impl<F: Fingerprint> MultiIndex<F> {
                 found.check()?;
             }
             if limit == usize::MAX {
-                self.for_each_in_memory(query, distance, |one| found.push(place, one.into()))?;
+                self.for_each_in_memory(query, distance, |one| found.push(place, one))?;
             } else {
                 self.nearest_in_memory(query, distance, limit, &mut nearest);
-                nearest.iter().try_for_each(|&one| found.push(place, one.into()))?;
+                nearest.iter().try_for_each(|&one| found.push(place, one))?;
             }
         }
         Ok(())
@@ -83,7 +80,7 @@ impl<F: Fingerprint> MultiIndex<F> {
 }
 
 /// Sorts and deduplicates matches and keeps the first `count`, if there are more than `most`.
-fn keep_nearest<F: Fingerprint>(matches: &mut Vec<FoundIn<F>>, count: usize, most: usize) {
+pub(super) fn keep_nearest<F: Fingerprint>(matches: &mut Vec<Match<F>>, count: usize, most: usize) {
     if matches.len() > most {
         matches.sort_unstable();
         matches.dedup();

@@ -1,4 +1,4 @@
-//! Several indexes queried as one: [`MultiIndex`], and the matches that it returns.
+//! Several indexes queried as one: [`MultiIndex`].
 //!
 //! - `searcher`: one query at a time: all look-ups of all indexes, one wave of reads, then all scans
 //! - `similar`: documents similar to a set of shingles
@@ -14,10 +14,9 @@ mod routed;
 mod searcher;
 mod similar;
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 
 pub use memory::MemoryPart;
@@ -52,10 +51,9 @@ pub(crate) type Filter<F> = Arc<dyn Fn(usize, &Match<F>) -> Result<bool, ReadErr
 ///
 /// let week = MultiIndex::new([monday, tuesday].map(Arc::new));
 /// let mut searcher = week.searcher();
-/// let found: Vec<(u64, usize)> =
-///     searcher.within(0xff, 1)?.iter().map(|m| (m.fingerprint, m.found_in.len())).collect();
-/// assert_eq!(found, [(0xff, 2), (0xfe, 1)]);
-/// assert_eq!(searcher.ids(0xff)?, [1, 7]);
+/// let found: Vec<u64> = searcher.within(0xff, 1)?.iter().map(|found| found.fingerprint).collect();
+/// assert_eq!(found, [0xff, 0xfe]);
+/// assert_eq!(searcher.indexes_of(0xff)?, [0, 1]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct MultiIndex<F> {
@@ -66,7 +64,7 @@ pub struct MultiIndex<F> {
 }
 
 impl<F: Fingerprint> MultiIndex<F> {
-    /// Returns a set of these indexes; matches name them by their position.
+    /// Returns a set of these indexes; their numbers are their positions.
     #[must_use]
     pub fn new(indexes: impl IntoIterator<Item = Arc<Index<F>>>) -> Self {
         Self { indexes: indexes.into_iter().collect(), filters: Vec::new(), memory: None }
@@ -172,132 +170,6 @@ impl<F: Fingerprint> fmt::Debug for MultiIndex<F> {
             .field("is_filtered", &self.filters.iter().any(Option::is_some))
             .field("has_memory", &self.memory.is_some())
             .finish()
-    }
-}
-
-/// A match in one of several indexes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct FoundIn<F> {
-    /// The match, as the index itself gives it.
-    pub found: Match<F>,
-    /// The number of the index; that after the last for a match in memory.
-    pub index: usize,
-}
-
-impl<F> From<FoundIn<F>> for Match<F> {
-    fn from(found: FoundIn<F>) -> Self {
-        found.found
-    }
-}
-
-impl<F: Ord> PartialOrd for FoundIn<F> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<F: Ord> Ord for FoundIn<F> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.found.cmp(&other.found).then_with(|| self.index.cmp(&other.index))
-    }
-}
-
-/// A fingerprint near a query, that is stored in one or more of several indexes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct MultiMatch<'a, F> {
-    /// The Hamming distance to the query.
-    pub distance: u32,
-    /// The stored fingerprint.
-    pub fingerprint: F,
-    /// The indexes in which it is found and counts, ascending by number, at least one.
-    pub found_in: &'a [FoundIn<F>],
-}
-
-/// The matches of a query of several indexes: nearest first, then by fingerprint.
-#[derive(Debug, Clone, Copy)]
-pub struct MultiMatches<'a, F> {
-    all: &'a [FoundIn<F>],
-    /// Range of the finds of each match.
-    groups: &'a [Range<usize>],
-}
-
-impl<'a, F: Fingerprint> MultiMatches<'a, F> {
-    /// Returns the number of fingerprints found.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.groups.len()
-    }
-
-    /// Returns whether nothing is found.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.groups.is_empty()
-    }
-
-    /// Returns the match at that place.
-    #[must_use]
-    pub fn get(&self, place: usize) -> Option<MultiMatch<'a, F>> {
-        let found_in = &self.all[self.groups.get(place)?.clone()];
-        let Match { distance, fingerprint, .. } = found_in[0].found;
-        Some(MultiMatch { distance, fingerprint, found_in })
-    }
-
-    /// Returns the matches, in order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = MultiMatch<'a, F>> + use<'a, F> {
-        let this = *self;
-        (0..this.len()).map(move |place| this.get(place).expect("there are that many"))
-    }
-}
-
-/// Which of the finds of a query are one match.
-#[derive(Debug, Default)]
-struct Grouped {
-    groups: Vec<Range<usize>>,
-}
-
-impl Grouped {
-    /// Returns up to `limit` fingerprints of finds in order.
-    fn group<'a, F: Fingerprint>(&'a mut self, all: &'a [FoundIn<F>], limit: usize) -> MultiMatches<'a, F> {
-        self.groups.clear();
-        let mut start = 0;
-        for group in all.chunk_by(|a, b| a.found == b.found).take(limit) {
-            self.groups.push(start..start + group.len());
-            start += group.len();
-        }
-        MultiMatches { all: &all[..start], groups: &self.groups }
-    }
-}
-
-/// Memory for the matches of a query.
-#[derive(Debug)]
-struct United<F> {
-    all: Vec<FoundIn<F>>,
-    grouped: Grouped,
-}
-
-impl<F> Default for United<F> {
-    fn default() -> Self {
-        Self { all: Vec::new(), grouped: Grouped::default() }
-    }
-}
-
-impl<F: Fingerprint> United<F> {
-    /// Takes up to `limit` fingerprints from what has been found in any order.
-    fn unite(&mut self, limit: usize) {
-        self.all.sort_unstable();
-        let length = self.grouped.group(&self.all, limit).all.len();
-        self.all.truncate(length);
-    }
-
-    /// Returns the buffer of the finds.
-    fn all_mut(&mut self) -> &mut Vec<FoundIn<F>> {
-        &mut self.all
-    }
-
-    fn matches(&self) -> MultiMatches<'_, F> {
-        MultiMatches { all: &self.all, groups: &self.grouped.groups }
     }
 }
 

@@ -9,6 +9,7 @@ use crate::join::population::{
     Neighbours, Part, Population, bounds_of_blocks, parts_of_table, read_blocks, read_runs,
 };
 use crate::join::{Pairs, Workspace};
+use crate::memory::give_back;
 use crate::multi::MultiIndex;
 use crate::multi::searcher::MultiSearcher;
 use crate::progress::Stopped;
@@ -28,7 +29,7 @@ fn pairs_of_all<F: Fingerprint>(indexes: &MultiIndex<F>, distance: u32) -> Pairs
 
 impl<F: Fingerprint> MultiIndex<F> {
     /// Returns the self-join: all pairs within `distance` of fingerprints that are stored in any of the indexes and
-    /// count there; each pair once, within and across indexes. Their ids: [`MultiSearcher::ids`].
+    /// count there; each pair once, within and across indexes.
     ///
     /// No table holds them all side by side, so each lead is gathered in memory from table 0 of every index: see
     /// [`Pairs::memory`].
@@ -122,7 +123,7 @@ impl<F: Fingerprint> Population<F> for OfIndexes<'_, F> {
     }
 
     fn neighbours(&self) -> Box<dyn Neighbours<F> + '_> {
-        Box::new(NeighboursOfIndexes(self.0.without_memory().searcher()))
+        Box::new(NeighboursOfIndexes { searcher: self.0.without_memory().searcher(), found: Vec::new() })
     }
 
     /// Errors of an index have its name already.
@@ -131,7 +132,11 @@ impl<F: Fingerprint> Population<F> for OfIndexes<'_, F> {
     }
 }
 
-struct NeighboursOfIndexes<F>(MultiSearcher<F>);
+struct NeighboursOfIndexes<F> {
+    searcher: MultiSearcher<F>,
+    /// The matches of a query, with the numbers of the indexes that they are in.
+    found: Vec<(Match<F>, usize)>,
+}
 
 impl<F: Fingerprint> Neighbours<F> for NeighboursOfIndexes<F> {
     fn for_each(
@@ -141,11 +146,21 @@ impl<F: Fingerprint> Neighbours<F> for NeighboursOfIndexes<F> {
         distance: u32,
         visit: &mut dyn FnMut(F) -> Result<(), Stopped>,
     ) -> Result<(), ReadError> {
-        let mut found = self.0.within(query, distance)?.iter();
-        // The nearest is the query itself, with all indexes that it is in.
-        if found.next().is_some_and(|itself| itself.found_in[0].index < source) {
-            return Ok(());
+        let Self { searcher, found } = self;
+        give_back(found);
+        found.clear();
+        searcher.for_each(query, distance, |number, one| {
+            found.push((one, number));
+            Ok::<_, ReadError>(())
+        })?;
+        found.sort_unstable();
+        found.dedup_by_key(|(one, _)| *one);
+        // The nearest is the query itself, in the first of the indexes that it is in.
+        match found.split_first() {
+            Some(((_, number), others)) if *number >= source => {
+                Ok(others.iter().try_for_each(|(one, _)| visit(one.fingerprint))?)
+            }
+            _ => Ok(()),
         }
-        Ok(found.try_for_each(|found| visit(found.fingerprint))?)
     }
 }

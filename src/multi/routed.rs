@@ -51,7 +51,7 @@ impl<F: Fingerprint> MultiSearcher<F> {
     }
 }
 
-/// Calls `visit` with the place of each query and its matches, as [`MultiIndex::batch_of_matches`] does. Each index
+/// Calls `visit` with the place of each query and its matches, as [`MultiIndex::batch_with`] does. Each index
 /// answers a batch of the queries that need it; a match that several families find is that of the first.
 ///
 /// # Errors
@@ -126,7 +126,7 @@ impl<F: Fingerprint, R: Router<F>> Parts<F, Match<F>> for Routed<'_, F, R> {
         let searcher = self.searcher.get_or_insert_with(|| MultiIndex::new([]).searcher_of_batch(options));
         searcher.turn_to_route(self.router, query)?;
         found.clear();
-        found.extend_from_slice(searcher.nearest_matches(query, options.match_limit(), self.distance)?);
+        found.extend_from_slice(searcher.nearest_within(query, options.match_limit(), self.distance)?);
         Ok(())
     }
 }

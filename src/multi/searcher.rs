@@ -10,7 +10,8 @@ use crate::index::search::Search;
 use crate::index::similar::SimilarSearch;
 use crate::index::{Index, Match};
 use crate::memory::give_back;
-use crate::multi::{FoundIn, MemoryPart, MultiIndex, MultiMatches, United};
+use crate::multi::memory::keep_nearest;
+use crate::multi::{MemoryPart, MultiIndex};
 use crate::progress::{Phase, Progress, ProgressCallback, Report, Stopped, keeping};
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
@@ -22,9 +23,8 @@ pub struct MultiSearcher<F> {
     /// One for each index.
     pub(super) searches: Vec<Search<F>>,
     /// The nearest in memory.
-    recent: Vec<FoundIn<F>>,
-    united: United<F>,
-    /// The united matches alone.
+    recent: Vec<Match<F>>,
+    /// The answer to the last query.
     matches: Vec<Match<F>>,
     pub(crate) similar: SimilarSearch,
     pub(crate) report: Report,
@@ -32,7 +32,7 @@ pub struct MultiSearcher<F> {
 
 type Nearest<F> = fn(&mut MultiSearcher<F>, F, u32, usize) -> Result<(), ReadError>;
 type ForEach<F> = fn(&mut MultiSearcher<F>, F, u32, &mut Visit<'_, F>) -> Result<(), ReadError>;
-type Visit<'v, F> = dyn FnMut(FoundIn<F>) -> Result<(), Stopped> + 'v;
+type Visit<'v, F> = dyn FnMut(usize, Match<F>) -> Result<(), Stopped> + 'v;
 
 per_width! {
     compiled_nearest: Nearest = nearest_within;
@@ -50,8 +50,8 @@ impl<F: Fingerprint> MultiIndex<F> {
 impl<F: Fingerprint> MultiSearcher<F> {
     fn new(indexes: MultiIndex<F>) -> Self {
         let searches = indexes.as_slice().iter().map(|_| Search::default()).collect();
-        let (recent, united, matches, similar, report) = Default::default();
-        Self { indexes, searches, recent, united, matches, similar, report }
+        let (recent, matches, similar, report) = Default::default();
+        Self { indexes, searches, recent, matches, similar, report }
     }
 
     /// Switches to this part in memory, or to none.
@@ -78,36 +78,26 @@ impl<F: Fingerprint> MultiSearcher<F> {
         self.report = Report::from(report);
     }
 
-    /// Returns all fingerprints stored within `distance` of `query` that count, nearest first, then by fingerprint;
-    /// each once, with the indexes that it is in.
+    /// Returns all fingerprints stored within `distance` of `query` that count, each once, nearest first, then by
+    /// fingerprint.
     ///
     /// # Errors
     /// When a block that is read is damaged, the filter fails, or the distance exceeds the width.
-    pub fn within(&mut self, query: F, distance: u32) -> Result<MultiMatches<'_, F>, ReadError> {
+    pub fn within(&mut self, query: F, distance: u32) -> Result<&[Match<F>], ReadError> {
         self.nearest_within(query, usize::MAX, distance)
     }
 
-    /// Returns the first fingerprint found within `distance` of `query` that counts, if any, with one of the
-    /// indexes that it is in.
+    /// Returns the first fingerprint found within `distance` of `query` that counts, if any.
     ///
     /// # Errors
     /// When a block that is read is damaged, the filter fails, or the distance exceeds the width.
-    pub fn first(&mut self, query: F, distance: u32) -> Result<Option<FoundIn<F>>, ReadError> {
+    pub fn first(&mut self, query: F, distance: u32) -> Result<Option<Match<F>>, ReadError> {
         let mut first = None;
-        let outcome = self.for_each(query, distance, |found| {
+        let outcome = self.for_each(query, distance, |_, found| {
             first = Some(found);
             Err(ReadError::from(Stopped))
         });
         if first.is_some() { Ok(first) } else { outcome.map(|()| None) }
-    }
-
-    /// Returns the `count` fingerprints nearest to `query` that count, nearest first, then by fingerprint; all of them
-    /// if there are no more. See [`MultiSearcher::nearest_within`], which bounds it.
-    ///
-    /// # Errors
-    /// When a block that is read is damaged, or the filter fails.
-    pub fn nearest(&mut self, query: F, count: usize) -> Result<MultiMatches<'_, F>, ReadError> {
-        self.nearest_within(query, count, F::BITS)
     }
 
     /// Returns the `count` nearest of the fingerprints stored within `distance` of `query` that count, nearest first,
@@ -120,40 +110,20 @@ impl<F: Fingerprint> MultiSearcher<F> {
         query: F,
         count: usize,
         distance: u32,
-    ) -> Result<MultiMatches<'_, F>, ReadError> {
-        compiled_nearest()(self, query, distance, count)?;
-        Ok(self.united.matches())
-    }
-
-    /// As [`MultiSearcher::nearest_within`], without the indexes that each match is in.
-    ///
-    /// # Errors
-    /// As for [`MultiSearcher::nearest_within`].
-    pub fn nearest_matches(
-        &mut self,
-        query: F,
-        count: usize,
-        distance: u32,
     ) -> Result<&[Match<F>], ReadError> {
         compiled_nearest()(self, query, distance, count)?;
-        let Self { united, matches, .. } = self;
-        give_back(matches);
-        matches.clear();
-        matches.extend(united.matches().iter().map(|found| found.found_in[0].found));
-        Ok(matches)
+        Ok(&self.matches)
     }
 
-    /// Returns the last answer of [`MultiSearcher::nearest_matches`].
+    /// Returns the answer of the last query by [`MultiSearcher::nearest_within`].
     #[must_use]
     pub fn matches(&self) -> &[Match<F>] {
         &self.matches
     }
 
-    /// Gathers the nearest of each index: the nearest of all are among them, and each of these in all indexes that it
-    /// is in.
+    /// Unites the nearest of each index, among which the nearest of all are.
     fn walk(&mut self, query: F, count: usize, most: u32) -> Result<(), ReadError> {
-        let Self { indexes, searches, united, report, .. } = self;
-        let all = united.all_mut();
+        let Self { indexes, searches, matches: all, report, .. } = self;
         all.clear();
         let check_wave =
             |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
@@ -161,49 +131,36 @@ impl<F: Fingerprint> MultiSearcher<F> {
         for (number, (index, search)) in indexes.as_slice().iter().zip(searches).enumerate() {
             let mut counts = |found: &Match<F>| indexes.counts(number, found);
             nearest::walk(&**index, search, query, (count, most), (&check_wave, &mut counts), &mut matches)?;
-            all.extend(matches.iter().map(|&found| FoundIn { found, index: number }));
+            all.append(&mut matches);
         }
+        keep_nearest(all, count, 0);
         Ok(())
     }
 
-    /// Returns whether a fingerprint is stored in any index in which it counts.
+    /// Returns the numbers of the indexes in which a fingerprint is stored and counts, ascending; that after the last
+    /// index stands for the part in memory.
     ///
     /// # Errors
     /// When a block that is read is damaged, or the filter fails.
-    pub fn contains(&mut self, fingerprint: F) -> Result<bool, ReadError> {
-        Ok(self.first(fingerprint, 0)?.is_some())
+    pub fn indexes_of(&mut self, fingerprint: F) -> Result<Vec<usize>, ReadError> {
+        Ok(self.matches_of(fingerprint)?.into_iter().map(|(number, _)| number).collect())
     }
 
-    /// Returns the ids of a fingerprint in all indexes in which it counts, ascending, each once.
-    ///
-    /// # Errors
-    /// When a block or page that is read is damaged, or the filter fails.
-    pub fn ids(&mut self, fingerprint: F) -> Result<Vec<u64>, ReadError> {
-        let found = self.within(fingerprint, 0)?.get(0);
-        let found = found.map_or_else(Vec::new, |found| found.found_in.to_vec());
-        self.ids_of(&found)
+    /// As [`MultiSearcher::indexes_of`], with the match in each of them.
+    pub(crate) fn matches_of(&mut self, fingerprint: F) -> Result<Vec<(usize, Match<F>)>, ReadError> {
+        let mut found = Vec::new();
+        self.for_each(fingerprint, 0, |number, one| {
+            found.push((number, one));
+            Ok::<_, ReadError>(())
+        })?;
+        found.sort_unstable();
+        found.dedup();
+        Ok(found)
     }
 
-    /// Returns the ids of a match in the indexes that it was found in, ascending, each once. See
-    /// [`Index::ids_of`](crate::Index::ids_of).
-    ///
-    /// # Errors
-    /// When a block or page that is read is damaged.
-    pub fn ids_of(&mut self, found_in: &[FoundIn<F>]) -> Result<Vec<u64>, ReadError> {
-        let mut ids = Vec::new();
-        for FoundIn { found, index } in found_in {
-            let Some(search) = self.searches.get_mut(*index) else { continue };
-            let index = &self.indexes.as_slice()[*index];
-            let lists = index.ids_of_through(std::slice::from_ref(found), &mut search.scanner)?;
-            ids.extend(lists.into_iter().flatten());
-        }
-        ids.sort_unstable();
-        ids.dedup();
-        Ok(ids)
-    }
-
-    /// Calls `visit` with every match in every index that counts, in no particular order: a fingerprint comes once for
-    /// each index that it is in, those in memory first and perhaps several times. An error of `visit` ends it.
+    /// Calls `visit` with the number of an index and every match in it that counts, in no particular order: a fingerprint
+    /// comes once for each index that it is in, those in memory first and perhaps several times, with the number after
+    /// that of the last index. An error of `visit` ends it.
     ///
     /// # Errors
     /// When a block that is read is damaged, the filter fails, or the distance exceeds the width; the error of `visit`.
@@ -211,24 +168,25 @@ impl<F: Fingerprint> MultiSearcher<F> {
         &mut self,
         query: F,
         distance: u32,
-        mut visit: impl FnMut(FoundIn<F>) -> Result<(), E>,
+        mut visit: impl FnMut(usize, Match<F>) -> Result<(), E>,
     ) -> Result<(), E> {
-        keeping(|keep| compiled_for_each()(self, query, distance, &mut |found| keep.error(visit(found))))
+        keeping(|keep| {
+            compiled_for_each()(self, query, distance, &mut |number, found| keep.error(visit(number, found)))
+        })
     }
 
     /// Unites the `limit` nearest matches of all indexes.
     fn unite(&mut self, query: F, distance: u32, limit: usize) -> Result<(), ReadError> {
-        let mut united = std::mem::take(&mut self.united);
-        let all = united.all_mut();
-        give_back(all);
+        let mut matches = std::mem::take(&mut self.matches);
+        give_back(&mut matches);
         // No fingerprint is in more than all of the indexes.
-        let mut limited = Limited::new(all, limit.saturating_mul(self.searches.len()));
-        let outcome = for_each_in_files(self, query, distance, |found| {
+        let mut limited = Limited::new(&mut matches, limit.saturating_mul(self.searches.len()));
+        let outcome = for_each_in_files(self, query, distance, |_, found| {
             limited.push(found);
             Ok(())
         });
-        united.unite(limit);
-        self.united = united;
+        keep_nearest(&mut matches, limit, 0);
+        self.matches = matches;
         outcome
     }
 
@@ -237,15 +195,13 @@ impl<F: Fingerprint> MultiSearcher<F> {
         let mut distance = nearest::first_distance(count, most, self.indexes.distance());
         loop {
             self.unite(query, distance, count)?;
-            if self.united.matches().len() >= count || distance == most {
+            if self.matches.len() >= count || distance == most {
                 return Ok(());
             }
             // Increases the distance by one, until that would cost as much as a walk.
             distance += 1;
             if self.indexes.as_slice().iter().any(|index| is_walk_cheaper(&**index, distance)) {
-                self.walk(query, count, most)?;
-                self.united.unite(count);
-                return Ok(());
+                return self.walk(query, count, most);
             }
         }
     }
@@ -263,13 +219,13 @@ fn nearest_within<F: Fingerprint>(
     indexes.nearest_in_memory(query, distance, count, recent);
     // With enough matches in memory, the indexes matter only within the distance of the last one; if that is 0, not at
     // all.
-    match count.checked_sub(1).and_then(|last| recent.get(last)).map(|last| last.found.distance) {
-        Some(0) => searcher.united.all_mut().clear(),
+    match count.checked_sub(1).and_then(|last| recent.get(last)).map(|last| last.distance) {
+        Some(0) => searcher.matches.clear(),
         last => searcher.nearest_in_files(query, last.unwrap_or(distance), count)?,
     }
     if !searcher.recent.is_empty() {
-        searcher.united.all_mut().extend(&searcher.recent);
-        searcher.united.unite(count);
+        searcher.matches.extend(&searcher.recent);
+        keep_nearest(&mut searcher.matches, count, 0);
     }
     Ok(())
 }
@@ -281,7 +237,8 @@ fn for_each<F: Fingerprint>(
     visit: &mut Visit<'_, F>,
 ) -> Result<(), ReadError> {
     check_distance::<F>(distance)?;
-    searcher.indexes.for_each_in_memory(query, distance, &mut *visit)?;
+    let memory = searcher.indexes.as_slice().len();
+    searcher.indexes.for_each_in_memory(query, distance, |found| visit(memory, found))?;
     for_each_in_files(searcher, query, distance, visit)
 }
 
@@ -289,7 +246,7 @@ fn for_each_in_files<F: Fingerprint>(
     searcher: &mut MultiSearcher<F>,
     query: F,
     distance: u32,
-    mut visit: impl FnMut(FoundIn<F>) -> Result<(), Stopped>,
+    mut visit: impl FnMut(usize, Match<F>) -> Result<(), Stopped>,
 ) -> Result<(), ReadError> {
     let MultiSearcher { indexes, searches, report, .. } = searcher;
     let each = || indexes.as_slice().iter().map(|index| -> &Index<F> { index });
@@ -304,7 +261,7 @@ fn for_each_in_files<F: Fingerprint>(
     for (number, (index, search)) in each().zip(&mut *searches).enumerate() {
         search.scan(index, &[query], index.plan(distance), &check_wave, |_, found| {
             if indexes.counts(number, &found)? {
-                visit(FoundIn { found, index: number })?;
+                visit(number, found)?;
             }
             Ok::<_, ReadError>(())
         })?;

@@ -7,7 +7,7 @@ use crate::error::{ReadError, SetError};
 use crate::ids::Ids;
 use crate::index::{Index, Match, Searcher};
 use crate::join::{Pair, PairsOptions};
-use crate::multi::{FoundIn, MultiIndex, MultiSearcher};
+use crate::multi::{MultiIndex, MultiSearcher};
 use crate::progress::ProgressCallback;
 use crate::set::{
     Description, FingerprintSet, MatchIds, SetEntries, SetSearcher, ShinglePart, StoredId, Visited,
@@ -156,7 +156,7 @@ impl<F: Fingerprint> FingerprintSet<F> for MultiIndex<F> {
         options: &BatchOptions,
         visit: &mut dyn FnMut(usize, &[Match<F>]) -> Visited,
     ) -> Result<(), SetError> {
-        self.batch_of_matches(queries, distance, options, visit)
+        self.batch_with(queries, distance, options, visit)
     }
 
     fn visit_pairs(
@@ -176,9 +176,8 @@ impl<F: Fingerprint> FingerprintSet<F> for MultiIndex<F> {
         let (mut searcher, have_names) = (self.searcher(), has_names(self));
         let mut counting = move |fingerprint, mut lists: Vec<(usize, Ids<'_>)>| {
             if lists.iter().any(|(number, _)| self.is_filtered(*number)) {
-                let found = searcher.within(fingerprint, 0)?.get(0);
-                let found_in = found.map_or_else(Vec::new, |found| found.found_in.to_vec());
-                lists.retain(|(number, _)| found_in.iter().any(|found| found.index == *number));
+                let counts_in = searcher.indexes_of(fingerprint)?;
+                lists.retain(|(number, _)| counts_in.contains(number));
             }
             Ok((!lists.is_empty()).then(|| (fingerprint, ids_of_parts(lists, have_names, usize::MAX))))
         };
@@ -251,22 +250,20 @@ fn has_names<F: Fingerprint>(indexes: &MultiIndex<F>) -> bool {
 
 impl<F: Fingerprint> SetSearcher<F> for MultiSearcher<F> {
     fn nearest_within(&mut self, query: F, count: usize, distance: u32) -> Result<&[Match<F>], SetError> {
-        Ok(self.nearest_matches(query, count, distance)?)
+        Ok(self.nearest_within(query, count, distance)?)
     }
 
     fn first(&mut self, query: F, distance: u32) -> Result<Option<Match<F>>, SetError> {
-        Ok(self.first(query, distance)?.map(Match::from))
+        Ok(self.first(query, distance)?)
     }
 
     fn ids_of(&mut self, matches: &[Match<F>], most: usize) -> Result<Vec<MatchIds<'_>>, SetError> {
         let of_match = |one: &Match<F>| {
-            let found = self.within(one.fingerprint, 0)?.get(0);
-            let found_in = found.map_or_else(Vec::new, |found| found.found_in.to_vec());
-            let mut lists = Vec::with_capacity(found_in.len());
-            for FoundIn { found, index } in found_in {
-                let Some(of_number) = self.indexes().as_slice().get(index) else { continue };
-                let of_index = of_number.ids_of(std::slice::from_ref(&found))?;
-                lists.extend(of_index.into_iter().map(|ids| (index, ids)));
+            let found = self.matches_of(one.fingerprint)?;
+            let mut lists = Vec::with_capacity(found.len());
+            for (number, one) in found {
+                let Some(index) = self.indexes().as_slice().get(number) else { continue };
+                lists.extend(index.ids_of(&[one])?.into_iter().map(|ids| (number, ids)));
             }
             Ok(ids_of_parts(lists, has_names(self.indexes()), most))
         };

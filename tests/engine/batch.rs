@@ -195,21 +195,6 @@ fn no_queries_no_answers() {
         for options in strategies() {
             assert!(asked(&index, &[], 3, &options).is_empty());
         }
-        assert!(index.batch(&[], 3).unwrap().is_empty());
-    }
-}
-
-#[test]
-fn a_batch_is_collected() {
-    let stored = data::<u64>(Shape::Mixed, 1000, 1);
-    let queries = queries_with_repeats(&stored, 40);
-    let index = index(built(&stored, BuildOptions::new()));
-    let batch = index.batch(&queries, 3).unwrap();
-    assert_eq!(batch.len(), queries.len());
-    assert_eq!(batch.iter().len(), queries.len());
-    for (place, (&query, matches)) in queries.iter().zip(batch.iter()).enumerate() {
-        assert_eq!(pairs(matches), brute_force(&stored, query, 3));
-        assert_eq!(batch.matches(place), matches);
     }
 }
 

@@ -46,6 +46,9 @@ fn errors_after_opening_name_the_file() {
     let of = |index: &Index<u64>| -> Vec<ReadError> {
         let query = keys[3];
         let batch = vec![query; 100];
+        let ask = |queries: &[u64]| {
+            index.batch_with(queries, 1, &BatchOptions::new(), |_, _| Ok::<_, ReadError>(()))
+        };
         let mut searcher = index.searcher();
         vec![
             searcher.within(query, 3).unwrap_err(),
@@ -53,8 +56,8 @@ fn errors_after_opening_name_the_file() {
             searcher.nearest(query, 5000).unwrap_err(),
             searcher.ids(query).err().or_else(|| index.contains(query).err()).unwrap(),
             index.contains(query).unwrap_err(),
-            index.batch(&batch, 1).unwrap_err(),
-            index.batch(&batch[..2], 1).unwrap_err(),
+            ask(&batch).unwrap_err(),
+            ask(&batch[..2]).unwrap_err(),
             index.pairs(2).collect().unwrap_err(),
             index.verify().unwrap_err(),
             index.fingerprints().find_map(Result::err).unwrap(),

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use crate::common::{Numbers, Reports, SHAPES, Shape, built, built_with_ids, data, index, queries};
 use hamdex::internals::{Tuning, Way};
-use hamdex::multi::{MemoryPart, MultiMatches, MultiSearcher};
+use hamdex::multi::{MemoryPart, MultiSearcher};
 use hamdex::set::MatchIds;
 use hamdex::{
-    BatchOptions, BuildOptions, Builder, Codec, Design, Fingerprint, FingerprintSet, Index, MultiIndex, Pair,
-    ReadError, ReadErrorKind, Stopped, Strategy,
+    BatchOptions, BuildOptions, Builder, Codec, Design, Fingerprint, FingerprintSet, Index, Match,
+    MultiIndex, Pair, ReadError, ReadErrorKind, SetSearcher, Stopped, Strategy,
 };
 use proptest::prelude::*;
 
@@ -57,15 +57,37 @@ fn brute_force<F: Fingerprint>(parts: &[Part<F>], query: F, distance: u32) -> Ve
     found
 }
 
-fn of_matches<F: Fingerprint>(matches: MultiMatches<'_, F>) -> Vec<Found<F>> {
-    let numbers = |m: hamdex::multi::MultiMatch<'_, F>| m.found_in.iter().map(|found| found.index).collect();
-    matches.iter().map(|m| (m.distance, m.fingerprint, numbers(m))).collect()
+/// The answer to a query, with the numbers of the indexes of each match.
+fn nearest<F: Fingerprint>(
+    searcher: &mut MultiSearcher<F>,
+    query: F,
+    count: usize,
+    distance: u32,
+) -> Vec<Found<F>> {
+    let found = searcher.nearest_within(query, count, distance).unwrap().to_vec();
+    let mut numbers = |one: &Match<F>| searcher.indexes_of(one.fingerprint).unwrap();
+    found.iter().map(|one| (one.distance, one.fingerprint, numbers(one))).collect()
+}
+
+fn plain<F: Fingerprint>(matches: &[Match<F>]) -> Vec<(u32, F)> {
+    matches.iter().map(|one| (one.distance, one.fingerprint)).collect()
+}
+
+/// The nearest by brute force, without the numbers of their indexes.
+fn expected<F: Fingerprint>(parts: &[Part<F>], query: F, count: usize, distance: u32) -> Vec<(u32, F)> {
+    brute_force(parts, query, distance)
+        .into_iter()
+        .map(|(distance, x, _)| (distance, x))
+        .take(count)
+        .collect()
 }
 
 fn check_ids<F: Fingerprint>(searcher: &mut MultiSearcher<F>, parts: &[Part<F>], fingerprint: F) {
     let pairs = parts.iter().flat_map(|part| part.stored.range((fingerprint, 0)..=(fingerprint, u64::MAX)));
     let ids: BTreeSet<u64> = pairs.map(|&(_, id)| id).collect();
-    assert_eq!(searcher.ids(fingerprint).unwrap(), ids.into_iter().collect::<Vec<_>>());
+    let found = searcher.within(fingerprint, 0).unwrap().to_vec();
+    let united = SetSearcher::ids_of(searcher, &found, usize::MAX).unwrap().into_iter().flatten();
+    assert!(united.map(|stored| stored.id).eq(ids));
 }
 
 fn check<F: Fingerprint>(parts: &[Part<F>], queries: &[F]) {
@@ -75,20 +97,19 @@ fn check<F: Fingerprint>(parts: &[Part<F>], queries: &[F]) {
     for &query in queries {
         for distance in [0, 2, 3, 6] {
             let expected = brute_force(parts, query, distance);
-            assert_eq!(of_matches(searcher.within(query, distance).unwrap()), expected);
+            assert_eq!(nearest(&mut searcher, query, usize::MAX, distance), expected);
+            assert_eq!(plain(searcher.within(query, distance).unwrap()).len(), expected.len());
             let first = searcher.first(query, distance).unwrap();
-            let is_right = |&(_, x, ref numbers): &Found<F>| {
-                first.is_some_and(|first| first.found.fingerprint == x && numbers.contains(&first.index))
-            };
+            let is_right = |found: &Found<F>| first.is_some_and(|first| first.fingerprint == found.1);
             assert_eq!(first.is_some(), !expected.is_empty());
             assert!(first.is_none() || expected.iter().any(is_right));
         }
         for (count, distance) in [(0, 9), (1, F::BITS), (4, F::BITS), (3, 4), (usize::MAX, 9)] {
             let mut expected = brute_force(parts, query, distance);
             expected.truncate(count);
-            assert_eq!(of_matches(searcher.nearest_within(query, count, distance).unwrap()), expected);
+            assert_eq!(nearest(&mut searcher, query, count, distance), expected);
         }
-        assert_eq!(searcher.contains(query).unwrap(), !brute_force(parts, query, 0).is_empty());
+        assert_eq!(searcher.first(query, 0).unwrap().is_some(), !brute_force(parts, query, 0).is_empty());
         check_ids(&mut searcher, parts, query);
     }
     for strategy in [Strategy::Auto, Strategy::Probe, Strategy::Scan] {
@@ -100,21 +121,13 @@ fn check<F: Fingerprint>(parts: &[Part<F>], queries: &[F]) {
             let mut places = 0..queries.len();
             let outcome = indexes.batch_with(queries, 3, &options, |place, matches| {
                 assert_eq!(Some(place), places.next());
-                let mut expected = brute_force(parts, queries[place], 3);
-                expected.truncate(limit.unwrap_or(usize::MAX));
-                assert_eq!(of_matches(matches), expected, "{strategy:?}, {memory} bytes");
+                let expected = expected(parts, queries[place], limit.unwrap_or(usize::MAX), 3);
+                assert_eq!(plain(matches), expected, "{strategy:?}, {memory} bytes");
                 Ok::<_, ReadError>(())
             });
             outcome.unwrap();
             assert!(places.is_empty());
         }
-    }
-    let batch = indexes.batch(queries, 3).unwrap();
-    for (matches, &query) in batch.iter().zip(queries) {
-        let found: Vec<(u32, F)> = matches.iter().map(|m| (m.distance, m.fingerprint)).collect();
-        let expected: Vec<(u32, F)> =
-            brute_force(parts, query, 3).into_iter().map(|(distance, x, _)| (distance, x)).collect();
-        assert_eq!(found, expected);
     }
 }
 
@@ -157,11 +170,11 @@ fn what_does_not_count_is_not_found() {
     let mut searcher = indexes.searcher();
     for &query in &queries {
         let expected = brute_force(&parts, query, 3);
-        assert_eq!(of_matches(searcher.within(query, 3).unwrap()), expected);
+        assert_eq!(nearest(&mut searcher, query, usize::MAX, 3), expected);
         assert_eq!(searcher.first(query, 3).unwrap().is_some(), !expected.is_empty());
         let mut expected = brute_force(&parts, query, 64);
         expected.truncate(5);
-        assert_eq!(of_matches(searcher.nearest(query, 5).unwrap()), expected);
+        assert_eq!(nearest(&mut searcher, query, 5, 64), expected);
         check_ids(&mut searcher, &parts, query);
     }
     // So many that they are answered together.
@@ -170,9 +183,7 @@ fn what_does_not_count_is_not_found() {
         let options = BatchOptions::new().memory(memory).limit(limit);
         let mut answered = 0;
         let outcome = indexes.batch_with(&queries, 3, &options, |place, matches| {
-            let mut expected = brute_force(&parts, queries[place], 3);
-            expected.truncate(limit);
-            assert_eq!(of_matches(matches), expected, "at most {limit}");
+            assert_eq!(plain(matches), expected(&parts, queries[place], limit, 3), "at most {limit}");
             answered += 1;
             Ok::<_, ReadError>(())
         });
@@ -206,23 +217,18 @@ fn a_part_in_memory_is_queried_with_the_indexes() {
         stored: recent.iter().map(|&x| (x, 0)).collect(),
         index: Arc::new(index(built::<u64>(&recent, BuildOptions::new()))),
     });
-    let expected = |query, distance, count| {
-        let all = brute_force(&parts, query, distance).into_iter();
-        all.map(|(distance, x, _)| (distance, x)).take(count).collect::<Vec<_>>()
-    };
+    let expected = |query, distance, count| expected(&parts, query, count, distance);
     let queries = queries(&stored, 30, 47);
     let mut searcher = indexes.searcher();
     for &query in &queries {
-        assert_eq!(of_matches(searcher.within(query, 3).unwrap()), brute_force(&parts, query, 3));
+        assert_eq!(nearest(&mut searcher, query, usize::MAX, 3), brute_force(&parts, query, 3));
         for (count, distance) in [(0, 9), (1, 64), (4, 64), (3, 4), (usize::MAX, 9)] {
-            let expected = expected(query, distance, count);
-            let found = searcher.nearest_within(query, count, distance).unwrap();
-            assert!(found.iter().map(|one| (one.distance, one.fingerprint)).eq(expected.iter().copied()));
-            let found = searcher.nearest_matches(query, count, distance).unwrap();
-            assert!(found.iter().map(|one| (one.distance, one.fingerprint)).eq(expected));
+            let found = plain(searcher.nearest_within(query, count, distance).unwrap());
+            assert_eq!(found, expected(query, distance, count));
+            assert_eq!(plain(searcher.matches()), found);
         }
         assert_eq!(searcher.first(query, 3).unwrap().is_some(), !expected(query, 3, 1).is_empty());
-        assert_eq!(searcher.contains(query).unwrap(), !expected(query, 0, 1).is_empty());
+        assert_eq!(searcher.first(query, 0).unwrap().is_some(), !expected(query, 0, 1).is_empty());
     }
     let queries = crate::common::queries(&stored, 300, 48);
     for (memory, limit) in
@@ -230,7 +236,7 @@ fn a_part_in_memory_is_queried_with_the_indexes() {
     {
         let options = BatchOptions::new().memory(memory).limit(limit);
         let mut answered = 0;
-        let outcome = indexes.batch_of_matches(&queries, 3, &options, |place, matches| {
+        let outcome = indexes.batch_with(&queries, 3, &options, |place, matches| {
             let found = matches.iter().map(|one| (one.distance, one.fingerprint));
             assert!(found.eq(expected(queries[place], 3, limit)), "at most {limit}");
             answered += 1;
@@ -249,7 +255,7 @@ fn indexes_are_not_asked_for_what_is_in_memory() {
     let mut searcher = indexes.memory(Arc::new(Recent(stored.clone()))).searcher();
     for &query in &stored {
         assert_eq!(searcher.nearest_within(query, 1, 3).unwrap().len(), 1);
-        assert!(searcher.contains(query).unwrap());
+        assert!(searcher.first(query, 0).unwrap().is_some());
     }
     searcher.turn_to_memory(None);
     assert!(stored.iter().any(|&query| searcher.nearest_within(query, 1, 3).is_err()));
@@ -318,8 +324,9 @@ fn an_error_of_the_filter_ends_the_query() {
     let failing = united(&parts).filter(|_, _| Err(ReadErrorKind::Stopped.into()));
     let mut searcher = failing.searcher();
     assert!(searcher.within(query, 3).is_err());
-    assert!(searcher.nearest(query, 3).is_err());
-    assert!(failing.batch(&[query; 100], 3).is_err());
+    assert!(searcher.nearest_within(query, 3, 64).is_err());
+    let visit = |_, _: &[Match<u64>]| Ok::<_, ReadError>(());
+    assert!(failing.batch_with(&[query; 100], 3, &BatchOptions::new(), visit).is_err());
     // There is nothing to ask it about.
     assert!(searcher.within(query ^ 0xffff_ffff, 0).unwrap().is_empty());
 }
@@ -330,7 +337,7 @@ fn a_batch_of_several_indexes_reports_its_queries_and_stops() {
     let indexes = united(&parts(&stored, 3, 47));
     let seen = Reports::default();
     let options = || BatchOptions::new().threads(1);
-    let go_on = |_, _: MultiMatches<'_, u64>| Ok::<_, ReadError>(());
+    let go_on = |_, _: &[Match<u64>]| Ok::<_, ReadError>(());
     indexes.batch_with(&stored, 3, &options().progress(seen.keep()), go_on).unwrap();
     assert_eq!(seen.all().last().map(|report| report.done), Some(stored.len() as u64));
     assert!(seen.all().iter().all(|report| report.total == Some(stored.len() as u64)));

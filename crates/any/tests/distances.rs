@@ -49,7 +49,8 @@ fn call<F: Fingerprint + Debug>(distance: u32, index: Index<F>) {
     let mut searcher = index.searcher();
     check_read::<F, _>("within", distance, searcher.within(F::ZERO, distance));
     check_read::<F, _>("for_each", distance, searcher.for_each(F::ZERO, distance, |_| Ok(())));
-    check_read::<F, _>("batch", distance, index.batch(&[], distance));
+    let options = BatchOptions::new();
+    check_read::<F, _>("batch", distance, index.batch_with(&[], distance, &options, |_, _| Ok(())));
     check_read::<F, _>("explain", distance, index.explain(F::ZERO, distance));
     check_read::<F, _>("pairs", distance, hamdex::pairs(&[F::ZERO, F::ONES], distance).collect());
     check_read::<F, _>("pairs", distance, hamdex::pairs::<F>(&[], distance).count_by_distance());
@@ -58,8 +59,8 @@ fn call<F: Fingerprint + Debug>(distance: u32, index: Index<F>) {
         ask("several files", distance, &indexes);
         let mut searcher = indexes.searcher();
         check_read::<F, _>("within", distance, searcher.within(F::ZERO, distance));
-        check_read::<F, _>("for_each", distance, searcher.for_each(F::ZERO, distance, |_| Ok(())));
-        check_read::<F, _>("batch", distance, indexes.batch(&[], distance));
+        check_read::<F, _>("for_each", distance, searcher.for_each(F::ZERO, distance, |_, _| Ok(())));
+        check_read::<F, _>("batch", distance, indexes.batch_with(&[], distance, &options, |_, _| Ok(())));
     }
 }
 

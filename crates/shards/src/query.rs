@@ -168,18 +168,15 @@ impl<F: Fingerprint> ShardsSearcher<'_, F> {
     pub fn first_ids(&mut self, fingerprint: F, most: usize) -> Result<MatchIds<'static>, Error> {
         let set = self.set();
         let Some(id_type) = set.manifest().id_type else { return Ok(Vec::<StoredId>::new().into()) };
-        let shards: Vec<usize> = if let Some(number) = set.home(fingerprint) {
-            vec![number]
-        } else {
-            let found = self.whole()?.within(fingerprint, 0)?.get(0);
-            found.iter().flat_map(|found| found.found_in).map(|found| found.index).collect()
+        let shards = match set.home(fingerprint) {
+            Some(number) => vec![number],
+            None => self.whole()?.indexes_of(fingerprint)?,
         };
         let set = self.set();
         let mut lists = Vec::with_capacity(shards.len());
-        for &number in &shards {
+        for number in shards {
             lists.push((number, set.shard(number)?.ids(fingerprint)?));
         }
-        lists.sort_unstable_by_key(|(number, _)| *number);
         Ok(ids_of_parts(lists, id_type == IdType::Names, most))
     }
 }
@@ -280,7 +277,7 @@ impl<F: Fingerprint> Shards<F> {
     ) -> Result<(), E> {
         match self.families_for(distance) {
             Some(families) => batch_by_routes(&families, queries, distance, options, visit),
-            None => self.whole()?.batch_of_matches(queries, distance, options, visit),
+            None => self.whole()?.batch_with(queries, distance, options, visit),
         }
     }
 
@@ -335,7 +332,7 @@ impl<F: Fingerprint> ShardsSearcher<'_, F> {
         if found.is_none() && reach < distance {
             found = self.route(query, distance)?.first(query, distance)?;
         }
-        Ok(found.map(Match::from))
+        Ok(found)
     }
 
     /// Returns the `count` fingerprints nearest to `query`, or all if there are fewer, nearest first, then by
@@ -357,12 +354,12 @@ impl<F: Fingerprint> ShardsSearcher<'_, F> {
         // All matches take one search at the full distance. A limited number may lie within the set's own distance, which
         // is cheaper.
         let reach = if count == usize::MAX { distance } else { self.reach(distance) };
-        let is_near = reach < distance
-            && self.route(query, reach)?.nearest_matches(query, count, reach)?.len() >= count;
+        let is_near =
+            reach < distance && self.route(query, reach)?.nearest_within(query, count, reach)?.len() >= count;
         if is_near {
             return Ok(self.near.matches());
         }
-        Ok(self.route(query, distance)?.nearest_matches(query, count, distance)?)
+        Ok(self.route(query, distance)?.nearest_within(query, count, distance)?)
     }
 
     /// Returns whether a fingerprint is stored.

@@ -20,7 +20,7 @@ impl<F: Fingerprint> Snapshot<F> {
         options: &BatchOptions,
         visit: impl FnMut(usize, &[Match<F>]) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.parts().batch_of_matches(queries, distance, options, visit)
+        self.parts().batch_with(queries, distance, options, visit)
     }
 
     /// Returns the nearest fingerprint within `distance` of each query; the least of several.

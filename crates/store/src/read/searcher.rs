@@ -72,7 +72,7 @@ impl<F: Fingerprint> Searcher<F> {
     /// # Errors
     /// When a block that has to be read is damaged, or the distance exceeds the width.
     pub fn first(&mut self, query: F, distance: u32) -> Result<Option<Match<F>>, Error> {
-        Ok(self.parts.first(query, distance)?.map(Match::from))
+        Ok(self.parts.first(query, distance)?)
     }
 
     /// Returns the `count` nearest fingerprints within `distance` of `query`, nearest first, then by fingerprint; all
@@ -81,7 +81,7 @@ impl<F: Fingerprint> Searcher<F> {
     /// # Errors
     /// When a block that has to be read is damaged, or the distance exceeds the width.
     pub fn nearest_within(&mut self, query: F, count: usize, distance: u32) -> Result<&[Match<F>], Error> {
-        Ok(self.parts.nearest_matches(query, count, distance)?)
+        Ok(self.parts.nearest_within(query, count, distance)?)
     }
 
     /// Returns the `count` fingerprints nearest to `query`, at any distance: see [`Searcher::nearest_within`].

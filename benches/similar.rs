@@ -127,7 +127,7 @@ fn pass(what: &str, index: &Index<u64>, (questions, condition): (&[Vec<u64>], &C
                 found += usize::from(condition.is_met(shared, set.len(), other.len()));
                 Ok::<_, hamdex::ReadError>(())
             };
-            stored.for_each_in(part, visit).expect("it is whole");
+            stored.for_each_while(part, &|| Ok(()), visit).expect("it is whole");
         }
         found
     });

@@ -226,7 +226,7 @@ impl Mapping {
 
     /// Hints that a range of the file will be read, so that the system prefetches it, and does not wait. Ranges
     /// beyond the end, or refused by the system, are ignored.
-    pub fn will_need(&self, offset: usize, length: usize) {
+    pub(crate) fn will_need(&self, offset: usize, length: usize) {
         #[cfg(test)]
         self.hints.needed.lock().unwrap().push(offset..offset + length);
         #[cfg(unix)]
@@ -247,7 +247,7 @@ impl Mapping {
     /// pages, and Linux (since 6.3) ignores how often such pages are read. If memory is short it evicts them in
     /// the order of their arrival. With this hint, a page that is not in memory comes with its neighbours,
     /// unless it is prefetched ([`Mapping::will_need`]).
-    pub fn keep(&self, offset: usize, length: usize) {
+    pub(crate) fn keep(&self, offset: usize, length: usize) {
         #[cfg(test)]
         self.hints.kept.lock().unwrap().push(offset..offset + length);
         #[cfg(unix)]

@@ -79,7 +79,7 @@ fn similar<F: Fingerprint>(index: &Index<F>, bytes: &[u8]) {
                 queries.push(set.to_vec());
                 if queries.len() < 10 { Ok(()) } else { Err(ReadError::from(Stopped)) }
             };
-            let _ = stored.for_each_in(part, visit);
+            let _ = stored.for_each_while(part, &|| Ok(()), visit);
         }
     }
     // A byte of the file chooses a share.

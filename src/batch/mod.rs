@@ -275,8 +275,7 @@ impl BatchOptions {
     }
 
     /// Returns the share of the memory limit for undelivered matches, in bytes.
-    #[must_use]
-    pub fn match_bytes(&self) -> usize {
+    fn match_bytes(&self) -> usize {
         usize::try_from(self.memory / 2).unwrap_or(usize::MAX)
     }
 }

@@ -83,7 +83,7 @@ impl<'a> Shingles<'a> {
         PairLists::new((self.pairs, self.documents), self.source, memory)
     }
 
-    /// Divides the documents into parts for [`Shingles::for_each_in`], each of which takes at most `memory` bytes; more
+    /// Divides the documents into parts for [`Shingles::for_each_while`], each of which takes at most `memory` bytes; more
     /// only for a document that takes more alone.
     ///
     /// # Errors
@@ -128,22 +128,11 @@ impl<'a> Shingles<'a> {
     }
 
     /// Calls `visit` with the id and the shingles of every document of a part, by id. Reads all lists of the file once,
-    /// whatever the part is.
+    /// whatever the part is; `check_cancelled` is called meanwhile, and its error ends that.
     ///
     /// # Errors
-    /// When a block or a page is damaged, or there is no memory for the sets of the part; the error of `visit`.
-    pub fn for_each_in<E: From<ReadError>>(
-        &self,
-        part: Range<u64>,
-        visit: impl FnMut(u64, &[u64]) -> Result<(), E>,
-    ) -> Result<(), E> {
-        self.for_each_while(part, &|| Ok(()), visit)
-    }
-
-    /// As [`Shingles::for_each_in`]; `check_cancelled` is called while the lists are read, and its error ends that.
-    ///
-    /// # Errors
-    /// As for [`Shingles::for_each_in`]; an error of `check_cancelled`.
+    /// When a block or a page is damaged, or there is no memory for the sets of the part; an error of `check_cancelled`
+    /// or `visit`.
     pub fn for_each_while<E: From<ReadError>>(
         &self,
         part: Range<u64>,

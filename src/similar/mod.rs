@@ -18,7 +18,8 @@ pub(crate) mod table;
 
 pub use condition::{Condition, Measure};
 pub use memory::{GrowingLists, MemoryLists};
-pub use search::{Alike, List, Lists, Search};
+pub use search::{Alike, Search};
+pub(crate) use search::{List, Lists};
 pub(crate) use table::{PairTable, ShingleTable};
 
 use crate::ids::StoredId;

@@ -48,7 +48,7 @@ fn read_in(index: &Index<u64>, memory: u64) -> Vec<(u64, Vec<u64>)> {
             all.push((id, set.to_vec()));
             Ok::<_, ReadError>(())
         };
-        stored.for_each_in(part, visit).unwrap();
+        stored.for_each_while(part, &|| Ok(()), visit).unwrap();
     }
     assert_eq!(stored.len(), all.len() as u64);
     all
@@ -58,7 +58,7 @@ fn read_in(index: &Index<u64>, memory: u64) -> Vec<(u64, Vec<u64>)> {
 fn read_through(index: &Index<u64>) -> Result<(), ReadError> {
     let stored = index.shingles()?.unwrap();
     for part in stored.parts(1 << 12)? {
-        stored.for_each_in(part, |_, _| Ok::<_, ReadError>(()))?;
+        stored.for_each_while(part, &|| Ok(()), |_, _| Ok::<_, ReadError>(()))?;
     }
     Ok(())
 }

@@ -223,7 +223,7 @@ fn check_sets(name: &str) -> Index<u64> {
     assert_eq!(stored.len(), 40);
     let mut expected = with_sets().into_iter().map(|(_, id, set)| (id, Vec::from_iter(set)));
     for part in stored.parts(1000).unwrap() {
-        let flow = stored.for_each_in(part, |id, set| {
+        let flow = stored.for_each_while(part, &|| Ok(()), |id, set| {
             assert_eq!(expected.next(), Some((id, set.to_vec())));
             Ok::<_, ReadError>(())
         });

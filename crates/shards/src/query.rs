@@ -335,15 +335,6 @@ impl<F: Fingerprint> ShardsSearcher<'_, F> {
         Ok(found)
     }
 
-    /// Returns the `count` fingerprints nearest to `query`, or all if there are fewer, nearest first, then by
-    /// fingerprint. See [`ShardsSearcher::nearest_within`] for a bounded search.
-    ///
-    /// # Errors
-    /// As for [`ShardsSearcher::within`].
-    pub fn nearest(&mut self, query: F, count: usize) -> Result<&[Match<F>], Error> {
-        self.nearest_within(query, count, F::BITS)
-    }
-
     /// Returns the `count` nearest stored fingerprints within `distance` of `query`, or all if there are fewer, nearest
     /// first, then by fingerprint.
     ///
@@ -360,14 +351,6 @@ impl<F: Fingerprint> ShardsSearcher<'_, F> {
             return Ok(self.near.matches());
         }
         Ok(self.route(query, distance)?.nearest_within(query, count, distance)?)
-    }
-
-    /// Returns whether a fingerprint is stored.
-    ///
-    /// # Errors
-    /// As for [`ShardsSearcher::within`].
-    pub fn contains(&mut self, fingerprint: F) -> Result<bool, Error> {
-        Ok(self.first(fingerprint, 0)?.is_some())
     }
 
     /// Sets the progress callback of later queries that read many blocks. It may stop a query: see

@@ -292,19 +292,6 @@ impl<F: Fingerprint> View<F> {
         Ok(false)
     }
 
-    /// Whether a pair is stored.
-    pub(crate) fn contains_pair(&self, pair: Pair<F>) -> Result<bool, ReadError> {
-        if self.memtables().any(|memtable| memtable.contains(pair)) {
-            return Ok(true);
-        }
-        for segment in &*self.segments {
-            if segment.find(pair)?.is_some() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
     /// Returns the ids of a fingerprint, ascending; in a store without ids, 0 if it is stored.
     pub(crate) fn ids(&self, fingerprint: F) -> Result<Vec<u64>, ReadError> {
         let mut ids = Vec::new();

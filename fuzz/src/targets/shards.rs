@@ -102,8 +102,8 @@ fn ask<F: Fingerprint>(set: &Shards<F>) {
                 assert_sound(found, query, distance);
             }
         }
-        let _ = (searcher.first(query, 3), searcher.ids(query), searcher.contains(query));
-        let _ = searcher.nearest(query, 2).map(<[_]>::len);
+        let _ = (searcher.first(query, 3), searcher.ids(query));
+        let _ = searcher.nearest_within(query, 2, F::BITS).map(<[_]>::len);
     }
     let _ = set.read_entries(F::ZERO).map(|entries| entries.take(1000).take_while(Result::is_ok).count());
     let _ = set.count_pairs(2, &PairsOptions::new().threads(1));
@@ -141,7 +141,7 @@ fn agrees<F: Fingerprint>(set: &Shards<F>, stored: &[F]) {
             assert_eq!(first.is_some(), !expected.is_empty(), "first within {distance}");
             let nearest = pairs(searcher.nearest_within(query, 2, distance).unwrap());
             assert_eq!(nearest, expected[..expected.len().min(2)], "nearest within {distance}");
-            assert_eq!(searcher.contains(query).unwrap(), stored.binary_search(&query).is_ok());
+            assert_eq!(searcher.first(query, 0).unwrap().is_some(), stored.binary_search(&query).is_ok());
         }
         let mut next = 0;
         let options = BatchOptions::new().threads(1);

@@ -134,7 +134,7 @@ fn use_all(index: &Index<u64>) -> Result<(), ReadError> {
     if let Some(shingles) = index.shingles()? {
         let mut all = BTreeSet::new();
         for part in shingles.parts(1 << 12)? {
-            shingles.for_each_in(part, |_, set| {
+            shingles.for_each_while(part, &|| Ok(()), |_, set| {
                 all.extend(set);
                 Ok::<_, ReadError>(())
             })?;

@@ -198,13 +198,6 @@ impl<F: Fingerprint> Memtable<F> {
         was_there
     }
 
-    /// Whether a pair is present.
-    pub(crate) fn contains(&self, pair: Pair<F>) -> bool {
-        let is_in =
-            |live: &LiveRun<F>| live.run.find(pair).is_some_and(|place| !live.removed.contains(place));
-        self.tail.contains(&pair) || self.runs.iter().any(is_in)
-    }
-
     /// Whether a fingerprint is present.
     pub(crate) fn contains_fingerprint(&self, value: F) -> bool {
         let is_in = |LiveRun { run, removed, .. }: &LiveRun<F>| removed.leaves_any_of(run.places(value));

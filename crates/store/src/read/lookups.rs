@@ -20,15 +20,6 @@ impl<F: Fingerprint> Snapshot<F> {
         Ok(self.view().name(id)?)
     }
 
-    /// Returns the fingerprints of an id, ascending. In a store without look-ups it reads the whole set.
-    ///
-    /// # Errors
-    /// When a block or page that has to be read is damaged.
-    pub fn fingerprints_of(&self, id: u64) -> Result<Vec<F>, Error> {
-        let pairs = self.pairs_of(&HashSet::from([id]))?;
-        Ok(pairs.into_iter().map(|(fingerprint, _)| fingerprint).collect())
-    }
-
     /// Returns the fingerprints of each of these ids, in their order, each list ascending. In a store without look-ups
     /// it reads the whole set once.
     ///

@@ -83,22 +83,6 @@ impl<F: Fingerprint> Searcher<F> {
     pub fn nearest_within(&mut self, query: F, count: usize, distance: u32) -> Result<&[Match<F>], Error> {
         Ok(self.parts.nearest_within(query, count, distance)?)
     }
-
-    /// Returns the `count` fingerprints nearest to `query`, at any distance: see [`Searcher::nearest_within`].
-    ///
-    /// # Errors
-    /// When a block that has to be read is damaged.
-    pub fn nearest(&mut self, query: F, count: usize) -> Result<&[Match<F>], Error> {
-        self.nearest_within(query, count, F::BITS)
-    }
-
-    /// Returns the ids of a fingerprint, ascending: see [`Snapshot::ids`].
-    ///
-    /// # Errors
-    /// When a block or page that has to be read is damaged.
-    pub fn ids(&self, fingerprint: F) -> Result<Vec<u64>, Error> {
-        self.snapshot.ids(fingerprint)
-    }
 }
 
 /// The buffers of a searcher without a snapshot.

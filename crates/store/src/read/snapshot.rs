@@ -105,16 +105,6 @@ impl<F: Fingerprint> Snapshot<F> {
         Ok(MatchIds::first_of(first, all))
     }
 
-    /// Whether a (fingerprint, id) pair is stored; in a store without ids, the id is 0. It reads less than
-    /// [`Snapshot::ids`] if a fingerprint has many ids.
-    ///
-    /// # Errors
-    /// When a block or page that has to be read is damaged.
-    pub fn contains_pair(&self, fingerprint: F, id: u64) -> Result<bool, Error> {
-        let can_be = self.schema.identity.has_ids || id == 0;
-        Ok(can_be && self.view.contains_pair((fingerprint, id))?)
-    }
-
     /// Counts fingerprints and pairs exactly. It reads the whole set, unless this is a single segment without removed
     /// pairs. [`StoreStats`](crate::inspect::StoreStats) has upper bounds for free.
     ///

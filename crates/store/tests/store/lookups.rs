@@ -27,7 +27,7 @@ fn check(store: &Store<u64>, model: &BTreeSet<(u64, u64)>, chance: &mut Chance) 
     ids.extend([0, 7, u64::MAX]);
     for id in ids {
         let expected: Vec<u64> = model.iter().filter(|pair| pair.1 == id).map(|pair| pair.0).collect();
-        assert_eq!(snapshot.fingerprints_of(id).unwrap(), expected, "id {id}");
+        assert_eq!(snapshot.fingerprints_of_ids(&[id]).unwrap(), [&expected[..]], "id {id}");
         for most in [0, 1, expected.len().saturating_sub(1), expected.len()] {
             let some = snapshot.some_pairs_of(&HashSet::from([id]), most).unwrap();
             let is_all = some.iter().map(|pair| pair.0).eq(expected.iter().copied());
@@ -135,7 +135,7 @@ fn names_are_found_replaced_and_removed_by_name() {
         let one = HashSet::from([format!("page {}", chance.below(60)).into_bytes()]);
         let ids = snapshot.ids_of_names(&one).unwrap();
         let mut by_name: Vec<u64> =
-            ids.iter().flat_map(|&id| snapshot.fingerprints_of(id).unwrap()).collect();
+            ids.iter().flat_map(|&id| snapshot.fingerprints_of_ids(&[id]).unwrap().remove(0)).collect();
         by_name.sort_unstable();
         assert_eq!(by_name, one.iter().find_map(|name| model.get(name)).cloned().unwrap_or_default());
         let all = snapshot.pairs_of(&ids).unwrap();
@@ -169,7 +169,7 @@ fn of_concurrent_replacements_of_an_id_one_stays() {
     });
     let snapshot = store.snapshot();
     for id in 0..7 {
-        assert_eq!(snapshot.fingerprints_of(id).unwrap().len(), 1);
+        assert_eq!(snapshot.fingerprints_of_ids(&[id]).unwrap()[0].len(), 1);
     }
     assert_eq!(snapshot.count().unwrap().pairs, 7);
 }
@@ -186,7 +186,7 @@ fn an_ingested_file_gets_look_ups_and_stores_without_them_replace_nothing() {
     };
     let store = create("with", &with_lookups());
     store.ingest(&file).unwrap();
-    assert_eq!(store.snapshot().fingerprints_of(7).unwrap(), [14 << 20, 15 << 20]);
+    assert_eq!(store.snapshot().fingerprints_of_ids(&[7]).unwrap(), [[14 << 20, 15 << 20]]);
     assert_eq!(store.put([(1, 7)], When::always().replacing()).unwrap().removed, 2);
     store.verify(&VerifyOptions::new()).unwrap();
     store.close().unwrap();
@@ -194,7 +194,7 @@ fn an_ingested_file_gets_look_ups_and_stores_without_them_replace_nothing() {
     let without = create("without", &shape(true));
     without.ingest(&file).unwrap();
     assert!(matches!(without.put([(1, 7)], When::always().replacing()), Err(Error::NoLookups { .. })));
-    assert_eq!(without.snapshot().fingerprints_of(7).unwrap(), [14 << 20, 15 << 20]);
+    assert_eq!(without.snapshot().fingerprints_of_ids(&[7]).unwrap(), [[14 << 20, 15 << 20]]);
     assert_eq!(without.remove_ids(&HashSet::from([7])).unwrap(), 2);
     assert!(!without.snapshot().describe().has_lookups);
 }
@@ -219,7 +219,7 @@ fn each_record_of_a_put_has_the_id_under_which_it_or_its_successor_is_stored() {
     for when in [When::always(), When::always().replacing(), When::unless_near(3).replacing()] {
         assert_eq!(ids(numbers.put(records, when).unwrap()), [7, 8, 7], "{when:?}");
     }
-    assert_eq!(numbers.snapshot().fingerprints_of(7).unwrap(), [0xff_0000]);
+    assert_eq!(numbers.snapshot().fingerprints_of_ids(&[7]).unwrap(), [[0xff_0000]]);
 }
 
 #[test]

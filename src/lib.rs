@@ -92,7 +92,6 @@ mod arch;
 mod batch;
 mod bits;
 mod category;
-mod checked;
 mod codec;
 mod design;
 mod digest;
@@ -111,7 +110,6 @@ mod merge;
 mod metadata;
 pub mod multi;
 mod names;
-mod option_error;
 mod permutation;
 mod progress;
 pub mod salvage;
@@ -128,7 +126,7 @@ mod writer;
 #[doc(hidden)]
 pub use arch::{Compiled, prefetch_value, run_compiled};
 pub use batch::{BatchOptions, Strategy};
-pub use category::{Category, chain};
+pub use category::{Category, ParseOptionError, chain};
 pub use codec::Codec;
 pub use design::{AUTO, Design, DesignError, FilterChoice, MAX_TABLES, TableDesign};
 pub use error::{BuildError, IdColumn, Place, ReadError, ReadErrorKind, SetError, check_distance};
@@ -147,7 +145,6 @@ pub use metadata::RECIPE_KEY;
 #[doc(inline)]
 pub use multi::MultiIndex;
 pub use names::{MAX_NAME_BYTES, Names};
-pub use option_error::ParseOptionError;
 pub use progress::{Phase, Progress, ProgressCallback, Stopped};
 #[doc(inline)]
 pub use set::{FingerprintSet, SetSearcher};

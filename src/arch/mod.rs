@@ -7,8 +7,6 @@
 //! Architecture invariant: no other module names an instruction set, and nothing here changes a
 //! result: a path taken on one machine gives what the portable path gives on any other.
 
-#[cfg(not(target_arch = "x86_64"))]
-mod fallback;
 mod portable;
 #[cfg(target_arch = "x86_64")]
 #[expect(unsafe_code, reason = "instructions whose presence a token proves, which only detection makes")]
@@ -20,7 +18,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 pub(crate) use portable::{BYTES, Fields, LANES};
 
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) use fallback::{BitGather, prefetch, run};
+pub(crate) use portable::fallback::{BitGather, prefetch, run};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use x86_64::{BitGather, prefetch, run};
 

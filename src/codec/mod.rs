@@ -24,7 +24,7 @@ use byteorder::{ByteOrder, LittleEndian};
 pub use target::Target;
 pub(crate) use target::{Blocks, Located, SCAN_BATCH};
 
-use crate::option_error::ParseOptionError;
+use crate::category::ParseOptionError;
 use hamdex_fingerprint::Fingerprint;
 
 /// The block codec of a file.

@@ -11,8 +11,8 @@ use std::ops::Range;
 
 use byteorder::{ByteOrder, LittleEndian};
 
-use crate::checked::Checked;
 use crate::error::{Place, ReadError};
+use crate::format::checksum::Checked;
 use crate::format::checksum::Context;
 use crate::format::{SECTION_ALIGNMENT, align};
 

@@ -4,11 +4,11 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use crate::checked::Checked;
 use crate::codec::BlockCodec;
 use crate::design::{Design, TableDesign};
 use crate::error::{Place, ReadError, ReadErrorKind};
 use crate::format::arrangement::Arrangement;
+use crate::format::checksum::Checked;
 use crate::format::checksum::{Context, UnitKind};
 use crate::format::footer::{self, Footer, OLD_SHINGLES};
 use crate::format::section::{Section, extent};
@@ -76,7 +76,7 @@ impl OpenOptions {
     /// storage together, so that a query waits once and not once per block: by default only blocks that have
     /// not been read since the file was opened, which costs nothing later; with this option all blocks every
     /// time, since the system may have evicted them. And the system learns which blocks are used often, and
-    /// keeps these (see [`Mapping::keep`]).
+    /// keeps these (see `Mapping::keep`).
     ///
     /// It applies to files that are opened by their path.
     #[must_use]

@@ -18,10 +18,10 @@ use std::path::Path;
 
 use byteorder::{ByteOrder, LittleEndian};
 
-use crate::checked::Checked;
 use crate::codec::{BlockCodec, CHECKSUM_BYTES, Codec, Layout, Scratch};
 use crate::digest::SetDigest;
 use crate::error::{Place, ReadError};
+use crate::format::checksum::Checked;
 use crate::format::checksum::{Context, UnitKind};
 use crate::format::section::Section;
 use crate::names::directory::Directory;

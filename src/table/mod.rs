@@ -21,9 +21,9 @@ use byteorder::{ByteOrder, LittleEndian};
 use filter::Filter;
 use keys::Keys;
 
-use crate::checked::Checked;
 use crate::codec::{BlockCodec, BlockError, CHECKSUM_BYTES, Scratch};
 use crate::error::{Place, ReadError};
+use crate::format::checksum::Checked;
 use crate::format::checksum::{Context, UnitKind};
 use crate::permutation::Permutation;
 use hamdex_fingerprint::Fingerprint;

@@ -79,9 +79,9 @@ pub use read::{InputRows, read_text};
 /// Documents that are known already, whose near-duplicates are left out: what [`Dedup::against`] and
 /// [`Dedup::against_texts`] take, and what they find.
 pub mod known {
-    pub use crate::dedup::known::{Known, KnownAs};
     pub use crate::dedup::known_shingles::KnownShingles;
     pub use crate::dedup::reference::{KnownTexts, Reference, nearest_in};
+    pub use crate::dedup::texts::new_texts::{Known, KnownAs};
     pub use crate::dedup::texts::new_texts::{Matcher, NearestTexts, NewTexts, Similar};
 }
 

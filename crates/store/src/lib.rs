@@ -80,7 +80,7 @@ pub use maintenance::repair::{repair, repair_with};
 pub use options::{CreateOptions, StoreOptions};
 pub use read::reader::{ReadOptions, StoreReader};
 pub use read::searcher::Searcher;
-pub use read::snapshot::{Count, Snapshot};
+pub use read::{Count, Snapshot};
 pub use store::Store;
 pub use view::Written;
 pub use write::batch::{Batch, Operation};

@@ -15,7 +15,7 @@ use crate::health::Event;
 use crate::inner::StoreInner;
 use crate::log::MAX_OPERATIONS;
 use crate::options::{CreateOptions, StoreOptions};
-use crate::read::snapshot::Snapshot;
+use crate::read::Snapshot;
 use crate::write::commit::Outcome;
 use crate::write::request::Request;
 

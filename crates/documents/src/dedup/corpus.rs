@@ -4,7 +4,6 @@ use hamdex::Fingerprint;
 use hamdex_simhash::recipe::Hash;
 use hamdex_simhash::{Fingerprinter, Outcome, Scratch, Shingler, Shingles};
 
-use crate::dedup::known::{Known, KnownAs};
 use crate::dedup::options::Preference;
 use crate::dedup::reference::{KnownTexts, Reference};
 use crate::dedup::resources::{Progress, Resources, Stage};
@@ -12,6 +11,7 @@ use crate::dedup::similarity::Similarity;
 use crate::dedup::spill::{SpillWriter, Spilled};
 use crate::dedup::spill::{Strings, StringsWriter};
 use crate::dedup::texts::new_texts::{self, NearestTexts, NewTexts};
+use crate::dedup::texts::new_texts::{Known, KnownAs};
 use crate::dedup::texts::shingle_counts::ShingleCounts;
 use crate::dedup::weights::WeightsWriter;
 use crate::document::Counts;

@@ -7,8 +7,8 @@ use hamdex::{Fingerprint, FingerprintSet, Names, ReadErrorKind, SetSearcher, Sto
 use hamdex_simhash::{SHINGLE_BITS, Shingler};
 use rayon::prelude::*;
 
-use crate::dedup::known::KnownAs;
 use crate::dedup::reference::{KnownTexts, of_set};
+use crate::dedup::texts::new_texts::KnownAs;
 use crate::dedup::texts::new_texts::{NearestTexts, NewTexts, Similar};
 use crate::error::Error;
 

@@ -4,7 +4,6 @@
 //! - [`options`]: its options
 //! - [`similarity`]: the least similarity of near-duplicates
 //! - [`reference`](mod@reference): known documents, whose near-duplicates are dropped first
-//! - [`known`]: documents that are known already
 //! - [`known_shingles`]: the documents of a set that has their shingles
 //! - [`similar_texts`]: those of them that are similar to a text
 //! - [`resources`]: memory, temporary files and progress
@@ -23,7 +22,6 @@ pub(crate) mod clusters;
 mod corpus;
 mod fingerprints;
 mod grouping;
-pub(crate) mod known;
 pub(crate) mod known_shingles;
 pub(crate) mod options;
 pub(crate) mod reference;

@@ -3,7 +3,7 @@
 use hamdex::{BatchOptions, Fingerprint, FingerprintSet, Index, Match, ReadError, ReadErrorKind, SetError};
 use hamdex_simhash::Shingler;
 
-use crate::dedup::known::KnownAs;
+use crate::dedup::texts::new_texts::KnownAs;
 use crate::dedup::texts::new_texts::{Matcher, NearestTexts, NewTexts, Similar};
 use crate::error::Error;
 use crate::read::fingerprint::map_texts_in;

@@ -7,10 +7,8 @@
 //!
 //! - `layout`: their names
 //! - `lock`: one writing process at a time
-//! - `checksum`: checksums that fail for bytes of another place
 //! - `copy`: second names and copies, also of damaged files
 
-pub(crate) mod checksum;
 pub(crate) mod copy;
 pub(crate) mod layout;
 pub(crate) mod lock;

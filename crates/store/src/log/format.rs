@@ -39,9 +39,9 @@
 use hamdex::Fingerprint;
 
 use crate::disk::Disk;
-use crate::disk::checksum::{Kind, checksum};
 use crate::error::Error;
 use crate::manifest::identity::{Identity, StoreId};
+use crate::manifest::identity::{Kind, checksum};
 use crate::write::batch::{Batch, Document, Name, Operation};
 
 pub(crate) const HEADER_BYTES: usize = 64;

@@ -4,13 +4,14 @@
 //! - [`file`]: reading the file and replacing it atomically, with the right to do so
 //! - [`leftovers`]: files that it does not name, or no longer
 //! - [`salvage`]: reads the intact parts of a damaged one
-//! - [`identity`], [`schema`]: properties that are fixed when a store is created
+//! - [`identity`]: the id of a store and the form of its pairs
+//!
+//! This file has its contents, and the [`Schema`]: the properties that are fixed when a store is created.
 
 pub(crate) mod file;
 pub(crate) mod identity;
 pub(crate) mod leftovers;
 mod salvage;
-pub(crate) mod schema;
 mod text;
 
 pub(crate) use file::read_named;
@@ -19,7 +20,7 @@ pub use leftovers::{Leftovers, leftovers};
 pub use salvage::{SalvagedManifest, salvage};
 pub use text::{TextError, parse, to_text};
 
-use hamdex::{Codec, Design, FilterChoice};
+use hamdex::{BuildOptions, Codec, Design, DesignError, FilterChoice, Fingerprint};
 
 use crate::log::{MAX_SEQUENCE, Position, Sealed};
 use crate::manifest::identity::Identity;
@@ -214,5 +215,50 @@ impl SegmentEntry {
         // The sequence number of the next batch is greater.
         let applied_is_possible = self.applied <= MAX_SEQUENCE;
         pairs_are_possible && count_is_possible && applied_is_possible && self.number > 0
+    }
+}
+
+/// The properties of a store that are fixed at its creation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Schema {
+    pub(crate) identity: Identity,
+    /// The distance that its segments are designed for.
+    pub(crate) distance: u32,
+    /// The name of their design.
+    pub(crate) design: String,
+    pub(crate) codec: Codec,
+    pub(crate) filter: FilterChoice,
+    /// The recipe that turns texts into its fingerprints.
+    pub(crate) recipe: Option<String>,
+    /// The definition of the shingles of its documents.
+    pub(crate) shingles: Option<String>,
+    /// Whether its segments have look-ups.
+    pub(crate) lookups: bool,
+}
+
+impl Schema {
+    pub(crate) fn of(manifest: &Manifest) -> Self {
+        Self {
+            identity: manifest.identity,
+            distance: manifest.distance,
+            design: manifest.design.clone(),
+            codec: manifest.codec,
+            filter: manifest.filter,
+            recipe: manifest.recipe.clone(),
+            shingles: manifest.shingles.clone(),
+            lookups: manifest.lookups,
+        }
+    }
+
+    /// Returns the design of its segments.
+    pub(crate) fn design<F: Fingerprint>(&self) -> Result<Design<F>, DesignError> {
+        Design::named(&self.design, self.distance)
+    }
+
+    /// Returns the options by which its segments are built.
+    pub(crate) fn build_options<F: Fingerprint>(&self) -> Result<BuildOptions<F>, DesignError> {
+        let options = BuildOptions::new().design(self.design()?).codec(self.codec).filter(self.filter);
+        let Identity { has_ids, has_names, has_shingles, .. } = self.identity;
+        Ok(options.ids(has_ids).names(has_names).shingles(has_shingles).lookups(self.lookups))
     }
 }

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
     use crate::disk::RealDisk;
     use crate::options::{CreateOptions, StoreOptions};
-    use crate::read::snapshot::Snapshot;
+    use crate::read::Snapshot;
     use crate::store::Store;
     use crate::write::batch::Operation;
     use crate::write::batch::Pair;

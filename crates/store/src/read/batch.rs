@@ -3,7 +3,7 @@
 use hamdex::{BatchOptions, Fingerprint, Match, ReadError};
 
 use crate::error::Error;
-use crate::read::snapshot::Snapshot;
+use crate::read::Snapshot;
 
 impl<F: Fingerprint> Snapshot<F> {
     /// Calls `visit` with the index of each query and all fingerprints within `distance` of it, nearest first, then by

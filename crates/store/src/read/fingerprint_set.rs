@@ -10,9 +10,9 @@ use hamdex::{
     ReadError, SetError, SetSearcher, Verified, VerifyOptions, shingles,
 };
 
+use crate::read::Snapshot;
 use crate::read::reader::verify_files;
 use crate::read::searcher::Searcher;
-use crate::read::snapshot::Snapshot;
 
 impl<F: Fingerprint> FingerprintSet<F> for Snapshot<F> {
     fn describe(&self) -> Description {

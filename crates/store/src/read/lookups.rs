@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use hamdex::{Fingerprint, ReadError};
 
 use crate::error::Error;
-use crate::read::snapshot::Snapshot;
+use crate::read::Snapshot;
 use crate::segment::LiveSegment;
 use crate::view::View;
 use crate::write::batch::Pair;

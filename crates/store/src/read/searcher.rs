@@ -8,7 +8,7 @@ use hamdex::multi::MultiSearcher;
 use hamdex::{Fingerprint, Match, ProgressCallback};
 
 use crate::error::Error;
-use crate::read::snapshot::Snapshot;
+use crate::read::Snapshot;
 use crate::segment::LiveSegment;
 use crate::view::View;
 

@@ -8,8 +8,8 @@ use hamdex::similar::{Condition, SimilarDocument};
 use hamdex::{Fingerprint, ReadError, ReadErrorKind};
 
 use crate::error::Error;
+use crate::read::Snapshot;
 use crate::read::searcher::Searcher;
-use crate::read::snapshot::Snapshot;
 use crate::segment::LiveSegment;
 
 impl<F: Fingerprint> Searcher<F> {

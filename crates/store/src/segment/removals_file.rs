@@ -18,11 +18,11 @@ use std::io::{self, Write};
 
 use roaring::{RoaringBitmap, RoaringTreemap};
 
-use crate::disk::checksum::{Kind, checksum};
 use crate::disk::layout;
 use crate::disk::{Disk, create_replacing};
 use crate::error::{Error, is_unreadable};
 use crate::manifest::identity::StoreId;
+use crate::manifest::identity::{Kind, checksum};
 use crate::manifest::{RemovalsEntry, SegmentEntry};
 
 const HEADER_BYTES: usize = 72;

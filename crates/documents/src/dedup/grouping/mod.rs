@@ -17,8 +17,8 @@ use crate::dedup::options::{Clustering, Method};
 use crate::dedup::resources::Resources;
 use crate::dedup::resources::{Progress, Stage};
 use crate::dedup::similarity::Similarity;
+use crate::dedup::texts::SetJoin;
 use crate::dedup::texts::chains;
-use crate::dedup::texts::join::SetJoin;
 use crate::error::Error;
 
 /// The classes of a corpus, and for each class the first class of its group, which leads the group.

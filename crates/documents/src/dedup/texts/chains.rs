@@ -6,8 +6,8 @@ use rayon::prelude::*;
 use crate::dedup::grouping::stars::{REPORT_EVERY, batches};
 use crate::dedup::grouping::union_find::UnionFind;
 use crate::dedup::resources::Report;
-use crate::dedup::texts::join::{Scratch, SetJoin};
 use crate::dedup::texts::prefix::Prefix;
+use crate::dedup::texts::{Scratch, SetJoin};
 use crate::error::Error;
 
 /// Classes whose postings are listed between two cancellation checks.

@@ -16,11 +16,10 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::dedup::grouping::hash_lists::HashLists;
-use crate::dedup::known::KnownAs;
 use crate::dedup::resources::{Progress, Resources, Stage};
 use crate::dedup::similarity::Similarity;
 use crate::dedup::spill::Spilled;
-use crate::dedup::texts::join::share_at_least;
+use crate::dedup::texts::share_at_least;
 use crate::dedup::texts::shingle_counts::ShingleCounts;
 use crate::error::Error;
 use hamdex::similar::Condition;
@@ -28,6 +27,35 @@ use hamdex_simhash::resemblance;
 
 /// Bits of the mark table per indexed shingle: 1/16 of all other shingles have a mark.
 const MARKS_PER_SHINGLE: usize = 16;
+
+/// A document that is known already.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Known {
+    /// The document.
+    pub document: u32,
+    /// The source of the known document, if texts were compared with several
+    /// ([`NearestTexts::set_source`](crate::known::NearestTexts::set_source)); otherwise 0.
+    pub source: u32,
+    /// The known document: the most similar one, or the nearest fingerprint; of several the first.
+    pub known: KnownAs,
+    /// The distance of the two fingerprints, in bits; `None` if texts were compared.
+    pub distance: Option<u32>,
+    /// The share of common shingles, from 0 to 1; `None` if fingerprints were compared.
+    pub similarity: Option<f64>,
+}
+
+/// The name or id of a known document in its reference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KnownAs {
+    /// A stored fingerprint.
+    Fingerprint(u128),
+    /// An id of a set whose ids are numbers.
+    Id(u64),
+    /// A name, or the id of a document.
+    Name(String),
+}
 
 /// New documents, indexed by their shingles: all, or as many as memory allows at a time. A
 /// [`KnownTexts`](crate::known::KnownTexts) is compared with them.

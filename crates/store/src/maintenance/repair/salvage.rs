@@ -14,7 +14,7 @@ use crate::maintenance::repair::evidence::map_mended;
 use crate::maintenance::repair::plan::PlannedSegment;
 use crate::maintenance::repair::report::{Repaired, RepairedFile};
 use crate::maintenance::repair::separate_damage;
-use crate::manifest::schema::Schema;
+use crate::manifest::Schema;
 use crate::manifest::{Manifest, RemovalsEntry, SegmentEntry};
 use crate::segment::{ColumnBuilder, Segment, removals_file, write_index};
 use crate::write::batch::{Operation, Pair, ids_of};

@@ -17,11 +17,11 @@ use std::time::Instant;
 use hamdex::{Fingerprint, Match, ReadError, ReadErrorKind};
 
 use crate::error::Error;
+use crate::manifest::Schema;
 use crate::manifest::identity::Identity;
-use crate::manifest::schema::Schema;
 use crate::memtable::Memtable;
+use crate::read::Snapshot;
 use crate::read::searcher::Searcher;
-use crate::read::snapshot::Snapshot;
 use crate::view::{View, Written};
 use crate::write::batch::{Batch, Document, Operation, Pair};
 use crate::write::reply::{Inserted, Near, Nears, Put, Reply};

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use hamdex::{BatchOptions, Fingerprint, Match, ReadError, ReadErrorKind};
 
 use crate::error::Error;
-use crate::read::snapshot::Snapshot;
+use crate::read::Snapshot;
 use crate::store::Store;
 use crate::write::batch::{Document, Pair};
 use crate::write::commit::Outcome;

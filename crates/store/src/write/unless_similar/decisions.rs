@@ -8,9 +8,9 @@ use hamdex::similar::{Condition, GrowingLists, Search};
 use hamdex::{Fingerprint, ReadError, shingles};
 
 use crate::error::Error;
-use crate::manifest::schema::Schema;
+use crate::manifest::Schema;
 use crate::memtable::Memtable;
-use crate::read::snapshot::Snapshot;
+use crate::read::Snapshot;
 use crate::view::{View, Written};
 use crate::write::batch::{Batch, Document};
 use crate::write::reply::{Inserted, Put, Reply, Similar};

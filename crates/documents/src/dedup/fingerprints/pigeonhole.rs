@@ -8,7 +8,6 @@
 //! groups in turn.
 
 use std::cmp::Reverse;
-use std::ops::ControlFlow;
 
 use hamdex::Fingerprint;
 
@@ -115,18 +114,17 @@ impl<F: Fingerprint> Pigeonhole<F> {
         let mut first = u32::MAX;
         for hash in self.hashes(fingerprint) {
             // Centres are added in their order.
-            index.each_until(hash, |centre| {
+            for centre in index.classes(hash) {
                 compared();
                 if centre >= first {
-                    return ControlFlow::Break(());
+                    break;
                 }
                 let its = self.of_class(centre);
-                if its.is_none_or(|its| its.distance(fingerprint) > self.distance) {
-                    return ControlFlow::Continue(());
+                if its.is_some_and(|its| its.distance(fingerprint) <= self.distance) {
+                    first = centre;
+                    break;
                 }
-                first = centre;
-                ControlFlow::Break(())
-            });
+            }
         }
         (first != u32::MAX).then_some(first)
     }

@@ -1,6 +1,6 @@
 //! Inverted lists: classes by hash.
 
-use std::ops::ControlFlow;
+use std::iter;
 
 use crate::error::Error;
 
@@ -62,28 +62,21 @@ impl HashLists {
         (self.entries.len() * size_of::<Entry>() + self.newest.len() * size_of::<u32>()) as u64
     }
 
-    /// Calls `visit` with the classes of a hash.
-    pub(crate) fn each(&self, hash: u64, mut visit: impl FnMut(u32)) {
-        self.each_until(hash, |class| {
-            visit(class);
-            ControlFlow::Continue(())
-        });
-    }
-
-    /// Calls `visit` with the classes of a hash, in the order in which they were added, until it breaks.
-    pub(crate) fn each_until(&self, hash: u64, mut visit: impl FnMut(u32) -> ControlFlow<()>) {
-        if self.newest.is_empty() {
-            return;
-        }
-        let newest = self.newest[self.list(hash)];
-        let mut at = newest;
-        while at != END {
-            at = self.entries[at as usize].next;
-            let entry = &self.entries[at as usize];
-            if entry.hash == hash && visit(entry.class).is_break() || at == newest {
-                return;
+    /// Returns the classes of a hash, in the order in which they were added.
+    pub(crate) fn classes(&self, hash: u64) -> impl Iterator<Item = u32> {
+        let newest = if self.newest.is_empty() { END } else { self.newest[self.list(hash)] };
+        let (mut at, mut is_over) = (newest, newest == END);
+        iter::from_fn(move || {
+            while !is_over {
+                at = self.entries[at as usize].next;
+                is_over = at == newest;
+                let entry = &self.entries[at as usize];
+                if entry.hash == hash {
+                    return Some(entry.class);
+                }
             }
-        }
+            None
+        })
     }
 
     /// Returns the list of a hash, by a multiplication, since some hashes have fewer bits.
@@ -108,7 +101,7 @@ mod tests {
     #[test]
     fn every_class_is_found_by_its_hashes_alone() {
         let (mut lists, mut expected) = (HashLists::default(), HashMap::<u64, Vec<u32>>::new());
-        lists.each(1, |_| panic!("there is nothing yet"));
+        assert_eq!(lists.classes(1).next(), None, "there is nothing yet");
         for class in 0..9000u32 {
             // Some hashes are common, and some differ in their lowest or highest bits only.
             for hash in [u64::from(class % 7), u64::from(class) << 40, u64::from(class / 3)] {
@@ -117,17 +110,9 @@ mod tests {
             }
         }
         for (hash, classes) in &expected {
-            let mut found = Vec::new();
-            lists.each(*hash, |class| found.push(class));
-            assert_eq!(&found, classes, "{hash}");
-            found.clear();
-            lists.each_until(*hash, |class| {
-                found.push(class);
-                ControlFlow::Break(())
-            });
-            assert_eq!(found, classes[..1], "{hash}");
+            assert_eq!(&lists.classes(*hash).collect::<Vec<_>>(), classes, "{hash}");
         }
-        lists.each(u64::MAX, |_| panic!("nothing has this hash"));
+        assert_eq!(lists.classes(u64::MAX).next(), None, "nothing has this hash");
         assert!(lists.bytes() >= 27_000 * 20 && lists.bytes() <= HashLists::bytes_of(27_000) * 2);
     }
 }

@@ -282,7 +282,7 @@ impl Matcher<'_> {
         for &shingle in known {
             let (word, bit) = new.mark(shingle);
             if new.marks[word] & bit != 0 {
-                new.lists.each(shingle, |number| candidates.push(number));
+                candidates.extend(new.lists.classes(shingle));
             }
         }
         candidates.sort_unstable();

@@ -84,17 +84,17 @@ impl Postings {
         for (place, &shingle) in prefix.shingles.iter().enumerate() {
             let is_short = place < prefix.short;
             // The first common shingle is in the short prefix of the smaller set.
-            self.short.each(shingle, |class| {
+            for class in self.short.classes(shingle) {
                 if is_short || sizes[class as usize] < size {
                     found(class);
                 }
-            });
+            }
             if is_short {
-                self.long.each(shingle, |class| {
+                for class in self.long.classes(shingle) {
                     if sizes[class as usize] > size {
                         found(class);
                     }
-                });
+                }
             }
         }
     }

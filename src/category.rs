@@ -26,7 +26,7 @@ pub enum Category {
     Unavailable,
     /// The output is complete and in place, and may be lost in a crash of the system.
     NotDurable,
-    /// The progress callback stopped the work.
+    /// The work was cancelled.
     Stopped,
 }
 

@@ -103,7 +103,7 @@ pub enum ReadErrorKind {
         /// The width of the fingerprints, in bits.
         width: u32,
     },
-    /// The callback of the progress has stopped the work.
+    /// The work was cancelled.
     #[error("stopped by the caller")]
     Stopped,
     /// The system refuses the minimum of memory for the work.
@@ -475,7 +475,7 @@ pub enum BuildError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The callback of the progress has stopped the build.
+    /// The build was cancelled.
     #[error("the build was stopped by the caller; there is no output")]
     Stopped,
     /// The system refuses memory.

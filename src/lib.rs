@@ -14,8 +14,8 @@
 //!
 //! # Threads, memory, progress
 //!
-//! All long operations have the same options: `threads(n)`, `memory(bytes)` if they need much, and
-//! `progress(report)`. See [`BuildOptions`], [`BatchOptions`], [`Pairs`] and [`VerifyOptions`].
+//! All long operations have the same options: `threads(n)`, `memory(bytes)` if they need much, `progress(report)` and
+//! `cancellation(cancellation)`. See [`BuildOptions`], [`BatchOptions`], [`Pairs`] and [`VerifyOptions`].
 //!
 //! - **Threads.** `threads(0)`, the default, uses the current rayon pool: the pool in which it is called, or the
 //!   global one, which has one thread per processor unless configured otherwise. `threads(n)` starts n threads
@@ -25,17 +25,16 @@
 //!   a build sorts on disk, and batches and self-joins work in smaller steps. If the system cannot allocate the
 //!   limit, less is used; if it cannot allocate even the minimum, a build returns [`BuildError::OutOfMemory`] and a
 //!   self-join [`ReadErrorKind::OutOfMemory`], while a batch answers query by query.
-//! - **Progress and cancellation.** Any thread calls `report` with a [`Progress`], many times per second, so it
-//!   should return quickly. If it returns [`ControlFlow::Break`](std::ops::ControlFlow::Break), the operation
-//!   ends with [`BuildError::Stopped`] or [`ReadErrorKind::Stopped`], and removes its output. System calls are
-//!   not interrupted, but a build does not wait for the one that syncs its file.
+//! - **Progress.** Any thread calls `report` with a [`Progress`], many times per second, so it should return quickly.
+//! - **Cancellation.** Any thread, also one that calls `report`, may cancel the [`Cancellation`] that the operation got.
+//!   The operation then ends with [`BuildError::Stopped`] or [`ReadErrorKind::Stopped`], removes its output, and calls
+//!   `report` no more. System calls are not interrupted, but a build does not wait for the one that syncs its file.
 //!
-//! A deadline is a callback that reads the clock:
+//! A cancellation may have a deadline:
 //!
 //! ```
-//! use std::ops::ControlFlow;
 //! use std::time::{Duration, Instant};
-//! use hamdex::{Builder, Index, ReadErrorKind, VerifyOptions};
+//! use hamdex::{Builder, Cancellation, Index, ReadErrorKind, VerifyOptions};
 //!
 //! # let directory = tempfile::tempdir()?;
 //! # let path = directory.path().join("news.hamdex");
@@ -47,10 +46,7 @@
 //! # /*
 //! let budget = Duration::from_secs(10);
 //! # */
-//! let deadline = Instant::now() + budget;
-//! let options = VerifyOptions::new().progress(move |_| {
-//!     if Instant::now() < deadline { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-//! });
+//! let options = VerifyOptions::new().cancellation(Cancellation::at(Instant::now() + budget));
 //! match index.verify_with(&options) {
 //!     Ok(verified) => println!("{} blocks are whole", verified.blocks),
 //!     Err(error) if matches!(error.kind(), ReadErrorKind::Stopped) => println!("not done in time"),
@@ -145,7 +141,7 @@ pub use metadata::RECIPE_KEY;
 #[doc(inline)]
 pub use multi::MultiIndex;
 pub use names::{MAX_NAME_BYTES, Names};
-pub use progress::{Phase, Progress, ProgressCallback, Stopped};
+pub use progress::{Cancellation, Phase, Progress, Report, Stopped};
 #[doc(inline)]
 pub use set::{FingerprintSet, SetSearcher};
 #[doc(hidden)]

@@ -1,9 +1,9 @@
 //! Progress and cancellation of long work.
 
 use std::fmt;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
 
 /// A stage of long work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -61,8 +61,69 @@ impl Progress {
     }
 }
 
-/// A callback that long work calls with its progress; a break stops the work.
-pub type ProgressCallback = Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>;
+/// A callback that long work calls with its progress.
+type ProgressCallback = Arc<dyn Fn(Progress) + Send + Sync>;
+
+/// Cancels long work. The work gets a clone, by its options; it ends soon after [`Cancellation::cancel`], from any
+/// thread, or after the deadline: see [the crate](crate#threads-memory-progress).
+///
+/// ```
+/// use hamdex::{BuildOptions, Builder, Cancellation, Index, ReadErrorKind, VerifyOptions};
+///
+/// let mut builder = Builder::in_memory(BuildOptions::<u64>::new())?;
+/// (0..1000).try_for_each(|i| builder.push(i))?;
+/// let index = Index::<u64>::from_bytes(builder.into_inner()?.0)?;
+///
+/// let cancellation = Cancellation::new();
+/// let options = VerifyOptions::new().cancellation(cancellation.clone());
+/// assert!(index.verify_with(&options).is_ok());
+///
+/// std::thread::scope(|scope| scope.spawn(|| cancellation.cancel()).join()).unwrap();
+/// let error = index.verify_with(&options).unwrap_err();
+/// assert!(matches!(error.kind(), ReadErrorKind::Stopped));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Cancellation {
+    is_cancelled: Arc<AtomicBool>,
+    deadline: Option<Instant>,
+}
+
+impl Cancellation {
+    /// Creates one that is not cancelled yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Creates one that cancels itself at a deadline.
+    #[must_use]
+    pub fn at(deadline: Instant) -> Self {
+        Self { deadline: Some(deadline), ..Self::default() }
+    }
+
+    /// Cancels the work of all clones, for good.
+    pub fn cancel(&self) {
+        self.is_cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the work is cancelled, or the deadline has passed.
+    #[must_use]
+    #[inline]
+    pub fn is_cancelled(&self) -> bool {
+        self.is_cancelled.load(Ordering::Relaxed)
+            || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// Fails if the work is cancelled.
+    ///
+    /// # Errors
+    /// When it is.
+    #[inline]
+    pub fn check(&self) -> Result<(), Stopped> {
+        if self.is_cancelled() { Err(Stopped) } else { Ok(()) }
+    }
+}
 
 /// Ends a visit, or long work, before its end: a visitor that has enough returns it, as an error of its own type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -93,35 +154,76 @@ pub(crate) fn keeping<E: From<R>, R>(visit: impl FnOnce(&mut Keep<E>) -> Result<
     }
 }
 
-/// The progress callback of the options, if any.
+/// Receives the progress of long work, and says whether the work is cancelled: what `progress` and `cancellation` of
+/// all options set. Work of several steps hands it on to each.
+///
+/// ```
+/// use hamdex::{Cancellation, Phase, Progress, Report};
+///
+/// let cancellation = Cancellation::new();
+/// let enough = cancellation.clone();
+/// let report = Report::new().cancellation(cancellation).progress(move |progress| {
+///     if progress.done >= 10 {
+///         enough.cancel();
+///     }
+/// });
+/// assert!(report.progressed(Progress::new(Phase::Read, 9, None)).is_ok());
+/// assert!(report.progressed(Progress::new(Phase::Read, 10, None)).is_err());
+/// ```
 #[derive(Clone, Default)]
-pub(crate) struct Report(Option<ProgressCallback>);
-
-impl From<ProgressCallback> for Report {
-    fn from(report: ProgressCallback) -> Self {
-        Self(Some(report))
-    }
+pub struct Report {
+    callback: Option<ProgressCallback>,
+    cancellations: Vec<Cancellation>,
 }
 
 impl Report {
-    pub(crate) fn to(report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(report)))
+    /// Returns a report without a callback, of work that cannot be cancelled.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
     }
 
-    /// Returns whether there is a callback.
-    pub(crate) fn has_callback(&self) -> bool {
-        self.0.is_some()
+    /// Sets the callback.
+    #[must_use]
+    pub fn progress(mut self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.callback = Some(Arc::new(report));
+        self
     }
 
-    pub(crate) fn callback(&self) -> Option<ProgressCallback> {
-        self.0.clone()
+    /// Adds a cancellation. Each of several cancels the work.
+    #[must_use]
+    pub fn cancellation(mut self, cancellation: Cancellation) -> Self {
+        self.cancellations.push(cancellation);
+        self
     }
 
-    pub(crate) fn report(&self, progress: Progress) -> Result<(), Stopped> {
-        match &self.0 {
-            Some(report) if report(progress).is_break() => Err(Stopped),
-            _ => Ok(()),
+    /// Passes progress to the callback.
+    ///
+    /// # Errors
+    /// When the work is cancelled, before the call or by it. Once it is, nothing is called.
+    pub fn progressed(&self, progress: Progress) -> Result<(), Stopped> {
+        self.check()?;
+        match &self.callback {
+            None => Ok(()),
+            Some(callback) => {
+                callback(progress);
+                self.check()
+            }
         }
+    }
+
+    /// Fails if the work is cancelled.
+    ///
+    /// # Errors
+    /// When it is.
+    #[inline]
+    pub fn check(&self) -> Result<(), Stopped> {
+        self.cancellations.iter().try_for_each(Cancellation::check)
+    }
+
+    /// Whether anything receives progress or may cancel the work.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.callback.is_some() || !self.cancellations.is_empty()
     }
 
     /// Counts what several threads do, and reports each time, now for the first time.
@@ -134,37 +236,28 @@ impl Report {
 
 impl fmt::Debug for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() { "Report" } else { "no report" })
+        f.write_str(if self.is_watched() { "Report" } else { "no report" })
     }
 }
 
-/// Counts the units of a phase. Once the callback has stopped the work, it is not called again by what comes
-/// after, and every thread is stopped.
+/// Counts the units of a phase. Once the work is cancelled, every thread of it is stopped.
 pub(crate) struct Counter {
     phase: Phase,
     total: Option<u64>,
     done: AtomicU64,
-    is_stopped: AtomicBool,
     report: Report,
 }
 
 impl Counter {
     /// Returns a counter that has not reported yet.
     pub(crate) fn new(report: Report, phase: Phase, total: Option<u64>) -> Self {
-        Self { phase, total, done: AtomicU64::new(0), is_stopped: AtomicBool::new(false), report }
+        Self { phase, total, done: AtomicU64::new(0), report }
     }
 
     /// Counts units that have been done.
     pub(crate) fn add(&self, units: u64) -> Result<(), Stopped> {
         let done = self.done.fetch_add(units, Ordering::Relaxed) + units;
-        if self.is_stopped.load(Ordering::Relaxed) {
-            return Err(Stopped);
-        }
-        let outcome = self.report.report(Progress::new(self.phase, done, self.total));
-        if outcome.is_err() {
-            self.is_stopped.store(true, Ordering::Relaxed);
-        }
-        outcome
+        self.report.progressed(Progress::new(self.phase, done, self.total))
     }
 
     /// Checks for cancellation: to be called often if units take long.

@@ -1,7 +1,5 @@
 //! Verification: reads every byte, and checks every order and every count.
 
-use std::ops::ControlFlow;
-
 use crate::codec::{Scratch, count_differences};
 use crate::digest::SetDigest;
 use crate::error::{Place, ReadError, ReadErrorKind};
@@ -14,7 +12,7 @@ use crate::ids::reader::IdTable;
 use crate::index::Index;
 use crate::index::read_ahead::Windows;
 use crate::lookup::{hash_of_id, hash_of_name};
-use crate::progress::{Counter, Phase, Progress, Report};
+use crate::progress::{Cancellation, Counter, Phase, Progress, Report};
 use crate::similar::{self, ShingleTable};
 use crate::table::{Table, runs_of};
 use crate::threads::{Pool, map_in_order};
@@ -69,7 +67,6 @@ impl Verified {
 /// Options of a verification; the defaults suit most uses.
 ///
 /// ```
-/// use std::ops::ControlFlow;
 /// use hamdex::{Builder, Index, VerifyOptions};
 ///
 /// let directory = tempfile::tempdir()?;
@@ -81,7 +78,6 @@ impl Verified {
 /// let index = Index::<u64>::open(&path)?;
 /// let options = VerifyOptions::new().threads(2).progress(|progress| {
 ///     println!("{} of {:?} blocks", progress.done, progress.total);
-///     ControlFlow::Continue(())
 /// });
 /// assert_eq!(index.verify_with(&options)?.fingerprints, 1000);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -89,7 +85,7 @@ impl Verified {
 #[derive(Debug, Clone, Default)]
 pub struct VerifyOptions {
     threads: usize,
-    progress: Report,
+    report: Report,
 }
 
 impl VerifyOptions {
@@ -106,11 +102,23 @@ impl VerifyOptions {
         self
     }
 
-    /// Sets a callback that any thread calls with the number of blocks done, and that may stop the work: see
+    /// Sets a callback that any thread calls with the number of blocks done: see
     /// [the crate](crate#threads-memory-progress).
     #[must_use]
-    pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
-        self.progress = Report::to(report);
+    pub fn progress(self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        Self { report: self.report.progress(report), ..self }
+    }
+
+    /// Adds a cancellation of the work: see [the crate](crate#threads-memory-progress).
+    #[must_use]
+    pub fn cancellation(self, cancellation: Cancellation) -> Self {
+        Self { report: self.report.cancellation(cancellation), ..self }
+    }
+
+    /// Sets both the callback and the cancellations.
+    #[must_use]
+    pub fn report_to(mut self, report: Report) -> Self {
+        self.report = report;
         self
     }
 }
@@ -128,8 +136,8 @@ per_width! {
     compiled_verify: Verify = verify_all;
 }
 
-fn verify_all<F: Fingerprint>(index: &Index<F>, progress: &Report) -> Result<Verified, ReadError> {
-    index.verify_all(progress)
+fn verify_all<F: Fingerprint>(index: &Index<F>, report: &Report) -> Result<Verified, ReadError> {
+    index.verify_all(report)
 }
 
 impl<F: Fingerprint> Index<F> {
@@ -147,19 +155,19 @@ impl<F: Fingerprint> Index<F> {
     /// As [`Index::verify`], with options.
     ///
     /// # Errors
-    /// The first damage found; when no thread can be started; or when the progress callback stops the work.
+    /// The first damage found; when no thread can be started; or when the work is cancelled.
     pub fn verify_with(&self, options: &VerifyOptions) -> Result<Verified, ReadError> {
         let pool =
             Pool::new(options.threads).map_err(|error| self.error(ReadErrorKind::Threads(error).into()))?;
-        pool.install(|| compiled_verify()(self, &options.progress)).map_err(|error| self.error(error))
+        pool.install(|| compiled_verify()(self, &options.report)).map_err(|error| self.error(error))
     }
 
-    fn verify_all(&self, progress: &Report) -> Result<Verified, ReadError> {
+    fn verify_all(&self, report: &Report) -> Result<Verified, ReadError> {
         let file = self.data.as_ref();
         self.verify_padding(file)?;
         self.metadata_section.verify(file)?;
         let blocks = self.tables.iter().map(|table| table.keys.len() as u64).sum();
-        let done = progress.counter(Phase::Verify, Some(blocks))?;
+        let done = report.counter(Phase::Verify, Some(blocks))?;
         let check_cancelled = || done.check().map_err(ReadError::from);
         self.verify_unread_sections(file, &check_cancelled)?;
         let (mut first_digest, mut names) = (None, 0);

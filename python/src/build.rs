@@ -259,7 +259,7 @@ fn write<F: Width>(
     };
     let options = options.ids(numbers.is_some()).names(names.is_some());
     work::run(py, progress, move |watch| {
-        let mut builder = Builder::with_options(path, options.progress(watch.callback()))?;
+        let mut builder = Builder::with_options(path, options.report_to(watch.report()))?;
         match (numbers, names) {
             (Some(ids), _) => fingerprints
                 .iter()
@@ -339,7 +339,7 @@ fn write_documents<F: Width>(
     }
     let options = choices.apply(BuildOptions::<F>::new())?.ids(true).names(names.is_some()).shingles(true);
     work::run(py, progress, move |watch| {
-        let mut builder = Builder::with_options(path, options.progress(watch.callback())).or_raise()?;
+        let mut builder = Builder::with_options(path, options.report_to(watch.report())).or_raise()?;
         for some in rows.chunks(TEXTS_AT_ONCE) {
             let texts: Vec<&str> = some.iter().map(|&(_, row)| texts[row]).collect();
             let made = maker.documents(&texts, choices.threads, watch)?;

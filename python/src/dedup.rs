@@ -178,10 +178,11 @@ fn find<F: Width>(
             dedup = against.against.apply(dedup, against);
         }
         let own = Arc::clone(watch);
-        let dedup = dedup.on_progress(move |progress| match progress.stage {
+        let dedup = dedup.cancellation(watch.cancellation().clone()).on_progress(move |progress| {
             // `documents` reports the progress of reading.
-            Stage::Read => own.go_on(),
-            _ => own.note(shown(progress)),
+            if progress.stage != Stage::Read {
+                own.note(shown(progress));
+            }
         });
         let clusters = work::pool(choices.threads)?.install(|| dedup.run_on(documents(&texts, watch)));
         let clusters: Clusters = clusters.or_raise()?;
@@ -196,7 +197,8 @@ fn find<F: Width>(
 fn documents<'a>(texts: &'a [&str], watch: &'a Watch) -> impl Iterator<Item = Document> + Send + 'a {
     let total = Some(texts.len() as u64);
     texts.iter().zip(1u64..).map_while(move |(text, number)| {
-        watch.note(("reading", number, total)).is_continue().then(|| Document::new("", *text))
+        watch.note(("reading", number, total));
+        watch.check().is_ok().then(|| Document::new("", *text))
     })
 }
 

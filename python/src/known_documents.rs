@@ -239,7 +239,7 @@ impl<F: Width> Reference<F> for WatchedDocuments<'_> {
             return Err(Error::Reference { source: "its fingerprints have another width".into() });
         };
         let options = BatchOptions::new().threads(rayon::current_num_threads());
-        let options = options.progress(self.watch.callback());
+        let options = options.report_to(self.watch.report());
         nearest_in(&**set, fingerprints, distance, options)
     }
 }

@@ -102,7 +102,7 @@ fn write<F: Width>(
     Merger::new(inputs.iter().copied()).map(drop).or_raise()?;
     let options = choices.apply(inputs[0].build_options())?;
     work::run(py, progress, move |watch| {
-        let merger = Merger::new(inputs.iter().copied())?.options(options.progress(watch.callback()));
+        let merger = Merger::new(inputs.iter().copied())?.options(options.report_to(watch.report()));
         merger.renumber(inputs[0].has_names()).seal(&path)?.publish()
     })
 }

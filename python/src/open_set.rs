@@ -178,7 +178,7 @@ impl OpenSet {
     ) -> PyResult<Bound<'py, PyAny>> {
         let set = self.set()?;
         let options = VerifyOptions::new().threads(work::threads(threads)?);
-        let verified = work::run(py, progress, |watch| set.verify(&options.progress(watch.callback())))?;
+        let verified = work::run(py, progress, |watch| set.verify(&options.report_to(watch.report())))?;
         results::verified(
             py,
             (verified.bytes, verified.tables, verified.blocks, verified.fingerprints, verified.ids),
@@ -249,10 +249,10 @@ impl Pool {
 impl Pooled {
     fn new(set: &AnySet) -> Self {
         let check = SignalCheck::default();
-        let report = check.clone().callback();
+        let report = check.report();
         let searcher = Owned::new(set.clone(), |set| {
             let mut searcher = set.searcher();
-            searcher.set_progress(Arc::new(report));
+            searcher.set_report(report);
             searcher
         });
         Self { searcher, check }

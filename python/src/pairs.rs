@@ -168,7 +168,7 @@ pub(crate) struct Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        self.watch.stop();
+        self.watch.cancellation().cancel();
     }
 }
 
@@ -335,7 +335,7 @@ impl Job {
     }
 
     fn options(&self, watch: &Arc<Watch>) -> PairsOptions {
-        let options = PairsOptions::new().threads(self.threads).progress(watch.callback());
+        let options = PairsOptions::new().threads(self.threads).report_to(watch.report());
         match self.memory {
             Some(memory) => options.memory(memory),
             None => options,

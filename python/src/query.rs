@@ -157,7 +157,7 @@ pub(crate) fn batch<F: Width>(
 ) -> Result<Rows<F>, SetError> {
     let set = any.typed::<F>().expect("the width was checked");
     let Description { has_ids, has_names, .. } = *any.description();
-    let options = options.clone().progress(watch.callback());
+    let options = options.clone().report_to(watch.report());
     let mut places: Vec<u64> = Vec::new();
     let mut found: Vec<Match<F>> = Vec::new();
     set.visit_batch(queries, distance, &options, &mut |query, matches| {

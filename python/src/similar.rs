@@ -8,7 +8,7 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Float64Array, UInt64Array};
 use arrow_schema::DataType;
 use hamdex::similar::{Condition, Measure, SimilarDocument};
-use hamdex::{ReadError, ReadErrorKind, SetSearcher};
+use hamdex::{ReadError, SetSearcher};
 use hamdex_any::{AnySet, for_width};
 use hamdex_documents::{SimilarTexts, TextSearcher};
 use pyo3::exceptions::PyValueError;
@@ -99,13 +99,11 @@ fn search<F: Width>(
     let similar = SimilarTexts::of(&**typed).or_raise()?;
     let start = || {
         let mut searcher = similar.searcher();
-        searcher.set_progress(Arc::new(watch.callback()));
+        searcher.set_report(watch.report());
         searcher
     };
     let find = |searcher: &mut TextSearcher<'_, F>, text: &&str| {
-        if watch.go_on().is_break() {
-            return Err(ReadError::from(ReadErrorKind::Stopped)).or_raise();
-        }
+        watch.check().map_err(ReadError::from).or_raise()?;
         // Nothing is similar to a blank text.
         let found = searcher.find(text, condition, limit).or_raise()?.unwrap_or_default();
         found.into_iter().map(|one| Ok((id_of(set, one)?, one.similarity))).collect()
@@ -198,7 +196,7 @@ fn look_up<F: Width>(
     let limit = if set.description().has_names { usize::MAX } else { 1 };
     let start = || {
         let mut searcher = typed.open_searcher();
-        searcher.set_progress(Arc::new(watch.callback()));
+        searcher.set_report(watch.report());
         searcher
     };
     let find = |searcher: &mut Box<dyn SetSearcher<F> + Send + '_>, shingles: &Vec<u64>| {

@@ -498,7 +498,7 @@ impl Store {
 
     /// Merge everything into one file, without removed records. An interruption changes nothing.
     fn compact(&self, py: Python<'_>) -> PyResult<()> {
-        for_any_store!(self.store()?, store => work::run(py, None, |watch| store.compact_with(watch.callback())))
+        for_any_store!(self.store()?, store => work::run(py, None, |watch| store.compact_with(&watch.report())))
     }
 
     /// The counts of the store, and their costs.

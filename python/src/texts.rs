@@ -213,10 +213,11 @@ pub(crate) fn map_texts<S, T: Send>(
     let done = AtomicU64::new(0);
     let parts: Option<Vec<Vec<T>>> = pool(threads)?.install(|| {
         let parts = texts.par_chunks(TEXTS_PER_REPORT).map_init(start, |state, texts| {
-            let made = texts.iter().map(|text| watch.go_on().is_continue().then(|| make(state, text)));
+            let made = texts.iter().map(|text| watch.check().is_ok().then(|| make(state, text)));
             let made = made.collect::<Option<_>>()?;
             let before = done.fetch_add(texts.len() as u64, Ordering::Relaxed);
-            watch.note((phase, before + texts.len() as u64, total)).is_continue().then_some(made)
+            watch.note((phase, before + texts.len() as u64, total));
+            watch.check().is_ok().then_some(made)
         });
         parts.collect()
     });
@@ -286,7 +287,7 @@ impl<F: Width> Maker<F> {
         let start = || (Scratch::default(), Shingler::new(self.words));
         let made = pool(threads)?.install(|| {
             let made = texts.par_iter().map_init(start, |(scratch, shingler), text| {
-                watch.go_on().is_continue().then(|| {
+                watch.check().is_ok().then(|| {
                     let (outcome, shingles) =
                         self.fingerprinter.fingerprint_and_shingles(text, scratch, shingler);
                     Some((outcome.value_of_text(&shingles)?, shingles.hashes().to_vec()))

@@ -2,14 +2,13 @@
 
 use std::any::Any;
 use std::num::NonZeroUsize;
-use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hamdex::{Phase, Progress, Stopped};
+use hamdex::{Cancellation, Phase, Report, Stopped};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -34,7 +33,7 @@ pub(crate) type ProgressReport = (&'static str, u64, Option<u64>);
 /// The state that work shares with the thread that waits for it.
 #[derive(Default)]
 pub(crate) struct Watch {
-    is_stopped: AtomicBool,
+    cancellation: Cancellation,
     is_done: AtomicBool,
     last: Mutex<Option<ProgressReport>>,
 }
@@ -42,38 +41,28 @@ pub(crate) struct Watch {
 impl Watch {
     /// Fails when the work is cancelled.
     pub(crate) fn check(&self) -> Result<(), Stopped> {
-        if self.go_on().is_break() { Err(Stopped) } else { Ok(()) }
+        self.cancellation.check()
     }
 
-    /// Whether the work may go on.
-    pub(crate) fn go_on(&self) -> ControlFlow<()> {
-        if self.is_stopped.load(Ordering::Relaxed) {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
+    /// Returns what cancels the work.
+    pub(crate) fn cancellation(&self) -> &Cancellation {
+        &self.cancellation
     }
 
-    /// Cancels the work at its next check.
-    pub(crate) fn stop(&self) {
-        self.is_stopped.store(true, Ordering::Relaxed);
-    }
-
-    /// Reports progress. Returns whether the work may go on.
-    pub(crate) fn note(&self, shown: ProgressReport) -> ControlFlow<()> {
+    /// Shows progress.
+    pub(crate) fn note(&self, shown: ProgressReport) {
         // A concurrent report of another thread is as good.
         if let Ok(mut last) = self.last.try_lock() {
             *last = Some(shown);
         }
-        self.go_on()
     }
 
-    /// Returns the progress callback for options of the engine.
-    pub(crate) fn callback(
-        self: &Arc<Self>,
-    ) -> impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static + use<> {
+    /// Returns the report for work of the engine.
+    pub(crate) fn report(self: &Arc<Self>) -> Report {
         let watch = Arc::clone(self);
-        move |progress| watch.note((name_of(progress.phase), progress.done, progress.total))
+        Report::new().cancellation(self.cancellation.clone()).progress(move |progress| {
+            watch.note((name_of(progress.phase), progress.done, progress.total));
+        })
     }
 
     fn last(&self) -> Option<ProgressReport> {
@@ -126,7 +115,7 @@ pub(crate) fn run<T: Send, E: IntoException + Send>(
             };
             let interruption = attend(&watch, bar.as_ref());
             if interruption.is_some() {
-                watch.stop();
+                watch.cancellation.cancel();
             }
             (Some(worker.join().and_then(|outcome| outcome)), interruption)
         })
@@ -222,20 +211,26 @@ impl SignalCheck {
         }
     }
 
-    /// Returns the callback of a searcher.
-    pub(crate) fn callback(self) -> impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static {
-        move |_| self.poll()
+    /// Returns the report of a searcher. Once a signal has interrupted a query, later ones fail.
+    pub(crate) fn report(&self) -> Report {
+        let (check, cancellation) = (self.clone(), Cancellation::new());
+        Report::new().cancellation(cancellation.clone()).progress(move |_| {
+            if check.is_interrupted() {
+                cancellation.cancel();
+            }
+        })
     }
 
-    fn poll(&self) -> ControlFlow<()> {
-        let Ok(mut state) = self.0.lock() else { return ControlFlow::Break(()) };
+    /// Lets Python run the handlers of pending signals, from time to time. Returns whether one has failed.
+    fn is_interrupted(&self) -> bool {
+        let Ok(mut state) = self.0.lock() else { return true };
         if state.at.is_none_or(|at| at.elapsed() >= QUERY_SIGNAL_INTERVAL) {
             state.at = Some(Instant::now());
             if let Err(exception) = check_signals() {
                 state.interruption = Some(exception);
             }
         }
-        if state.interruption.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        state.interruption.is_some()
     }
 }
 

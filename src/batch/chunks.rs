@@ -63,7 +63,7 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
 
     /// Calls `visit` with the place and the matches of each query, in order.
     pub(super) fn answer(&mut self, queries: &[F], visit: &mut Visit<'_, F>) -> Result<(), ReadError> {
-        let done = self.options.progress.counter(Phase::Batch, Some(queries.len() as u64));
+        let done = self.options.report.counter(Phase::Batch, Some(queries.len() as u64));
         let index = self.index;
         let failed = |stopped: Stopped| index.error(stopped.into());
         let done = done.map_err(failed)?;

@@ -71,7 +71,7 @@ impl<T: Copy + Ord> Gathered<'_, T> {
     /// Checks for cancellation, where a part takes long to find little.
     ///
     /// # Errors
-    /// When the progress callback stops the work.
+    /// When the work is cancelled.
     pub(crate) fn check(&self) -> Result<(), ReadError> {
         Ok(self.done.check()?)
     }
@@ -115,7 +115,7 @@ pub(crate) fn deliver<F: Fingerprint, T: Copy + Ord, P: Parts<F, T>>(
 ) -> Result<(), P::Error> {
     let done = options.counter(Phase::Batch, Some(queries.len() as u64)).map_err(ReadError::from)?;
     let done = Arc::new(done);
-    let inner = options.cancelled_with(&done).memory(options.memory / 2);
+    let inner = options.part_of(&done).memory(options.memory / 2);
     // A vector that grows has up to twice the room that it needs.
     let room = options.match_bytes() / (2 * size_of::<(u32, T)>());
     let (mut at, mut size) = (0, MAX_QUERIES);
@@ -235,7 +235,7 @@ impl<F: Fingerprint> Gathered<'_, Match<F>> {
         counts: Counts<'_, F>,
     ) -> Result<(), ReadError> {
         let mut searcher = index.searcher();
-        options.callback().into_iter().for_each(|report| searcher.report_to(report));
+        searcher.report_to(options.report());
         let mut nearest = Vec::new();
         for (place, query) in queries {
             self.check()?;
@@ -255,10 +255,9 @@ impl<F: Fingerprint> Gathered<'_, Match<F>> {
 
 #[cfg(test)]
 mod tests {
-    use std::ops::ControlFlow;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    use crate::{BuildOptions, Builder, MultiIndex};
+    use crate::{BuildOptions, Builder, Cancellation, MultiIndex};
 
     use super::*;
 
@@ -319,10 +318,10 @@ mod tests {
         for stop_after in [1, 2, 5, 50] {
             let calls = Arc::new(AtomicU64::new(0));
             let counted = Arc::clone(&calls);
-            let options = BatchOptions::new().progress(move |_| {
-                match counted.fetch_add(1, Ordering::Relaxed) < stop_after {
-                    true => ControlFlow::Continue(()),
-                    false => ControlFlow::Break(()),
+            let cancellation = Cancellation::new();
+            let options = BatchOptions::new().cancellation(cancellation.clone()).progress(move |_| {
+                if counted.fetch_add(1, Ordering::Relaxed) >= stop_after {
+                    cancellation.cancel();
                 }
             });
             let mut crowd = Crowd { most_held: 0 };

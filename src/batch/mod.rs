@@ -26,7 +26,6 @@ mod probe;
 mod sample;
 mod scan;
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use chunks::Chunks;
@@ -37,7 +36,7 @@ use crate::design::Plan;
 use crate::error::ReadError;
 use crate::index::{Index, Match};
 use crate::memory::default_memory;
-use crate::progress::{Counter, Phase, Progress, ProgressCallback, Report, Stopped, keeping};
+use crate::progress::{Cancellation, Counter, Phase, Progress, Report, Stopped, keeping};
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
@@ -140,7 +139,7 @@ pub struct BatchOptions {
     memory: u64,
     threads: usize,
     limit: Option<usize>,
-    progress: Report,
+    report: Report,
     dense_from: Option<usize>,
     most_meeting_ns: Option<u64>,
     is_sieved: Option<bool>,
@@ -162,7 +161,7 @@ impl BatchOptions {
             memory: default_memory().min(MAX_DEFAULT_MEMORY),
             threads: 0,
             limit: None,
-            progress: Report::default(),
+            report: Report::default(),
             dense_from: None,
             most_meeting_ns: None,
             is_sieved: None,
@@ -200,11 +199,23 @@ impl BatchOptions {
         self
     }
 
-    /// Sets a callback that any thread calls with the number of queries done, and that may stop the work: see
+    /// Sets a callback that any thread calls with the number of queries done: see
     /// [the crate](crate#threads-memory-progress).
     #[must_use]
-    pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
-        self.progress = Report::to(report);
+    pub fn progress(self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        Self { report: self.report.progress(report), ..self }
+    }
+
+    /// Adds a cancellation of the work: see [the crate](crate#threads-memory-progress).
+    #[must_use]
+    pub fn cancellation(self, cancellation: Cancellation) -> Self {
+        Self { report: self.report.cancellation(cancellation), ..self }
+    }
+
+    /// Sets both the callback and the cancellations.
+    #[must_use]
+    pub fn report_to(mut self, report: Report) -> Self {
+        self.report = report;
         self
     }
 
@@ -253,25 +264,23 @@ impl BatchOptions {
         self.limit.unwrap_or(usize::MAX)
     }
 
-    /// Returns the progress callback, for the single queries of a batch.
+    /// Returns the callback and the cancellations, for the single queries of a batch.
     #[doc(hidden)]
     #[must_use]
-    pub fn callback(&self) -> Option<ProgressCallback> {
-        self.progress.callback()
+    pub fn report(&self) -> Report {
+        self.report.clone()
     }
 
     /// Returns a counter for the units of a phase; fails if the work is cancelled.
     pub(crate) fn counter(&self, phase: Phase, total: Option<u64>) -> Result<Counter, Stopped> {
-        self.progress.counter(phase, total)
+        self.report.counter(phase, total)
     }
 
-    /// Returns the options for a part of the work, which is cancelled with the whole.
-    fn cancelled_with(&self, whole: &Arc<Counter>) -> Self {
+    /// Returns the options for a part of the work, which is cancelled with the whole, and reports the progress of it.
+    fn part_of(&self, whole: &Arc<Counter>) -> Self {
         let whole = Arc::clone(whole);
-        self.clone().progress(move |_| match whole.check() {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(Stopped) => ControlFlow::Break(()),
-        })
+        // The part notices a cancellation itself.
+        self.clone().progress(move |_| _ = whole.check())
     }
 
     /// Returns the share of the memory limit for undelivered matches, in bytes.

@@ -1,7 +1,6 @@
 //! Queries, one at a time.
 
 use std::fmt;
-use std::ops::ControlFlow;
 
 use crate::error::{ReadError, check_distance};
 use crate::ids::{Ids, StoredId};
@@ -10,7 +9,7 @@ use crate::index::search::{Search, WaveCheck};
 use crate::index::similar::SimilarSearch;
 use crate::index::{Index, IndexRef, Match};
 use crate::memory::give_back;
-use crate::progress::{Phase, Progress, ProgressCallback, Report, Stopped, keeping};
+use crate::progress::{Cancellation, Phase, Progress, Report, Stopped, keeping};
 use crate::similar::{Condition, SimilarDocument};
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
@@ -98,17 +97,25 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
         &self.index
     }
 
-    /// Sets a callback for queries that read many blocks, which may stop the query: see
-    /// [the crate](crate#threads-memory-progress). A query of few blocks, as at usual distances, calls nothing.
+    /// Sets a callback for queries that read many blocks: see [the crate](crate#threads-memory-progress). A query of few
+    /// blocks, as at usual distances, calls nothing.
     #[must_use]
-    pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
-        self.core.report = Report::to(report);
+    pub fn progress(mut self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.core.report = self.core.report.progress(report);
         self
     }
 
-    /// As [`Self::progress`], of a searcher that is in use.
-    pub fn report_to(&mut self, report: ProgressCallback) {
-        self.core.report = Report::from(report);
+    /// Adds a cancellation of queries that read many blocks: see [the crate](crate#threads-memory-progress).
+    #[must_use]
+    pub fn cancellation(mut self, cancellation: Cancellation) -> Self {
+        self.core.report = self.core.report.cancellation(cancellation);
+        self
+    }
+
+    /// Sets both the callback and the cancellations, of a searcher that is in use. A cancellation is for good: after a
+    /// cancelled query, it answers again with others.
+    pub fn report_to(&mut self, report: Report) {
+        self.core.report = report;
     }
 
     /// Returns all stored fingerprints within `distance` of `query`, nearest first, then by fingerprint.
@@ -148,7 +155,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
     /// them if there are no more.
     ///
     /// If they are further away than the design's distance, more and more of the file is read, at worst all of
-    /// table 0: [`Searcher::nearest_within`] bounds that, and [`Searcher::progress`] can cancel it.
+    /// table 0: [`Searcher::nearest_within`] bounds that, and [`Searcher::cancellation`] can end it.
     ///
     /// # Errors
     /// When a block that is read is damaged.
@@ -297,7 +304,7 @@ impl<F: Fingerprint> Core<F> {
     ) -> Result<(), E> {
         let Self { search, report, .. } = self;
         let check_wave =
-            |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
+            |done, all| report.progressed(Progress::new(Phase::Query, done as u64, Some(all as u64)));
         for_each_of(index, search, queries, distance, &check_wave, visit)
     }
 
@@ -311,7 +318,7 @@ impl<F: Fingerprint> Core<F> {
     ) -> Result<(), ReadError> {
         let Self { search, matches, report, .. } = self;
         let check_wave =
-            |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
+            |done, all| report.progressed(Progress::new(Phase::Query, done as u64, Some(all as u64)));
         nearest::walk(index, search, query, (count, most), (&check_wave, &mut |_| Ok(true)), matches)
     }
 }

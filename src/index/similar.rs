@@ -37,7 +37,7 @@ impl SimilarSearch {
     ) -> Result<(), ReadError> {
         let Self { search, pairs } = self;
         let mut lists = part.lists(pairs);
-        let check = || Ok(report.report(Progress::new(Phase::Query, 0, None))?);
+        let check = || Ok(report.progressed(Progress::new(Phase::Query, 0, None))?);
         let mut run = || {
             for &Alike { place, size, shared } in search.run(&mut lists, shingles, condition, &check)? {
                 visit(part.documents().id(place)?, condition.share(shared, shingles.len(), size));

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::num::NonZeroUsize;
-use std::ops::ControlFlow;
 
 use crate::error::{ReadError, ReadErrorKind, check_distance};
 use crate::index::Index;
@@ -10,7 +9,7 @@ use crate::join::population::{OfIndex, OfValues, Population};
 use crate::join::run::Join;
 use crate::join::{Found, Outlet, Pair, Tuning};
 use crate::memory::{MIN_MEMORY, QUERY_HEADROOM_BYTES, affordable, default_memory};
-use crate::progress::{Counter, Phase, Progress, Report, keeping};
+use crate::progress::{Cancellation, Counter, Phase, Progress, Report, keeping};
 use crate::threads;
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
@@ -72,12 +71,12 @@ pub struct Pairs<'a, F> {
 pub struct PairsOptions {
     memory: u64,
     threads: usize,
-    progress: Report,
+    report: Report,
 }
 
 impl Default for PairsOptions {
     fn default() -> Self {
-        Self { memory: default_memory(), threads: 0, progress: Report::default() }
+        Self { memory: default_memory(), threads: 0, report: Report::default() }
     }
 }
 
@@ -104,8 +103,20 @@ impl PairsOptions {
 
     /// See [`Pairs::progress`].
     #[must_use]
-    pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
-        self.progress = Report::to(report);
+    pub fn progress(self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        Self { report: self.report.progress(report), ..self }
+    }
+
+    /// See [`Pairs::cancellation`].
+    #[must_use]
+    pub fn cancellation(self, cancellation: Cancellation) -> Self {
+        Self { report: self.report.cancellation(cancellation), ..self }
+    }
+
+    /// Sets both the callback and the cancellations.
+    #[must_use]
+    pub fn report_to(mut self, report: Report) -> Self {
+        self.report = report;
         self
     }
 }
@@ -180,10 +191,15 @@ impl<'a, F: Fingerprint> Pairs<'a, F> {
         self
     }
 
-    /// Sets a callback that any thread calls during the work, and that may stop the work: see
-    /// [the crate](crate#threads-memory-progress).
-    pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
+    /// Sets a callback that any thread calls during the work: see [the crate](crate#threads-memory-progress).
+    pub fn progress(mut self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.options = self.options.progress(report);
+        self
+    }
+
+    /// Adds a cancellation of the work: see [the crate](crate#threads-memory-progress).
+    pub fn cancellation(mut self, cancellation: Cancellation) -> Self {
+        self.options = self.options.cancellation(cancellation);
         self
     }
 
@@ -286,14 +302,14 @@ fn run<F: Fingerprint>(
     let threads = if is_small { NonZeroUsize::MIN } else { threads::count(pairs.options.threads) };
     let memory = affordable(pairs.options.memory, QUERY_HEADROOM_BYTES)
         .map_err(|bytes| population.error(ReadErrorKind::OutOfMemory { bytes }.into()))?;
-    let preparing = Counter::new(pairs.options.progress.clone(), Phase::Pairs, None);
+    let preparing = Counter::new(pairs.options.report.clone(), Phase::Pairs, None);
     population.prepare(pairs.options.threads, &preparing).map_err(|error| population.error(error))?;
     let join = Join {
         population,
         distance: pairs.distance,
         memory,
         threads,
-        progress: &pairs.options.progress,
+        report: &pairs.options.report,
         tuning: pairs.tuning,
         is_counting,
     };

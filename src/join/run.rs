@@ -32,7 +32,7 @@ pub(super) struct Join<'a, F> {
     /// Bytes.
     pub(super) memory: u64,
     pub(super) threads: NonZeroUsize,
-    pub(super) progress: &'a Report,
+    pub(super) report: &'a Report,
     pub(super) tuning: Tuning,
     /// Whether pairs are counted rather than delivered.
     pub(super) is_counting: bool,
@@ -42,13 +42,13 @@ impl<F: Fingerprint> Join<'_, F> {
     pub(super) fn run(&self, deliver: Outlet<'_, F>) -> Result<(), ReadError> {
         let &Self { population, distance, tuning, .. } = self;
         if tuning.way == Way::Query {
-            let done = self.progress.counter(Phase::Pairs, Some(population.len()))?;
+            let done = self.report.counter(Phase::Pairs, Some(population.len()))?;
             return self.query_each(1, &done, deliver);
         }
         let capacity = self.capacity();
         let steps = lead::choose(population, distance, tuning.way == Way::Gather);
         let total = steps.len() as u64 * population.len();
-        let done = self.progress.counter(Phase::Pairs, Some(total))?;
+        let done = self.report.counter(Phase::Pairs, Some(total))?;
         let Some(gatherings) = self.prepare(&steps, capacity, &done)? else {
             return self.query_each(steps.len() as u64, &done, deliver);
         };

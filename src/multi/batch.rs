@@ -60,7 +60,7 @@ impl<F: Fingerprint> MultiIndex<F> {
     /// Returns a searcher for the queries of a batch that are answered alone, and cancelled with it.
     pub(super) fn searcher_of_batch(&self, options: &BatchOptions) -> MultiSearcher<F> {
         let mut searcher = self.searcher();
-        options.callback().into_iter().for_each(|report| searcher.report_to(report));
+        searcher.report_to(options.report());
         searcher
     }
 }

@@ -1,7 +1,6 @@
 //! Queries of several indexes, one at a time.
 
 use std::fmt;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::error::{ReadError, check_distance};
@@ -12,7 +11,7 @@ use crate::index::{Index, Match};
 use crate::memory::give_back;
 use crate::multi::memory::keep_nearest;
 use crate::multi::{MemoryPart, MultiIndex};
-use crate::progress::{Phase, Progress, ProgressCallback, Report, Stopped, keeping};
+use crate::progress::{Cancellation, Phase, Progress, Report, Stopped, keeping};
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
@@ -65,17 +64,25 @@ impl<F: Fingerprint> MultiSearcher<F> {
         &self.indexes
     }
 
-    /// Sets a callback for queries that read many blocks, which may stop the query: see
-    /// [the crate](crate#threads-memory-progress). A query of few blocks, as at usual distances, calls nothing.
+    /// Sets a callback for queries that read many blocks: see [the crate](crate#threads-memory-progress). A query of few
+    /// blocks, as at usual distances, calls nothing.
     #[must_use]
-    pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
-        self.report = Report::to(report);
+    pub fn progress(mut self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.report = self.report.progress(report);
         self
     }
 
-    /// As [`Self::progress`], of a searcher that is in use.
-    pub fn report_to(&mut self, report: ProgressCallback) {
-        self.report = Report::from(report);
+    /// Adds a cancellation of queries that read many blocks: see [the crate](crate#threads-memory-progress).
+    #[must_use]
+    pub fn cancellation(mut self, cancellation: Cancellation) -> Self {
+        self.report = self.report.cancellation(cancellation);
+        self
+    }
+
+    /// Sets both the callback and the cancellations, of a searcher that is in use. A cancellation is for good: after a
+    /// cancelled query, it answers again with others.
+    pub fn report_to(&mut self, report: Report) {
+        self.report = report;
     }
 
     /// Returns all fingerprints stored within `distance` of `query` that count, each once, nearest first, then by
@@ -126,7 +133,7 @@ impl<F: Fingerprint> MultiSearcher<F> {
         let Self { indexes, searches, matches: all, report, .. } = self;
         all.clear();
         let check_wave =
-            |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
+            |done, all| report.progressed(Progress::new(Phase::Query, done as u64, Some(all as u64)));
         let mut matches = Vec::new();
         for (number, (index, search)) in indexes.as_slice().iter().zip(searches).enumerate() {
             let mut counts = |found: &Match<F>| indexes.counts(number, found);
@@ -257,7 +264,8 @@ fn for_each_in_files<F: Fingerprint>(
     for (index, search) in each().zip(&*searches) {
         search.read_ahead(index);
     }
-    let check_wave = |done, all| report.report(Progress::new(Phase::Query, done as u64, Some(all as u64)));
+    let check_wave =
+        |done, all| report.progressed(Progress::new(Phase::Query, done as u64, Some(all as u64)));
     for (number, (index, search)) in each().zip(&mut *searches).enumerate() {
         search.scan(index, &[query], index.plan(distance), &check_wave, |_, found| {
             if indexes.counts(number, &found)? {

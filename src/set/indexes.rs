@@ -8,7 +8,7 @@ use crate::ids::Ids;
 use crate::index::{Index, Match, Searcher};
 use crate::join::{Pair, PairsOptions};
 use crate::multi::{MultiIndex, MultiSearcher};
-use crate::progress::ProgressCallback;
+use crate::progress::Report;
 use crate::set::{
     Description, FingerprintSet, MatchIds, SetEntries, SetSearcher, ShinglePart, StoredId, Visited,
     ids_of_parts,
@@ -124,7 +124,7 @@ impl<F: Fingerprint> SetSearcher<F> for Searcher<&Index<F>> {
         Ok(self.similar(shingles, condition, limit)?)
     }
 
-    fn set_progress(&mut self, report: ProgressCallback) {
+    fn set_report(&mut self, report: Report) {
         self.report_to(report);
     }
 }
@@ -279,7 +279,7 @@ impl<F: Fingerprint> SetSearcher<F> for MultiSearcher<F> {
         Ok(self.similar(shingles, condition, limit)?)
     }
 
-    fn set_progress(&mut self, report: ProgressCallback) {
+    fn set_report(&mut self, report: Report) {
         self.report_to(report);
     }
 }

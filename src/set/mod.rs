@@ -23,7 +23,7 @@ use crate::format::FileId;
 pub use crate::ids::StoredId;
 use crate::index::{Index, Match};
 use crate::join::{Pair, PairsOptions};
-use crate::progress::{ProgressCallback, keeping};
+use crate::progress::{Report, keeping};
 use crate::similar::{Condition, SimilarDocument};
 use crate::verify::{Verified, VerifyOptions};
 use hamdex_fingerprint::Fingerprint;
@@ -72,7 +72,7 @@ pub trait FingerprintSet<F: Fingerprint>: Send + Sync {
     /// own calls `batch_with` of the object.
     ///
     /// # Errors
-    /// When a block that is read is damaged, the distance exceeds the width, the progress callback stops the work, or the
+    /// When a block that is read is damaged, the distance exceeds the width, the work is cancelled, or the
     /// system refuses something; the error of `visit`.
     fn visit_batch(
         &self,
@@ -143,7 +143,7 @@ pub trait FingerprintSet<F: Fingerprint>: Send + Sync {
     /// Reads the whole set and checks everything.
     ///
     /// # Errors
-    /// The first damage; when no thread can be started; or when the progress callback stops the work.
+    /// The first damage; when no thread can be started; or when the work is cancelled.
     fn verify_all(&self, options: &VerifyOptions) -> Result<Verified, SetError>;
 }
 
@@ -186,7 +186,7 @@ pub trait SetSearcher<F: Fingerprint> {
     /// fingerprint; all of these if there are no more.
     ///
     /// # Errors
-    /// When a block that is read is damaged, the distance exceeds the width, or the progress callback stops the query.
+    /// When a block that is read is damaged, the distance exceeds the width, or the query is cancelled.
     fn nearest_within(&mut self, query: F, count: usize, distance: u32) -> Result<&[Match<F>], SetError>;
 
     /// Returns any stored fingerprint within `distance` of `query`; not always the nearest.
@@ -206,7 +206,7 @@ pub trait SetSearcher<F: Fingerprint> {
     /// first, then by id; at most `limit`. The set must [have shingles](Description::has_shingles) made as these are.
     ///
     /// # Errors
-    /// When the set has no shingles, a block or page that is read is damaged, or the progress callback stops the query.
+    /// When the set has no shingles, a block or page that is read is damaged, or the query is cancelled.
     fn similar(
         &mut self,
         shingles: &[u64],
@@ -214,8 +214,8 @@ pub trait SetSearcher<F: Fingerprint> {
         limit: usize,
     ) -> Result<Vec<SimilarDocument>, SetError>;
 
-    /// Calls `report` while a query reads many blocks, from now on; it may stop the query.
-    fn set_progress(&mut self, report: ProgressCallback);
+    /// Sets the progress callback and the cancellations of queries that read many blocks, from now on.
+    fn set_report(&mut self, report: Report);
 }
 
 /// The properties of a [`FingerprintSet`].

@@ -108,8 +108,8 @@ impl<F: Fingerprint> Builder<F> {
     /// Sorts, compresses and writes everything; publishes the file once it is durable.
     ///
     /// # Errors
-    /// When memory or disk run out, the design is refused, the file exists by then, or the progress callback stops the
-    /// build. The target is untouched then, unless the error is [`BuildError::is_in_place`].
+    /// When memory or disk run out, the design is refused, the file exists by then, or the build is
+    /// cancelled. The target is untouched then, unless the error is [`BuildError::is_in_place`].
     pub fn finish(self) -> Result<Summary, BuildError> {
         self.seal()?.publish()
     }
@@ -118,7 +118,7 @@ impl<F: Fingerprint> Builder<F> {
     /// published together with it.
     ///
     /// # Errors
-    /// When memory or disk run out, the design is refused, or the progress callback stops the build. The
+    /// When memory or disk run out, the design is refused, or the build is cancelled. The
     /// target is untouched then.
     pub fn seal(self) -> Result<SealedIndex, BuildError> {
         compiled_seal()(self.core, self.output.0)
@@ -163,8 +163,8 @@ impl<F: Fingerprint, W: Write + Send> Builder<F, W> {
     /// Sorts, compresses and writes everything, and flushes the writer. Nothing is written before that.
     ///
     /// # Errors
-    /// When memory or disk run out, the design is refused, the writer fails, or the progress callback stops
-    /// the build. The writer may have a part of the index then.
+    /// When memory or disk run out, the design is refused, the writer fails, or the build is
+    /// cancelled. The writer may have a part of the index then.
     pub fn into_inner(self) -> Result<(W, Summary), BuildError> {
         let Self { core, mut output } = self;
         let summary = compiled_write()(core, &mut output)?;
@@ -188,7 +188,7 @@ impl<F: Fingerprint, W> Builder<F, W> {
     ///
     /// # Errors
     /// When the index was to have ids; when fingerprints were to be sorted and this one is below the one before
-    /// it; when memory or disk run out, or the progress callback stops the build.
+    /// it; when memory or disk run out, or the build is cancelled.
     pub fn push(&mut self, fingerprint: F) -> Result<(), BuildError> {
         compiled_push()(&mut self.core, fingerprint)
     }
@@ -281,7 +281,7 @@ impl<F: Fingerprint> Job<F> {
         sorter: Sorter<R>,
         pushed: u64,
     ) -> Result<Pushed<'_, R>, BuildError> {
-        self.options.report(Progress::new(Phase::Read, pushed, Some(pushed)))?;
+        self.options.progressed(Progress::new(Phase::Read, pushed, Some(pushed)))?;
         Pushed::new(sorter, &self.options, &self.temp_dir, pushed)
     }
 }

@@ -88,7 +88,7 @@ impl<F: Fingerprint> Job<F> {
     /// Syncs a file. The system call cannot be interrupted; so a thread of its own makes it if the build can be
     /// cancelled, and is abandoned if it is. The file has no name, and is gone when the call ends.
     fn sync(&self, file: AtomicFile) -> Result<SealedFile, BuildError> {
-        let report = || self.options.report(Progress::new(Phase::Sync, 0, None));
+        let report = || self.options.progressed(Progress::new(Phase::Sync, 0, None));
         report()?;
         let (sender, receiver) = mpsc::sync_channel(1);
         let (hand_over, handed_over) = mpsc::sync_channel::<AtomicFile>(1);
@@ -98,8 +98,8 @@ impl<F: Fingerprint> Job<F> {
                 let _ = sender.send(file.seal());
             }
         };
-        // Without memory for a thread, or without a callback, the call is made here.
-        let may_start = self.options.progress.has_callback() && threads::count(2).get() == 2;
+        // Without memory for a thread, or without a callback and a cancellation, the call is made here.
+        let may_start = self.options.report.is_watched() && threads::count(2).get() == 2;
         let thread = thread::Builder::new().name("hamdex-sync".to_owned());
         if !may_start || thread.spawn(sync).is_err() {
             return Ok(file.seal()?);

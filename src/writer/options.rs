@@ -1,6 +1,5 @@
 //! Options of a build.
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use crate::codec::{Codec, Layout, SIZES_LOG2};
@@ -9,7 +8,7 @@ use crate::error::BuildError;
 use crate::format::footer::MAX_METADATA_BYTES;
 use crate::memory::{MIN_MEMORY, default_memory};
 use crate::metadata::{self, Metadata};
-use crate::progress::{Counter, Phase, Progress, Report};
+use crate::progress::{Cancellation, Counter, Phase, Progress, Report};
 use crate::threads::MAX_THREADS;
 use hamdex_fingerprint::Fingerprint;
 
@@ -48,7 +47,7 @@ pub struct BuildOptions<F> {
     pub(super) metadata: Metadata,
     /// The most blocks that a table may have. Tests lower it.
     pub(super) max_blocks: u64,
-    pub(super) progress: Report,
+    pub(super) report: Report,
 }
 
 impl<F: Fingerprint> Default for BuildOptions<F> {
@@ -78,7 +77,7 @@ impl<F: Fingerprint> BuildOptions<F> {
             filter: FilterChoice::Auto,
             metadata: Metadata::new(),
             max_blocks: u64::from(u32::MAX),
-            progress: Report::default(),
+            report: Report::default(),
         }
     }
 
@@ -215,11 +214,22 @@ impl<F: Fingerprint> BuildOptions<F> {
         self
     }
 
-    /// Sets a callback that any thread calls during the work, and that may stop the work: see
-    /// [the crate](crate#threads-memory-progress).
+    /// Sets a callback that any thread calls during the work: see [the crate](crate#threads-memory-progress).
     #[must_use]
-    pub fn progress(mut self, report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
-        self.progress = Report::to(report);
+    pub fn progress(self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        Self { report: self.report.progress(report), ..self }
+    }
+
+    /// Adds a cancellation of the work: see [the crate](crate#threads-memory-progress).
+    #[must_use]
+    pub fn cancellation(self, cancellation: Cancellation) -> Self {
+        Self { report: self.report.cancellation(cancellation), ..self }
+    }
+
+    /// Sets both the callback and the cancellations.
+    #[must_use]
+    pub fn report_to(mut self, report: Report) -> Self {
+        self.report = report;
         self
     }
 
@@ -274,18 +284,18 @@ impl<F: Fingerprint> BuildOptions<F> {
         }
     }
 
-    pub(crate) fn report(&self, progress: Progress) -> Result<(), BuildError> {
-        Ok(self.progress.report(progress)?)
+    pub(crate) fn progressed(&self, progress: Progress) -> Result<(), BuildError> {
+        Ok(self.report.progressed(progress)?)
     }
 
     /// Returns a counter for the units of a phase; fails if the work is cancelled.
     pub(crate) fn counter(&self, phase: Phase, total: Option<u64>) -> Result<Counter, BuildError> {
-        Ok(self.progress.counter(phase, total)?)
+        Ok(self.report.counter(phase, total)?)
     }
 
     /// As [`Self::counter`], before anything is to be reported.
     pub(crate) fn silent_counter(&self, phase: Phase) -> Counter {
-        Counter::new(self.progress.clone(), phase, None)
+        Counter::new(self.report.clone(), phase, None)
     }
 
     pub(super) fn layout(&self) -> Layout {

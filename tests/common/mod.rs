@@ -41,12 +41,13 @@ macro_rules! for_each_distance {
 pub(crate) use for_each_distance;
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use hamdex::{
-    BuildOptions, Builder, Design, Fingerprint, Index, Match, Place, Progress, ReadError, ReadErrorKind,
+    BuildOptions, Builder, Cancellation, Design, Fingerprint, Index, Match, Place, Progress, ReadError,
+    ReadErrorKind, Report,
 };
 
 /// SplitMix64: the same numbers everywhere.
@@ -93,12 +94,20 @@ pub struct Reports(Arc<Mutex<Vec<Progress>>>);
 
 impl Reports {
     /// Returns a callback that records its arguments.
-    pub fn keep(&self) -> impl Fn(Progress) -> ControlFlow<()> + Send + Sync + use<> {
+    pub fn keep(&self) -> impl Fn(Progress) + Send + Sync + use<> {
         let kept = Arc::clone(&self.0);
-        move |progress| {
-            kept.lock().unwrap().push(progress);
-            ControlFlow::Continue(())
-        }
+        move |progress| kept.lock().unwrap().push(progress)
+    }
+
+    /// Returns a report that records the progress, and cancels the work at the one with this number.
+    pub fn stopping(&self, at: usize) -> Report {
+        let (keep, count, cancellation) = (self.keep(), AtomicUsize::new(0), Cancellation::new());
+        Report::new().cancellation(cancellation.clone()).progress(move |progress| {
+            keep(progress);
+            if count.fetch_add(1, Relaxed) >= at {
+                cancellation.cancel();
+            }
+        })
     }
 
     pub fn all(&self) -> Vec<Progress> {

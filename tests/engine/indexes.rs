@@ -2,7 +2,6 @@
 //! all indexes that it is in, and its ids united.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::common::{Numbers, Reports, SHAPES, Shape, built, built_with_ids, data, index, queries};
@@ -341,7 +340,7 @@ fn a_batch_of_several_indexes_reports_its_queries_and_stops() {
     indexes.batch_with(&stored, 3, &options().progress(seen.keep()), go_on).unwrap();
     assert_eq!(seen.all().last().map(|report| report.done), Some(stored.len() as u64));
     assert!(seen.all().iter().all(|report| report.total == Some(stored.len() as u64)));
-    let stopped = options().progress(|_| ControlFlow::Break(()));
+    let stopped = options().report_to(Reports::default().stopping(0));
     let error = indexes.batch_with(&stored, 3, &stopped, go_on).unwrap_err();
     assert!(matches!(error.kind(), ReadErrorKind::Stopped));
 }

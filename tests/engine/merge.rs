@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::common::{
@@ -12,7 +10,7 @@ use crate::common::{
 };
 use hamdex::{
     BuildError, BuildOptions, Builder, Codec, Design, Fingerprint, Index, MAX_MERGED, Merger, OutputError,
-    Phase, Progress,
+    Phase,
 };
 
 type Bytes<F> = Index<F>;
@@ -262,15 +260,9 @@ fn a_merge_that_is_stopped_leaves_nothing() {
         dealt(&pairs, 2, 1).iter().map(|part| index(built_with_ids(part, halves()))).collect();
     for design in ["halves", "cover-5"] {
         let merge = |stop_at: usize| {
-            let (seen, count) = (Reports::default(), Arc::new(AtomicUsize::new(0)));
-            let keep = seen.keep();
-            let report = move |progress: Progress| {
-                let _ = keep(progress);
-                let go_on = count.fetch_add(1, Relaxed) < stop_at;
-                if go_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-            };
+            let seen = Reports::default();
             let options = options(Codec::Huffman, design).threads(1).temp_dir(scratch.directory.path());
-            let merger = Merger::new(&inputs).unwrap().options(options.progress(report));
+            let merger = Merger::new(&inputs).unwrap().options(options.report_to(seen.stopping(stop_at)));
             let outcome = merger.filter(|_, x, _| x % 5 > 0).finish(scratch.path("out"));
             (outcome, seen.all())
         };

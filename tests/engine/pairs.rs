@@ -1,15 +1,13 @@
 //! Pairs equal brute force, always: every design, every distance, both widths, all shapes of data, every
 //! way of the work, any number of threads; each pair once.
 
-use std::ops::ControlFlow;
-
 use crate::common::{
     Numbers, Reports, SHAPES, Shape, built, built_with_ids, data, for_each_distance, index, is_damage,
 };
 use hamdex::internals::{Tuning, Way};
 use hamdex::{
-    BuildOptions, Checksums, Design, Fingerprint, Index, OpenOptions, Pair, Phase, ReadError, ReadErrorKind,
-    Stopped,
+    BuildOptions, Checksums, Design, Fingerprint, Index, OpenOptions, Pair, PairsOptions, Phase, ReadError,
+    ReadErrorKind, Stopped,
 };
 use proptest::prelude::*;
 
@@ -299,7 +297,8 @@ fn pairs_of_a_long_slice_are_those_of_an_index() {
 fn pairs_of_a_slice_stop() {
     let values = data::<u64>(Shape::Mixed, 30_000, 55);
     for threads in [1, 2] {
-        let pairs = hamdex::pairs(&values, 3).threads(threads).progress(|_| ControlFlow::Break(()));
+        let options = PairsOptions::new().threads(threads).report_to(Reports::default().stopping(0));
+        let pairs = hamdex::pairs(&values, 3).options(&options);
         let error = pairs.count_by_distance().unwrap_err();
         assert!(matches!(error.kind(), ReadErrorKind::Stopped), "{error}");
     }

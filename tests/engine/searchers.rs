@@ -1,15 +1,15 @@
 //! Searchers: the nearest of many with limits, ids of matches, searchers that own their index, memory that is given
 //! back, and queries that are stopped.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::common::allocations::held_by_this_thread;
 use crate::common::{
-    Numbers, Shape, brute_force, built, built_with_ids, data, id_lists, index, pairs, queries,
+    Numbers, Reports, Shape, brute_force, built, built_with_ids, data, id_lists, index, pairs, queries,
 };
-use hamdex::{BuildOptions, Codec, Design, Fingerprint, Index, Match, Phase, ReadErrorKind, Searcher};
+use hamdex::{
+    BuildOptions, Codec, Design, Fingerprint, Index, Match, Phase, Progress, ReadErrorKind, Searcher,
+};
 use proptest::prelude::*;
 
 fn nearest_is_brute_force<F: Fingerprint>(codec: Codec, design: &str, shape: Shape) {
@@ -153,34 +153,34 @@ fn long_queries_report_and_stop() {
     let stored = data::<u64>(Shape::Uniform, 300_000, 16);
     let options = BuildOptions::new().design(Design::named("halves", 3).unwrap()).block_bytes(512);
     let index = index::<u64>(built(&stored, options));
-    let reports = Arc::new(AtomicUsize::new(0));
-    let stop_at = Arc::new(AtomicUsize::new(usize::MAX));
-    let (count, limit) = (Arc::clone(&reports), Arc::clone(&stop_at));
-    let mut searcher = index.searcher().progress(move |progress| {
-        assert!(progress.phase == Phase::Query && progress.done <= progress.total.unwrap());
-        let is_over = count.fetch_add(1, Relaxed) >= limit.load(Relaxed);
-        if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    });
+    let mut searcher = index.searcher();
+    let seen = Reports::default();
+    searcher.report_to(seen.stopping(usize::MAX));
     searcher.within(stored[0], 3).unwrap();
-    assert_eq!(reports.load(Relaxed), 0);
+    assert!(seen.all().is_empty());
     let is_stopped = |error: hamdex::ReadError| matches!(error.kind(), ReadErrorKind::Stopped);
-    type Query<'a> = &'a mut dyn FnMut() -> Result<usize, hamdex::ReadError>;
-    let check = |query: Query<'_>| {
-        reports.store(0, Relaxed);
-        stop_at.store(usize::MAX, Relaxed);
-        query().unwrap();
-        let all = reports.load(Relaxed);
-        assert!(all > 1, "{all}");
-        for at in 0..all {
-            reports.store(0, Relaxed);
-            stop_at.store(at, Relaxed);
-            assert!(is_stopped(query().unwrap_err()));
-            assert_eq!(reports.load(Relaxed), at + 1);
+    type Query = fn(&mut Searcher<&Index<u64>>) -> Result<usize, hamdex::ReadError>;
+    let mut check = |query: Query| {
+        let seen = Reports::default();
+        searcher.report_to(seen.stopping(usize::MAX));
+        query(&mut searcher).unwrap();
+        let all = seen.all();
+        assert!(all.len() > 1, "{all:?}");
+        let is_of_query = |one: &Progress| one.phase == Phase::Query && one.done <= one.total.unwrap();
+        assert!(all.iter().all(is_of_query));
+        for at in 0..all.len() {
+            let seen = Reports::default();
+            searcher.report_to(seen.stopping(at));
+            assert!(is_stopped(query(&mut searcher).unwrap_err()));
+            assert_eq!(seen.all(), all[..=at]);
+            // What is cancelled stays so.
+            assert!(is_stopped(query(&mut searcher).unwrap_err()));
+            assert_eq!(seen.all().len(), at + 1);
         }
     };
-    check(&mut || searcher.within(7, 20).map(<[_]>::len));
-    check(&mut || searcher.nearest(7, 10).map(<[_]>::len));
-    check(&mut || searcher.nearest_within(7, 1000, 30).map(<[_]>::len));
+    check(|searcher| searcher.within(7, 20).map(<[_]>::len));
+    check(|searcher| searcher.nearest(7, 10).map(<[_]>::len));
+    check(|searcher| searcher.nearest_within(7, 1000, 30).map(<[_]>::len));
 }
 
 #[test]

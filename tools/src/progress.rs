@@ -3,12 +3,11 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 use std::io::{self, IsTerminal};
-use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use hamdex::{Phase, Progress};
+use hamdex::{Phase, Progress, Report};
 use hamdex_documents::Stage;
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
@@ -149,12 +148,14 @@ impl Phases {
     }
 
     /// Returns a callback that shows the engine's progress.
-    pub(crate) fn reporter(self: &Arc<Self>) -> impl Fn(Progress) -> ControlFlow<()> + Send + Sync + use<> {
+    pub(crate) fn reporter(self: &Arc<Self>) -> impl Fn(Progress) + Send + Sync + use<> {
         let phases = Arc::clone(self);
-        move |progress| {
-            phases.show(progress);
-            ControlFlow::Continue(())
-        }
+        move |progress| phases.show(progress)
+    }
+
+    /// Returns a report that shows the engine's progress.
+    pub(crate) fn report(self: &Arc<Self>) -> Report {
+        Report::new().progress(self.reporter())
     }
 
     /// Shows the engine's progress. The reader of the input shows reading, in bytes.
@@ -218,14 +219,9 @@ impl SearchBars {
     }
 
     /// Returns a callback that shows progress.
-    pub(crate) fn reporter(
-        &self,
-    ) -> impl Fn(hamdex_documents::Progress) -> ControlFlow<()> + Send + Sync + use<> {
+    pub(crate) fn reporter(&self) -> impl Fn(hamdex_documents::Progress) + Send + Sync + use<> {
         let bars = self.clone();
-        move |progress| {
-            bars.show(progress);
-            ControlFlow::Continue(())
-        }
+        move |progress| bars.show(progress)
     }
 
     fn show(&self, progress: hamdex_documents::Progress) {

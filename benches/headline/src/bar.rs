@@ -1,13 +1,12 @@
 //! Progress on a terminal; nothing elsewhere.
 
-use std::ops::ControlFlow;
 use std::sync::Mutex;
 
 use hamdex::{Phase, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// A callback for long work of the engine: a bar for each of its phases.
-pub(crate) fn report() -> impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static {
+pub(crate) fn report() -> impl Fn(Progress) + Send + Sync + 'static {
     let shown = Mutex::new((None, ProgressBar::hidden()));
     move |progress: Progress| {
         // A thread that finds another one drawing has nothing to add.
@@ -18,7 +17,6 @@ pub(crate) fn report() -> impl Fn(Progress) -> ControlFlow<()> + Send + Sync + '
             }
             shown.1.set_position(progress.done);
         }
-        ControlFlow::Continue(())
     }
 }
 

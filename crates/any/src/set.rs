@@ -9,8 +9,8 @@ use std::sync::Arc;
 use hamdex::set::{Description, MatchIds, StoredId};
 use hamdex::similar::{Condition, SimilarDocument};
 use hamdex::{
-    Category, Fingerprint, FingerprintSet, Match, ProgressCallback, ReadErrorKind, SetError, SetSearcher,
-    Verified, VerifyOptions,
+    Category, Fingerprint, FingerprintSet, Match, ReadErrorKind, Report, SetError, SetSearcher, Verified,
+    VerifyOptions,
 };
 
 /// The kind of container that a path names.
@@ -144,7 +144,7 @@ impl AnySet {
     /// Reads the whole set and checks everything.
     ///
     /// # Errors
-    /// The first damage; when no thread can be started; or when the progress callback stops the work.
+    /// The first damage; when no thread can be started; or when the work is cancelled.
     pub fn verify(&self, options: &VerifyOptions) -> Result<Verified, SetError> {
         either!(&self.set, set => set.verify_all(options))
     }
@@ -254,7 +254,7 @@ trait Searcher {
         limit: usize,
     ) -> Result<Vec<SimilarDocument>, SetError>;
 
-    fn set_progress(&mut self, report: ProgressCallback);
+    fn set_report(&mut self, report: Report);
 }
 
 impl<F: Fingerprint> OfWidth<'_, F> {
@@ -301,8 +301,8 @@ impl<F: Fingerprint> Searcher for OfWidth<'_, F> {
         self.searcher.similar(shingles, condition, limit)
     }
 
-    fn set_progress(&mut self, report: ProgressCallback) {
-        self.searcher.set_progress(report);
+    fn set_report(&mut self, report: Report) {
+        self.searcher.set_report(report);
     }
 }
 
@@ -315,8 +315,8 @@ impl<'s> AnySearcher<'s> {
     /// all of these if there are no more.
     ///
     /// # Errors
-    /// When a block that is read is damaged, the query has more bits than the fingerprints of the set, or the progress
-    /// callback stops it.
+    /// When a block that is read is damaged, the query has more bits than the fingerprints of the set, or the query is
+    /// cancelled.
     pub fn nearest_within(
         &mut self,
         query: AnyFingerprint,
@@ -349,7 +349,7 @@ impl<'s> AnySearcher<'s> {
     /// by id; at most `limit`. The set must have shingles made as these are.
     ///
     /// # Errors
-    /// When the set has no shingles, a block or page that is read is damaged, or the progress callback stops the query.
+    /// When the set has no shingles, a block or page that is read is damaged, or the query is cancelled.
     pub fn similar(
         &mut self,
         shingles: &[u64],
@@ -359,9 +359,9 @@ impl<'s> AnySearcher<'s> {
         self.of_width.similar(shingles, condition, limit)
     }
 
-    /// Calls `report` while a query reads many blocks, from now on; it may stop the query.
-    pub fn set_progress(&mut self, report: ProgressCallback) {
-        self.of_width.set_progress(report);
+    /// Sets the progress callback and the cancellations of queries that read many blocks, from now on.
+    pub fn set_report(&mut self, report: Report) {
+        self.of_width.set_report(report);
     }
 }
 

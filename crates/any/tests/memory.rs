@@ -4,13 +4,12 @@
 #[path = "../../../tests/common/allocations.rs"]
 mod allocations;
 
-use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use hamdex::{
-    BatchOptions, BuildOptions, Builder, Category, FingerprintSet, Index, Match, MultiIndex, OpenOptions,
+    BatchOptions, BuildOptions, Builder, Cancellation, Category, FingerprintSet, Index, Match, MultiIndex,
+    OpenOptions,
 };
 use hamdex_shards::{Layout, Shards, ShardsBuilder};
 use hamdex_store::{CreateOptions, Store, StoreOptions};
@@ -170,14 +169,14 @@ fn a_cancelled_batch_ends_after_a_bounded_number_of_matches_in_every_container()
     for (name, set) in containers(directory.path(), &crowd) {
         // From the first query that is delivered on, and from the start.
         for after in [1, 0] {
-            let is_cancelled = Arc::new(AtomicBool::new(after == 0));
-            let seen = Arc::clone(&is_cancelled);
-            let options = BatchOptions::new().threads(1).memory(1 << 20).progress(move |_| {
-                if seen.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            });
+            let cancellation = Cancellation::new();
+            if after == 0 {
+                cancellation.cancel();
+            }
+            let options = BatchOptions::new().threads(1).memory(1 << 20).cancellation(cancellation.clone());
             let mut delivered = 0;
             let outcome = set.visit_batch(&queries, DISTANCE, &options, &mut |_, found: &[Match<u64>]| {
-                is_cancelled.store(true, Ordering::Relaxed);
+                cancellation.cancel();
                 delivered += found.len();
                 Ok(())
             });

@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
-use std::ops::ControlFlow;
 use std::path::Path;
 
 use hamdex::{
-    BatchOptions, BuildOptions, Builder, Category, Fingerprint, Index, Match, OpenOptions, PairsOptions,
-    RECIPE_KEY, ReadErrorKind, VerifyOptions,
+    BatchOptions, BuildOptions, Builder, Cancellation, Category, Fingerprint, Index, Match, OpenOptions,
+    PairsOptions, RECIPE_KEY, ReadErrorKind, Report, VerifyOptions,
 };
 use hamdex_any::{AnyFingerprint, AnySet, Kind, for_width, open};
 use hamdex_shards::{Layout, Shards, ShardsBuilder};
@@ -243,7 +242,10 @@ fn a_progress_callback_stops_a_query_of_many_blocks() {
         let mut searcher = set.searcher();
         let query = AnyFingerprint::from(77u64);
         assert_eq!(searcher.nearest_within(query, usize::MAX, 64).unwrap().len(), 400_000);
-        searcher.set_progress(std::sync::Arc::new(|_| ControlFlow::Break(())));
+        let cancellation = Cancellation::new();
+        searcher.set_report(Report::new().cancellation(cancellation.clone()));
+        assert_eq!(searcher.nearest_within(query, usize::MAX, 64).unwrap().len(), 400_000);
+        cancellation.cancel();
         let error = searcher.nearest_within(query, usize::MAX, 64).unwrap_err();
         assert_eq!(error.category(), Category::Stopped, "{name}: {error}");
     }

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::mem::offset_of;
 use std::ptr;
 
-use hamdex::{BatchOptions, PairsOptions, VerifyOptions};
+use hamdex::{BatchOptions, PairsOptions, Report, VerifyOptions};
 
 use crate::edge::{Caller, Reporter, Versioned, hamdex_progress};
 use crate::status::Failure;
@@ -78,13 +78,7 @@ pub(crate) struct Work {
 
 /// Applies the options that all kinds of long work have.
 macro_rules! apply {
-    ($work:expr, $options:expr) => {{
-        let mut options = $options.threads($work.threads);
-        if let Some(reporter) = $work.reporter {
-            options = options.progress(move |progress| reporter.report(progress));
-        }
-        options
-    }};
+    ($work:expr, $options:expr) => {{ $options.threads($work.threads).report_to($work.report()) }};
 }
 
 impl Work {
@@ -139,8 +133,9 @@ impl Work {
         self.ids_limit
     }
 
-    pub(crate) fn reporter(&self) -> Option<Reporter> {
-        self.reporter
+    /// Returns the report of the callback, for one piece of work.
+    pub(crate) fn report(&self) -> Report {
+        self.reporter.map(Reporter::report).unwrap_or_default()
     }
 }
 

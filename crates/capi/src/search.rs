@@ -6,12 +6,12 @@ use std::ptr;
 use std::sync::Arc;
 
 use ::hamdex_store::for_any_store;
-use hamdex::Fingerprint;
 use hamdex::similar::Condition;
+use hamdex::{Fingerprint, Report};
 use hamdex_any::{AnyFingerprint, AnyMatch, AnySearcher, AnySet};
 use self_cell::self_cell;
 
-use crate::edge::{Caller, Kind, Pool, Shell, hamdex_error, hamdex_progress};
+use crate::edge::{Caller, Kind, Pool, Reporter, Shell, hamdex_error, hamdex_progress};
 use crate::matches::{Columns, Held, Wanted, give, hamdex_matches};
 use crate::options::{HAMDEX_NAMES, check_flags, ids_limit as id_limit, limit as match_limit};
 use crate::records::{any_from_bytes, names as names_of};
@@ -42,6 +42,7 @@ pub(crate) struct Searching {
     fingerprint_bytes: usize,
     width: u32,
     ids_limit: usize,
+    reporter: Option<Reporter>,
     columns: Columns,
     matches: &'static Shell<Held<Columns>>,
     documents: Documents,
@@ -69,6 +70,7 @@ impl Searching {
             fingerprint_bytes,
             width,
             ids_limit: id_limit(0),
+            reporter: None,
             columns: Columns::new(fingerprint_bytes, Wanted::Matches),
             matches: Shell::new(Held::BySearcher),
             documents: Documents::new(false),
@@ -80,7 +82,9 @@ impl Searching {
         let query = any_from_bytes(query, self.fingerprint_bytes)?;
         let (columns, width, ids_limit) = (&mut self.columns, self.width, self.ids_limit);
         columns.clear(wanted);
+        let reporter = self.reporter;
         self.searcher.with_dependent_mut(|set, searcher| {
+            begin(searcher, reporter);
             match *question {
                 Question::Nearest { count, distance } => {
                     let distance = distance.unwrap_or(width);
@@ -107,14 +111,22 @@ impl Searching {
         wants_names: bool,
     ) -> Result<(), Failure> {
         self.documents = Documents::new(wants_names);
-        let documents = &mut self.documents;
+        let (documents, reporter) = (&mut self.documents, self.reporter);
         self.searcher.with_dependent_mut(|set, searcher| {
+            begin(searcher, reporter);
             for found in searcher.similar(shingles, condition, limit)? {
                 let name = if wants_names { set.name_of(found.id)? } else { None };
                 documents.push(found.id, found.similarity, &name.unwrap_or_default())?;
             }
             documents.end_query()
         })
+    }
+}
+
+/// Prepares a searcher for a query, which its callback may cancel, whether or not it has cancelled the one before.
+fn begin(searcher: &mut AnySearcher<'_>, reporter: Option<Reporter>) {
+    if let Some(reporter) = reporter {
+        searcher.set_report(reporter.report());
     }
 }
 
@@ -352,13 +364,9 @@ pub unsafe extern "C" fn hamdex_searcher_set_progress(
     let caller = unsafe { Caller::new(error) };
     caller.run(|caller| {
         let mut searcher = caller.shell::<Searching>(searcher)?.exclusive()?;
-        let reporter = caller.reporter(progress, context);
-        searcher.object().searcher.with_dependent_mut(|_, searcher| {
-            searcher.set_progress(Arc::new(move |progress| match reporter {
-                Some(reporter) => reporter.report(progress),
-                None => std::ops::ControlFlow::Continue(()),
-            }));
-        });
+        let searching = searcher.object();
+        searching.reporter = caller.reporter(progress, context);
+        searching.searcher.with_dependent_mut(|_, searcher| searcher.set_report(Report::new()));
         Ok(())
     })
 }

@@ -4,7 +4,6 @@
 use ::hamdex_store::for_any_store;
 use std::ffi::c_char;
 use std::mem::offset_of;
-use std::ops::ControlFlow;
 use std::ptr;
 use std::sync::Arc;
 
@@ -424,10 +423,8 @@ pub unsafe extern "C" fn hamdex_store_compact(
     let caller = unsafe { Caller::new(error) };
     caller.run(|caller| {
         let open = get(caller, store)?;
-        let reporter = Work::of(caller, work)?.reporter();
-        let report =
-            move |progress| reporter.map_or(ControlFlow::Continue(()), |reporter| reporter.report(progress));
-        Ok(for_any_store!(&open.store, store => store.compact_with(report))?)
+        let report = Work::of(caller, work)?.report();
+        Ok(for_any_store!(&open.store, store => store.compact_with(&report))?)
     })
 }
 

@@ -2,18 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use hamdex::Progress;
+use hamdex::{Cancellation, Report};
 use serde::Serialize;
 use serde_json::Value;
 use tokio::task;
 use utoipa::ToSchema;
 
-use crate::lane::{Place, Stop, broken};
+use crate::lane::{Place, broken};
 use crate::problem::Problem;
 
 /// Ended jobs that are remembered.
@@ -81,7 +80,7 @@ pub(crate) struct Done {
 
 struct Running {
     job: Mutex<Job>,
-    stop: Stop,
+    cancellation: Cancellation,
 }
 
 impl Running {
@@ -99,22 +98,19 @@ impl Running {
         job.ended = Some(now());
         match outcome {
             Ok(result) => (job.state, job.result) = (State::Done, Some(result)),
-            Err(_) if self.stop.is_stopped() => job.state = State::Cancelled,
+            Err(_) if self.cancellation.is_cancelled() => job.state = State::Cancelled,
             Err(problem) => (job.state, job.problem) = (State::Failed, Some(problem)),
         }
         tracing::info!(job = job.id, set = job.set, work = job.work, state = ?job.state, "job ended");
     }
 }
 
-/// Reports the progress of a job, and says whether it is to go on.
-#[derive(Clone)]
-pub(crate) struct Reporter(Arc<Running>);
-
-impl Reporter {
-    pub(crate) fn report(&self, progress: Progress) -> ControlFlow<()> {
-        self.0.job().progress = Some(Done { done: progress.done, total: progress.total });
-        self.0.stop.flow()
-    }
+/// Returns the report that shows the progress of a job and cancels it.
+fn report_of(running: &Arc<Running>) -> Report {
+    let shown = Arc::clone(running);
+    Report::new().cancellation(running.cancellation.clone()).progress(move |progress| {
+        shown.job().progress = Some(Done { done: progress.done, total: progress.total });
+    })
 }
 
 impl Jobs {
@@ -129,7 +125,7 @@ impl Jobs {
         name: &'static str,
         place: Place,
         set: &str,
-        work: impl FnOnce(Reporter) -> Result<Value, Problem> + Send + 'static,
+        work: impl FnOnce(Report) -> Result<Value, Problem> + Send + 'static,
     ) -> (Job, impl Future<Output = Job>) {
         let number = self.last.fetch_add(1, Ordering::Relaxed) + 1;
         let job = Job {
@@ -143,19 +139,19 @@ impl Jobs {
             result: None,
             problem: None,
         };
-        let running = Arc::new(Running { job: Mutex::new(job.clone()), stop: Stop::never() });
+        let running = Arc::new(Running { job: Mutex::new(job.clone()), cancellation: Cancellation::new() });
         self.remember(number, Arc::clone(&running));
         let task = task::spawn({
             let running = Arc::clone(&running);
             async move {
                 let outcome = match place.permit(None).await {
                     Err(problem) => Err(problem),
-                    Ok(_) if running.stop.is_stopped() => Err(Problem::shutting_down()),
+                    Ok(_) if running.cancellation.is_cancelled() => Err(Problem::shutting_down()),
                     Ok(permit) => {
-                        let reporter = Reporter(Arc::clone(&running));
+                        let report = report_of(&running);
                         let work = task::spawn_blocking(move || {
                             let _permit = permit;
-                            work(reporter)
+                            work(report)
                         });
                         work.await.unwrap_or_else(|error| Err(broken(&error)))
                     }
@@ -204,12 +200,12 @@ impl Jobs {
     /// When there is no such job.
     pub(crate) fn stop(&self, id: &str) -> Result<Job, Problem> {
         let running = self.find(id)?;
-        running.stop.stop();
+        running.cancellation.cancel();
         Ok(running.now())
     }
 
     pub(crate) fn stop_all(&self) {
-        self.all().values().for_each(|running| running.stop.stop());
+        self.all().values().for_each(|running| running.cancellation.cancel());
     }
 }
 

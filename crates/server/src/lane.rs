@@ -3,12 +3,11 @@
 //! Work never runs on the threads that poll sockets, and lanes do not wait for each other: a pair stream or a
 //! compaction does not delay small queries. A request that may neither run nor wait is refused.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use hamdex::ProgressCallback;
+use hamdex::Cancellation;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{self, JoinError};
 use tokio::time;
@@ -23,49 +22,12 @@ pub(crate) struct Lane {
     max_waiting: usize,
 }
 
-/// A sign to stop: the client is gone, or the time is over.
-#[derive(Clone)]
-pub(crate) struct Stop {
-    is_stopped: Arc<AtomicBool>,
-    deadline: Option<Instant>,
-}
+/// Cancels the work when the request is dropped, since its client is gone.
+struct CancelOnDrop(Cancellation);
 
-impl Stop {
-    pub(crate) fn at(deadline: Instant) -> Self {
-        Self { is_stopped: Arc::default(), deadline: Some(deadline) }
-    }
-
-    /// Work without a deadline.
-    pub(crate) fn never() -> Self {
-        Self { is_stopped: Arc::default(), deadline: None }
-    }
-
-    pub(crate) fn stop(&self) {
-        self.is_stopped.store(true, Ordering::Relaxed);
-    }
-
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.is_stopped.load(Ordering::Relaxed)
-            || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
-    }
-
-    pub(crate) fn flow(&self) -> ControlFlow<()> {
-        if self.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
-
-    /// A progress callback that stops the work.
-    pub(crate) fn callback(&self) -> ProgressCallback {
-        let stop = self.clone();
-        Arc::new(move |_| stop.flow())
-    }
-}
-
-/// Stops the work when the request is dropped, since its client is gone.
-struct StopOnDrop(Stop);
-
-impl Drop for StopOnDrop {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
-        self.0.stop();
+        self.0.cancel();
     }
 }
 
@@ -162,7 +124,7 @@ impl Lane {
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         deadline: Instant,
-        work: impl FnOnce(&Stop) -> Result<T, Problem> + Send + 'static,
+        work: impl FnOnce(&Cancellation) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
         let permit = self.admit(Some(deadline)).await?;
         Self::run_admitted(permit, deadline, work).await
@@ -175,13 +137,13 @@ impl Lane {
     pub(crate) async fn run_admitted<T: Send + 'static>(
         permit: OwnedSemaphorePermit,
         deadline: Instant,
-        work: impl FnOnce(&Stop) -> Result<T, Problem> + Send + 'static,
+        work: impl FnOnce(&Cancellation) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        let stop = Stop::at(deadline);
-        let _stop_on_drop = StopOnDrop(stop.clone());
+        let cancellation = Cancellation::at(deadline);
+        let _cancel_on_drop = CancelOnDrop(cancellation.clone());
         let work = task::spawn_blocking(move || {
             let _permit = permit;
-            work(&stop)
+            work(&cancellation)
         });
         work.await.unwrap_or_else(|error| Err(broken(&error)))
     }
@@ -249,9 +211,9 @@ mod tests {
         let first = task::spawn({
             let lane = Arc::clone(&lane);
             async move {
-                lane.run(late, |stop| {
+                lane.run(late, |cancellation| {
                     started.send(()).unwrap();
-                    while !stop.is_stopped() {
+                    while !cancellation.is_cancelled() {
                         std::thread::yield_now();
                     }
                     ended.send(()).unwrap();
@@ -274,7 +236,7 @@ mod tests {
         first.abort();
         has_ended.await.unwrap();
         assert_eq!(second.await.unwrap().unwrap(), 2);
-        assert!(lane.run(Instant::now(), |stop| Ok(stop.is_stopped())).await.unwrap());
+        assert!(lane.run(Instant::now(), |cancellation| Ok(cancellation.is_cancelled())).await.unwrap());
         let panicked = lane.run(late, |_| -> Result<(), Problem> { panic!("on purpose") }).await;
         assert_eq!(panicked.unwrap_err().code(), "internal");
         assert_eq!(lane.waiting(), 0);

@@ -13,9 +13,8 @@ use hamdex::multi::{MultiSearcher, Router, batch_by_routes};
 use hamdex::set::{Description, MatchIds, SetEntries, ShinglePart, StoredId, Visited, ids_of_parts};
 use hamdex::similar::{Condition, SimilarDocument};
 use hamdex::{
-    BatchOptions, Fingerprint, FingerprintSet, Index, Match, MultiIndex, Pair, PairsOptions,
-    ProgressCallback, RECIPE_KEY, ReadError, SetError, SetSearcher, Verified, VerifyOptions, check_distance,
-    shingles,
+    BatchOptions, Fingerprint, FingerprintSet, Index, Match, MultiIndex, Pair, PairsOptions, RECIPE_KEY,
+    ReadError, Report, SetError, SetSearcher, Verified, VerifyOptions, check_distance, shingles,
 };
 
 use crate::error::Error;
@@ -131,7 +130,7 @@ impl<F: Fingerprint> SetSearcher<F> for ShardsSearcher<'_, F> {
         Ok(self.similar(shingles, condition, limit)?)
     }
 
-    fn set_progress(&mut self, report: ProgressCallback) {
+    fn set_report(&mut self, report: Report) {
         self.report_to(report);
     }
 }
@@ -249,14 +248,14 @@ pub struct ShardsSearcher<'s, F: Fingerprint> {
     near: MultiSearcher<F>,
     /// A searcher of all shards in layout `hash`, or of the first family; created when first needed.
     whole: Option<MultiSearcher<F>>,
-    progress: Option<ProgressCallback>,
+    report: Report,
 }
 
 impl<F: Fingerprint> Shards<F> {
     /// Creates a searcher; one per thread.
     #[must_use]
     pub fn searcher(&self) -> ShardsSearcher<'_, F> {
-        ShardsSearcher { set: self, near: MultiIndex::new([]).searcher(), whole: None, progress: None }
+        ShardsSearcher { set: self, near: MultiIndex::new([]).searcher(), whole: None, report: Report::new() }
     }
 
     /// Calls `visit` with the index of each query and its matches within `distance`, nearest first, then by
@@ -353,14 +352,14 @@ impl<F: Fingerprint> ShardsSearcher<'_, F> {
         Ok(self.route(query, distance)?.nearest_within(query, count, distance)?)
     }
 
-    /// Sets the progress callback of later queries that read many blocks. It may stop a query: see
-    /// [`MultiSearcher::progress`].
-    pub fn report_to(&mut self, report: ProgressCallback) {
-        self.near.report_to(Arc::clone(&report));
+    /// Sets the progress callback and the cancellations of later queries that read many blocks: see
+    /// [`MultiSearcher::report_to`].
+    pub fn report_to(&mut self, report: Report) {
+        self.near.report_to(report.clone());
         if let Some(whole) = &mut self.whole {
-            whole.report_to(Arc::clone(&report));
+            whole.report_to(report.clone());
         }
-        self.progress = Some(report);
+        self.report = report;
     }
 
     /// Returns the distance of the first attempt: within the set's distance, families need fewer shards.
@@ -379,9 +378,7 @@ impl<F: Fingerprint> ShardsSearcher<'_, F> {
     pub(crate) fn whole(&mut self) -> Result<&mut MultiSearcher<F>, Error> {
         if self.whole.is_none() {
             let mut whole = self.set.whole()?.searcher();
-            if let Some(progress) = &self.progress {
-                whole.report_to(Arc::clone(progress));
-            }
+            whole.report_to(self.report.clone());
             self.whole = Some(whole);
         }
         Ok(self.whole.as_mut().expect("it was created above"))

@@ -295,7 +295,7 @@ impl<F: Fingerprint> Shards<F> {
     /// and, in a set of families, that every fingerprint is in its shard and that all families have the same contents.
     ///
     /// # Errors
-    /// At the first damage; when no thread can be started; or when the progress callback stops the work.
+    /// At the first damage; when no thread can be started; or when the work is cancelled.
     pub fn verify(&self, options: &VerifyOptions) -> Result<Verified, Error> {
         let manifest = self.manifest();
         let notes = unlisted_files(self.directory(), manifest)?.into_iter();

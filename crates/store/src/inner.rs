@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
-use hamdex::Fingerprint;
+use hamdex::{Fingerprint, Report};
 
 use crate::background::{self, Background, Throttle};
 use crate::compaction::policy::Claims;
@@ -209,6 +209,11 @@ impl<F: Fingerprint> StoreInner<F> {
         self.check_open()?;
         self.check_held()?;
         Ok(activity)
+    }
+
+    /// Returns the report of a caller's work, which is also cancelled when the store is closed or read again.
+    pub(crate) fn until_closed(&self, report: &Report) -> Report {
+        report.clone().cancellation(self.background.cancellation())
     }
 
     /// Checks that the store is not closed, and that this is not a forked process.

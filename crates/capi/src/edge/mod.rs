@@ -11,14 +11,13 @@ mod caller;
 mod handle;
 
 use std::ffi::{c_char, c_int, c_void};
-use std::ops::ControlFlow;
 use std::ptr;
 
 pub(crate) use caller::{Caller, Versioned};
 pub(crate) use handle::{Kind, Pool, Shell};
 
 use crate::status::{Failure, hamdex_status};
-use hamdex::Progress;
+use hamdex::{Cancellation, Progress, Report};
 
 /// The failure of a call. The library writes it, and `hamdex_error_free` frees it.
 #[repr(C)]
@@ -111,10 +110,20 @@ impl Reporter {
         function.map(|function| Self { function, context })
     }
 
-    pub(crate) fn report(self, progress: Progress) -> ControlFlow<()> {
+    /// Returns a report for one piece of work, which the callback cancels.
+    pub(crate) fn report(self) -> Report {
+        let cancellation = Cancellation::new();
+        Report::new().cancellation(cancellation.clone()).progress(move |progress| {
+            if !self.goes_on(progress) {
+                cancellation.cancel();
+            }
+        })
+    }
+
+    /// Calls the function. Returns whether the work may go on.
+    fn goes_on(self, progress: Progress) -> bool {
         // SAFETY: the caller of the function that made the reporter promised it.
-        let answer = unsafe { (self.function)(self.context, progress.done, progress.total.unwrap_or(0)) };
-        if answer == 0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        unsafe { (self.function)(self.context, progress.done, progress.total.unwrap_or(0)) == 0 }
     }
 }
 

@@ -1,10 +1,9 @@
 //! Options of a search for near-duplicates.
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use hamdex::{Fingerprint, default_memory};
+use hamdex::{Cancellation, Fingerprint, default_memory};
 use hamdex_atomic_file::temporary_directory;
 use hamdex_simhash::Fingerprinter;
 
@@ -142,6 +141,7 @@ impl<'a, F: Fingerprint> Dedup<'a, F> {
                 taken: 0,
                 directory: temporary_directory(None),
                 on_progress: None,
+                cancellations: Vec::new(),
             },
         }
     }
@@ -224,14 +224,17 @@ impl<'a, F: Fingerprint> Dedup<'a, F> {
         self
     }
 
-    /// Calls `report` repeatedly with the progress of the search. If it breaks, the search ends with
-    /// [`Error::Stopped`](crate::Error::Stopped). It may be called on any thread.
+    /// Calls `report` repeatedly with the progress of the search. It may be called on any thread.
     #[must_use]
-    pub fn on_progress(
-        mut self,
-        report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
-    ) -> Self {
+    pub fn on_progress(mut self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.resources.on_progress = Some(Arc::new(report));
+        self
+    }
+
+    /// Adds a cancellation of the search, which then ends with [`Error::Stopped`](crate::Error::Stopped).
+    #[must_use]
+    pub fn cancellation(mut self, cancellation: Cancellation) -> Self {
+        self.resources.cancellations.push(cancellation);
         self
     }
 }

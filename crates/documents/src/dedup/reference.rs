@@ -29,7 +29,7 @@ impl<F: Fingerprint> Reference<F> for Index<F> {
 /// distance for which the set is not made, that is many times as fast as one query after the other.
 ///
 /// # Errors
-/// When the set cannot be read, or the progress callback of the options stops the work.
+/// When the set cannot be read, or the work is cancelled.
 pub fn nearest_in<F: Fingerprint>(
     set: &dyn FingerprintSet<F>,
     fingerprints: &[Option<F>],

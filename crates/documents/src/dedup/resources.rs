@@ -1,8 +1,9 @@
 //! The resources of a search: memory, a directory of temporary files, and the receiver of its progress.
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+use hamdex::Cancellation;
 
 use crate::error::Error;
 
@@ -57,7 +58,7 @@ impl Progress {
 }
 
 /// Receives progress.
-pub(crate) type OnProgress = Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>;
+pub(crate) type OnProgress = Arc<dyn Fn(Progress) + Send + Sync>;
 
 /// Reports the units completed in a stage, from any thread. Fails if the caller stops the search.
 pub(crate) type Report<'r> = dyn Fn(u64) -> Result<(), Error> + Sync + 'r;
@@ -75,6 +76,7 @@ pub(crate) struct Resources {
     /// The directory of temporary files.
     pub(crate) directory: PathBuf,
     pub(crate) on_progress: Option<OnProgress>,
+    pub(crate) cancellations: Vec<Cancellation>,
 }
 
 impl Resources {
@@ -83,10 +85,18 @@ impl Resources {
     /// # Errors
     /// When the caller stops the search.
     pub(crate) fn report(&self, progress: Progress) -> Result<(), Error> {
+        self.check_cancelled()?;
         match &self.on_progress {
-            Some(report) if report(progress).is_break() => Err(Error::Stopped),
-            _ => Ok(()),
+            None => Ok(()),
+            Some(report) => {
+                report(progress);
+                self.check_cancelled()
+            }
         }
+    }
+
+    fn check_cancelled(&self) -> Result<(), Error> {
+        self.cancellations.iter().try_for_each(Cancellation::check).map_err(|_| Error::Stopped)
     }
 
     /// Returns a function that fails if the caller has stopped the search; it reports a stage of `total` units, none
@@ -152,7 +162,13 @@ mod tests {
 
     #[test]
     fn the_reported_memory_is_enough() {
-        let resources = |memory| Resources { memory, taken: 0, directory: PathBuf::new(), on_progress: None };
+        let resources = |memory| Resources {
+            memory,
+            taken: 0,
+            directory: PathBuf::new(),
+            on_progress: None,
+            cancellations: Vec::new(),
+        };
         assert!(resources(16 << 20).for_documents(50_000, 100).is_ok());
         let left = resources(16 << 20).for_documents(50_000, 100).unwrap();
         assert!(

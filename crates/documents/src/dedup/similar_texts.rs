@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use hamdex::similar::{Condition, SimilarDocument};
-use hamdex::{Fingerprint, FingerprintSet, ProgressCallback, SetSearcher, shingles};
+use hamdex::{Fingerprint, FingerprintSet, Report, SetSearcher, shingles};
 use hamdex_simhash::Shingler;
 
 use crate::dedup::known_shingles::check_definition;
@@ -73,16 +73,16 @@ impl<'s, F: Fingerprint> SimilarTexts<'s, F> {
 }
 
 impl<F: Fingerprint> TextSearcher<'_, F> {
-    /// Calls `report` while a search reads many blocks, from now on; it may stop the search.
-    pub fn set_progress(&mut self, report: ProgressCallback) {
-        self.searcher.set_progress(report);
+    /// Sets the progress callback and the cancellations of searches that read many blocks, from now on.
+    pub fn set_report(&mut self, report: Report) {
+        self.searcher.set_report(report);
     }
 
     /// Returns the documents that meet a condition with a text, each once: the most similar first, then by id; at most
     /// `limit`. `None` for a blank text, which is similar to nothing.
     ///
     /// # Errors
-    /// When the set cannot be read, or the progress callback stops the search.
+    /// When the set cannot be read, or the search is cancelled.
     pub fn find(
         &mut self,
         text: &str,

@@ -13,7 +13,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use hamdex::set::{Description, MatchIds};
-use hamdex::{Fingerprint, FingerprintSet, Match, Names, SetSearcher};
+use hamdex::{Cancellation, Fingerprint, FingerprintSet, Match, Names, SetSearcher};
 use hamdex_store::Near;
 
 use serde::Serialize;
@@ -21,7 +21,6 @@ use serde::Serialize;
 use crate::api::json::MAX_NUMBER;
 use crate::api::payload::{ARROW, JSON};
 use crate::budget::{Budget, Held};
-use crate::lane::Stop;
 use crate::problem::Problem;
 use crate::sets::IdKind;
 
@@ -122,14 +121,14 @@ impl Ids {
         matches: &[Match<F>],
         most: usize,
         room: &mut Room,
-        stop: &Stop,
+        cancellation: &Cancellation,
     ) -> Result<(), Problem> {
         // Queries that crowd find the same fingerprints again and again.
         let mut known: HashMap<F, usize> = HashMap::new();
         let most = most.min(MAX_MATCHES + 1);
         let at_once = (IDS_AT_ONCE / most.max(1)).clamp(1, 1 << 10);
         for chunk in matches.chunks(at_once) {
-            if stop.is_stopped() {
+            if cancellation.is_cancelled() {
                 return Err(Problem::timeout());
             }
             let before = self.ends.len();

@@ -9,7 +9,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use hamdex::set::Description;
 use hamdex::similar::Measure;
-use hamdex::{Fingerprint, Names};
+use hamdex::{Cancellation, Fingerprint, Names};
 use hamdex_store::{Inserted, Put, When, for_any_store};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -22,7 +22,6 @@ use crate::api::query::check_distance;
 use crate::api::records::{Checked, Need, Record, Refusals};
 use crate::api::similar::condition;
 use crate::budget::Budget;
-use crate::lane::Stop;
 use crate::problem::Problem;
 use crate::sets::{Served, write};
 
@@ -179,7 +178,8 @@ pub(crate) async fn insert(
     let deadline = app.deadline();
     let written = set.opened_for_writing()?;
     let (work, served) = (Arc::clone(&app), Arc::clone(&set));
-    let run = move |_: &Stop| run(&work, &served, request_of(&parameters, &payload)?, &payload, deadline);
+    let run =
+        move |_: &Cancellation| run(&work, &served, request_of(&parameters, &payload)?, &payload, deadline);
     written.writes.run(deadline, run).await
 }
 

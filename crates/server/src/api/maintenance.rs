@@ -10,14 +10,14 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use hamdex::{Verified, VerifyOptions};
+use hamdex::{Report, Verified, VerifyOptions};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::api::App;
 use crate::api::payload::{JobId, Named, Optional};
-use crate::jobs::{Job, Reporter, State as JobState};
+use crate::jobs::{Job, State as JobState};
 use crate::problem::Problem;
 use crate::sets::{Served, check_name};
 
@@ -57,10 +57,10 @@ fn start(
     app: &Arc<App>,
     set: Arc<Served>,
     work: &'static str,
-    run: impl FnOnce(&Served, Reporter) -> Result<Value, Problem> + Send + 'static,
+    run: impl FnOnce(&Served, Report) -> Result<Value, Problem> + Send + 'static,
 ) -> Result<Response, Problem> {
     let (place, name) = (app.lanes.jobs.place()?, set.name.clone());
-    Ok(accepted(app.jobs.start(work, place, &name, move |reporter| run(&set, reporter)).0))
+    Ok(accepted(app.jobs.start(work, place, &name, move |report| run(&set, report)).0))
 }
 
 /// Write what is in memory to a segment
@@ -119,10 +119,10 @@ pub(crate) async fn compact(
     Optional(Nothing {}): Optional<Nothing>,
 ) -> Result<Response, Problem> {
     check(&app, &set, |set| set.writable().map(drop)).await?;
-    start(&app, set, "compact", |set, reporter| {
+    start(&app, set, "compact", |set, report| {
         let store = &set.writable()?.store;
         for_any_store!(store, store => {
-            store.compact_with(move |progress| reporter.report(progress))?;
+            store.compact_with(&report)?;
             Ok(json!({ "segments": store.stats().segments.len() }))
         })
     })
@@ -169,12 +169,12 @@ pub(crate) async fn backup(
         if is_new { Ok(()) } else { Err(Problem::new(StatusCode::CONFLICT, "exists", exists)) }
     };
     check(&app, &set, check_target).await?;
-    start(&app, set, "backup", move |set, reporter| {
+    start(&app, set, "backup", move |set, report| {
         fs::create_dir_all(&directory).map_err(|source| {
             Problem::from(hamdex_store::Error::Io { doing: "create it", path: directory.clone(), source })
         })?;
         let store = &set.writable()?.store;
-        for_any_store!(store, store => store.backup_with(&target, move |progress| reporter.report(progress)))?;
+        for_any_store!(store, store => store.backup_with(&target, &report))?;
         Ok(json!({ "name": name, "path": target.display().to_string() }))
     })
 }
@@ -195,9 +195,9 @@ pub(crate) async fn verify(
     Named(set): Named,
     Optional(Nothing {}): Optional<Nothing>,
 ) -> Result<Response, Problem> {
-    start(&app, set, "verify", |set, reporter| {
-        let options = VerifyOptions::new().threads(1).progress(move |progress| reporter.report(progress));
-        Ok(report(&set.verify(&options)?))
+    start(&app, set, "verify", |set, report| {
+        let options = VerifyOptions::new().threads(1).report_to(report);
+        Ok(summary(&set.verify(&options)?))
     })
 }
 
@@ -214,7 +214,7 @@ async fn check(
     app.lanes.queries.run(app.deadline(), move |_| check(&set)).await
 }
 
-fn report(verified: &Verified) -> Value {
+fn summary(verified: &Verified) -> Value {
     json!({
         "files": verified.files,
         "bytes": verified.bytes,

@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use hamdex::set::Description;
-use hamdex::{BatchOptions, Fingerprint, FingerprintSet};
+use hamdex::{BatchOptions, Cancellation, Fingerprint, FingerprintSet, Report};
 use hamdex_any::for_width;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -17,7 +17,6 @@ use crate::api::json::{Id, List, too_many_records};
 use crate::api::payload::{Binary, Media, Named, Parameters, Payload, SMALL_BODY};
 use crate::api::similar::{self, SimilarMatch, SimilarQueries};
 use crate::budget::Budget;
-use crate::lane::Stop;
 use crate::problem::Problem;
 use crate::sets::{Extent, Served, Texts};
 
@@ -233,15 +232,17 @@ pub(crate) async fn query(
     let deadline = app.deadline();
     let work = Arc::clone(&app);
     if payload.media == Media::Json && payload.bytes.len() > SMALL_BODY {
-        let run =
-            move |stop: &Stop| answer(&work, &set, asked(parameters, &payload)?, payload.wants_arrow, stop);
+        let run = move |cancellation: &Cancellation| {
+            answer(&work, &set, asked(parameters, &payload)?, payload.wants_arrow, cancellation)
+        };
         return app.lanes.heavy.run(deadline, run).await;
     }
     let request = asked(parameters, &payload)?;
     // One that cannot be opened may have been replaced by one that can.
     let is_small = set.extent().is_ok_and(|extent| request.is_small(extent));
     let lane = if is_small { &app.lanes.queries } else { &app.lanes.heavy };
-    lane.run(deadline, move |stop| answer(&work, &set, request, payload.wants_arrow, stop)).await
+    lane.run(deadline, move |cancellation| answer(&work, &set, request, payload.wants_arrow, cancellation))
+        .await
 }
 
 /// Texts to make fingerprints of.
@@ -277,7 +278,7 @@ pub(crate) async fn fingerprints(
     payload: Payload,
 ) -> Result<Json<FingerprintsResponse>, Problem> {
     let lane = if payload.bytes.len() > SMALL_BODY { &app.lanes.heavy } else { &app.lanes.queries };
-    let work = move |_: &Stop| {
+    let work = move |_: &Cancellation| {
         let FingerprintsRequest { texts } = payload.json()?;
         let texts = texts.all()?;
         let description = set.description()?;
@@ -361,18 +362,18 @@ fn answer(
     served: &Served,
     request: Request,
     wants_arrow: bool,
-    stop: &Stop,
+    cancellation: &Cancellation,
 ) -> Result<Response, Problem> {
     let (body, wanted) = match request {
         Request::Near(body, wanted) => (body, wanted),
-        Request::Similar(queries) => return queries.answer(app, served, stop),
+        Request::Similar(queries) => return queries.answer(app, served, cancellation),
     };
     served.read(|any| {
         let description = any.description();
         let queries = Queries::new(app, description, body, wanted)?;
         for_width!(description.width, F => {
             let set = any.typed::<F>().expect("the width was asked for");
-            let answer = search::<F>(&**set, description, &queries, &app.budget, stop)?;
+            let answer = search::<F>(&**set, description, &queries, &app.budget, cancellation)?;
             app.metrics.queries(&served.name, answer.ends.len(), answer.matches.len());
             app.budget.answer(if wants_arrow { answer.arrow("query", None) } else { answer.results_json() })
         })
@@ -384,30 +385,29 @@ fn search<F: Fingerprint>(
     description: &Description,
     queries: &Queries,
     budget: &Arc<Budget>,
-    stop: &Stop,
+    cancellation: &Cancellation,
 ) -> Result<Answer<F>, Problem> {
     let fingerprints = queries.fingerprints::<F>(description)?;
     let mut answer = Answer::new(description, queries.with_ids, budget);
     let mut searcher = set.open_searcher();
-    searcher.set_progress(stop.callback());
+    searcher.set_report(Report::new().cancellation(cancellation.clone()));
     if queries.count == 0 {
         fingerprints.iter().try_for_each(|_| answer.add(&[]))?;
     } else if fingerprints.len() < BATCH {
         for &fingerprint in &fingerprints {
             answer.add(searcher.nearest_within(fingerprint, queries.count, queries.distance)?)?;
-            if stop.is_stopped() {
+            if cancellation.is_cancelled() {
                 return Err(Problem::timeout());
             }
         }
     } else {
-        let stop = stop.clone();
         let options = BatchOptions::new().threads(1).memory(BATCH_MEMORY).limit(queries.count);
-        let options = options.progress(move |_| stop.flow());
+        let options = options.cancellation(cancellation.clone());
         set.batch_with(&fingerprints, queries.distance, &options, |_, found| answer.add(found))?;
     }
     if let Some(ids) = &mut answer.ids {
         let (found, most) = (&answer.matches, queries.ids_limit);
-        ids.look_up((set, &mut *searcher), found, most, &mut answer.room, stop)?;
+        ids.look_up((set, &mut *searcher), found, most, &mut answer.room, cancellation)?;
     }
     Ok(answer)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use hamdex::similar::{Condition, Measure};
-use hamdex::{Fingerprint, FingerprintSet, Names};
+use hamdex::{Cancellation, Fingerprint, FingerprintSet, Names, Report};
 use hamdex_any::for_width;
 use hamdex_documents::SimilarTexts;
 use serde::Serialize;
@@ -16,7 +16,6 @@ use crate::api::answer::{ID_BYTES, MATCH_BYTES, MAX_MATCHES, Room, json_length, 
 use crate::api::json::{Id, too_many_records};
 use crate::api::payload::{JSON, SMALL_BODY};
 use crate::budget::Budget;
-use crate::lane::Stop;
 use crate::problem::Problem;
 use crate::sets::{IdKind, Served};
 
@@ -112,7 +111,12 @@ impl SimilarQueries {
     /// # Errors
     /// When the set has no shingles that this version makes, there are too many documents or queries, something is
     /// damaged, or the work is cancelled.
-    pub(crate) fn answer(&self, app: &App, served: &Served, stop: &Stop) -> Result<Response, Problem> {
+    pub(crate) fn answer(
+        &self,
+        app: &App,
+        served: &Served,
+        cancellation: &Cancellation,
+    ) -> Result<Response, Problem> {
         if self.texts.len() > app.limits.batch {
             return Err(too_many_records(self.texts.len(), app.limits.batch));
         }
@@ -121,7 +125,7 @@ impl SimilarQueries {
             let kind = IdKind::of(description);
             for_width!(description.width, F => {
                 let set = any.typed::<F>().expect("the width was asked for");
-                let (results, _room) = self.search::<F>(&**set, kind, &app.budget, stop)?;
+                let (results, _room) = self.search::<F>(&**set, kind, &app.budget, cancellation)?;
                 app.metrics.queries(&served.name, results.len(), results.iter().map(Vec::len).sum());
                 let json = serde_json::to_vec(&SimilarResponse { results }).expect("a vector takes everything");
                 app.budget.answer(([(header::CONTENT_TYPE, JSON)], json).into_response())
@@ -134,13 +138,13 @@ impl SimilarQueries {
         set: &dyn FingerprintSet<F>,
         kind: IdKind,
         budget: &Arc<Budget>,
-        stop: &Stop,
+        cancellation: &Cancellation,
     ) -> Result<(Vec<Vec<SimilarMatch>>, Room), Problem> {
         let mut searcher = SimilarTexts::of(set)?.searcher();
-        searcher.set_progress(stop.callback());
+        searcher.set_report(Report::new().cancellation(cancellation.clone()));
         let (mut results, mut room, mut count) = (Vec::with_capacity(self.texts.len()), Room::new(budget), 0);
         for text in &self.texts {
-            if stop.is_stopped() {
+            if cancellation.is_cancelled() {
                 return Err(Problem::timeout());
             }
             // Nothing is similar to a blank text.

@@ -12,7 +12,7 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use hamdex::{Fingerprint, FingerprintSet, Names, PairsOptions, SetError};
+use hamdex::{Cancellation, Fingerprint, FingerprintSet, Names, PairsOptions, SetError};
 use hamdex_any::{AnySet, for_width};
 use hyper::body::Frame;
 use serde::Deserialize;
@@ -25,7 +25,7 @@ use crate::api::App;
 use crate::api::answer::{write_fingerprint, write_number, write_text};
 use crate::api::payload::{Named, Parameters, ROWS};
 use crate::api::query::check_distance;
-use crate::lane::{Stop, panicked};
+use crate::lane::panicked;
 use crate::problem::Problem;
 use crate::sets::{IdKind, Served};
 
@@ -89,7 +89,7 @@ struct Rows {
     /// The time of the last chunk.
     sent: Instant,
     patience: Duration,
-    stop: Stop,
+    cancellation: Cancellation,
     /// Checks that the files read are unchanged.
     check: Box<dyn Fn() -> Result<(), Problem> + Send>,
 }
@@ -140,7 +140,7 @@ impl Rows {
         let sent = Handle::current().block_on(time::timeout(self.patience, self.to.send(part)));
         let is_sent = matches!(sent, Ok(Ok(())));
         if !is_sent {
-            self.stop.stop();
+            self.cancellation.cancel();
         }
         is_sent
     }
@@ -150,7 +150,7 @@ impl Rows {
 struct Arriving {
     first: Option<Bytes>,
     rows: mpsc::Receiver<Result<Bytes, Problem>>,
-    stop: Stop,
+    cancellation: Cancellation,
 }
 
 impl hyper::body::Body for Arriving {
@@ -176,7 +176,7 @@ impl hyper::body::Body for Arriving {
 
 impl Drop for Arriving {
     fn drop(&mut self) {
-        self.stop.stop();
+        self.cancellation.cancel();
     }
 }
 
@@ -188,14 +188,15 @@ async fn stream(
 ) -> Result<Response, Problem> {
     let place = app.lanes.streams.admit(Some(app.deadline())).await?;
     let (to, rows) = mpsc::channel(WAITING_CHUNKS);
-    let stop = Stop::never();
+    let cancellation = Cancellation::new();
     let work = {
-        let (stop, patience) = (stop.clone(), app.limits.timeout);
+        let (cancellation, patience) = (cancellation.clone(), app.limits.timeout);
         move || {
             let _place = place;
             let left = limit.unwrap_or(u64::MAX);
             let check = Box::new(|| Ok(()));
-            let mut rows = Rows { chunk: Vec::new(), to, left, sent: Instant::now(), patience, stop, check };
+            let mut rows =
+                Rows { chunk: Vec::new(), to, left, sent: Instant::now(), patience, cancellation, check };
             // A stream that ends in a panic is not one that ends.
             let outcome = panic::catch_unwind(AssertUnwindSafe(|| produce(&app, &mut rows)));
             let outcome = outcome.unwrap_or_else(|_| Err(panicked().into()));
@@ -205,7 +206,7 @@ async fn stream(
             };
             match outcome.and_then(|()| rows.send().map(drop)) {
                 Ok(()) => {}
-                Err(problem) if !rows.stop.is_stopped() => {
+                Err(problem) if !rows.cancellation.is_cancelled() => {
                     tracing::warn!(
                         code = problem.code(),
                         detail = problem.detail(),
@@ -220,7 +221,7 @@ async fn stream(
         }
     };
     drop(task::spawn_blocking(work));
-    let mut arriving = Arriving { first: None, stop, rows };
+    let mut arriving = Arriving { first: None, cancellation, rows };
     arriving.first = arriving.rows.recv().await.transpose()?;
     Ok(([(header::CONTENT_TYPE, ROWS)], Body::new(arriving)).into_response())
 }
@@ -269,7 +270,7 @@ fn write_entries<F: Fingerprint>(
         Some(after) => F::truncate(after.to_u128() + 1),
     };
     let kind = if with_ids { IdKind::of(any.description()) } else { IdKind::None };
-    let stop = rows.stop.clone();
+    let cancellation = rows.cancellation.clone();
     for entry in set.read_entries(from)? {
         let (fingerprint, ids) = entry?;
         rows.add(|rows| {
@@ -295,7 +296,7 @@ fn write_entries<F: Fingerprint>(
             rows.chunk.push(b'}');
             Ok(())
         })?;
-        if stop.is_stopped() {
+        if cancellation.is_cancelled() {
             return Err(End::Enough);
         }
     }
@@ -336,8 +337,7 @@ fn write_pairs<F: Fingerprint>(
     rows: &mut Rows,
 ) -> Result<(), End> {
     let set: &dyn FingerprintSet<F> = &**any.typed::<F>().expect("the width was asked for");
-    let stop = rows.stop.clone();
-    let options = PairsOptions::new().threads(threads).progress(move |_| stop.flow());
+    let options = PairsOptions::new().threads(threads).cancellation(rows.cancellation.clone());
     set.pairs_with(distance, &options, |pairs| {
         for pair in pairs {
             rows.add(|Rows { chunk, .. }| {

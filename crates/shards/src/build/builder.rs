@@ -174,7 +174,7 @@ impl<F: Fingerprint> ShardsBuilder<F> {
     ///
     /// # Errors
     /// When memory or disk space runs out, a design is not possible, the directory has been created meanwhile, or the
-    /// progress callback stops the build. An existing set is unchanged then, unless the error says that the output is
+    /// build is cancelled. An existing set is unchanged then, unless the error says that the output is
     /// in place.
     pub fn finish(self) -> Result<ShardsSummary, Error> {
         self.seal(&mut |_, _| {})?.publish()

@@ -11,12 +11,10 @@
 pub(crate) mod workers;
 
 use std::fmt;
-use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use hamdex::{Progress, ProgressCallback, Stopped};
+use hamdex::Cancellation;
 
 use crate::error::Error;
 use crate::health::{Event, Failure, Failures, Observer, Pressure, Work};
@@ -47,34 +45,6 @@ struct Signals {
     pressure: Pressure,
     observer: Option<Observer>,
     cancellation: Cancellation,
-}
-
-/// A flag that cancels running work.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Cancellation(Arc<AtomicBool>);
-
-impl Cancellation {
-    pub(crate) fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    /// Fails if the work has been cancelled.
-    pub(crate) fn check(&self) -> Result<(), Stopped> {
-        if self.is_cancelled() { Err(Stopped) } else { Ok(()) }
-    }
-
-    /// As [`Self::check`], for a progress callback.
-    pub(crate) fn flow(&self) -> ControlFlow<()> {
-        if self.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
-
-    /// Returns a progress callback that breaks after a cancellation, and otherwise calls another one.
-    pub(crate) fn or_report(self, report: ProgressCallback) -> impl Fn(Progress) -> ControlFlow<()> {
-        move |progress| {
-            self.flow()?;
-            report(progress)
-        }
-    }
 }
 
 impl Background {
@@ -123,7 +93,7 @@ impl Background {
             let mut signals = self.signals();
             signals.is_stopping = true;
             // Later work is cancelled at once.
-            signals.cancellation.0.store(true, Ordering::Relaxed);
+            signals.cancellation.cancel();
         }
         self.work.notify_all();
         self.room.notify_all();
@@ -136,11 +106,10 @@ impl Background {
 
     /// Cancels running flushes, merges and consolidations.
     pub(crate) fn cancel_running(&self) {
-        let cancellation = std::mem::take(&mut self.signals().cancellation);
-        cancellation.0.store(true, Ordering::Relaxed);
+        std::mem::take(&mut self.signals().cancellation).cancel();
     }
 
-    /// Returns the cancellation flag for new work.
+    /// Returns the cancellation of new work.
     pub(crate) fn cancellation(&self) -> Cancellation {
         self.signals().cancellation.clone()
     }

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
-use hamdex::{Fingerprint, MAX_MERGED, Merger, ProgressCallback, ReadError, VerifyOptions};
+use hamdex::{Fingerprint, MAX_MERGED, Merger, ReadError, Report, VerifyOptions};
 
 use crate::background::{self, MAX_FROZEN, workers};
 use crate::compaction::policy::{Claim, Foreground, Size};
@@ -182,7 +182,7 @@ impl<F: Fingerprint> StoreInner<F> {
     ///
     /// # Errors
     /// As for [`StoreInner::merge_due`].
-    pub(crate) fn merge_all(&self, report: &ProgressCallback) -> Result<(), Error> {
+    pub(crate) fn merge_all(&self, report: &Report) -> Result<(), Error> {
         let foreground = self.begin_foreground();
         let choose = |candidates: &[&LiveSegment<F>]| match candidates {
             [] => None,
@@ -203,7 +203,7 @@ impl<F: Fingerprint> StoreInner<F> {
     ///
     /// # Errors
     /// As for [`StoreInner::merge_due`].
-    pub(crate) fn rewrite_removed(&self, report: &ProgressCallback) -> Result<u64, Error> {
+    pub(crate) fn rewrite_removed(&self, report: &Report) -> Result<u64, Error> {
         let foreground = self.begin_foreground();
         let mut pairs = 0;
         let choose = |candidates: &[&LiveSegment<F>]| {
@@ -247,7 +247,7 @@ impl<F: Fingerprint> StoreInner<F> {
     }
 
     /// Merges claimed segments into one. Returns the number of removed pairs that it drops.
-    fn merge(&self, claim: &Claim<'_>, report: Option<&ProgressCallback>) -> Result<u64, Error> {
+    fn merge(&self, claim: &Claim<'_>, report: Option<&Report>) -> Result<u64, Error> {
         let (inputs, reader) = {
             let mut writer = self.writer();
             (inputs(&self.view.load(), claim), writer.open_journal())
@@ -282,17 +282,14 @@ impl<F: Fingerprint> StoreInner<F> {
         &self,
         inputs: &[LiveSegment<F>],
         level: u32,
-        report: Option<&ProgressCallback>,
+        report: Option<&Report>,
     ) -> Result<(Arc<Segment<F>>, SegmentEntry), Error> {
         let removed = inputs.iter().map(RemovedFilter::of).collect::<Result<Vec<_>, _>>()?;
         self.new_segment(level, |mut options, mut output| {
-            let cancelled = self.background.cancellation();
-            options = match report.cloned() {
-                Some(report) => options.progress(cancelled.or_report(report)),
+            options = match report {
+                Some(report) => options.report_to(self.until_closed(report)),
                 // Threads of low priority, since no caller waits for it.
-                None => options
-                    .threads(workers::threads(self.options.threads))
-                    .progress(move |_| cancelled.flow()),
+                None => options.threads(workers::threads(self.options.threads)),
             };
             let mut merger = Merger::new(inputs.iter().map(|live| &**live.index()))?.options(options);
             if removed.iter().any(|removed| !removed.is_empty()) {

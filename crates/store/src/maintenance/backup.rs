@@ -1,11 +1,9 @@
 //! Backups and checkpoints: consistent copies of a store.
 
 use std::io::{self, Write};
-use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::Arc;
 
-use hamdex::{BuildError, Fingerprint, Phase, Progress, Stopped, default_memory};
+use hamdex::{BuildError, Fingerprint, Phase, Progress, Report, Stopped, default_memory};
 
 use crate::disk::copy::{Copied, clone_or_copy, copy};
 use crate::disk::layout::{self, BACKUP, COPY, DELETES, LOGS, MANIFEST, SEGMENTS};
@@ -39,21 +37,21 @@ use crate::store::Store;
 /// When the source is not a store or is damaged, the target has files other than those of an interrupted copy or lies
 /// inside the store, or the disk refuses an operation. The partial copy is removed then, as far as the disk allows it.
 pub fn backup(path: impl AsRef<Path>, directory: impl AsRef<Path>) -> Result<(), Error> {
-    backup_with(path, directory, |_| ControlFlow::Continue(()))
+    backup_with(path, directory, &Report::new())
 }
 
-/// Copies a store with a progress callback, as [`Store::compact_with`]: in bytes, of which those of files that share
-/// their blocks are done at once.
+/// Copies a store with a progress callback and a cancellation, as [`Store::compact_with`]: in bytes, of which those of
+/// files that share their blocks are done at once.
 ///
 /// # Errors
-/// As for [`backup`]; when the callback cancels it.
+/// As for [`backup`]; when it is cancelled.
 pub fn backup_with(
     path: impl AsRef<Path>,
     directory: impl AsRef<Path>,
-    report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
+    report: &Report,
 ) -> Result<(), Error> {
     copy_or_clean_up(path.as_ref(), directory.as_ref(), |target| {
-        copy_store(&RealDisk::new(&path), target, Kind::Copied, &report)
+        copy_store(&RealDisk::new(&path), target, Kind::Copied, report)
     })
 }
 
@@ -63,7 +61,7 @@ pub fn backup_with(
 /// As for [`backup`]; when the file system cannot link the segments.
 pub fn checkpoint(path: impl AsRef<Path>, directory: impl AsRef<Path>) -> Result<(), Error> {
     copy_or_clean_up(path.as_ref(), directory.as_ref(), |target| {
-        copy_store(&RealDisk::new(&path), target, Kind::Linked, &|_| ControlFlow::Continue(()))
+        copy_store(&RealDisk::new(&path), target, Kind::Linked, &Report::new())
     })
 }
 
@@ -72,7 +70,7 @@ pub fn checkpoint(path: impl AsRef<Path>, directory: impl AsRef<Path>) -> Result
 /// # Errors
 /// As for [`backup`].
 pub fn backup_on(disk: &dyn Disk, target: &dyn Disk) -> Result<(), Error> {
-    copy_store(disk, target, Kind::Copied, &|_| ControlFlow::Continue(()))
+    copy_store(disk, target, Kind::Copied, &Report::new())
 }
 
 fn copy_store(disk: &dyn Disk, target: &dyn Disk, kind: Kind, report: &Report) -> Result<(), Error> {
@@ -151,20 +149,16 @@ impl<F: Fingerprint> Store<F> {
     /// # Errors
     /// When the directory is not empty or lies inside the store, a file is damaged, or the disk refuses an operation.
     pub fn backup(&self, directory: impl AsRef<Path>) -> Result<(), Error> {
-        self.backup_with(directory, |_| ControlFlow::Continue(()))
+        self.backup_with(directory, &Report::new())
     }
 
-    /// Copies the store with a progress callback: see [`backup_with`].
+    /// Copies the store with a progress callback and a cancellation: see [`backup_with`].
     ///
     /// # Errors
-    /// As for [`Store::backup`]; when the callback cancels it.
-    pub fn backup_with(
-        &self,
-        directory: impl AsRef<Path>,
-        report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
-    ) -> Result<(), Error> {
+    /// As for [`Store::backup`]; when it is cancelled.
+    pub fn backup_with(&self, directory: impl AsRef<Path>, report: &Report) -> Result<(), Error> {
         let store = self.inner().disk.path("");
-        let report = self.inner().background.cancellation().or_report(Arc::new(report));
+        let report = self.inner().until_closed(report);
         copy_or_clean_up(&store, directory.as_ref(), |target| self.copy_to(target, Kind::Copied, &report))
     }
 
@@ -191,7 +185,7 @@ impl<F: Fingerprint> Store<F> {
     pub fn checkpoint(&self, directory: impl AsRef<Path>) -> Result<(), Error> {
         let store = self.inner().disk.path("");
         copy_or_clean_up(&store, directory.as_ref(), |target| {
-            self.copy_to(target, Kind::Linked, &|_| ControlFlow::Continue(()))
+            self.copy_to(target, Kind::Linked, &Report::new())
         })
     }
 
@@ -201,7 +195,7 @@ impl<F: Fingerprint> Store<F> {
     /// As for [`Store::backup`].
     #[doc(hidden)]
     pub fn backup_to(&self, target: &dyn Disk) -> Result<(), Error> {
-        self.copy_to(target, Kind::Copied, &|_| ControlFlow::Continue(()))
+        self.copy_to(target, Kind::Copied, &Report::new())
     }
 
     /// As [`Store::checkpoint`], to any disk.
@@ -210,7 +204,7 @@ impl<F: Fingerprint> Store<F> {
     /// As for [`Store::checkpoint`].
     #[doc(hidden)]
     pub fn checkpoint_to(&self, target: &dyn Disk) -> Result<(), Error> {
-        self.copy_to(target, Kind::Linked, &|_| ControlFlow::Continue(()))
+        self.copy_to(target, Kind::Linked, &Report::new())
     }
 
     fn copy_to(&self, target: &dyn Disk, kind: Kind, report: &Report) -> Result<(), Error> {
@@ -290,9 +284,6 @@ fn finish(target: &dyn Disk, outcome: Result<(), Error>, copied: &[String]) -> R
     remove().map_err(Error::io("remove it", target.path(BACKUP)))
 }
 
-/// A progress callback.
-type Report = dyn Fn(Progress) -> ControlFlow<()>;
-
 /// How the segments of a store come into its copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -322,13 +313,14 @@ impl Copying<'_> {
         self.done += bytes;
         // A log that is written to may be longer by now.
         let total = self.total.max(self.done);
-        self.is_stopped |= (self.report)(Progress::new(Phase::Copy, self.done, Some(total))).is_break();
-        if self.is_stopped { Err(Stopped) } else { Ok(()) }
+        let outcome = self.report.progressed(Progress::new(Phase::Copy, self.done, Some(total)));
+        self.is_stopped |= outcome.is_err();
+        outcome
     }
 
-    /// Fails if the callback has cancelled the copy.
+    /// Fails if the copy is cancelled.
     fn check(&mut self) -> Result<(), Error> {
-        if self.is_stopped || self.add(0).is_err() { Err(BuildError::Stopped.into()) } else { Ok(()) }
+        if self.add(0).is_err() { Err(BuildError::Stopped.into()) } else { Ok(()) }
     }
 
     /// Turns the outcome of copying a file into an error about the target.

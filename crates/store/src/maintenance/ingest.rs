@@ -1,13 +1,12 @@
 //! Ingestion of a file that was built elsewhere.
 
 use std::fs::File;
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
 use hamdex::{
-    BuildError, Fingerprint, Index, OpenOptions, Phase, Progress, ProgressCallback, ReadError, ReadErrorKind,
-    Stopped, VerifyOptions, default_memory, shingles,
+    BuildError, Fingerprint, Index, OpenOptions, Phase, Progress, ReadError, ReadErrorKind, Report,
+    VerifyOptions, default_memory, shingles,
 };
 
 use crate::compaction::publish::{Added, Change};
@@ -34,26 +33,22 @@ impl<F: Fingerprint> Store<F> {
     /// When the file is damaged or does not fit the store, or the disk refuses an operation. The store is unchanged
     /// then.
     pub fn ingest(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        self.ingest_with(path, |_| ControlFlow::Continue(()))
+        self.ingest_with(path, &Report::new())
     }
 
-    /// Ingests a file with a progress callback, as [`Store::compact_with`]: while the file is copied and checked, or
-    /// checked and rewritten.
+    /// Ingests a file with a progress callback and a cancellation, as [`Store::compact_with`]: while the file is copied
+    /// and checked, or checked and rewritten.
     ///
     /// # Errors
-    /// As for [`Store::ingest`]; when the callback cancels it. The store is unchanged then.
-    pub fn ingest_with(
-        &self,
-        path: impl AsRef<Path>,
-        report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
-    ) -> Result<(), Error> {
-        let (path, report) = (path.as_ref(), Arc::new(report) as ProgressCallback);
-        let inner = self.inner();
+    /// As for [`Store::ingest`]; when it is cancelled. The store is unchanged then.
+    pub fn ingest_with(&self, path: impl AsRef<Path>, report: &Report) -> Result<(), Error> {
+        let (path, inner) = (path.as_ref(), self.inner());
         let _activity = inner.begin()?;
+        let report = &inner.until_closed(report);
         let index = OpenOptions::new().open::<F>(path)?;
         inner.check_fits(&index, path)?;
         let brought = if inner.schema.identity.has_names {
-            inner.check_whole(&index, &report)?;
+            inner.check_whole(&index, report)?;
             let Some(last) = index.names()?.map(|names| names.last_id()).transpose()?.flatten() else {
                 return Ok(());
             };
@@ -61,12 +56,12 @@ impl<F: Fingerprint> Store<F> {
             let first = first.ok_or_else(|| self.no_ids_left())?;
             inner.write_with_shifted_ids(&index, first, report)
         } else if inner.lacks_lookups(&index) {
-            inner.check_whole(&index, &report)?;
+            inner.check_whole(&index, report)?;
             inner.write_with_shifted_ids(&index, 0, report)
         } else {
             drop(index);
             let number = inner.next_segment();
-            let brought = inner.bring_in(path, number, &report);
+            let brought = inner.bring_in(path, number, report);
             brought.inspect_err(|_| drop(inner.disk.remove(&layout::segment(number))))
         };
         let (segment, entry) = brought?;
@@ -90,13 +85,10 @@ fn push_shingles<F: Fingerprint>(
     builder: &mut ColumnBuilder<'_, F>,
     index: &Index<F>,
     by: u64,
-    report: &dyn Fn(Progress) -> ControlFlow<()>,
+    report: &Report,
 ) -> Result<(), BuildError> {
     let (Some(shingles), Some(names)) = (index.shingles()?, index.names()?) else { return Ok(()) };
-    let check_cancelled = || match report(Progress::new(Phase::Copy, 0, None)) {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(()) => Err(ReadErrorKind::Stopped.into()),
-    };
+    let check_cancelled = || Ok(report.progressed(Progress::new(Phase::Copy, 0, None))?);
     for part in shingles.parts(default_memory() / SHINGLE_SHARE)? {
         // Room has been made for the ids of names.
         shingles.for_each_while(part, &check_cancelled, |id, set| match names.get(id)? {
@@ -142,9 +134,9 @@ impl<F: Fingerprint> StoreInner<F> {
     }
 
     /// Reads and checks a whole file.
-    fn check_whole(&self, index: &Index<F>, report: &ProgressCallback) -> Result<(), Error> {
-        let report = self.background.cancellation().or_report(Arc::clone(report));
-        index.verify_with(&VerifyOptions::new().threads(self.options.threads).progress(report))?;
+    fn check_whole(&self, index: &Index<F>, report: &Report) -> Result<(), Error> {
+        let options = VerifyOptions::new().threads(self.options.threads).report_to(report.clone());
+        index.verify_with(&options)?;
         Ok(())
     }
 
@@ -154,12 +146,10 @@ impl<F: Fingerprint> StoreInner<F> {
         &self,
         index: &Index<F>,
         by: u64,
-        report: ProgressCallback,
+        report: &Report,
     ) -> Result<(Arc<Segment<F>>, SegmentEntry), Error> {
-        let cancelled = self.background.cancellation().or_report(Arc::clone(&report));
-        let report = self.background.cancellation().or_report(report);
         self.new_segment(0, |options, mut output| {
-            let options = options.progress(report);
+            let options = options.report_to(report.clone());
             let mut failure: Option<ReadError> = None;
             let entries = index.entries().from(F::ZERO).map_while(|entry| match entry {
                 Ok(entry) => Some(entry),
@@ -174,7 +164,7 @@ impl<F: Fingerprint> StoreInner<F> {
                     let (id, name) = named?;
                     builder.push_stored_name(by + id, name)?;
                 }
-                push_shingles(builder, index, by, &cancelled)
+                push_shingles(builder, index, by, report)
             };
             write_index(options, &mut pairs, columns, &mut output)?;
             drop(pairs);
@@ -187,13 +177,12 @@ impl<F: Fingerprint> StoreInner<F> {
         &self,
         path: &Path,
         number: u64,
-        report: &ProgressCallback,
+        report: &Report,
     ) -> Result<(Arc<Segment<F>>, SegmentEntry), Error> {
         let name = layout::segment(number);
         let target = self.disk.path(&name);
         let mut original = File::open(path).map_err(Error::io("read it", path))?;
         let total = original.metadata().ok().map(|metadata| metadata.len());
-        let cancelled = self.background.cancellation().or_report(Arc::clone(report));
         let (mut copied, mut is_stopped) = (0, false);
         let outcome = create(&*self.disk, &name, |file| {
             if file.share_blocks_of(&original).is_ok() {
@@ -201,8 +190,9 @@ impl<F: Fingerprint> StoreInner<F> {
             }
             let mut done = |bytes| {
                 copied += bytes;
-                is_stopped |= cancelled(Progress::new(Phase::Copy, copied, total)).is_break();
-                if is_stopped { Err(Stopped) } else { Ok(()) }
+                let outcome = report.progressed(Progress::new(Phase::Copy, copied, total));
+                is_stopped |= outcome.is_err();
+                outcome
             };
             write_all(&mut original, file, &mut done).map(drop)
         });

@@ -15,11 +15,9 @@ pub(crate) mod repair;
 pub(crate) mod verify;
 
 use std::io::ErrorKind;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use hamdex::{Fingerprint, Progress, ProgressCallback};
+use hamdex::{Fingerprint, Report};
 
 use crate::disk::layout::{DAMAGED, DELETES, LOGS, SEGMENTS};
 use crate::error::Error;
@@ -55,14 +53,14 @@ impl<F: Fingerprint> Store<F> {
     /// # Errors
     /// When the disk refuses an operation, or a file is damaged. Nothing is lost then.
     pub fn compact(&self) -> Result<(), Error> {
-        self.compact_with(|_| ControlFlow::Continue(()))
+        self.compact_with(&Report::new())
     }
 
-    /// Compacts the store with a progress callback, which any thread may call and which may cancel the work: see [the
+    /// Compacts the store with a progress callback, which any thread may call, and a cancellation: see [the
     /// engine](hamdex#threads-memory-progress).
     ///
     /// ```
-    /// use std::ops::ControlFlow;
+    /// use hamdex::Report;
     /// use hamdex_store::{CreateOptions, Store, StoreOptions};
     ///
     /// let directory = tempfile::tempdir()?;
@@ -71,23 +69,20 @@ impl<F: Fingerprint> Store<F> {
     /// store.insert(0x00ff, 1)?;
     /// store.flush()?;
     /// store.insert(0xff00, 2)?;
-    /// store.compact_with(|progress| {
+    /// let report = Report::new().progress(|progress| {
     ///     println!("{:?}: {} of {:?}", progress.phase, progress.done, progress.total);
-    ///     ControlFlow::Continue(())
-    /// })?;
+    /// });
+    /// store.compact_with(&report)?;
     /// assert_eq!(store.stats().segments.len(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// As for [`Store::compact`]; when the callback cancels it. Merges that have ended stay.
-    pub fn compact_with(
-        &self,
-        report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
-    ) -> Result<(), Error> {
+    /// As for [`Store::compact`]; when it is cancelled. Merges that have ended stay.
+    pub fn compact_with(&self, report: &Report) -> Result<(), Error> {
         let _activity = self.inner().begin()?;
         self.inner().flush_all()?;
-        self.inner().merge_all(&(Arc::new(report) as ProgressCallback))
+        self.inner().merge_all(report)
     }
 
     /// Pauses or resumes background merges. While they are paused, the number of segments is unbounded
@@ -117,23 +112,20 @@ impl<F: Fingerprint> Store<F> {
     /// # Errors
     /// When the disk refuses an operation, or a file is damaged.
     pub fn purge(&self) -> Result<Purged, Error> {
-        self.purge_with(|_| ControlFlow::Continue(()))
+        self.purge_with(&Report::new())
     }
 
-    /// Purges the store with a progress callback, as [`Store::compact_with`].
+    /// Purges the store with a progress callback and a cancellation, as [`Store::compact_with`].
     ///
     /// # Errors
-    /// As for [`Store::purge`]; when the callback cancels it. Some removed pairs may be gone then, and all others are
+    /// As for [`Store::purge`]; when it is cancelled. Some removed pairs may be gone then, and all others are
     /// still removed.
-    pub fn purge_with(
-        &self,
-        report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
-    ) -> Result<Purged, Error> {
+    pub fn purge_with(&self, report: &Report) -> Result<Purged, Error> {
         let inner = self.inner();
         let _activity = inner.begin()?;
         // Logs name removed pairs, so they have to go even if the memtable is empty.
         inner.flush_all()?;
-        let pairs = inner.rewrite_removed(&(Arc::new(report) as ProgressCallback))?;
+        let pairs = inner.rewrite_removed(report)?;
         let held = self.remove_unreferenced()?;
         for directory in [SEGMENTS, DELETES, LOGS] {
             let path = inner.disk.path(directory);

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use hamdex::{Fingerprint, Stopped};
+use hamdex::{Cancellation, Fingerprint, Stopped};
 
-use crate::background::Cancellation;
 use crate::inner::StoreInner;
 use crate::memtable::consolidate::Consolidated;
 use crate::view::View;

@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use hamdex::set::{Description, MatchIds, SetEntries, ShinglePart, StoredId, Visited};
 use hamdex::similar::{Condition, SimilarDocument};
 use hamdex::{
-    BatchOptions, Fingerprint, FingerprintSet, Match, Pair, PairsOptions, ProgressCallback, RECIPE_KEY,
-    ReadError, SetError, SetSearcher, Verified, VerifyOptions, shingles,
+    BatchOptions, Fingerprint, FingerprintSet, Match, Pair, PairsOptions, RECIPE_KEY, ReadError, Report,
+    SetError, SetSearcher, Verified, VerifyOptions, shingles,
 };
 
 use crate::read::Snapshot;
@@ -141,7 +141,7 @@ impl<F: Fingerprint> SetSearcher<F> for Searcher<F> {
         Ok(self.similar(shingles, condition, limit)?)
     }
 
-    fn set_progress(&mut self, report: ProgressCallback) {
+    fn set_report(&mut self, report: Report) {
         self.report_to(report);
     }
 }

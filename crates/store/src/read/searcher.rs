@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
 use hamdex::multi::MultiSearcher;
-use hamdex::{Fingerprint, Match, ProgressCallback};
+use hamdex::{Fingerprint, Match, Report};
 
 use crate::error::Error;
 use crate::read::Snapshot;
@@ -41,9 +41,9 @@ impl<F: Fingerprint> Searcher<F> {
         PooledSearcher { of: Arc::clone(&self.snapshot.view().segments), parts: self.parts }
     }
 
-    /// Sets a progress callback for queries that read many blocks, which may cancel them: see
-    /// [`MultiSearcher::progress`].
-    pub fn report_to(&mut self, report: ProgressCallback) {
+    /// Sets the progress callback and the cancellations of queries that read many blocks: see
+    /// [`MultiSearcher::report_to`].
+    pub fn report_to(&mut self, report: Report) {
         self.parts.report_to(report);
     }
 

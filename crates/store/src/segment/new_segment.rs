@@ -42,9 +42,8 @@ impl<F: Fingerprint> StoreInner<F> {
         let name = layout::segment(number);
         let path = self.disk.path(&name);
         let file = self.disk.create_new(&name).map_err(Error::io("create it", &path))?;
-        let cancelled = self.background.cancellation();
         let mut options = self.schema.build_options()?.threads(self.options.threads);
-        options = options.progress(move |_| cancelled.flow());
+        options = options.cancellation(self.background.cancellation());
         if let Some(directory) = self.disk.temporary_directory() {
             options = options.temp_dir(directory);
         }

@@ -1,11 +1,10 @@
 //! Closing a store: durability and errors.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use hamdex::BuildError;
+use hamdex::{BuildError, Report};
 use hamdex_simulated_disk::{Failure, SimulatedDisk, Survival};
 use hamdex_store::{Durability, Error, Operation, Store, StoreOptions, When};
 
@@ -119,15 +118,14 @@ fn work_on_its_way_is_cancelled_when_the_store_is_closed() {
     let compacting = {
         let (store, is_begun, is_closing) = (store.clone(), Arc::clone(&is_begun), Arc::clone(&is_closing));
         thread::spawn(move || {
-            store.compact_with(move |_| {
+            store.compact_with(&Report::new().progress(move |_| {
                 is_begun.store(true, Ordering::SeqCst);
                 while !is_closing.load(Ordering::SeqCst) {
                     thread::yield_now();
                 }
                 // The others have time to cancel it.
                 thread::sleep(std::time::Duration::from_millis(1));
-                ControlFlow::Continue(())
-            })
+            }))
         })
     };
     while !is_begun.load(Ordering::SeqCst) {

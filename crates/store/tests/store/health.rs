@@ -1,7 +1,6 @@
 //! Failures of background work, and their remedies.
 
 use std::fs;
-use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -229,7 +228,6 @@ fn statistics_and_writes_wait_neither_for_verify_nor_for_backup() {
     let options = VerifyOptions::new().threads(1).progress(move |_| {
         reached.store(true, Ordering::SeqCst);
         until(|| !held.load(Ordering::SeqCst));
-        ControlFlow::Continue(())
     });
     thread::scope(|scope| {
         let verify = scope.spawn(|| store.verify(&options).unwrap());

@@ -2,13 +2,14 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread;
 
 use hamdex::{
-    BuildError, BuildOptions, Builder, Category, Design, FilterChoice, Index, Phase, Progress, ReadErrorKind,
-    VerifyOptions,
+    BuildError, BuildOptions, Builder, Cancellation, Category, Design, FilterChoice, Index, Phase,
+    ReadErrorKind, Report, VerifyOptions,
 };
 use hamdex_store::{CreateOptions, Durability, Error, Operation, Store, backup_with, inspect, repair_with};
 
@@ -193,17 +194,14 @@ fn an_ingested_file_may_be_changed_afterwards_and_what_was_copied_counts() {
     // Another file takes its place while it is read: that one is checked, and counts, or is refused.
     let swap = |by: std::path::PathBuf| {
         let file = file.clone();
-        move |_: Progress| {
-            let _ = fs::rename(&by, &file);
-            ControlFlow::Continue(())
-        }
+        Report::new().progress(move |_| _ = fs::rename(&by, &file))
     };
-    store.ingest_with(&file, swap(other)).unwrap();
+    store.ingest_with(&file, &swap(other)).unwrap();
     let ids = store.snapshot().ids(0x00ff).unwrap();
     let new = *ids.iter().find(|id| !model.0.contains(&(0x00ff, **id))).unwrap();
     model.0.insert((0x00ff, new));
     assert_same(&store.snapshot(), &model, &[0x00ff], true);
-    store.ingest_with(&file, swap(broken)).ok();
+    store.ingest_with(&file, &swap(broken)).ok();
     store.verify(&VerifyOptions::new()).unwrap();
     assert!(store.ingest(&file).is_err());
     // Written over in place.
@@ -338,18 +336,16 @@ fn a_merge_of_everything_says_how_far_it_is_and_can_be_stopped() {
     let directory = tempfile::tempdir().unwrap();
     let (store, model, _) = filled(&directory.path().join("s"), 10);
     let before = store.stats().segments;
-    let stopped = store.compact_with(|_| ControlFlow::Break(())).unwrap_err();
-    assert!(matches!(stopped, Error::Build(BuildError::Stopped)), "{stopped}");
+    for at in 0..3 {
+        let stopped = store.compact_with(&stopping(at)).unwrap_err();
+        assert!(matches!(stopped, Error::Build(BuildError::Stopped)), "{stopped}");
+    }
     assert!(store.stats().segments.len() >= before.len());
     assert_same(&store.snapshot(), &model, &[0], true);
     let phases = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&phases);
-    store
-        .compact_with(move |progress| {
-            seen.lock().unwrap().push(progress);
-            ControlFlow::Continue(())
-        })
-        .unwrap();
+    let report = Report::new().progress(move |progress| seen.lock().unwrap().push(progress));
+    store.compact_with(&report).unwrap();
     let phases = phases.lock().unwrap();
     assert!(phases.iter().any(|progress| matches!(progress.phase, Phase::Write { .. })), "{phases:?}");
     assert!(phases.iter().all(|progress| progress.total.is_none_or(|total| progress.done <= total)));
@@ -358,15 +354,31 @@ fn a_merge_of_everything_says_how_far_it_is_and_can_be_stopped() {
 }
 
 /// Collects the phases that long work reports.
-fn reported() -> (Arc<Mutex<Vec<Phase>>>, impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) {
+fn reported() -> (Arc<Mutex<Vec<Phase>>>, Report) {
     let phases = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&phases);
-    let report = move |progress: Progress| {
+    let report = Report::new().progress(move |progress| {
         assert!(progress.total.is_none_or(|total| progress.done <= total));
         seen.lock().unwrap().push(progress.phase);
-        ControlFlow::Continue(())
-    };
+    });
     (phases, report)
+}
+
+/// Cancels the work when it has reported its progress this often: before its start, or from another thread, which the
+/// work waits for.
+fn stopping(at: usize) -> Report {
+    let (cancellation, count) = (Cancellation::new(), AtomicUsize::new(0));
+    if at == 0 {
+        cancellation.cancel();
+    }
+    let report = Report::new().cancellation(cancellation.clone());
+    report.progress(move |_| {
+        let count = count.fetch_add(1, Ordering::Relaxed) + 1;
+        assert!(count <= at, "it goes on");
+        if count == at {
+            thread::scope(|scope| scope.spawn(|| cancellation.cancel()).join()).unwrap();
+        }
+    })
 }
 
 #[test]
@@ -376,11 +388,13 @@ fn a_purge_reports_its_progress_and_can_be_cancelled() {
     store.flush().unwrap();
     let gone = model.0.pop_first().unwrap();
     assert!(store.remove(gone.0, gone.1).unwrap());
-    let stopped = store.purge_with(|_| ControlFlow::Break(())).unwrap_err();
-    assert!(matches!(stopped, Error::Build(BuildError::Stopped)), "{stopped}");
+    for at in 0..3 {
+        let stopped = store.purge_with(&stopping(at)).unwrap_err();
+        assert!(matches!(stopped, Error::Build(BuildError::Stopped)), "{stopped}");
+    }
     assert_same(&store.snapshot(), &model, &[gone.0], true);
     let (phases, report) = reported();
-    assert!(store.purge_with(report).unwrap().pairs > 0);
+    assert!(store.purge_with(&report).unwrap().pairs > 0);
     assert!(phases.lock().unwrap().iter().any(|phase| matches!(phase, Phase::Write { .. })));
     assert_same(&store.snapshot(), &model, &[gone.0], true);
 }
@@ -393,14 +407,16 @@ fn an_ingestion_reports_its_progress_and_can_be_cancelled() {
     let mut builder = Builder::<u64>::with_options(&file, BuildOptions::new().ids(true)).unwrap();
     builder.push_with_id(0x00ff, 7).unwrap();
     builder.finish().unwrap();
-    let stopped = store.ingest_with(&file, |_| ControlFlow::Break(())).unwrap_err();
-    assert!(
-        matches!(&stopped, Error::Read(error) if matches!(error.kind(), ReadErrorKind::Stopped)),
-        "{stopped}"
-    );
+    for at in 0..2 {
+        let stopped = store.ingest_with(&file, &stopping(at)).unwrap_err();
+        assert!(
+            matches!(&stopped, Error::Read(error) if matches!(error.kind(), ReadErrorKind::Stopped)),
+            "{stopped}"
+        );
+    }
     assert_same(&store.snapshot(), &model, &[0x00ff], true);
     let (phases, report) = reported();
-    store.ingest_with(&file, report).unwrap();
+    store.ingest_with(&file, &report).unwrap();
     assert!(phases.lock().unwrap().contains(&Phase::Verify));
     model.0.insert((0x00ff, 7));
     assert_same(&store.snapshot(), &model, &[0x00ff], true);
@@ -411,18 +427,24 @@ fn a_backup_reports_its_progress_and_can_be_cancelled() {
     let directory = tempfile::tempdir().unwrap();
     let (path, copy) = (directory.path().join("s"), directory.path().join("copy"));
     let (store, model, _) = filled(&path, 15);
-    let stopped = store.backup_with(&copy, |_| ControlFlow::Break(())).unwrap_err();
-    assert_eq!(stopped.category(), Category::Stopped, "{stopped}");
+    for at in 0..3 {
+        let stopped = store.backup_with(&copy, &stopping(at)).unwrap_err();
+        assert_eq!(stopped.category(), Category::Stopped, "{stopped}");
+        let stopped = backup_with(&path, &copy, &stopping(at)).unwrap_err();
+        assert_eq!(stopped.category(), Category::Stopped, "{stopped}");
+    }
     // All is copied but the last bytes of the logs.
-    let almost_all = |progress: Progress| match progress.total {
-        Some(total) if progress.done < total => ControlFlow::Continue(()),
-        _ => ControlFlow::Break(()),
-    };
-    let stopped = backup_with(&path, &copy, almost_all).unwrap_err();
+    let cancellation = Cancellation::new();
+    let almost_all = Report::new().cancellation(cancellation.clone()).progress(move |progress| {
+        if progress.total.is_none_or(|total| progress.done >= total) {
+            cancellation.cancel();
+        }
+    });
+    let stopped = backup_with(&path, &copy, &almost_all).unwrap_err();
     assert_eq!(stopped.category(), Category::Stopped, "{stopped}");
     assert!(!copy.exists(), "a cancelled copy is removed");
     let (phases, report) = reported();
-    backup_with(&path, &copy, report).unwrap();
+    backup_with(&path, &copy, &report).unwrap();
     let phases = phases.lock().unwrap();
     assert!(phases.len() > 2 && phases.iter().all(|phase| *phase == Phase::Copy), "{phases:?}");
     let copied = Store::<u64>::open(&copy, tiny()).unwrap();
@@ -440,10 +462,12 @@ fn a_repair_reports_its_progress_and_can_be_cancelled_and_repeated() {
     let at = bytes.len() / 2;
     bytes[at] ^= 1;
     fs::write(&segment, bytes).unwrap();
-    let stopped = repair_with(&path, |_| ControlFlow::Break(()), |_| Ok::<_, Error>(())).unwrap_err();
-    assert_eq!(stopped.category(), Category::Stopped, "{stopped}");
+    for at in 0..3 {
+        let stopped = repair_with(&path, &stopping(at), |_| Ok::<_, Error>(())).unwrap_err();
+        assert_eq!(stopped.category(), Category::Stopped, "{stopped}");
+    }
     let (phases, report) = reported();
-    let repaired = repair_with(&path, report, |_| Ok::<_, Error>(())).unwrap();
+    let repaired = repair_with(&path, &report, |_| Ok::<_, Error>(())).unwrap();
     assert!(!repaired.was_whole());
     let phases = phases.lock().unwrap();
     assert!(
@@ -546,7 +570,7 @@ fn a_repair_without_any_manifest_says_what_can_be_done() {
     }
     let before = tree(&path);
     assert!(matches!(Store::<u64>::create(&path, &shape(true), tiny()), Err(Error::Exists { .. })));
-    let error = repair_with(&path, |_| ControlFlow::Continue(()), |_| Ok::<_, Error>(())).unwrap_err();
+    let error = repair_with(&path, &Report::new(), |_| Ok::<_, Error>(())).unwrap_err();
     assert!(matches!(error, Error::Irreparable { .. }) && error.category() == Category::Damaged, "{error}");
     let segments = |(path, _): &&(std::path::PathBuf, _)| path.extension().is_some();
     assert_eq!(tree(&path).iter().filter(segments).count(), before.iter().filter(segments).count());

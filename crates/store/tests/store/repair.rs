@@ -1,10 +1,8 @@
 //! Repair of a whole store: interrupted anywhere, and of names.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
-use std::sync::Arc;
 
-use hamdex::{FilterChoice, FingerprintSet, ProgressCallback, VerifyOptions};
+use hamdex::{FilterChoice, FingerprintSet, Report, VerifyOptions};
 use hamdex_simulated_disk::{Failure, SimulatedDisk, Survival};
 use hamdex_store::disk::Disk;
 use hamdex_store::internals::{repair_and_tell, repair_on};
@@ -134,8 +132,7 @@ fn a_repair_that_is_interrupted_anywhere_can_be_repeated() {
         let disk = damaged();
         disk.lose_power_after(changes);
         let mut is_told = false;
-        let go_on: ProgressCallback = Arc::new(|_| ControlFlow::Continue(()));
-        let _ = repair_and_tell(&disk, &go_on, |_| {
+        let _ = repair_and_tell(&disk, &Report::new(), |_| {
             is_told = true;
             Ok::<_, Error>(())
         });

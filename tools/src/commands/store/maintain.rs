@@ -52,7 +52,7 @@ pub(super) fn compact(args: &Target) -> Result<(), Failure> {
     of_width!(
         manifest,
         maintain(&args.store, args.json, None, |store, phases| {
-            store.compact_with(phases.reporter()).map(|()| None)
+            store.compact_with(&phases.report()).map(|()| None)
         })
     )
 }
@@ -62,7 +62,7 @@ pub(super) fn purge(args: &Target) -> Result<(), Failure> {
     of_width!(
         manifest,
         maintain(&args.store, args.json, None, |store, phases| {
-            let purged = store.purge_with(phases.reporter())?;
+            let purged = store.purge_with(&phases.report())?;
             phases.finish();
             // This process has no snapshot open but the one that a merge has just released.
             for path in &purged.held {
@@ -137,7 +137,7 @@ pub(super) struct BackupArgs {
 
 pub(super) fn backup(args: &BackupArgs) -> Result<(), Failure> {
     let phases = Arc::new(Phases::default());
-    let outcome = hamdex_store::backup_with(&args.store, &args.target, phases.reporter());
+    let outcome = hamdex_store::backup_with(&args.store, &args.target, &phases.report());
     phases.finish();
     outcome?;
     messages::summary(format_args!("{}: copied to {}", args.store.display(), args.target.display()));
@@ -205,7 +205,7 @@ fn ingest_into<F: Fingerprint>(args: &IngestArgs) -> Result<(), Failure> {
     let store = Store::<F>::open(&args.store, StoreOptions::new())?;
     for (done, file) in args.files.iter().enumerate() {
         let phases = Arc::new(Phases::of_item(done + 1, args.files.len()));
-        let outcome = store.ingest_with(file, phases.reporter());
+        let outcome = store.ingest_with(file, &phases.report());
         phases.finish();
         outcome.map_err(|error| match done as u64 {
             0 => Failure::from(error),

@@ -117,7 +117,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         }
         Ok::<(), Failure>(())
     };
-    let outcome = hamdex_store::repair_with(&args.store, phases.reporter(), tell);
+    let outcome = hamdex_store::repair_with(&args.store, &phases.report(), tell);
     phases.finish();
     let repaired = outcome?;
     if repaired.is_complete() {

@@ -1,7 +1,5 @@
 //! Classes with fingerprints within a distance, found by the self-join of the engine.
 
-use std::ops::ControlFlow;
-
 use hamdex::{Fingerprint, Pairs, ReadError, ReadErrorKind, Stopped, sort_by_keys};
 
 use crate::dedup::fingerprints::chains::Chains;
@@ -125,14 +123,15 @@ impl<F: Fingerprint> FingerprintJoin<F> {
         resources: &Resources,
         mut visit: impl FnMut(u32, u32) -> Result<(), Stopped>,
     ) -> Result<(), Error> {
-        let reporter = resources.on_progress.clone();
-        let pairs: Pairs<'_, F> = hamdex::pairs(&self.fingerprints, self.distance)
+        let mut pairs: Pairs<'_, F> = hamdex::pairs(&self.fingerprints, self.distance)
             .memory(resources.index_bytes())
-            .threads(rayon::current_num_threads())
-            .progress(move |progress| {
-                let progress = Progress::new(Stage::Compare, progress.done, progress.total);
-                reporter.as_ref().map_or(ControlFlow::Continue(()), |report| report(progress))
+            .threads(rayon::current_num_threads());
+        if let Some(report) = resources.on_progress.clone() {
+            pairs = pairs.progress(move |progress| {
+                report(Progress::new(Stage::Compare, progress.done, progress.total));
             });
+        }
+        let pairs = resources.cancellations.iter().cloned().fold(pairs, Pairs::cancellation);
         let joined = pairs.for_each_batch(|batch| {
             let mut pairs = batch.iter().map(|pair| (self.class_of(pair.a), self.class_of(pair.b)));
             Ok::<_, ReadError>(pairs.try_for_each(|(one, other)| visit(one, other))?)
@@ -164,7 +163,13 @@ mod tests {
 
     #[test]
     fn clusters_do_not_depend_on_how_many_pairs_are_looked_at() {
-        let resources = Resources { memory: 1 << 26, taken: 0, directory: PathBuf::new(), on_progress: None };
+        let resources = Resources {
+            memory: 1 << 26,
+            taken: 0,
+            directory: PathBuf::new(),
+            on_progress: None,
+            cancellations: Vec::new(),
+        };
         for (crowd, distance) in Crowd::ALL.into_iter().flat_map(|crowd| [(crowd, 1), (crowd, 3), (crowd, 9)])
         {
             // Every third class has no fingerprint.

@@ -1,8 +1,9 @@
 //! Memory, threads, temporary files, and reports.
 
-use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
+use std::thread;
 
+use hamdex::Cancellation;
 use hamdex_documents::{Clustering, Document, Error, Stage};
 use rayon::ThreadPoolBuilder;
 
@@ -82,7 +83,6 @@ fn no_temporary_file_has_a_name() {
             let mut record = record.lock().unwrap();
             record.0.push(progress.stage);
             record.1.extend(watched.read_dir().unwrap().map(|entry| entry.unwrap().file_name()));
-            ControlFlow::Continue(())
         });
     let documents = (0..50).map(|number| Document::new(number.to_string(), text(number / 2, 0)));
     assert_eq!(dedup.run_on(documents).unwrap().count(), 25);
@@ -101,12 +101,21 @@ fn a_search_ends_in_the_stage_in_which_it_is_stopped() {
         for last in [Stage::Read, Stage::Count, Stage::Compare, Stage::Cluster, Stage::Measure] {
             let seen = Arc::new(Mutex::new(Vec::new()));
             let record = Arc::clone(&seen);
-            let dedup = rule.dedup::<u64>().on_progress(move |progress| {
+            let cancellation = Cancellation::new();
+            let dedup = rule.dedup::<u64>().cancellation(cancellation.clone()).on_progress(move |progress| {
                 record.lock().unwrap().push(progress.stage);
-                if progress.stage == last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                if progress.stage == last {
+                    // From another thread.
+                    thread::scope(|scope| scope.spawn(|| cancellation.cancel()).join()).unwrap();
+                }
             });
             let outcome = dedup.run_on(documents());
             assert_eq!(outcome.is_err(), seen.lock().unwrap().contains(&last), "{last:?}");
+            assert!(outcome.is_ok() || matches!(outcome, Err(Error::Stopped)));
         }
+        let cancellation = Cancellation::new();
+        cancellation.cancel();
+        let dedup = rule.dedup::<u64>().cancellation(cancellation);
+        assert!(matches!(dedup.run_on(documents()), Err(Error::Stopped)));
     }
 }

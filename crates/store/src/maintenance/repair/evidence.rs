@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::Arc;
 
-use hamdex::{Fingerprint, Index, OpenOptions, ProgressCallback, VerifyOptions, salvage};
+use hamdex::{Fingerprint, Index, OpenOptions, Report, VerifyOptions, salvage};
 
 use crate::disk::Disk;
 use crate::disk::layout::{self, COPY, MANIFEST};
@@ -97,12 +96,12 @@ impl Evidence {
     /// Reads everything. Every byte of every segment is checked.
     ///
     /// # Errors
-    /// When the operating system refuses an operation; when the callback cancels it.
+    /// When the operating system refuses an operation; when it is cancelled.
     pub(super) fn gather<F: Fingerprint>(
         disk: &dyn Disk,
         texts: Texts,
         manifest: &Manifest,
-        report: &ProgressCallback,
+        report: &Report,
     ) -> Result<Self, Error> {
         let earlier = KeptReport::read(disk)?;
         let mut segments = BTreeMap::new();
@@ -148,7 +147,7 @@ impl SegmentFile {
         disk: &dyn Disk,
         manifest: &Manifest,
         number: u64,
-        report: &ProgressCallback,
+        report: &Report,
     ) -> Result<Self, Error> {
         let name = layout::segment(number);
         let path = disk.path(&name);
@@ -159,8 +158,7 @@ impl SegmentFile {
         let damage = match separate_damage(map::<F>(disk, number))? {
             Ok(index) => {
                 found.describe(manifest, number, &index);
-                let report = Arc::clone(report);
-                let options = VerifyOptions::new().progress(move |progress| report(progress));
+                let options = VerifyOptions::new().report_to(report.clone());
                 separate_damage(index.verify_with(&options).map_err(Error::from))?.err()
             }
             Err(damage) => {

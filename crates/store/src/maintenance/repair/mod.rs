@@ -11,11 +11,9 @@ mod plan;
 mod report;
 mod salvage;
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use hamdex::{Fingerprint, Progress, ProgressCallback};
+use hamdex::{Fingerprint, Report};
 
 pub use report::{Repaired, RepairedFile};
 
@@ -47,18 +45,18 @@ pub fn repair(path: impl AsRef<Path>) -> Result<Repaired, Error> {
     repair_on(&RealDisk::new(path))
 }
 
-/// Repairs a store with a progress callback, as [`Store::compact_with`](crate::Store::compact_with): while each segment
-/// is checked, and while a new one is written in its place. Calls `tell` with the report. The report stays in the
-/// store until `tell` succeeds: if the process ends before, or `tell` fails, the next repair reports the same.
+/// Repairs a store with a progress callback and a cancellation, as [`Store::compact_with`](crate::Store::compact_with):
+/// while each segment is checked, and while a new one is written in its place. Calls `tell` with what was repaired. That
+/// stays in the store until `tell` succeeds: if the process ends before, or `tell` fails, the next repair tells the same.
 ///
 /// # Errors
-/// As for [`repair`]; when the callback cancels it, after which the repair can be repeated; the error of `tell`.
+/// As for [`repair`]; when it is cancelled, after which the repair can be repeated; the error of `tell`.
 pub fn repair_with<E: From<Error>>(
     path: impl AsRef<Path>,
-    report: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
+    report: &Report,
     tell: impl FnOnce(&Repaired) -> Result<(), E>,
 ) -> Result<Repaired, E> {
-    repair_and_tell(&RealDisk::new(path), &(Arc::new(report) as ProgressCallback), tell)
+    repair_and_tell(&RealDisk::new(path), report, tell)
 }
 
 /// Repairs a store on any disk: see [`repair`].
@@ -66,8 +64,7 @@ pub fn repair_with<E: From<Error>>(
 /// # Errors
 /// As for [`repair`].
 pub fn repair_on(disk: &dyn Disk) -> Result<Repaired, Error> {
-    let report = Arc::new(|_| ControlFlow::Continue(())) as ProgressCallback;
-    repair_and_tell(disk, &report, |_| Ok(()))
+    repair_and_tell(disk, &Report::new(), |_| Ok(()))
 }
 
 /// Repairs a store on any disk: see [`repair_with`].
@@ -76,7 +73,7 @@ pub fn repair_on(disk: &dyn Disk) -> Result<Repaired, Error> {
 /// As for [`repair_with`].
 pub fn repair_and_tell<E: From<Error>>(
     disk: &dyn Disk,
-    report: &ProgressCallback,
+    report: &Report,
     tell: impl FnOnce(&Repaired) -> Result<(), E>,
 ) -> Result<Repaired, E> {
     let width = width_of(disk, &read_texts(disk)?)?;
@@ -88,7 +85,7 @@ pub fn repair_and_tell<E: From<Error>>(
 }
 
 /// Repairs a store whose lock the caller has.
-fn run<F: Fingerprint>(disk: &dyn Disk, report: &ProgressCallback) -> Result<Repaired, Error> {
+fn run<F: Fingerprint>(disk: &dyn Disk, report: &Report) -> Result<Repaired, Error> {
     // Another process may have replaced the manifest before the lock was taken.
     let texts = read_texts(disk)?;
     let found = width_of(disk, &texts)?;
@@ -139,7 +136,7 @@ fn apply<F: Fingerprint>(
     disk: &dyn Disk,
     evidence: &Evidence,
     plan: Plan,
-    report: &ProgressCallback,
+    report: &Report,
 ) -> Result<Repaired, Error> {
     let Plan { manifest, segments, files, is_doubtful, new_log, first_new_segment } = plan;
     let mut damaged: Vec<String> =

@@ -1,8 +1,6 @@
 //! Salvage: readable pairs of segments and intact records of logs are copied to new ones.
 
-use std::sync::Arc;
-
-use hamdex::{Fingerprint, ProgressCallback, default_memory, salvage, shingles};
+use hamdex::{Fingerprint, Report, default_memory, salvage, shingles};
 use hamdex_atomic_file::Pieces;
 use roaring::RoaringTreemap;
 
@@ -42,7 +40,7 @@ pub(super) fn repair_segment<F: Fingerprint>(
     changes: &mut Changes<'_>,
     manifest: &Manifest,
     planned: &PlannedSegment,
-    report: &ProgressCallback,
+    report: &Report,
 ) -> Result<Outcome, Error> {
     let mut outcome = Outcome::default();
     let mut entry = planned.entry.clone();
@@ -266,7 +264,7 @@ fn write<F: Fingerprint>(
     old: &SegmentEntry,
     number: u64,
     found: &Readable<F>,
-    report: &ProgressCallback,
+    report: &Report,
 ) -> Result<SegmentEntry, Error> {
     let name = layout::segment(number);
     let path = disk.path(&name);
@@ -281,8 +279,7 @@ fn write<F: Fingerprint>(
             None => builder.push_shingles(*id, &[]),
         })
     };
-    let report = Arc::clone(report);
-    let options = Schema::of(manifest).build_options()?.progress(move |progress| report(progress));
+    let options = Schema::of(manifest).build_options()?.report_to(report.clone());
     write_index(options, found.pairs.iter().copied(), columns, &mut file)?;
     let mut file = file.into_inner().map_err(Error::io("write it", &path))?;
     file.sync().map_err(Error::io("sync it", &path))?;

@@ -10,11 +10,10 @@
 //! is searched again.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use hamdex::{Fingerprint, Match, ReadError, ReadErrorKind};
+use hamdex::{Cancellation, Fingerprint, Match, ReadError, ReadErrorKind, Report};
 
 use crate::error::Error;
 use crate::manifest::Schema;
@@ -168,6 +167,11 @@ pub(in crate::write) fn go_on_until(deadline: Option<Instant>) -> Result<(), Rea
     }
 }
 
+/// Returns the report of a search that ends at a deadline.
+pub(super) fn report_until(deadline: Option<Instant>) -> Report {
+    deadline.map(Cancellation::at).into_iter().fold(Report::new(), Report::cancellation)
+}
+
 /// The nearest fingerprint of another id or name in the snapshot.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Known<F> {
@@ -245,11 +249,7 @@ impl<F: Fingerprint> ReplaceUnlessNear<F> {
         let Some(newer) = newer else {
             let snapshot = Snapshot::new(Arc::new(view.clone()), Arc::clone(&self.schema));
             let mut searcher = snapshot.searcher();
-            let deadline = self.deadline;
-            searcher.report_to(Arc::new(move |_| match go_on_until(deadline) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(_) => ControlFlow::Break(()),
-            }));
+            searcher.report_to(report_until(self.deadline));
             return nearest_other(&mut searcher, value, owned, self.distance);
         };
         let mut nearest = match self.known[record] {

@@ -8,7 +8,6 @@
 
 pub(crate) mod decisions;
 
-use std::ops::ControlFlow::{Break, Continue};
 use std::sync::Arc;
 
 use hamdex::{BatchOptions, Fingerprint, Match, ReadError, ReadErrorKind};
@@ -21,7 +20,7 @@ use crate::write::commit::Outcome;
 use crate::write::reply::{Inserted, Nears, Put, Reply};
 use crate::write::request::Request;
 use crate::write::unless_near::decisions::{
-    Known, Owned, ReplaceUnlessNear, UnlessNear, count_within, go_on_until, nearest_other,
+    Known, Owned, ReplaceUnlessNear, UnlessNear, count_within, go_on_until, nearest_other, report_until,
 };
 
 /// Maximum number of searches before one that blocks flushes.
@@ -100,9 +99,8 @@ impl<F: Fingerprint> Store<F> {
 
     /// Returns the options of a batch that ends at the deadline of this handle.
     fn batch_options(&self) -> BatchOptions {
-        let deadline = self.deadline();
-        let report = move |_| if go_on_until(deadline).is_ok() { Continue(()) } else { Break(()) };
-        BatchOptions::new().threads(self.inner().options.threads).progress(report)
+        let options = BatchOptions::new().threads(self.inner().options.threads);
+        options.report_to(report_until(self.deadline()))
     }
 
     fn search_until(&self, pairs: &[(F, u64)], distance: u32) -> Result<UnlessNear<F>, Error> {

@@ -456,7 +456,7 @@ pub enum BuildError {
     IdsTooLarge,
     /// An index that is merged cannot be read.
     #[error(transparent)]
-    Input(#[from] ReadError),
+    Input(ReadError),
     /// Sorted input is out of order.
     #[error("not sorted: number {number}, counted from 0, is below the one before it")]
     Unsorted {
@@ -489,6 +489,13 @@ pub enum BuildError {
 impl From<Stopped> for BuildError {
     fn from(_: Stopped) -> Self {
         Self::Stopped
+    }
+}
+
+impl From<ReadError> for BuildError {
+    /// An input whose reading is stopped is not one that cannot be read.
+    fn from(error: ReadError) -> Self {
+        if error.is_stop() { Self::Stopped } else { Self::Input(error) }
     }
 }
 

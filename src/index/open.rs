@@ -76,7 +76,7 @@ impl OpenOptions {
     /// storage together, so that a query waits once and not once per block: by default only blocks that have
     /// not been read since the file was opened, which costs nothing later; with this option all blocks every
     /// time, since the system may have evicted them. And the system learns which blocks are used often, and
-    /// keeps these (see `Mapping::keep`).
+    /// keeps these.
     ///
     /// It applies to files that are opened by their path.
     #[must_use]

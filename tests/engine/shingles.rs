@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hamdex::{BuildError, BuildOptions, Builder, Index, Merger, Place, ReadError, shingles};
+use hamdex::{BuildError, BuildOptions, Builder, Index, Merger, Phase, Place, ReadError, shingles};
 use proptest::prelude::*;
 
-use crate::common::damaged_at;
+use crate::common::{Reports, Scratch, damaged_at};
 
 /// Documents by id: a fingerprint, and the shingles.
 type Documents = BTreeMap<u64, (u64, Vec<u64>)>;
@@ -107,6 +107,38 @@ proptest! {
         let mut left = all.clone();
         left.retain(|id, _| !id.is_multiple_of(gap));
         prop_assert_eq!(&kept, &built(&left, options()));
+    }
+}
+
+/// Wherever it is: shingles are digested, sorted and written, and read from inputs.
+#[test]
+fn a_merge_of_shingles_that_is_cancelled_says_so_in_each_phase() {
+    let part = |from: u64| -> Documents {
+        let set = |id: u64| (0..40).map(|number| (number << 20) | (id % 50)).collect();
+        (from..from + 2000).map(|id| (id, (id.wrapping_mul(0x9e37_79b9_7f4a_7c15), set(id)))).collect()
+    };
+    let inputs = [0, 2000].map(|from| Index::<u64>::from_bytes(built(&part(from), options())).unwrap());
+    let scratch = Scratch::new();
+    let merge = |stop_at: usize| {
+        let seen = Reports::default();
+        let options =
+            options().threads(1).temp_dir(scratch.directory.path()).report_to(seen.stopping(stop_at));
+        let merger = Merger::new(&inputs).unwrap().options(options);
+        (merger.filter(|_, x, _| x % 5 > 0).finish(scratch.path("out")), seen.all())
+    };
+    let (outcome, all) = merge(usize::MAX);
+    outcome.unwrap();
+    std::fs::remove_file(scratch.path("out")).unwrap();
+    // The first and the last report of each phase, and some between. While the file is synced, the callback is called
+    // repeatedly; how often depends on the system.
+    let sync = all.iter().position(|progress| progress.phase == Phase::Sync).unwrap();
+    let ends = (1..=sync).filter(|&at| all[at - 1].phase != all[at].phase).flat_map(|at| [at - 1, at]);
+    let stops: BTreeSet<usize> = ends.chain((0..sync).step_by(1 + sync / 20)).collect();
+    assert!(stops.len() > 10, "{stops:?}");
+    for stop_at in stops {
+        let outcome = merge(stop_at).0;
+        let phase = all[stop_at].phase;
+        assert!(matches!(outcome, Err(BuildError::Stopped)), "report {stop_at}, {phase:?}: {outcome:?}");
     }
 }
 

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use hamdex::Fingerprint;
+use hamdex::{Category, Fingerprint};
 
 use crate::error::Error;
 use crate::health::Work;
@@ -86,7 +86,7 @@ pub(crate) fn log<F: Fingerprint>(inner: &StoreInner<F>) {
 
 /// Whether work was cancelled.
 fn is_cancelled(error: &Error) -> bool {
-    matches!(error, Error::Build(hamdex::BuildError::Stopped) | Error::Closed { .. })
+    error.category() == Category::Stopped || matches!(error, Error::Closed { .. })
 }
 
 /// Lowers the priority of this thread and of the threads it starts: on a busy processor they get about a tenth of the

@@ -85,6 +85,7 @@ pub(crate) async fn flush(
     let written = set.opened_for_writing()?;
     let run = {
         let set = Arc::clone(&set);
+        // Nothing cancels a flush.
         move |_| {
             for_any_store!(&set.writable()?.store, store => store.flush())?;
             Ok(json!({}))
@@ -252,7 +253,7 @@ pub(crate) async fn job(State(app): State<Arc<App>>, JobId(id): JobId) -> Result
 
 /// Cancel a job
 ///
-/// It ends soon, and leaves nothing unfinished.
+/// It ends soon, and leaves nothing unfinished. A flush goes on to its end, since nothing cancels it.
 #[utoipa::path(
     delete, path = "/v1/jobs/{job}", tag = "maintenance", operation_id = "cancel_job",
     params(("job" = String, Path, description = "The number of the job.")),

@@ -39,7 +39,8 @@ impl Kind {
         Ok(if hamdex_shards::is_set(path)? { Self::Shards } else { Self::Store })
     }
 
-    /// As [`Kind::of`]; `None` if the path is not a container. A damaged container is one.
+    /// As [`Kind::of`]; `None` if the path is not a container. A damaged container is one, and so is any file whose name
+    /// ends in `.hamdex`.
     ///
     /// # Errors
     /// When there is nothing, or the system refuses to read it.
@@ -50,7 +51,9 @@ impl Kind {
             Self::Shards => true,
             Self::Store => !matches!(hamdex_store::width(path), Err(hamdex_store::Error::NotAStore { .. })),
             Self::File => match hamdex::width(path) {
-                Err(error) if matches!(error.kind(), ReadErrorKind::NotHamdex) => false,
+                Err(error) if matches!(error.kind(), ReadErrorKind::NotHamdex) => {
+                    path.extension().is_some_and(|ending| ending == "hamdex")
+                }
                 Err(error) if matches!(error.kind(), ReadErrorKind::Io { .. }) => return Err(error.into()),
                 _ => true,
             },

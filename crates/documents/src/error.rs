@@ -182,6 +182,14 @@ pub enum Error {
         /// The error of the reference.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// The inputs of known documents hold no document that can be used.
+    #[error(
+        "no known document was found, and {skipped} skipped: name files or folders of documents, an index, a store or a set of shards"
+    )]
+    NoKnownDocument {
+        /// The number of documents and files that were skipped.
+        skipped: u64,
+    },
     /// The caller stopped the work.
     #[error("stopped by the caller")]
     Stopped,

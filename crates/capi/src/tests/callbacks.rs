@@ -141,6 +141,10 @@ fn a_callback_for_progress_stops_batches_queries_and_verification() {
         })
     };
     assert_eq!(query(64).unwrap_err().status, HAMDEX_STOPPED, "{} calls", calls.made());
+    // The next query is asked for anew.
+    let made = calls.made();
+    assert_eq!(query(64).unwrap_err().status, HAMDEX_STOPPED);
+    assert!(calls.made() > made);
     // SAFETY: as above.
     call(|error| unsafe { hamdex_searcher_set_progress(searcher.0, None, ptr::null_mut(), error) }).unwrap();
     query(64).unwrap();

@@ -82,7 +82,7 @@ impl KnownTexts for Documents {
         // Problems are reported once.
         let documents = if new.are_first() { self.clone() } else { self.quiet() };
         let mut place = 0;
-        map_texts_in(
+        let counts = map_texts_in(
             new.batch_bytes(),
             |sink| documents.read_into(sink),
             || (Shingler::new(words), new.matcher()),
@@ -93,6 +93,11 @@ impl KnownTexts for Documents {
                 similar.iter().try_for_each(|&similar| nearest.offer(similar, place, known))
             },
         )?;
+        // Nothing would be known, in silence. An input that is whole and has no document is no mistake.
+        let is_empty = counts.skipped() == 0 && counts.inputs > 0;
+        if counts.documents == 0 && !is_empty {
+            return Err(Error::NoKnownDocument { skipped: counts.skipped() });
+        }
         Ok(())
     }
 

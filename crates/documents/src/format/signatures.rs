@@ -1,5 +1,7 @@
 //! Signatures: kinds of files, known by their first bytes, that are not read as fingerprints or documents.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 /// The category of a file that is not read.
@@ -41,9 +43,15 @@ type Row = (&'static str, FileSort, usize, &'static [u8]);
 
 const OLD_ARCHIVE: FileKind = FileKind { name: "a web archive of the old format ARC", sort: FileSort::Pages };
 
+/// The first bytes of the manifests of stores and sets of shards (`store-spec.md`, `shards-spec.md`).
+const STORE_MANIFEST: &[u8] = b"{\"hamdex_store\":";
+const SHARDS_MANIFEST: &[u8] = b"{\"hamdex_shards\":";
+
 const MARKS: &[Row] = &[
     ("a hamdex index", FileSort::Index, 0, b"\x89HDX\r\n\x1a\n"),
     ("the names file of a hamdex index", FileSort::Names, 0, b"\x89HDXID\r\n"),
+    ("the manifest of a hamdex store", FileSort::Names, 0, STORE_MANIFEST),
+    ("the manifest of a set of hamdex shards", FileSort::Names, 0, SHARDS_MANIFEST),
     ("an ELF executable", FileSort::Other, 0, b"\x7fELF"),
     ("a Mach-O executable", FileSort::Other, 0, b"\xcf\xfa\xed\xfe"),
     ("a Mach-O executable", FileSort::Other, 0, b"\xce\xfa\xed\xfe"),
@@ -91,6 +99,22 @@ pub fn kind_of_file(start: &[u8]) -> Option<FileKind> {
         None => is_windows_executable(start)
             .then_some(FileKind { name: "a Windows executable", sort: FileSort::Other }),
     }
+}
+
+/// Returns the kind of a directory that is a store or a set of shards, whose files are not documents.
+pub(crate) fn kind_of_directory(directory: &Path) -> Option<FileKind> {
+    let starts_with = |name: &str, mark: &[u8]| {
+        let mut start = Vec::new();
+        let file = File::open(directory.join(name));
+        let read = file.and_then(|file| file.take(mark.len() as u64).read_to_end(&mut start));
+        read.is_ok() && start == mark
+    };
+    let has = |mark: &[u8]| ["manifest", "manifest.copy"].iter().any(|name| starts_with(name, mark));
+    let sort = FileSort::Index;
+    if has(STORE_MANIFEST) {
+        return Some(FileKind { name: "a hamdex store", sort });
+    }
+    has(SHARDS_MANIFEST).then_some(FileKind { name: "a set of hamdex shards", sort })
 }
 
 /// Returns the kind of an unsupported file by the extension of its name.

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use ignore::WalkBuilder;
 
 use crate::error::Error;
+use crate::format::signatures;
 use crate::input::Input;
 use crate::parsers;
 use crate::problem::{Field, Place, Position, Problem};
@@ -30,6 +31,7 @@ pub(crate) fn read_directory(directory: &Path, collector: &mut Collector<'_>) ->
     let mut litter = Litter::of(directory, collector.documents)?;
     regular_files(&walk).for_each(|(path, bytes)| litter.weigh(&path, bytes));
     let mut files = FileSet::of(&directory.display().to_string(), litter);
+    let mut left_out: Option<PathBuf> = None;
     for entry in walk.build() {
         collector.end_file();
         let entry = match entry {
@@ -46,8 +48,22 @@ pub(crate) fn read_directory(directory: &Path, collector: &mut Collector<'_>) ->
                 continue;
             }
         };
+        if left_out.as_ref().is_some_and(|directory| entry.path().starts_with(directory)) {
+            continue;
+        }
         match entry.file_type() {
-            Some(kind) if kind.is_dir() => continue,
+            Some(kind) if kind.is_dir() => {
+                if let Some(kind) = signatures::kind_of_directory(entry.path()) {
+                    let place = Place::whole(entry.path().display().to_string());
+                    let problem = Problem::NotRead { kind };
+                    if entry.depth() == 0 {
+                        return Err(Error::Document { place, problem });
+                    }
+                    collector.skip_other(place, problem)?;
+                    left_out = Some(entry.into_path());
+                }
+                continue;
+            }
             _ if files.is_hidden(entry.path()) => continue,
             Some(kind) if kind.is_file() => {}
             _ => {

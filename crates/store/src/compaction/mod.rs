@@ -284,10 +284,12 @@ impl<F: Fingerprint> StoreInner<F> {
         level: u32,
         report: Option<&Report>,
     ) -> Result<(Arc<Segment<F>>, SegmentEntry), Error> {
-        let removed = inputs.iter().map(RemovedFilter::of).collect::<Result<Vec<_>, _>>()?;
+        let until_closed = self.until_closed(&report.cloned().unwrap_or_default());
+        let removed_of = |live| RemovedFilter::of(live, &until_closed);
+        let removed = inputs.iter().map(removed_of).collect::<Result<Vec<_>, _>>()?;
         self.new_segment(level, |mut options, mut output| {
             options = match report {
-                Some(report) => options.report_to(self.until_closed(report)),
+                Some(_) => options.report_to(until_closed),
                 // Threads of low priority, since no caller waits for it.
                 None => options.threads(workers::threads(self.options.threads)),
             };
@@ -354,6 +356,9 @@ fn chosen<F: Fingerprint>(segments: &[&LiveSegment<F>], places: &[usize]) -> Opt
 /// Minimum number of bits in the sieve per removed pair.
 const SIEVE_BITS_PER_PAIR: usize = 8;
 
+/// Pairs between two checks for cancellation.
+const PAIRS_AT_ONCE: usize = 1 << 16;
+
 /// The removed pairs of a segment.
 struct RemovedFilter<F> {
     pairs: HashSet<Pair<F>>,
@@ -363,10 +368,13 @@ struct RemovedFilter<F> {
 
 impl<F: Fingerprint> RemovedFilter<F> {
     /// Collects the removed pairs of a segment. It reads the whole segment, unless there are none.
-    fn of(live: &LiveSegment<F>) -> Result<Self, ReadError> {
+    fn of(live: &LiveSegment<F>, report: &Report) -> Result<Self, ReadError> {
         let mut pairs = HashSet::new();
         if !live.removed.is_empty() {
-            for placed in live.placed_pairs_from(F::ZERO)? {
+            for (number, placed) in live.placed_pairs_from(F::ZERO)?.enumerate() {
+                if number.is_multiple_of(PAIRS_AT_ONCE) {
+                    report.check()?;
+                }
                 let (place, pair) = placed?;
                 if live.removed.contains(place) {
                     pairs.insert(pair);

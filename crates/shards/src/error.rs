@@ -160,7 +160,10 @@ impl Error {
     #[must_use]
     pub fn category(&self) -> Category {
         match self {
-            Self::Io { .. } | Self::OpenFiles { .. } => Category::System,
+            // No directory at all: a mistyped path, which a backup does not mend.
+            Self::Io { .. } | Self::OpenFiles { .. } | Self::NotShards { source: Some(_), .. } => {
+                Category::System
+            }
             Self::NotShards { .. } | Self::Newer { .. } => Category::Format,
             Self::Damaged { .. } | Self::Missing { .. } => Category::Damaged,
             Self::Width { .. }

@@ -251,7 +251,8 @@ impl Error {
     #[must_use]
     pub fn category(&self) -> Category {
         match self {
-            Self::Io { .. } => Category::System,
+            // No directory at all: a mistyped path, which a backup does not mend.
+            Self::Io { .. } | Self::NotAStore { source: Some(_), .. } => Category::System,
             Self::NotAStore { .. } | Self::Newer { .. } => Category::Format,
             Self::Exists { .. } => Category::Exists,
             Self::Damaged { .. } | Self::Missing { .. } | Self::Irreparable { .. } => Category::Damaged,

@@ -27,12 +27,45 @@ fn a_directory_that_is_no_store_is_named() {
             "hamdex: d: not a store: it has no manifest of one; make one with `hamdex store create`\n";
         assert_eq!((code, &*text), (3, expected), "{command:?}");
     }
-    let (code, text) = scratch.failure(&["store", "stats", "missing"]);
-    assert!(code == 3 && text.contains("missing: not a store"), "{text}");
     std::fs::write(scratch.path("d/manifest"), "{}\n").unwrap();
     let (code, text) = scratch.failure(&["store", "create", "d"]);
     assert!(code == 1 && text.contains("d: exists already, and is not an empty directory"), "{text}");
     assert_eq!(scratch.names(), ["d", "file"]);
+}
+
+#[test]
+fn a_missing_path_is_an_unreadable_input_in_every_command() {
+    let scratch = Scratch::new();
+    scratch.write("file", LINES);
+    let commands: [&[&str]; 20] = [
+        &["query", "missing", "0xff"],
+        &["pairs", "missing"],
+        &["dump", "missing"],
+        &["verify", "missing"],
+        &["dedup", "file", "--against", "missing"],
+        &["merge", "missing", "-o", "new"],
+        &["shards", "add", "missing", "file"],
+        &["store", "insert", "missing", "file"],
+        &["store", "insert", "missing", "--documents", "file"],
+        &["store", "remove", "missing", "file"],
+        &["store", "ingest", "missing", "file"],
+        &["store", "flush", "missing"],
+        &["store", "compact", "missing"],
+        &["store", "purge", "missing"],
+        &["store", "stats", "missing"],
+        &["store", "stats", "missing", "--json"],
+        &["store", "repair", "missing"],
+        &["store", "repair", "missing", "--json"],
+        &["store", "backup", "missing", "copy"],
+        &["store", "checkpoint", "missing", "copy"],
+    ];
+    for command in commands {
+        let (code, text) = scratch.failure(command);
+        assert_eq!(code, 1, "{command:?}: {text}");
+        assert!(text.starts_with("hamdex: missing: ") && text.lines().count() == 1, "{command:?}: {text}");
+        assert!(text.contains("No such file or directory"), "{command:?}: {text}");
+    }
+    assert_eq!(scratch.names(), ["file"]);
 }
 
 #[test]

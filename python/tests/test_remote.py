@@ -231,3 +231,26 @@ def test_nulls_are_left_out(url: str) -> None:
     assert texts.insert_unless_similar([None, text, text], ["a", "b", "c"]) == [None, None, ("b", 1.0)]
     again = texts.insert_unless_similar([None, text + " or so", text], ["a", "b", "c"], replace=True)
     assert again == [None, None, ("b", pytest.approx(12 / 14, abs=0.1))] and texts.has_shingles
+
+
+def test_blank_texts_are_left_out_as_by_a_store(url: str, tmp_path: Path) -> None:
+    words = "it was a dark and stormy night and the rain fell in torrents except at occasional intervals"
+    blank = ["", " \n", "\u200b\u00ad", "\u3164"]
+    texts = [*blank, words, "\u200b" * 100 + "слово", "!", words, "日本", "\u200b" * 100]
+    names = [f"n{number}" for number in range(len(texts))]
+    options: dict[str, Any] = {"names": True, "recipe": "default", "shingles": True, "lookups": True}
+    with hamdex.Store(tmp_path / "of_its_own", **options) as local:
+        remote = hamdex.connect(url, "texts", create={"shingles": True, "lookups": True})
+        assert remote.insert_unless_similar("", "b") is None is local.insert_unless_similar("", "b")
+        assert remote.insert_unless_similar([""], ["b"]) == [None] == local.insert_unless_similar([""], ["b"])
+        assert remote.insert_unless_similar(texts, names) == local.insert_unless_similar(texts, names)
+        for store in (local, remote):
+            store.insert([*blank, "some more"], [*names[: len(blank)], "more"])
+            assert store.insert_unless_near(["", "others"], ["x", "y"], k=0) == [None, None]
+            with pytest.raises(ValueError, match="blank"):
+                store.insert_unless_similar(["a text", " "], ["e", "f"], replace=True)
+            with pytest.raises(ValueError, match="blank"):
+                store.upsert(["a text", " "], ["e", "f"])
+        stored = [name for name in [*names, "b", "more", "x", "y", "e", "f"] if remote.fingerprints_of(name)]
+        assert stored == ["n4", "n5", "n6", "n8", "more", "y"]
+        assert stored == [name for name in [*names, "b", "more", "x", "y", "e", "f"] if local.fingerprints_of(name)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import operator
+import re
 import ssl
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,7 +13,7 @@ from types import TracebackType
 from typing import Any, Self, SupportsIndex
 from urllib.parse import quote, unquote
 
-from ._hamdex import DamagedError, Error, StoreError
+from ._hamdex import DamagedError, Error, StoreError, shingles
 from ._http import Service
 from ._numbers import fingerprints_in, is_null, is_single, number, one_in
 from ._results import Match, Similar
@@ -119,6 +120,24 @@ def _texts(values: Any) -> list[str | None] | None:
         return None
     texts = [None if is_null(value) else value for value in _listed(values)]
     return texts if texts and all(text is None or isinstance(text, str) for text in texts) else None
+
+
+# A text with one of these has a word.
+_OF_A_WORD = re.compile("[0-9A-Za-z]")
+
+
+def _without_blank(records: list[dict[str, Any] | None]) -> list[dict[str, Any] | None]:
+    """Records for a set with shingles, with None in place of blank texts, which a store leaves out and a service
+    refuses."""
+    texts = {place: record["text"] for place, record in enumerate(records) if record is not None and "text" in record}
+    blank = [place for place, text in texts.items() if not _OF_A_WORD.search(text)]
+    # The start of a text mostly tells.
+    for length in (64, None):
+        if blank:
+            lists = shingles([texts[place][:length] for place in blank])["shingles"]
+            blank = [place for place, found in zip(blank, lists, strict=True) if len(found) == 0]
+    left_out = set(blank)
+    return [None if place in left_out else record for place, record in enumerate(records)]
 
 
 def _id(id: Any) -> str | int:
@@ -363,7 +382,10 @@ class Remote:
         return records
 
     def _insert(self, records: list[dict[str, Any] | None], **options: Any) -> dict[str, Any]:
-        """Insert records. Places in the answer are those of the records given."""
+        """Insert records, of which a set with shingles leaves out blank ones, unless they are to replace others. Places in
+        the answer are those of the records given."""
+        if self.has_shingles and not options.get("replace"):
+            records = _without_blank(records)
         places = [place for place, record in enumerate(records) if record is not None]
         body = {"records": [record for record in records if record is not None], **options}
         answer: dict[str, Any] = self._service.ask("POST", self._path + "/insert", body)
@@ -372,7 +394,8 @@ class Remote:
         return answer
 
     def insert(self, fingerprints: Any, ids: Any = None) -> None:
-        """Insert fingerprints, or texts by the recipe, with their ids: all or none. Nulls among texts are left out."""
+        """Insert fingerprints, or texts by the recipe, with their ids: all or none. Nulls among texts are left out, and
+        blank texts in a set with shingles."""
         self._insert(self._records(fingerprints, ids))
 
     def upsert(self, fingerprints: Any, ids: Any) -> int:
@@ -399,7 +422,7 @@ class Remote:
 
     def insert_unless_similar(self, texts: Any, ids: Any, similarity: float = 0.7, *, replace: bool = False) -> Any:
         """Insert each text unless a stored one shares this part of its shingles, in a set with shingles; return the name of
-        that one and the similarity instead of None, for each. With replace, in a set with look-ups, each takes the place of
+        that one and the similarity instead of None, for each. Blank texts are left out. With replace, in a set with look-ups, each takes the place of
         everything with its name, to which it is not compared."""
         if not math.isfinite(similarity):
             raise ValueError(f"unless_similar cannot be {similarity}")

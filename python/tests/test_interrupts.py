@@ -143,3 +143,28 @@ def test_an_exception_of_the_callback_ends_the_work(tmp_path: Path) -> None:
 def test_a_bar_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hamdex.build(tmp_path / "x", uniform(1000), progress=True)
     assert capsys.readouterr().err
+
+
+def test_an_interrupted_insert_keeps_the_texts_of_its_finished_steps(tmp_path: Path) -> None:
+    at_once = 4096
+    texts = [f"story {number} has {number} and {number + 1} and {number + 2} in it" for number in range(60 * at_once)]
+    names = [str(number) for number in range(len(texts))]
+    with hamdex.Store(tmp_path / "s", names=True, recipe="default", shingles=True, lookups=True) as store:
+
+        def send() -> None:
+            while not store.fingerprints_of("0"):
+                time.sleep(0.001)
+            _thread.interrupt_main()
+
+        sender = threading.Thread(target=send)
+        sender.start()
+        with pytest.raises(KeyboardInterrupt):
+            store.insert_unless_similar(texts, names, similarity=1.0)
+        sender.join()
+        stored = next(place for place, name in enumerate(names) if not store.fingerprints_of(name))
+        assert stored > 0 and stored % at_once == 0
+        part = slice(stored - 10, stored + 10)
+        assert not any(store.fingerprints_of(name) for name in names[stored:][: 2 * at_once])
+        again = store.insert_unless_similar(texts[part], names[part], similarity=1.0, replace=True)
+        assert again == [None] * 20
+        assert [found.id for found in store.insert_unless_similar(texts[part], names[part])] == names[part]

@@ -703,6 +703,9 @@ class Store:
         nothing, and are left out. With ``replace``, in a store with look-ups, each takes the place of everything with
         its name, to which it is not compared; one that is similar to something else replaces nothing.
 
+        Long lists are stored by at most 4,096 texts at a time. If the call is interrupted or fails, the texts before stay
+        stored, and their answers are lost; a repeated call finds them similar to themselves, unless it has ``replace``.
+
         >>> import hamdex, tempfile, os
         >>> path = os.path.join(tempfile.mkdtemp(), "texts.store")
         >>> text = "Call me Ishmael. Some years ago, never mind how long precisely, having little or no money in my purse"

@@ -59,6 +59,18 @@ impl<'a> Shingles<'a> {
         self.documents.len()
     }
 
+    /// Returns the number of documents with an empty set, to which no text is similar. It reads the directory.
+    ///
+    /// # Errors
+    /// When a page of the directory is damaged.
+    pub fn count_empty(&self) -> Result<u64, ReadError> {
+        let mut empty = 0;
+        for place in 0..self.len() {
+            empty += u64::from(self.documents.length(place)? == 0);
+        }
+        Ok(empty)
+    }
+
     /// Returns whether there are no documents.
     #[must_use]
     pub fn is_empty(&self) -> bool {

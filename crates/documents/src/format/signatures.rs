@@ -50,8 +50,6 @@ const SHARDS_MANIFEST: &[u8] = b"{\"hamdex_shards\":";
 const MARKS: &[Row] = &[
     ("a hamdex index", FileSort::Index, 0, b"\x89HDX\r\n\x1a\n"),
     ("the names file of a hamdex index", FileSort::Names, 0, b"\x89HDXID\r\n"),
-    ("the manifest of a hamdex store", FileSort::Names, 0, STORE_MANIFEST),
-    ("the manifest of a set of hamdex shards", FileSort::Names, 0, SHARDS_MANIFEST),
     ("an ELF executable", FileSort::Other, 0, b"\x7fELF"),
     ("a Mach-O executable", FileSort::Other, 0, b"\xcf\xfa\xed\xfe"),
     ("a Mach-O executable", FileSort::Other, 0, b"\xce\xfa\xed\xfe"),

@@ -483,6 +483,11 @@ fn lost_shingles_are_losses() {
             sets == 300 && repaired.lost_names() == 0,
             "byte {at}: {repaired:?}"
         );
+        // A user learns of it later, too.
+        let store = Store::<u64>::open_on(disk.clone(), tiny()).unwrap();
+        let verified = store.verify(&VerifyOptions::new()).unwrap();
+        let is_noted = verified.notes.iter().any(|note| note.contains("have no shingles"));
+        assert_eq!(is_noted, repaired.lost_shingles() > 0, "byte {at}: {repaired:?}");
         lost += u64::from(repaired.lost_shingles() > 0);
         kept += u64::from(repaired.is_complete());
     }

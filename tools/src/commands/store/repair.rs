@@ -136,8 +136,17 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
             counted(parts, "part is lost", "parts are lost")
         ),
     };
+    let unlike = match repaired.lost_shingles() {
+        0 => String::new(),
+        count => format!(
+            "; {} without shingles, so no text is found to be similar to them: insert these documents again, with \
+             --replace",
+            counted(count, "record is", "records are")
+        ),
+    };
     Err(Failure::Incomplete(format!(
-        "{}: repaired, but not complete: it has {}{before}; at most {} lost, at most {} that were removed back{unknown}{kept}",
+        "{}: repaired, but not complete: it has {}{before}; at most {} lost, at most {} that were removed back\
+         {unlike}{unknown}{kept}",
         args.store.display(),
         counted(repaired.pairs_after, "record", "records"),
         counted(repaired.lost_pairs(), "record is", "records are"),

@@ -216,3 +216,69 @@ fn sets_that_cannot_be_compared_with_together_are_refused() {
     let text = refused(&["--against", "old.jsonl", "-k", "3"]);
     assert!(text.contains("old.jsonl: -k compares with indexes") && text.contains("--similarity"), "{text}");
 }
+
+/// Runs the command. Returns its exit code, and all that it says.
+fn said(scratch: &Scratch, args: &[&str]) -> (i32, String) {
+    let run = scratch.hamdex(args).output().unwrap();
+    (run.status.code().unwrap(), String::from_utf8([run.stderr, run.stdout].concat()).unwrap())
+}
+
+/// Nothing would be known, in silence: what holds no document, and what is left of a set.
+#[test]
+fn known_documents_that_hold_none_are_refused() {
+    let (scratch, _) = with_sets();
+    for directory in ["empty", "folder", "segments"] {
+        std::fs::create_dir(scratch.path(directory)).unwrap();
+    }
+    std::fs::copy(scratch.path("index"), scratch.path("folder/known.hamdex")).unwrap();
+    scratch.output(&["store", "flush", "store"]);
+    std::fs::copy(scratch.path("store/segments/000001.hamdex"), scratch.path("segments/1.hamdex")).unwrap();
+    scratch.output(&["store", "backup", "store", "broken"]);
+    for manifest in ["broken/manifest", "broken/manifest.copy"] {
+        std::fs::remove_file(scratch.path(manifest)).unwrap();
+    }
+    let (code, text) = said(&scratch, &["dedup", "new.jsonl", "--against", "broken"]);
+    assert!(code == 3 && text.contains("broken/manifest"), "{code}: {text}");
+    for known in ["empty", "folder", "segments"] {
+        let (code, text) = said(&scratch, &["dedup", "new.jsonl", "--against", known]);
+        assert!(code == 1 && text.contains("no known document was found"), "{known}: {code}: {text}");
+    }
+    scratch.write("cut.hamdex", "");
+    scratch.write("zeros.hamdex", [0; 4096]);
+    for known in ["cut.hamdex", "zeros.hamdex"] {
+        for others in [&[][..], &["--against", "files.jsonl"]] {
+            let args = [&["dedup", "new.jsonl", "--against", known], others].concat();
+            let (code, text) = scratch.failure(&args);
+            assert!(code == 3 && text.contains(known), "{known}: {code}: {text}");
+        }
+    }
+    // A file that is whole and has no document is no mistake: the archive of the first day.
+    scratch.write("first.jsonl", "");
+    let all = scratch.output(&["dedup", "new.jsonl", "--print", "kept"]);
+    assert_eq!(scratch.output(&["dedup", "new.jsonl", "--against", "first.jsonl", "--print", "kept"]), all);
+}
+
+#[test]
+fn a_store_or_a_set_of_shards_is_no_folder_of_documents() {
+    let (scratch, _) = with_sets();
+    for (set, name) in [("store", "a hamdex store"), ("shards", "a set of hamdex shards")] {
+        for args in [
+            &["dedup", set][..],
+            &["dedup", "new.jsonl", set, "--unique"],
+            &["store", "insert", "store", "--documents", set],
+            &["build", "-o", "other", "--documents", "--shingles", set],
+        ] {
+            let (code, text) = said(&scratch, args);
+            assert!(code == 1 && text.contains(name), "{args:?}: {code}: {text}");
+        }
+    }
+    // Below a folder, it is left out with a message.
+    std::fs::create_dir(scratch.path("folder")).unwrap();
+    scratch.write("folder/a.txt", story(1));
+    scratch.write("folder/z.txt", story(1));
+    std::fs::rename(scratch.path("store"), scratch.path("folder/store")).unwrap();
+    let (code, text) = said(&scratch, &["dedup", "folder", "--json"]);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("a hamdex store") && text.contains("2 documents"), "{text}");
+    assert!(!text.contains("manifest") && !text.contains("lock"), "{text}");
+}

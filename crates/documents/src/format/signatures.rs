@@ -47,6 +47,9 @@ const OLD_ARCHIVE: FileKind = FileKind { name: "a web archive of the old format 
 const STORE_MANIFEST: &[u8] = b"{\"hamdex_store\":";
 const SHARDS_MANIFEST: &[u8] = b"{\"hamdex_shards\":";
 
+/// The first bytes of the file in a copy of a store that is not whole yet (`store-spec.md`).
+const UNFINISHED_COPY: &[u8] = b"this copy of a store";
+
 const MARKS: &[Row] = &[
     ("a hamdex index", FileSort::Index, 0, b"\x89HDX\r\n\x1a\n"),
     ("the names file of a hamdex index", FileSort::Names, 0, b"\x89HDXID\r\n"),
@@ -111,6 +114,9 @@ pub(crate) fn kind_of_directory(directory: &Path) -> Option<FileKind> {
     let sort = FileSort::Index;
     if has(STORE_MANIFEST) {
         return Some(FileKind { name: "a hamdex store", sort });
+    }
+    if starts_with("backup.new", UNFINISHED_COPY) {
+        return Some(FileKind { name: "an unfinished copy of a hamdex store", sort });
     }
     has(SHARDS_MANIFEST).then_some(FileKind { name: "a set of hamdex shards", sort })
 }

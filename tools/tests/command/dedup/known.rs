@@ -243,6 +243,11 @@ fn known_documents_that_hold_none_are_refused() {
         let (code, text) = said(&scratch, &["dedup", "new.jsonl", "--against", known]);
         assert!(code == 1 && text.contains("no known document was found"), "{known}: {code}: {text}");
     }
+    // As a backup leaves it that was killed.
+    std::fs::create_dir(scratch.path("backup")).unwrap();
+    scratch.write("backup/backup.new", "this copy of a store is not whole; back it up again\n");
+    let (code, text) = said(&scratch, &["dedup", "new.jsonl", "--against", "backup"]);
+    assert!(code == 1 && text.contains("an unfinished copy of a hamdex store"), "{code}: {text}");
     scratch.write("cut.hamdex", "");
     scratch.write("zeros.hamdex", [0; 4096]);
     for known in ["cut.hamdex", "zeros.hamdex"] {

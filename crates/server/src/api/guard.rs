@@ -15,6 +15,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use tracing::Instrument;
 
+use crate::api::unread::Unread;
 use crate::api::{App, service};
 use crate::problem::{Logged, Problem};
 use crate::tokens::Access;
@@ -30,8 +31,10 @@ const MAX_ID: usize = 64;
 pub(crate) struct Client(pub(crate) SocketAddr);
 
 /// Guards a request.
-pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+pub(crate) async fn guard(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
+    let max_bytes = app.limits.body;
+    let unread = Unread::of(&mut request, max_bytes);
     let id = request_id(request.headers());
     let method = method_name(request.method());
     let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
@@ -66,6 +69,9 @@ pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
             None => tracing::info!(method, path, status, code, client, seconds, "request"),
         }
     });
+    if let Some(unread) = unread {
+        unread.finish(max_bytes, &mut response).await;
+    }
     if let Ok(value) = HeaderValue::from_str(id.as_str()) {
         response.headers_mut().insert(REQUEST_ID, value);
     }

@@ -8,6 +8,7 @@
 //! - [`service`]: the service itself
 //! - [`payload`], [`json`], [`records`], [`answer`]: the parts of requests and responses
 //! - [`guard`]: tokens, origins, logs and metrics of every request
+//! - [`unread`]: bodies of which an answer needs no more
 
 mod answer;
 mod guard;
@@ -23,6 +24,7 @@ pub(crate) mod service;
 mod sets;
 mod similar;
 mod streams;
+mod unread;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use hamdex_server::{Options, Time};
+use hamdex_server::{Options, Size, Time};
 use serde_json::json;
 
 use crate::common::{Chance, Running, hex, options};
@@ -127,6 +127,80 @@ fn slow_senders_are_cut_off_while_others_are_served() {
         let _ = stream.read_to_end(&mut answer);
         let answer = String::from_utf8_lossy(&answer);
         assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    }
+}
+
+/// Reads one answer of a connection that stays open; `None` if there is none.
+fn next_answer(stream: &mut TcpStream) -> Option<String> {
+    let mut answer = Vec::new();
+    let end = loop {
+        if let Some(end) = answer.windows(4).position(|four| four == b"\r\n\r\n") {
+            break end + 4;
+        }
+        let mut byte = [0];
+        if stream.read(&mut byte).ok()? == 0 {
+            return None;
+        }
+        answer.push(byte[0]);
+    };
+    let text = String::from_utf8(answer).unwrap();
+    let length = text.split("content-length: ").nth(1).unwrap().split("\r\n").next().unwrap();
+    let mut body = vec![0; length.parse().unwrap()];
+    stream.read_exact(&mut body).ok()?;
+    assert_eq!(text.len(), end);
+    Some(text + &String::from_utf8(body).unwrap())
+}
+
+#[test]
+fn a_connection_stays_open_after_an_early_answer_or_says_that_it_does_not() {
+    let (_directory, running) = with_store(Options { max_body: Some(Size(1 << 20)), ..options() });
+    let head = |path: &str, more: &str| {
+        format!("POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{more}\r\n\r\n")
+    };
+    let length = |bytes: usize| format!("content-length: {bytes}");
+    let connect = || {
+        let stream = TcpStream::connect(running.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream
+    };
+    let paths = [
+        ("/v1/sets/nope/query", "404"),
+        ("/v1/nothing", "404"),
+        ("/healthz", "405"),
+        ("/v1/sets/s/query?x=1", "400"),
+    ];
+    for (path, status) in paths {
+        // One connection for bodies of all lengths, in one piece and in chunks.
+        let mut stream = connect();
+        for bytes in [1, 1000, 32 << 10, 100_000, 1 << 20] {
+            let body = "a".repeat(bytes);
+            let chunked = format!("{bytes:x}\r\n{body}\r\n0\r\n\r\n");
+            for (header, body) in
+                [(length(bytes), &body), ("transfer-encoding: chunked".to_owned(), &chunked)]
+            {
+                stream.write_all(head(path, &header).as_bytes()).unwrap();
+                stream.write_all(body.as_bytes()).unwrap();
+                let answer = next_answer(&mut stream).unwrap_or_else(|| panic!("{path} {header}"));
+                assert_eq!(&answer[9..12], status, "{path} {header}: {answer}");
+                assert!(!answer.contains("connection: close"), "{path} {header}: {answer}");
+            }
+        }
+        stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
+        assert!(next_answer(&mut stream).unwrap().starts_with("HTTP/1.1 200 "), "{path}");
+    }
+    // The rest does not come, is too long, or would come after a word alone.
+    let path = "/v1/sets/nope/query";
+    for header in
+        [length(100_000), length((1 << 20) + 1), format!("expect: 100-continue\r\n{}", length(100_000))]
+    {
+        let mut stream = connect();
+        stream.write_all(head(path, &header).as_bytes()).unwrap();
+        let answer = next_answer(&mut stream).unwrap();
+        assert!(
+            answer.starts_with("HTTP/1.1 404 ") && answer.contains("connection: close"),
+            "{header}: {answer}"
+        );
+        assert_eq!(stream.read(&mut [0]).unwrap_or(0), 0, "{header}: it is closed");
     }
 }
 

@@ -127,6 +127,17 @@ impl Failure {
         }
     }
 
+    /// Adds the option that reads documents, to the failure of a line that is no fingerprint.
+    pub(crate) fn or_documents(self) -> Self {
+        match self {
+            Self::Input { input, place, what } if what.starts_with("expected ") => {
+                let what = format!("{what}; --documents reads documents");
+                Self::Input { input, place, what }
+            }
+            other => other,
+        }
+    }
+
     /// Marks the failure as one after a part of the work.
     pub(crate) fn after(self, done: String) -> Self {
         Self::Partly { failure: Box::new(self), done }

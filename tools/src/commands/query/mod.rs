@@ -11,7 +11,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use hamdex::{Fingerprint, Match, Names, OpenOptions};
+use hamdex::{Fingerprint, Match, Names, OpenOptions, RECIPE_KEY};
 use hamdex_any::for_width;
 use hamdex_documents::tables::{Cell, Kind};
 use serde::Serialize;
@@ -263,7 +263,9 @@ fn query<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<(), Failure> {
         None => None,
     };
     if let Some(file) = file {
-        answerer.answer_file(file)?;
+        answerer.answer_file(file).map_err(|failure| {
+            if set.description.metadata.contains_key(RECIPE_KEY) { failure.or_documents() } else { failure }
+        })?;
     }
     answerer.finish()
 }

@@ -213,7 +213,8 @@ fn insert<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failur
     let mut inserter = Inserter::new(&store, manifest.identity.has_ids, mode);
     let outcome = match texts {
         Some(texts) => insert_texts(args, texts, similarity, &mut inserter),
-        None => insert_records(args, &manifest.identity, &mut inserter),
+        None => insert_records(args, &manifest.identity, &mut inserter)
+            .map_err(|failure| if manifest.recipe.is_some() { failure.or_documents() } else { failure }),
     };
     let Inserter { read, inserted, near, replaced, .. } = inserter;
     // Inserts before a failure stay, so they have to be durable too.

@@ -1,6 +1,6 @@
 //! Bad input.
 
-use crate::common::{LINES, Scratch};
+use crate::common::{LINES, Scratch, json_line, story};
 use crate::store::{dumped, with_store};
 
 #[test]
@@ -66,6 +66,25 @@ fn a_missing_path_is_an_unreadable_input_in_every_command() {
         assert!(text.contains("No such file or directory"), "{command:?}: {text}");
     }
     assert_eq!(scratch.names(), ["file"]);
+}
+
+#[test]
+fn documents_that_are_read_as_fingerprints_are_told_their_option() {
+    let scratch = with_store(&["--ids", "names"]);
+    scratch.write("docs.jsonl", json_line("a", &story(1)));
+    scratch.output(&["store", "create", "d", "--documents"]);
+    scratch.output(&["store", "insert", "d", "--documents", "docs.jsonl"]);
+    let told = |args: &[&str]| {
+        let (code, text) = scratch.failure(args);
+        assert!(code == 1 && text.contains("docs.jsonl:1: expected "), "{args:?}: {code}: {text}");
+        text.contains("--documents reads documents")
+    };
+    assert!(told(&["store", "insert", "d", "docs.jsonl"]));
+    assert!(told(&["query", "d", "--file", "docs.jsonl"]));
+    assert!(!told(&["store", "insert", "s", "docs.jsonl"]), "a store without a recipe");
+    assert!(!told(&["query", "s", "--file", "docs.jsonl"]), "a store without a recipe");
+    let (_, text) = scratch.failure(&["query", "d", "--file", "missing"]);
+    assert!(!text.contains("--documents"), "{text}");
 }
 
 #[test]

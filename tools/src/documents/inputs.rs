@@ -8,11 +8,12 @@ use std::sync::{Arc, OnceLock};
 
 use bytesize::ByteSize;
 use hamdex_atomic_file::{AtomicDirectory, AtomicFile, Identity};
+use hamdex_documents::problems::Action;
 use hamdex_documents::tables::{Quoting, TableFormat};
 use hamdex_documents::{Copied, Counts, Document, Documents, Input, MAX_TEXT_FIELDS};
 use indicatif::ProgressBar;
 
-use crate::documents::notices::Notices;
+use crate::documents::notices::{self, Notices};
 use crate::failure::Failure;
 use crate::input::{Arrivals, Format, announce_terminal_input};
 use crate::messages::{self, counted};
@@ -355,28 +356,53 @@ impl Reading {
     }
 }
 
+/// What comes down a pipe.
+pub(crate) enum Came<T> {
+    /// Documents without their texts, each with what is made of its text.
+    Documents(Vec<(Document, T)>),
+    /// What is no document, although its sender may wait for an answer.
+    Skipped(Skipped),
+}
+
+/// A document that cannot be read.
+pub(crate) struct Skipped {
+    pub(crate) place: String,
+    /// The problem, with the place.
+    pub(crate) error: String,
+}
+
 enum Arrival<T> {
     Document(Document, T),
+    Skipped(Skipped),
     End(Counts),
 }
 
 /// Calls `take` with the documents that have come, without their texts but with what `make` makes of their texts, at most `max` at a
-/// time: a program that sends documents may wait for an answer before it sends more. One thread reads and makes.
+/// time, and with each that is skipped, in their order: a program that sends documents may wait for an answer before it
+/// sends more. One thread reads and makes.
 pub(crate) fn each_as_it_comes<T: Send + 'static>(
-    reading: Reading,
+    mut reading: Reading,
     mut make: impl FnMut(&str) -> T + Send + 'static,
     max: usize,
-    mut take: impl FnMut(Vec<(Document, T)>) -> Result<(), Failure>,
+    mut take: impl FnMut(Came<T>) -> Result<(), Failure>,
 ) -> Result<Counts, Failure> {
-    let mut arrivals = Arrivals::start(true, move |send| {
+    let mut arrivals = Arrivals::start(true, move |sender| {
+        let (notices, skipped) = (Arc::clone(&reading.notices), sender.clone());
+        reading.documents = reading.documents.on_notice(move |notice| {
+            notices.take(notice);
+            if notice.action == Action::Skipped {
+                let (place, error) = (notice.place.to_string(), notices::text_of(notice));
+                skipped.send(Arrival::Skipped(Skipped { place, error }));
+            }
+        });
         let counts = reading.read(|documents| {
             documents.read(|mut document: Document| {
                 let made = make(&std::mem::take(&mut document.text));
-                send(Arrival::Document(document, made));
+                sender.send(Arrival::Document(document, made));
                 Ok::<(), Failure>(())
             })
         })?;
-        send(Arrival::End(counts));
+        sender.send(Arrival::End(counts));
         Ok(())
     })?;
     let (mut counts, mut arrived) = (None, Vec::new());
@@ -385,10 +411,18 @@ pub(crate) fn each_as_it_comes<T: Send + 'static>(
         for arrival in arrived.drain(..) {
             match arrival {
                 Arrival::Document(document, made) => documents.push((document, made)),
+                Arrival::Skipped(skipped) => {
+                    if !documents.is_empty() {
+                        take(Came::Documents(std::mem::take(&mut documents)))?;
+                    }
+                    take(Came::Skipped(skipped))?;
+                }
                 Arrival::End(all) => counts = Some(all),
             }
         }
-        take(documents)?;
+        if !documents.is_empty() {
+            take(Came::Documents(documents))?;
+        }
     }
     arrivals.end()?;
     Ok(counts.expect("the counts come last"))

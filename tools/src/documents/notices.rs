@@ -53,7 +53,7 @@ impl Notices {
                 }
             }
             None => {
-                let first = format!("{}: {}", notice.place, of_problem(&notice.problem));
+                let first = text_of(notice);
                 kinds.push(Kind { problem, action, first, places: Vec::new(), others: 0 });
             }
         }
@@ -98,6 +98,11 @@ impl Drop for Notices {
     fn drop(&mut self) {
         self.print();
     }
+}
+
+/// Returns a problem with its place.
+pub(crate) fn text_of(notice: &Notice) -> String {
+    format!("{}: {}", notice.place, of_problem(&notice.problem))
 }
 
 fn option_of(field: Field) -> &'static str {

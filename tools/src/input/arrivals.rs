@@ -1,7 +1,7 @@
 //! Reads records from files or a pipe in a separate thread, as they come.
 
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
 use hamdex::Fingerprint;
@@ -36,6 +36,24 @@ pub(crate) fn has_pipe(paths: &[PathBuf]) -> bool {
     paths.is_empty() || paths.iter().any(is_pipe)
 }
 
+/// The end of the queue that records are read into.
+pub(crate) struct Sender<T> {
+    records: SyncSender<T>,
+}
+
+impl<T> Sender<T> {
+    pub(crate) fn send(&self, record: T) {
+        // If the receiver is gone, it reports an error of its own.
+        drop(self.records.send(record));
+    }
+}
+
+impl<T> Clone for Sender<T> {
+    fn clone(&self) -> Self {
+        Self { records: self.records.clone() }
+    }
+}
+
 pub(crate) struct Arrivals<T> {
     records: Receiver<T>,
     reader: JoinHandle<Result<(), Failure>>,
@@ -60,7 +78,7 @@ impl<T: Send + 'static> Arrivals<T> {
             let (format, beside, needs_each) = (*format, *beside, *needs_each);
             let reading = Reading { paths, format, columns, beside, temp_dir: None, is_prompt, needs_each };
             input::read_with::<F>(&reading, &ProgressBar::hidden(), &mut |fingerprint, found| {
-                send(record(fingerprint, found));
+                send.send(record(fingerprint, found));
                 Ok(())
             })
         })
@@ -69,13 +87,11 @@ impl<T: Send + 'static> Arrivals<T> {
     /// Starts to read in a thread. If `is_prompt`, records are taken as soon as they come.
     pub(crate) fn start(
         is_prompt: bool,
-        read: impl FnOnce(&mut dyn FnMut(T)) -> Result<(), Failure> + Send + 'static,
+        read: impl FnOnce(Sender<T>) -> Result<(), Failure> + Send + 'static,
     ) -> Result<Self, Failure> {
         let (sender, records) = sync_channel(MAX_WAITING);
-        let reader = thread::Builder::new().name("reader".to_owned()).spawn(move || {
-            // If the receiver is gone, it reports an error of its own.
-            read(&mut |record| drop(sender.send(record)))
-        });
+        let reader =
+            thread::Builder::new().name("reader".to_owned()).spawn(move || read(Sender { records: sender }));
         let reader = reader.map_err(|error| Failure::Thread(error.into()))?;
         Ok(Self { records, reader, is_prompt })
     }

@@ -164,6 +164,53 @@ fn a_perl_program_learns_of_each_document_whether_it_is_new_by_its_text() {
     );
 }
 
+#[test]
+fn a_document_that_cannot_be_read_is_answered_too() {
+    let scratch = Scratch::new();
+    documents(&scratch);
+    scratch.output(&["build", "-o", "known.hamdex", "--documents", "--shingles", "known.jsonl"]);
+    let asked = [
+        json_line("a", &story(2)),
+        "{\"id\":\"b\",\"text\":null}\n".to_owned(),
+        "{\"id\":\"c\",\n".to_owned(),
+        "{\"id\":\"d\"}\n".to_owned(),
+        json_line("e", &story(9)),
+    ];
+    scratch.write("questions.jsonl", asked.concat());
+    let answered = |command: &str| {
+        let output = run(&scratch, &["perl"], &PERL.replace("QUERY", &format!("qw({command})")))?;
+        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+        Some(lines(&output))
+    };
+    let errors = [
+        "standard input:2: no string in the field \"text\" (--text-field)",
+        "standard input:3: not a JSON object: EOF while parsing a value (column 10)",
+        "standard input:4: no string in the field \"text\" (--text-field)",
+    ];
+    for (number, condition) in ["--unless-similar 0.7", "--unless-near 3"].into_iter().enumerate() {
+        let store = format!("{number}.store");
+        scratch.output(&["store", "create", &store, "--documents", "--shingles"]);
+        let command = format!("store insert {store} --documents=jsonl {condition} --each");
+        let Some(answers) = answered(&command) else { return };
+        let answers = crate::common::json_lines(&answers.join("\n"));
+        assert_eq!((&answers[0]["name"], &answers[4]["name"]), (&"a".into(), &"e".into()), "{answers:?}");
+        for (answer, error) in answers[1..4].iter().zip(errors) {
+            assert_eq!(*answer, serde_json::json!({ "inserted": false, "error": error }), "{command}");
+        }
+    }
+    for measure in ["--similar 0.7", "-k 3"] {
+        let command = format!("query known.hamdex --documents=jsonl {measure} --each --file -");
+        let Some(answers) = answered(&command) else { return };
+        assert!(answers[0].starts_with("a\t1\t") && answers[4] == "e\t0", "{answers:?}");
+        assert_eq!(answers[1..4], ["standard input:2\t-", "standard input:3\t-", "standard input:4\t-"]);
+        let Some(answers) = answered(&format!("{command} --json")) else { return };
+        let answers = crate::common::json_lines(&answers.join("\n"));
+        for (answer, error) in answers[1..4].iter().zip(errors) {
+            assert_eq!(*answer, serde_json::json!({ "error": error, "matches": [] }), "{command}");
+        }
+    }
+}
+
 /// Asks through a pipe that awk writes, and reads each answer by a shell: some awks read more than a line at a time.
 const AWK: &str = r#"
 mkfifo questions answers

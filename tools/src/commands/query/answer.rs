@@ -10,7 +10,7 @@ use hamdex_documents::{Document, TooShort};
 use hamdex_simhash::{Fingerprinter, Outcome, Scratch};
 
 use crate::commands::query::{self, Args, Counts, Strategy};
-use crate::documents::inputs::{Reading, each_as_it_comes};
+use crate::documents::inputs::{Came, Reading, Skipped, each_as_it_comes};
 use crate::documents::{self, recipe};
 use crate::failure::Failure;
 use crate::ids::{Ids, TableOutput};
@@ -113,6 +113,12 @@ impl<'a, F: Fingerprint> Answerer<'a, F> {
             return Ok(());
         }
         query::print_too_short(&mut self.output, self.args.json, document, features)
+    }
+
+    /// Prints the line of a document of a pipe that cannot be read.
+    fn skip(&mut self, skipped: &Skipped) -> Result<(), Failure> {
+        query::print_skipped(&mut self.output, self.args.json, skipped)?;
+        self.flush()
     }
 
     /// Flushes the last answers, or completes the file and says how many matches it has.
@@ -272,7 +278,11 @@ pub(super) fn answer_documents<F: Fingerprint>(
     if answerer.prints_each() && has_pipe(args.file.as_slice()) {
         let mut scratch = Scratch::default();
         let make = move |text: &str| fingerprinter.fingerprint(text, &mut scratch);
-        let counts = each_as_it_comes(reading, make, MAX_DOCUMENTS, |documents| {
+        let counts = each_as_it_comes(reading, make, MAX_DOCUMENTS, |came| {
+            let documents = match came {
+                Came::Documents(documents) => documents,
+                Came::Skipped(skipped) => return answerer.skip(&skipped),
+            };
             for (document, outcome) in documents {
                 too_short.note(&document.id, &outcome);
                 match outcome {

@@ -84,7 +84,8 @@ impl From<Strategy> for hamdex::Strategy {
 /// fingerprint, distance and ids of each, separated by tabs. With --json, the line is an object with an array of
 /// matches. Lines are flushed when no more queries wait, so a program in any language can keep one hamdex
 /// running, write a query and read a line. With --documents, a document that is too short has - for the number.
-/// A malformed document is skipped and has no line; with --strict the command ends there.
+/// A document of a pipe that cannot be read, such as one without a text, has its place and - for the number, with --json
+/// an error; in a file it has no line. With --strict the command ends there.
 ///
 /// A file can have names next to its fingerprints: lines of a fingerprint, a tab and a name, or the column
 /// --id-field (id) of CSV, TSV, Parquet and Arrow. A line of the output then begins with the name in place of
@@ -329,6 +330,13 @@ struct Answer<'a> {
     matches: Vec<Near<'a>>,
 }
 
+/// That of a document that cannot be read.
+#[derive(Serialize)]
+struct SkippedAnswer<'a> {
+    error: &'a str,
+    matches: [(); 0],
+}
+
 /// Writes one line with all matches of a query, also if there are none. `ids` has those of each match, or nothing.
 fn print_each<F: Fingerprint>(
     output: &mut impl Write,
@@ -367,6 +375,15 @@ fn print_too_short(
         return line_of_json(output, &Answer { document, query: None, too_short_features, matches: vec![] });
     }
     output.write_all(&names::written(document))?;
+    Ok(writeln!(output, "\t-")?)
+}
+
+/// Writes the line of a document of a pipe that cannot be read.
+fn print_skipped(output: &mut impl Write, json: bool, skipped: &documents::Skipped) -> Result<(), Failure> {
+    if json {
+        return line_of_json(output, &SkippedAnswer { error: &skipped.error, matches: [] });
+    }
+    output.write_all(&names::written(skipped.place.as_bytes()))?;
     Ok(writeln!(output, "\t-")?)
 }
 

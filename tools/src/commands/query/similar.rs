@@ -13,9 +13,9 @@ use hamdex_documents::{Document, Error, SimilarTexts, Similarity};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::commands::query::{Args, Counts, Strategy, line_of_json};
+use crate::commands::query::{self, Args, Counts, Strategy, line_of_json};
 use crate::documents;
-use crate::documents::inputs::{Reading, each_as_it_comes};
+use crate::documents::inputs::{Came, Reading, each_as_it_comes};
 use crate::failure::Failure;
 use crate::ids::{TableOutput, id_kind};
 use crate::input::{Format, Source, announce_terminal_input, has_pipe};
@@ -177,16 +177,24 @@ impl<F: Fingerprint> Answerer<'_, F> {
     fn answer_documents(&mut self, format: Format) -> Result<(), Failure> {
         let started = Instant::now();
         let reading = Reading::new(self.args.file.as_slice(), format, &self.args.fields)?;
-        let query = |document: &Document, text| Query { document: Some(document.id_bytes().to_vec()), text };
+        let query_of =
+            |document: &Document, text| Query { document: Some(document.id_bytes().to_vec()), text };
         let counts = if self.args.each && has_pipe(self.args.file.as_slice()) {
             each_as_it_comes(
                 reading,
                 |text: &str| text.to_owned(),
                 MAX_DOCUMENTS,
-                |documents| {
-                    let queries: Vec<Query> =
-                        documents.into_iter().map(|(document, text)| query(&document, text)).collect();
-                    self.answer_all(&queries)?;
+                |came| {
+                    match came {
+                        Came::Documents(documents) => {
+                            let queries =
+                                documents.into_iter().map(|(document, text)| query_of(&document, text));
+                            self.answer_all(&queries.collect::<Vec<_>>())?;
+                        }
+                        Came::Skipped(skipped) => {
+                            query::print_skipped(&mut self.output, self.args.json, &skipped)?;
+                        }
+                    }
                     Ok(self.output.flush()?)
                 },
             )?
@@ -195,7 +203,7 @@ impl<F: Fingerprint> Answerer<'_, F> {
             let counts = reading.read(|documents| {
                 documents.read(|mut document: Document| {
                     let text = std::mem::take(&mut document.text);
-                    queries.push(query(&document, text));
+                    queries.push(query_of(&document, text));
                     if queries.len() == MAX_DOCUMENTS {
                         self.answer_all(&queries)?;
                         queries.clear();

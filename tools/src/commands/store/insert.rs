@@ -54,6 +54,9 @@ const REPLACING_BATCH: u32 = 1 << 14;
 /// similar to a stored one, or to an earlier one of the run, is not inserted. A JSON line has both names and the
 /// similarity. With --each, every document has a line.
 ///
+/// --each needs --unless-near or --unless-similar. A document of a pipe that cannot be read, such as one without a text,
+/// has a line with an error; in a file it has none. With --strict the command ends there.
+///
 /// With --replace, a record replaces all pairs with its id, or with its name in a store with names, in the same
 /// batch. Use it for pages that are crawled again. Of several records with one id or name, the last is stored;
 /// without --replace, all are. With --unless-near or --unless-similar, a record is compared with everything

@@ -71,6 +71,13 @@ struct SimilarLine<'a> {
     similarity: Option<f64>,
 }
 
+/// The object that `--each` prints for a document of a pipe that cannot be read.
+#[derive(Serialize)]
+struct SkippedLine<'a> {
+    inserted: bool,
+    error: &'a str,
+}
+
 /// A document to insert.
 pub(super) struct NamedDocument<F> {
     pub(super) fingerprint: F,
@@ -132,6 +139,12 @@ impl<'a, F: Fingerprint> Inserter<'a, F> {
             ..Line::default()
         };
         self.print(&line)?;
+        Ok(self.output.flush()?)
+    }
+
+    /// Prints the line of a document of a pipe that cannot be read.
+    pub(super) fn skip(&mut self, error: &str) -> Result<(), Failure> {
+        self.print(&SkippedLine { inserted: false, error })?;
         Ok(self.output.flush()?)
     }
 

@@ -11,7 +11,7 @@ use hamdex_store::inspect::Manifest;
 use rayon::prelude::*;
 
 use crate::commands::store::inserter::{Inserter, NamedDocument};
-use crate::documents::inputs::{Reading, each_as_it_comes};
+use crate::documents::inputs::{Came, Reading, each_as_it_comes};
 use crate::documents::{self, recipe};
 use crate::failure::Failure;
 
@@ -69,11 +69,14 @@ impl<F: Fingerprint> Texts<F> {
             None => (fingerprinter.fingerprint(text, &mut scratch), None),
         };
         let mut batch = Batch::default();
-        let counts = each_as_it_comes(reading, make, inserter.batch(), |documents| {
-            for (document, (outcome, shingles)) in documents {
-                batch.take(inserter, &document, outcome, shingles.as_ref())?;
+        let counts = each_as_it_comes(reading, make, inserter.batch(), |came| match came {
+            Came::Documents(documents) => {
+                for (document, (outcome, shingles)) in documents {
+                    batch.take(inserter, &document, outcome, shingles.as_ref())?;
+                }
+                batch.insert(inserter)
             }
-            batch.insert(inserter)
+            Came::Skipped(skipped) => inserter.skip(&skipped.error),
         })?;
         documents::require_some(&counts)?;
         documents::summary(&counts, &batch.too_short, started);
@@ -144,7 +147,11 @@ impl<F: Fingerprint> Texts<F> {
         let started = Instant::now();
         let Self { reading, fingerprinter, .. } = self;
         let max = inserter.batch();
-        let counts = each_as_it_comes(reading, str::to_owned, max, |documents| {
+        let counts = each_as_it_comes(reading, str::to_owned, max, |came| {
+            let documents = match came {
+                Came::Documents(documents) => documents,
+                Came::Skipped(skipped) => return inserter.skip(&skipped.error),
+            };
             let whole = |(mut document, text): (Document, String)| {
                 document.text = text;
                 document

@@ -121,6 +121,13 @@ impl VerifyOptions {
         self.report = report;
         self
     }
+
+    /// Returns the callback and the cancellations, for what a store verifies itself.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
 }
 
 /// Facts gathered from the blocks of a table.

@@ -85,6 +85,12 @@ impl<F: Fingerprint> MultiSearcher<F> {
         self.report = report;
     }
 
+    /// Returns the report, for work beside the searcher that it ends as well.
+    #[must_use]
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
     /// Returns all fingerprints stored within `distance` of `query` that count, each once, nearest first, then by
     /// fingerprint.
     ///

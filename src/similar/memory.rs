@@ -47,7 +47,7 @@ impl MemoryLists {
     /// bits: the first document has place 0, and so on.
     ///
     /// # Panics
-    /// When there are more than [`MemoryLists::MAX_DOCUMENTS`], or a set does not ascend.
+    /// When there are more than [`MemoryLists::MAX_DOCUMENTS`], or 2^32 shingles in all, or a set does not ascend.
     #[must_use]
     pub fn of<S: AsRef<[u64]>>(sets: impl IntoIterator<Item = S>) -> Self {
         let (mut pairs, mut sizes) = (Vec::new(), Vec::new());
@@ -62,7 +62,7 @@ impl MemoryLists {
     /// Joins lists: the documents of the first keep their places, and those of each other follow the ones before.
     ///
     /// # Panics
-    /// When there are more than [`MemoryLists::MAX_DOCUMENTS`] documents.
+    /// When there are more than [`MemoryLists::MAX_DOCUMENTS`] documents, or 2^32 shingles in all.
     #[must_use]
     pub fn joined<'l>(lists: impl IntoIterator<Item = &'l Self>) -> Self {
         let (mut pairs, mut sizes) = (Vec::new(), Vec::new());
@@ -79,9 +79,16 @@ impl MemoryLists {
     fn of_pairs(pairs: Vec<u64>, sizes: Vec<u32>) -> Self {
         let most = Self::MAX_DOCUMENTS;
         assert!(sizes.len() <= most, "these lists have at most {most} documents");
+        assert!(u32::try_from(pairs.len()).is_ok(), "these lists have fewer than 2^32 pairs");
         let ends = pairs.first().copied().zip(pairs.last().copied());
         let directory = Directory::new(pairs.iter().copied(), pairs.len(), ends).expect("sets ascend");
         Self { pairs: pairs.into(), directory, sizes: sizes.into() }
+    }
+
+    /// Returns the lists without the documents before a place.
+    #[must_use]
+    pub fn from_place(&self, first: u64) -> LaterLists<'_> {
+        LaterLists { lists: self, first }
     }
 
     /// Returns the number of documents.
@@ -150,6 +157,50 @@ impl Lists for &MemoryLists {
 
     fn size(&self, place: u64) -> Result<usize, ReadError> {
         Ok(self.sizes[place as usize] as usize)
+    }
+}
+
+/// The lists of the later documents of some: made by [`MemoryLists::from_place`].
+#[derive(Debug)]
+pub struct LaterLists<'l> {
+    lists: &'l MemoryLists,
+    first: u64,
+}
+
+impl Lists for LaterLists<'_> {
+    fn find(&mut self, shingles: &[u64], lists: &mut Vec<List>) -> Result<(), ReadError> {
+        let before = lists.len();
+        self.lists.find(shingles, lists)?;
+        let mut kept = before;
+        for at in before..lists.len() {
+            let list = &mut lists[at];
+            let pairs = &self.lists.pairs[list.at.start as usize..list.at.end as usize];
+            let earlier = pairs.partition_point(|pair| pair & MOST_PLACE < self.first) as u64;
+            list.at.start += earlier;
+            list.length -= earlier;
+            if list.length > 0 {
+                lists.swap(kept, at);
+                kept += 1;
+            }
+        }
+        lists.truncate(kept);
+        Ok(())
+    }
+
+    fn for_each(
+        &mut self,
+        list: &List,
+        visit: &mut dyn FnMut(u64) -> Result<(), ReadError>,
+    ) -> Result<(), ReadError> {
+        self.lists.for_each(list, visit)
+    }
+
+    fn contains(&mut self, list: &List, place: u64) -> Result<bool, ReadError> {
+        self.lists.contains(list, place)
+    }
+
+    fn size(&self, place: u64) -> Result<usize, ReadError> {
+        self.lists.size(place)
     }
 }
 

@@ -17,7 +17,7 @@ mod search;
 pub(crate) mod table;
 
 pub use condition::{Condition, Measure};
-pub use memory::{GrowingLists, MemoryLists};
+pub use memory::{GrowingLists, LaterLists, MemoryLists};
 pub use search::{Alike, Search};
 pub(crate) use search::{List, Lists};
 pub(crate) use table::{PairTable, ShingleTable};

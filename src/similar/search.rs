@@ -187,9 +187,12 @@ impl Search {
             }
             check_cancelled()?;
             if list.length <= LOOK_UP_COST * candidates.len() as u64 {
-                count_all(part, list, candidates)?;
+                count_all(part, list, candidates, check_cancelled)?;
             } else {
-                for candidate in &mut *candidates {
+                for (number, candidate) in candidates.iter_mut().enumerate() {
+                    if number % PLACES_AT_ONCE == PLACES_AT_ONCE - 1 {
+                        check_cancelled()?;
+                    }
                     candidate.shared += usize::from(part.contains(list, candidate.place)?);
                 }
             }
@@ -207,9 +210,18 @@ impl Search {
 }
 
 /// Counts a list for the candidates in it, by reading it.
-fn count_all(part: &mut impl Lists, list: &List, candidates: &mut [Candidate]) -> Result<(), ReadError> {
-    let mut next = 0;
+fn count_all(
+    part: &mut impl Lists,
+    list: &List,
+    candidates: &mut [Candidate],
+    check_cancelled: &dyn Fn() -> Result<(), ReadError>,
+) -> Result<(), ReadError> {
+    let (mut next, mut read) = (0, 0usize);
     part.for_each(list, &mut |place| {
+        read += 1;
+        if read.is_multiple_of(PLACES_AT_ONCE) {
+            check_cancelled()?;
+        }
         // A few steps, then by halves: the list may have many more places than there are candidates, or fewer.
         while next < candidates.len() && candidates[next].place < place {
             next += 1;

@@ -105,9 +105,12 @@ pub fn kind_of_file(start: &[u8]) -> Option<FileKind> {
 /// Returns the kind of a directory that is a store or a set of shards, whose files are not documents.
 pub(crate) fn kind_of_directory(directory: &Path) -> Option<FileKind> {
     let starts_with = |name: &str, mark: &[u8]| {
-        let mut start = Vec::new();
-        let file = File::open(directory.join(name));
-        let read = file.and_then(|file| file.take(mark.len() as u64).read_to_end(&mut start));
+        let (mut start, path) = (Vec::new(), directory.join(name));
+        // Opening a pipe would wait for a writer.
+        if !path.symlink_metadata().is_ok_and(|file| file.is_file()) {
+            return false;
+        }
+        let read = File::open(path).and_then(|file| file.take(mark.len() as u64).read_to_end(&mut start));
         read.is_ok() && start == mark
     };
     let has = |mark: &[u8]| ["manifest", "manifest.copy"].iter().any(|name| starts_with(name, mark));

@@ -34,10 +34,15 @@ pub(crate) fn read_directory(directory: &Path, collector: &mut Collector<'_>) ->
     let mut left_out: Option<PathBuf> = None;
     for entry in walk.build() {
         collector.end_file();
+        let is_left_out = |path: &Path| left_out.as_ref().is_some_and(|left_out| path.starts_with(left_out));
         let entry = match entry {
+            Ok(entry) if is_left_out(entry.path()) => continue,
             Ok(entry) => entry,
             Err(error) => {
                 let path = path_of(&error).unwrap_or(directory.to_owned());
+                if is_left_out(&path) {
+                    continue;
+                }
                 if files.is_hidden(&path) {
                     continue;
                 }
@@ -48,9 +53,6 @@ pub(crate) fn read_directory(directory: &Path, collector: &mut Collector<'_>) ->
                 continue;
             }
         };
-        if left_out.as_ref().is_some_and(|directory| entry.path().starts_with(directory)) {
-            continue;
-        }
         match entry.file_type() {
             Some(kind) if kind.is_dir() => {
                 if let Some(kind) = signatures::kind_of_directory(entry.path()) {

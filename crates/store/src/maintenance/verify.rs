@@ -101,12 +101,14 @@ fn verify_files<F: Fingerprint>(
         }
         removals_file::read(disk, manifest.identity.store, entry)?;
         verified.add(&found);
-        let empty = segment.index.shingles()?.map_or(Ok(0), |shingles| shingles.count_empty())?;
+        let empty =
+            segment.index.shingles()?.map_or(Ok(0), |shingles| shingles.count_empty(options.report()))?;
         if empty > 0 {
             let path = disk.path(&layout::segment(entry.number));
             verified.notes.push(format!(
                 "{}: {empty} documents have no shingles, so no text is found to be similar to them; if a repair lost \
-                 their shingles, insert the documents again in place of these",
+                 their shingles, remove these documents, and insert them again (removed ones count until the store is \
+                 compacted)",
                 path.display()
             ));
         }

@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use hamdex::similar::{Alike, Condition, MemoryLists, Search};
-use hamdex::{ReadError, shingles};
+use hamdex::{ReadError, Report, shingles};
 
 use crate::write::batch::{Document, Name};
 
@@ -53,8 +53,11 @@ impl NameChunk {
     /// Returns the documents that share lists, and these lists.
     fn lists(&self) -> impl Iterator<Item = (&[Name], &MemoryLists)> {
         let documents = self.names.chunks(MemoryLists::MAX_DOCUMENTS);
+        let mut is_made = false;
         let lists = self.lists.get_or_init(|| {
-            let earlier = std::mem::take(&mut *self.earlier());
+            is_made = true;
+            // A writer may merge this chunk meanwhile, and takes them over.
+            let earlier = self.earlier().clone();
             if earlier.is_empty() {
                 return documents.clone().map(|documents| Arc::new(lists_of(documents))).collect();
             }
@@ -67,6 +70,9 @@ impl NameChunk {
             parts.push(Arc::new(lists_of(&self.names[end..])));
             Box::new([Arc::new(MemoryLists::joined(parts.iter().map(Arc::as_ref)))])
         });
+        if is_made {
+            self.earlier().clear();
+        }
         documents.zip(lists.iter().map(Arc::as_ref))
     }
 
@@ -240,17 +246,18 @@ impl MemtableNames {
         &self,
         (shingles, condition): (&[u64], &Condition),
         from: u64,
+        report: &Report,
         mut visit: impl FnMut(u64, f64),
     ) -> Result<(), ReadError> {
         let mut search = Search::default();
-        for (documents, mut lists) in self.chunks_from(from).flat_map(|chunk| chunk.lists()) {
+        let check = || Ok(report.check()?);
+        for (documents, lists) in self.chunks_from(from).flat_map(|chunk| chunk.lists()) {
+            check()?;
+            let first = documents.partition_point(|(id, _)| *id < from) as u64;
             for &Alike { place, size, shared, .. } in
-                search.run(&mut lists, shingles, condition, &|| Ok(()))?
+                search.run(&mut lists.from_place(first), shingles, condition, &check)?
             {
-                let id = documents[place as usize].0;
-                if id >= from {
-                    visit(id, condition.share(shared, shingles.len(), size));
-                }
+                visit(documents[place as usize].0, condition.share(shared, shingles.len(), size));
             }
         }
         Ok(())
@@ -320,7 +327,9 @@ mod tests {
                 let set = set_of(batch * 7 % stored.end);
                 let mut found = Vec::new();
                 let from = if batch.is_multiple_of(4) { 0 } else { ids.start };
-                names.for_each_similar((&set, &condition), from, |id, _| found.push(id)).unwrap();
+                names
+                    .for_each_similar((&set, &condition), from, &Report::new(), |id, _| found.push(id))
+                    .unwrap();
                 found.sort_unstable();
                 let shared = |id: u64| set_of(id).iter().filter(|shingle| set.contains(shingle)).count();
                 let is_similar =

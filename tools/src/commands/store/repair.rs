@@ -139,8 +139,8 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let unlike = match repaired.lost_shingles() {
         0 => String::new(),
         count => format!(
-            "; {} without shingles, so no text is found to be similar to them: insert these documents again, with \
-             --replace",
+            "; {} without shingles, so no text is found to be similar to them: remove these documents, and insert them \
+             again (--replace does both, in a store with look-ups)",
             counted(count, "record is", "records are")
         ),
     };

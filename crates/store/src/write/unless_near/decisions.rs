@@ -168,7 +168,7 @@ pub(in crate::write) fn go_on_until(deadline: Option<Instant>) -> Result<(), Rea
 }
 
 /// Returns the report of a search that ends at a deadline.
-pub(super) fn report_until(deadline: Option<Instant>) -> Report {
+pub(in crate::write) fn report_until(deadline: Option<Instant>) -> Report {
     deadline.map(Cancellation::at).into_iter().fold(Report::new(), Report::cancellation)
 }
 

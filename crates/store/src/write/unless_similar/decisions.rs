@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use hamdex::similar::{Condition, GrowingLists, Search};
-use hamdex::{Fingerprint, ReadError, shingles};
+use hamdex::{Fingerprint, ReadError, Report, shingles};
 
 use crate::error::Error;
 use crate::manifest::Schema;
@@ -14,7 +14,7 @@ use crate::read::Snapshot;
 use crate::view::{View, Written};
 use crate::write::batch::{Batch, Document};
 use crate::write::reply::{Inserted, Put, Reply, Similar};
-use crate::write::unless_near::decisions::go_on_until;
+use crate::write::unless_near::decisions::{go_on_until, report_until};
 use crate::write::unless_similar::AT_ONCE;
 
 /// A request to insert documents unless others are similar.
@@ -85,7 +85,7 @@ impl<F: Fingerprint> UnlessSimilar<F> {
         if before.ingests != searched.ingests {
             return Ok(Reply::SearchAgain);
         }
-        let mut search = Search::default();
+        let (mut search, report) = (Search::default(), report_until(self.deadline));
         // The documents to insert, by their places, and the names that later ones may replace.
         let (mut is_new, mut of_name) = (vec![false; self.named.len()], HashMap::<&[u8], usize>::new());
         let mut decisions = Vec::with_capacity(self.named.len());
@@ -94,7 +94,7 @@ impl<F: Fingerprint> UnlessSimilar<F> {
             if number.is_multiple_of(AT_ONCE) {
                 go_on_until(self.deadline)?;
             }
-            let found = self.find(view, (&newer, &unexpected), &is_new, number, &mut search)?;
+            let found = self.find(view, (&newer, &unexpected, &report), &is_new, number, &mut search)?;
             if let Found::Unknown = found {
                 return Ok(Reply::SearchAgain);
             }
@@ -148,7 +148,7 @@ impl<F: Fingerprint> UnlessSimilar<F> {
     fn find(
         &self,
         view: &View<F>,
-        (newer, unexpected): (&[&Memtable<F>], &Unexpected),
+        (newer, unexpected, report): (&[&Memtable<F>], &Unexpected, &Report),
         is_new: &[bool],
         number: usize,
         search: &mut Search,
@@ -170,11 +170,11 @@ impl<F: Fingerprint> UnlessSimilar<F> {
                 return Ok(Found::Unknown);
             }
             // The documents before it may have replaced all that are known, which another search would not change.
-            best = self.most_similar(view, set, name)?;
+            best = self.most_similar(view, set, name, report)?;
         }
         for memtable in newer {
             let from = self.searched.next_id;
-            memtable.names.for_each_similar((set, &self.condition), from, |id, similarity| {
+            memtable.names.for_each_similar((set, &self.condition), from, report, |id, similarity| {
                 let is_own = || self.replaces && memtable.names.get(id) == Some(name);
                 let is_left = || view.memtables().any(|memtable| memtable.has_id(id));
                 let is_better =
@@ -208,9 +208,17 @@ impl<F: Fingerprint> UnlessSimilar<F> {
 
 impl<F: Fingerprint> UnlessSimilar<F> {
     /// Returns the most similar document of another name in a view.
-    fn most_similar(&self, view: &View<F>, set: &[u64], name: &[u8]) -> Result<Option<(u64, f64)>, Error> {
+    fn most_similar(
+        &self,
+        view: &View<F>,
+        set: &[u64],
+        name: &[u8],
+        report: &Report,
+    ) -> Result<Option<(u64, f64)>, Error> {
         let snapshot = Snapshot::new(Arc::new(view.clone()), Arc::clone(&self.schema));
-        for one in snapshot.searcher().similar(set, &self.condition, usize::MAX)? {
+        let mut searcher = snapshot.searcher();
+        searcher.report_to(report.clone());
+        for one in searcher.similar(set, &self.condition, usize::MAX)? {
             if snapshot.name(one.id.id)? != Some(name) {
                 return Ok(Some((one.id.id, one.similarity)));
             }

@@ -154,7 +154,10 @@ fn ask<F: Fingerprint>(
         let queries = [F::ZERO, F::ONES];
         let mut searcher = snapshot.searcher();
         for query in queries {
-            let _ = (searcher.within(query, 3).map(<[_]>::len), searcher.nearest_within(query, 2, u64::BITS).map(<[_]>::len));
+            let _ = (
+                searcher.within(query, 3).map(<[_]>::len),
+                searcher.nearest_within(query, 2, u64::BITS).map(<[_]>::len),
+            );
             let _ = (snapshot.ids(query), snapshot.contains(query));
         }
         let _ = snapshot.pairs_in_order().take(1000).filter(Result::is_ok).count();

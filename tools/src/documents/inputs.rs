@@ -356,7 +356,7 @@ impl Reading {
     }
 }
 
-/// What comes down a pipe.
+/// An arrival from a pipe.
 pub(crate) enum Came<T> {
     /// Documents without their texts, each with what is made of its text.
     Documents(Vec<(Document, T)>),

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
-use hamdex::{Fingerprint, MAX_MERGED, Merger, ReadError, Report, VerifyOptions};
+use hamdex::{BuildError, Fingerprint, MAX_MERGED, Merger, Report, VerifyOptions};
 
 use crate::background::{self, MAX_FROZEN, workers};
 use crate::compaction::policy::{Claim, Foreground, Size};
@@ -368,12 +368,12 @@ struct RemovedFilter<F> {
 
 impl<F: Fingerprint> RemovedFilter<F> {
     /// Collects the removed pairs of a segment. It reads the whole segment, unless there are none.
-    fn of(live: &LiveSegment<F>, report: &Report) -> Result<Self, ReadError> {
+    fn of(live: &LiveSegment<F>, report: &Report) -> Result<Self, Error> {
         let mut pairs = HashSet::new();
         if !live.removed.is_empty() {
             for (number, placed) in live.placed_pairs_from(F::ZERO)?.enumerate() {
                 if number.is_multiple_of(PAIRS_AT_ONCE) {
-                    report.check()?;
+                    report.check().map_err(BuildError::from)?;
                 }
                 let (place, pair) = placed?;
                 if live.removed.contains(place) {

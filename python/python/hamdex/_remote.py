@@ -226,7 +226,7 @@ class Remote:
     @property
     def has_shingles(self) -> bool:
         """Whether ids have the shingles of their documents."""
-        return bool(self._set["shingles"])
+        return bool(self._set.get("shingles"))
 
     @property
     def has_lookups(self) -> bool:

@@ -234,6 +234,31 @@ impl Report {
     }
 }
 
+/// The setters of options that have a `report`.
+macro_rules! report_setters {
+    () => {
+        /// Sets a callback that any thread calls during the work: see [the crate](crate#threads-memory-progress).
+        #[must_use]
+        pub fn progress(self, report: impl Fn(crate::Progress) + Send + Sync + 'static) -> Self {
+            Self { report: self.report.progress(report), ..self }
+        }
+
+        /// Adds a cancellation of the work: see [the crate](crate#threads-memory-progress).
+        #[must_use]
+        pub fn cancellation(self, cancellation: crate::Cancellation) -> Self {
+            Self { report: self.report.cancellation(cancellation), ..self }
+        }
+
+        /// Sets both the callback and the cancellations.
+        #[must_use]
+        pub fn report_to(self, report: crate::Report) -> Self {
+            Self { report, ..self }
+        }
+    };
+}
+
+pub(crate) use report_setters;
+
 impl fmt::Debug for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.is_watched() { "Report" } else { "no report" })

@@ -12,7 +12,7 @@ use crate::ids::reader::IdTable;
 use crate::index::Index;
 use crate::index::read_ahead::Windows;
 use crate::lookup::{hash_of_id, hash_of_name};
-use crate::progress::{Cancellation, Counter, Phase, Progress, Report};
+use crate::progress::{Counter, Phase, Report};
 use crate::similar::{self, ShingleTable};
 use crate::table::{Table, runs_of};
 use crate::threads::{Pool, map_in_order};
@@ -43,6 +43,8 @@ pub struct Verified {
     pub ids: u64,
     /// Names; 0 if there are none.
     pub names: u64,
+    /// Documents without shingles, in files that have shingles: no text is found to be similar to them.
+    pub without_shingles: u64,
     /// Batches in the logs of a store.
     pub batches: u64,
     /// Sentences about what else was found, which is not damage: the leftovers of a crash, for example.
@@ -59,6 +61,7 @@ impl Verified {
         self.fingerprints += other.fingerprints;
         self.ids += other.ids;
         self.names += other.names;
+        self.without_shingles += other.without_shingles;
         self.batches += other.batches;
         self.notes.extend_from_slice(&other.notes);
     }
@@ -102,32 +105,7 @@ impl VerifyOptions {
         self
     }
 
-    /// Sets a callback that any thread calls with the number of blocks done: see
-    /// [the crate](crate#threads-memory-progress).
-    #[must_use]
-    pub fn progress(self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        Self { report: self.report.progress(report), ..self }
-    }
-
-    /// Adds a cancellation of the work: see [the crate](crate#threads-memory-progress).
-    #[must_use]
-    pub fn cancellation(self, cancellation: Cancellation) -> Self {
-        Self { report: self.report.cancellation(cancellation), ..self }
-    }
-
-    /// Sets both the callback and the cancellations.
-    #[must_use]
-    pub fn report_to(mut self, report: Report) -> Self {
-        self.report = report;
-        self
-    }
-
-    /// Returns the callback and the cancellations, for what a store verifies itself.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn report(&self) -> &Report {
-        &self.report
-    }
+    crate::progress::report_setters!();
 }
 
 /// Facts gathered from the blocks of a table.
@@ -177,7 +155,7 @@ impl<F: Fingerprint> Index<F> {
         let done = report.counter(Phase::Verify, Some(blocks))?;
         let check_cancelled = || done.check().map_err(ReadError::from);
         self.verify_unread_sections(file, &check_cancelled)?;
-        let (mut first_digest, mut names) = (None, 0);
+        let (mut first_digest, mut names, mut without_shingles) = (None, 0, 0);
         for table in &self.tables {
             let gathered = self.verify_table(file, table, &done)?;
             if *first_digest.get_or_insert(gathered.digest) != gathered.digest {
@@ -192,7 +170,7 @@ impl<F: Fingerprint> Index<F> {
                 if let Some(ShingleTable::Listed { directory, pairs }) = &self.shingles {
                     let documents = pairs.documents(file, directory, None)?;
                     documents.verify(ids, &check_cancelled)?;
-                    pairs.verify(file, &documents, &check_cancelled)?;
+                    without_shingles = pairs.verify(file, &documents, &check_cancelled)?;
                 }
                 self.verify_lookups(ids, &check_cancelled)?;
             }
@@ -206,6 +184,7 @@ impl<F: Fingerprint> Index<F> {
             fingerprints: self.len(),
             ids: self.ids.as_ref().map_or(0, |ids| ids.record.count),
             names,
+            without_shingles,
             ..Verified::default()
         })
     }

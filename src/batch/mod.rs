@@ -36,7 +36,7 @@ use crate::design::Plan;
 use crate::error::ReadError;
 use crate::index::{Index, Match};
 use crate::memory::default_memory;
-use crate::progress::{Cancellation, Counter, Phase, Progress, Report, Stopped, keeping};
+use crate::progress::{Counter, Phase, Report, Stopped, keeping};
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
@@ -199,25 +199,7 @@ impl BatchOptions {
         self
     }
 
-    /// Sets a callback that any thread calls with the number of queries done: see
-    /// [the crate](crate#threads-memory-progress).
-    #[must_use]
-    pub fn progress(self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        Self { report: self.report.progress(report), ..self }
-    }
-
-    /// Adds a cancellation of the work: see [the crate](crate#threads-memory-progress).
-    #[must_use]
-    pub fn cancellation(self, cancellation: Cancellation) -> Self {
-        Self { report: self.report.cancellation(cancellation), ..self }
-    }
-
-    /// Sets both the callback and the cancellations.
-    #[must_use]
-    pub fn report_to(mut self, report: Report) -> Self {
-        self.report = report;
-        self
-    }
+    crate::progress::report_setters!();
 
     /// Sets the number of queries from which on a block is decoded, for tests and benches.
     #[cfg(feature = "unstable")]

@@ -14,12 +14,8 @@ use crate::index::read_ahead::ReadAhead;
 use crate::index::sets::{OnDamage, SET_BYTES, SHINGLE_BYTES, Sets, VisitPairs};
 use crate::mapping::Mapping;
 use crate::names::directory::Directory;
-use crate::progress::Report;
 use crate::similar::{PairTable, ShingleTable};
 use crate::table::runs_of;
-
-/// Documents counted between cancellation checks.
-const COUNTED_AT_ONCE: u64 = 1 << 16;
 
 /// The shingles of an index's documents: made by [`Index::shingles`](crate::Index::shingles).
 #[derive(Clone, Copy)]
@@ -61,24 +57,6 @@ impl<'a> Shingles<'a> {
     #[must_use]
     pub fn len(&self) -> u64 {
         self.documents.len()
-    }
-
-    /// Returns the number of documents with an empty set, to which no text is similar. It reads the directory.
-    ///
-    /// # Errors
-    /// When a page of the directory is damaged, or the work is cancelled.
-    pub fn count_empty(&self, report: &Report) -> Result<u64, ReadError> {
-        let count = || {
-            let mut empty = 0;
-            for place in 0..self.len() {
-                if place.is_multiple_of(COUNTED_AT_ONCE) {
-                    report.check()?;
-                }
-                empty += u64::from(self.documents.length(place)? == 0);
-            }
-            Ok(empty)
-        };
-        count().map_err(|error: ReadError| error.of_file(self.documents.path()))
     }
 
     /// Returns whether there are no documents.

@@ -101,24 +101,7 @@ impl PairsOptions {
         self
     }
 
-    /// See [`Pairs::progress`].
-    #[must_use]
-    pub fn progress(self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        Self { report: self.report.progress(report), ..self }
-    }
-
-    /// See [`Pairs::cancellation`].
-    #[must_use]
-    pub fn cancellation(self, cancellation: Cancellation) -> Self {
-        Self { report: self.report.cancellation(cancellation), ..self }
-    }
-
-    /// Sets both the callback and the cancellations.
-    #[must_use]
-    pub fn report_to(mut self, report: Report) -> Self {
-        self.report = report;
-        self
-    }
+    crate::progress::report_setters!();
 }
 
 type OfIndexPairs<F> = for<'i> fn(&'i Index<F>, u32) -> Pairs<'i, F>;

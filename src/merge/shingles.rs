@@ -134,7 +134,7 @@ impl<'i> Input<'i> {
         });
         // Contradictions would become those of the output.
         let read = read.and_then(|()| pairs.check_counts(&documents, found, &|| Ok(done.check()?)));
-        read.map_err(|error| error.of_file(documents.path()).into())
+        read.map(drop).map_err(|error| error.of_file(documents.path()).into())
     }
 
     /// Returns the place in the output of the document of a pair.

@@ -11,7 +11,7 @@ use crate::index::{Index, Match};
 use crate::memory::give_back;
 use crate::multi::memory::keep_nearest;
 use crate::multi::{MemoryPart, MultiIndex};
-use crate::progress::{Cancellation, Phase, Progress, Report, Stopped, keeping};
+use crate::progress::{Phase, Progress, Report, Stopped, keeping};
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
@@ -64,23 +64,9 @@ impl<F: Fingerprint> MultiSearcher<F> {
         &self.indexes
     }
 
-    /// Sets a callback for queries that read many blocks: see [the crate](crate#threads-memory-progress). A query of few
-    /// blocks, as at usual distances, calls nothing.
-    #[must_use]
-    pub fn progress(mut self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        self.report = self.report.progress(report);
-        self
-    }
-
-    /// Adds a cancellation of queries that read many blocks: see [the crate](crate#threads-memory-progress).
-    #[must_use]
-    pub fn cancellation(mut self, cancellation: Cancellation) -> Self {
-        self.report = self.report.cancellation(cancellation);
-        self
-    }
-
-    /// Sets both the callback and the cancellations, of a searcher that is in use. A cancellation is for good: after a
-    /// cancelled query, it answers again with others.
+    /// Sets the callback and the cancellations of queries that read many blocks: see
+    /// [the crate](crate#threads-memory-progress). A query of few blocks, as at usual distances, calls nothing. A
+    /// cancellation is for good: after a cancelled query, the searcher answers again with others.
     pub fn report_to(&mut self, report: Report) {
         self.report = report;
     }

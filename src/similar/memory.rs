@@ -26,7 +26,7 @@ const AT_ONCE: usize = 64;
 /// let lists = MemoryLists::of([&[1, 2, 3, 4][..], &[7, 8, 9]]);
 /// let condition = Condition::new(Measure::Resemblance, 0.6).expect("it is a share");
 /// let mut search = Search::default();
-/// let alike = search.run(&mut &lists, &[1, 2, 3], &condition, &|| Ok(()))?;
+/// let alike = search.run(&mut lists.from_place(0), &[1, 2, 3], &condition, &|| Ok(()))?;
 /// assert_eq!((alike[0].place, alike[0].shared), (0, 3));
 /// # Ok::<(), hamdex::ReadError>(())
 /// ```
@@ -85,7 +85,8 @@ impl MemoryLists {
         Self { pairs: pairs.into(), directory, sizes: sizes.into() }
     }
 
-    /// Returns the lists without the documents before a place.
+    /// Returns the lists to search: those of the documents from a place on, which is at most
+    /// [`MemoryLists::MAX_DOCUMENTS`]; 0 for all.
     #[must_use]
     pub fn from_place(&self, first: u64) -> LaterLists<'_> {
         LaterLists { lists: self, first }
@@ -112,28 +113,35 @@ impl MemoryLists {
     }
 }
 
-impl Lists for &MemoryLists {
+/// The lists of the documents from a place on: made by [`MemoryLists::from_place`].
+#[derive(Debug)]
+pub struct LaterLists<'l> {
+    lists: &'l MemoryLists,
+    first: u64,
+}
+
+impl Lists for LaterLists<'_> {
     fn find(&mut self, shingles: &[u64], lists: &mut Vec<List>) -> Result<(), ReadError> {
-        if self.pairs.is_empty() {
+        let Self { lists: MemoryLists { pairs, directory, .. }, first } = self;
+        if pairs.is_empty() {
             return Ok(());
         }
         for some in shingles.chunks(AT_ONCE) {
             // One step of all look-ups before the next, so that their waits for memory overlap.
-            some.iter().for_each(|shingle| self.directory.prefetch(shingle << PLACE_BITS));
+            some.iter().for_each(|shingle| directory.prefetch(shingle << PLACE_BITS));
             let mut positions = [const { 0..0 }; AT_ONCE];
             for (positions, &shingle) in positions.iter_mut().zip(some) {
-                *positions = self.positions(shingle);
+                *positions = self.lists.positions(shingle);
                 if positions.start < positions.end {
-                    prefetch(&self.pairs, positions.start.midpoint(positions.end));
+                    prefetch(pairs, positions.start.midpoint(positions.end));
                 }
             }
             for (positions, &shingle) in positions.into_iter().zip(some) {
-                let pairs = &self.pairs[positions.clone()];
-                let start = pairs.partition_point(|pair| pair >> PLACE_BITS < shingle);
-                let length = pairs[start..].partition_point(|pair| pair >> PLACE_BITS == shingle);
-                if length > 0 {
-                    let start = (positions.start + start) as u64;
-                    let length = length as u64;
+                let least = shingle << PLACE_BITS | *first;
+                let start = positions.start + pairs[positions.clone()].partition_point(|&pair| pair < least);
+                let own = pairs[start..positions.end].partition_point(|pair| pair >> PLACE_BITS == shingle);
+                if own > 0 {
+                    let (start, length) = (start as u64, own as u64);
                     lists.push(List { shingle, length, at: start..start + length });
                 }
             }
@@ -146,61 +154,21 @@ impl Lists for &MemoryLists {
         list: &List,
         visit: &mut dyn FnMut(u64) -> Result<(), ReadError>,
     ) -> Result<(), ReadError> {
-        let pairs = &self.pairs[list.at.start as usize..list.at.end as usize];
-        pairs.iter().try_for_each(|pair| visit(pair & MOST_PLACE))
+        self.pairs_of(list).iter().try_for_each(|pair| visit(pair & MOST_PLACE))
     }
 
     fn contains(&mut self, list: &List, place: u64) -> Result<bool, ReadError> {
-        let pairs = &self.pairs[list.at.start as usize..list.at.end as usize];
-        Ok(pairs.binary_search(&(list.shingle << PLACE_BITS | place)).is_ok())
+        Ok(self.pairs_of(list).binary_search(&(list.shingle << PLACE_BITS | place)).is_ok())
     }
 
     fn size(&self, place: u64) -> Result<usize, ReadError> {
-        Ok(self.sizes[place as usize] as usize)
+        Ok(self.lists.sizes[place as usize] as usize)
     }
 }
 
-/// The lists of the later documents of some: made by [`MemoryLists::from_place`].
-#[derive(Debug)]
-pub struct LaterLists<'l> {
-    lists: &'l MemoryLists,
-    first: u64,
-}
-
-impl Lists for LaterLists<'_> {
-    fn find(&mut self, shingles: &[u64], lists: &mut Vec<List>) -> Result<(), ReadError> {
-        let before = lists.len();
-        self.lists.find(shingles, lists)?;
-        let mut kept = before;
-        for at in before..lists.len() {
-            let list = &mut lists[at];
-            let pairs = &self.lists.pairs[list.at.start as usize..list.at.end as usize];
-            let earlier = pairs.partition_point(|pair| pair & MOST_PLACE < self.first) as u64;
-            list.at.start += earlier;
-            list.length -= earlier;
-            if list.length > 0 {
-                lists.swap(kept, at);
-                kept += 1;
-            }
-        }
-        lists.truncate(kept);
-        Ok(())
-    }
-
-    fn for_each(
-        &mut self,
-        list: &List,
-        visit: &mut dyn FnMut(u64) -> Result<(), ReadError>,
-    ) -> Result<(), ReadError> {
-        self.lists.for_each(list, visit)
-    }
-
-    fn contains(&mut self, list: &List, place: u64) -> Result<bool, ReadError> {
-        self.lists.contains(list, place)
-    }
-
-    fn size(&self, place: u64) -> Result<usize, ReadError> {
-        self.lists.size(place)
+impl<'l> LaterLists<'l> {
+    fn pairs_of(&self, list: &List) -> &'l [u64] {
+        &self.lists.pairs[list.at.start as usize..list.at.end as usize]
     }
 }
 
@@ -322,11 +290,15 @@ mod tests {
                             expected.push((place as u64, set.len(), shared));
                         }
                     }
-                    for kind in 0..3 {
+                    for kind in 0..4 {
+                        if kind == 3 {
+                            expected.retain(|(place, ..)| *place >= 5);
+                        }
                         let found = match kind {
-                            0 => search.run(&mut &lists, query, &condition, &|| Ok(())).unwrap(),
-                            1 => search.run(&mut &joined, query, &condition, &|| Ok(())).unwrap(),
-                            _ => search.run(&mut &growing, query, &condition, &|| Ok(())).unwrap(),
+                            0 => search.run(&mut lists.from_place(0), query, &condition, &|| Ok(())).unwrap(),
+                            1 => search.run(&mut joined.from_place(0), query, &condition, &|| Ok(())).unwrap(),
+                            2 => search.run(&mut &growing, query, &condition, &|| Ok(())).unwrap(),
+                            _ => search.run(&mut lists.from_place(5), query, &condition, &|| Ok(())).unwrap(),
                         };
                         let found: Vec<_> = found.iter().map(|one| (one.place, one.size, one.shared)).collect();
                         prop_assert_eq!(&found, &expected, "{:?}", condition);
@@ -337,12 +309,12 @@ mod tests {
     }
 
     /// Lists that count the shingles that are looked up.
-    struct Counted<'a>(&'a MemoryLists, usize);
+    struct Counted<'a>(LaterLists<'a>, usize);
 
     impl Lists for Counted<'_> {
         fn find(&mut self, shingles: &[u64], lists: &mut Vec<List>) -> Result<(), ReadError> {
             self.1 += shingles.len();
-            (&mut &*self.0).find(shingles, lists)
+            self.0.find(shingles, lists)
         }
 
         fn for_each(
@@ -350,15 +322,15 @@ mod tests {
             list: &List,
             visit: &mut dyn FnMut(u64) -> Result<(), ReadError>,
         ) -> Result<(), ReadError> {
-            (&mut &*self.0).for_each(list, visit)
+            self.0.for_each(list, visit)
         }
 
         fn contains(&mut self, list: &List, place: u64) -> Result<bool, ReadError> {
-            (&mut &*self.0).contains(list, place)
+            self.0.contains(list, place)
         }
 
         fn size(&self, place: u64) -> Result<usize, ReadError> {
-            (&self.0).size(place)
+            self.0.size(place)
         }
     }
 
@@ -367,7 +339,7 @@ mod tests {
         let lists = MemoryLists::of([(0..300).collect::<Vec<u64>>()]);
         let condition = Condition::new(Measure::Resemblance, 0.7).unwrap();
         let looked_up = |query: Vec<u64>, expected: usize| {
-            let mut counted = Counted(&lists, 0);
+            let mut counted = Counted(lists.from_place(0), 0);
             let mut search = Search::default();
             let found = search.run(&mut counted, &query, &condition, &|| Ok(())).unwrap();
             assert_eq!(found.len(), expected);
@@ -387,12 +359,15 @@ mod tests {
         let condition = Condition::new(Measure::Resemblance, 1.0).unwrap();
         let mut search = Search::default();
         for place in [0, 1, 65_534, 65_535] {
-            let found = search.run(&mut &lists, &[place, last], &condition, &|| Ok(())).unwrap();
+            let found = search.run(&mut lists.from_place(0), &[place, last], &condition, &|| Ok(())).unwrap();
             assert_eq!(found.iter().map(|one| one.place).collect::<Vec<_>>(), [place]);
         }
         assert!(lists.bytes() > 16 * MemoryLists::MAX_DOCUMENTS);
         assert!(
-            search.run(&mut &MemoryLists::of([[0u64; 0]]), &[1], &condition, &|| Ok(())).unwrap().is_empty()
+            search
+                .run(&mut MemoryLists::of([[0u64; 0]]).from_place(0), &[1], &condition, &|| Ok(()))
+                .unwrap()
+                .is_empty()
         );
     }
 }

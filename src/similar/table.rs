@@ -235,13 +235,14 @@ impl PairTable {
         ReadError::damaged(self.table.place(block), what)
     }
 
-    /// Reads everything: pairs ascend, and each document has as many as its directory says.
+    /// Reads everything: pairs ascend, and each document has as many as its directory says. Returns the number of documents
+    /// without any.
     pub(crate) fn verify(
         &self,
         file: &[u8],
         documents: &Directory<'_>,
         check_cancelled: &dyn Fn() -> Result<(), ReadError>,
-    ) -> Result<(), ReadError> {
+    ) -> Result<u64, ReadError> {
         self.keys.verify_while(file, check_cancelled)?;
         let (mut scratch, mut values) = (Scratch::default(), Vec::new());
         let (mut found, mut pairs) = (SetDigest::default(), 0u64);
@@ -266,25 +267,28 @@ impl PairTable {
     }
 
     /// Checks that each document has as many pairs as its directory says, given the digest of the places of all pairs.
+    /// Returns the number of documents without any.
     pub(crate) fn check_counts(
         &self,
         documents: &Directory<'_>,
         found: SetDigest,
         check_cancelled: &dyn Fn() -> Result<(), ReadError>,
-    ) -> Result<(), ReadError> {
+    ) -> Result<u64, ReadError> {
         // Sums over all documents, so that no memory is needed for each.
-        let mut expected = SetDigest::default();
+        let (mut expected, mut empty) = (SetDigest::default(), 0);
         for place in 0..self.head.documents {
             if place.is_multiple_of(VERIFIED_AT_ONCE as u64) {
                 check_cancelled()?;
             }
-            expected.add_times(place, documents.length(place)?);
+            let length = documents.length(place)?;
+            expected.add_times(place, length);
+            empty += u64::from(length == 0);
         }
         if found != expected {
             let what = "a document has more or fewer than its directory says";
             return Err(ReadError::damaged(Place::Shingles, what));
         }
-        Ok(())
+        Ok(empty)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::error::BuildError;
 use crate::format::footer::MAX_METADATA_BYTES;
 use crate::memory::{MIN_MEMORY, default_memory};
 use crate::metadata::{self, Metadata};
-use crate::progress::{Cancellation, Counter, Phase, Progress, Report};
+use crate::progress::{Counter, Phase, Progress, Report};
 use crate::threads::MAX_THREADS;
 use hamdex_fingerprint::Fingerprint;
 
@@ -214,24 +214,7 @@ impl<F: Fingerprint> BuildOptions<F> {
         self
     }
 
-    /// Sets a callback that any thread calls during the work: see [the crate](crate#threads-memory-progress).
-    #[must_use]
-    pub fn progress(self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        Self { report: self.report.progress(report), ..self }
-    }
-
-    /// Adds a cancellation of the work: see [the crate](crate#threads-memory-progress).
-    #[must_use]
-    pub fn cancellation(self, cancellation: Cancellation) -> Self {
-        Self { report: self.report.cancellation(cancellation), ..self }
-    }
-
-    /// Sets both the callback and the cancellations.
-    #[must_use]
-    pub fn report_to(mut self, report: Report) -> Self {
-        self.report = report;
-        self
-    }
+    crate::progress::report_setters!();
 
     /// Returns whether every fingerprint has an id.
     #[must_use]

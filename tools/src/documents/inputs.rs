@@ -360,7 +360,7 @@ impl Reading {
 pub(crate) enum Came<T> {
     /// Documents without their texts, each with what is made of its text.
     Documents(Vec<(Document, T)>),
-    /// What is no document, although its sender may wait for an answer.
+    /// Input that is not a document. Its sender may wait for an answer.
     Skipped(Skipped),
 }
 

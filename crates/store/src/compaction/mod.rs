@@ -288,11 +288,11 @@ impl<F: Fingerprint> StoreInner<F> {
         let removed_of = |live| RemovedFilter::of(live, &until_closed);
         let removed = inputs.iter().map(removed_of).collect::<Result<Vec<_>, _>>()?;
         self.new_segment(level, |mut options, mut output| {
-            options = match report {
-                Some(_) => options.report_to(until_closed),
+            options = options.report_to(until_closed);
+            if report.is_none() {
                 // Threads of low priority, since no caller waits for it.
-                None => options.threads(workers::threads(self.options.threads)),
-            };
+                options = options.threads(workers::threads(self.options.threads));
+            }
             let mut merger = Merger::new(inputs.iter().map(|live| &**live.index()))?.options(options);
             if removed.iter().any(|removed| !removed.is_empty()) {
                 merger = merger.filter(|input, fingerprint, id| {

@@ -101,17 +101,13 @@ fn verify_files<F: Fingerprint>(
         }
         removals_file::read(disk, manifest.identity.store, entry)?;
         verified.add(&found);
-        let empty =
-            segment.index.shingles()?.map_or(Ok(0), |shingles| shingles.count_empty(options.report()))?;
-        if empty > 0 {
-            let path = disk.path(&layout::segment(entry.number));
-            verified.notes.push(format!(
-                "{}: {empty} documents have no shingles, so no text is found to be similar to them; if a repair lost \
-                 their shingles, remove these documents, and insert them again (removed ones count until the store is \
-                 compacted)",
-                path.display()
-            ));
-        }
+    }
+    if verified.without_shingles > 0 {
+        verified.notes.push(format!(
+            "{} documents have no shingles, so no text is found to be similar to them; if a repair lost their shingles, \
+             insert them again in their place (removed ones count until the store is compacted)",
+            verified.without_shingles
+        ));
     }
     let start = manifest.logs_start();
     let replayed = replay::<F>(disk, &manifest.identity, start, manifest.sealed, |_, _| Ok(()))?;

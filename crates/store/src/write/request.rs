@@ -94,9 +94,11 @@ impl<F: Fingerprint> Request<F> {
                 }
                 view.apply(&operations, effective).map(Reply::Written)
             }
-            Self::RemoveIds(ids) => view.remove_ids(&ids, effective),
-            Self::RemoveNames(names) => view.remove_ids(&view.ids_of_names(&names)?, effective),
-            Self::Upsert(pairs) => view.upsert(&pairs, effective),
+            Self::RemoveIds(ids) => view.remove_ids(&ids, effective).map(Reply::Written),
+            Self::RemoveNames(names) => {
+                view.remove_ids(&view.ids_of_names(&names)?, effective).map(Reply::Written)
+            }
+            Self::Upsert(pairs) => view.upsert(&pairs, effective).map(Reply::Written),
             Self::UpsertNamed(named) => view.upsert_named(&named, effective),
             Self::UnlessNear(request) => request.apply(view, effective),
             Self::ReplaceUnlessNear(request) => return request.apply(view, effective),

@@ -255,7 +255,7 @@ impl<F: Fingerprint> View<F> {
         &mut self,
         pairs: &[Pair<F>],
         effective: &mut Batch<F>,
-    ) -> Result<Reply<F>, ReadError> {
+    ) -> Result<Written, ReadError> {
         let values: HashMap<u64, F> = pairs.iter().map(|&(fingerprint, id)| (id, fingerprint)).collect();
         let stored = self.pairs_with_ids(&values.keys().copied().collect())?;
         let (kept, replaced): (Vec<_>, Vec<_>) =
@@ -266,10 +266,7 @@ impl<F: Fingerprint> View<F> {
         new.sort_unstable();
         let mut operations = removals(replaced);
         operations.extend(new.into_iter().map(|(value, id)| Operation::Insert(value, id)));
-        if operations.len() > MAX_OPERATIONS {
-            return Ok(Reply::TooLarge(operations.len()));
-        }
-        self.apply(&operations, effective).map(Reply::Written)
+        self.apply(&operations, effective)
     }
 
     /// Replaces the pairs of each name by a new one. No two have the same name.
@@ -280,10 +277,7 @@ impl<F: Fingerprint> View<F> {
     ) -> Result<Reply<F>, ReadError> {
         let names = named.iter().map(|(_, document)| document.name().to_vec()).collect();
         let ids = self.ids_of_names(&names)?;
-        let written = match self.remove_ids(&ids, effective)? {
-            Reply::Written(written) => written,
-            other => return Ok(other),
-        };
+        let written = self.remove_ids(&ids, effective)?;
         let inserted = named.len() as u64;
         let first = self.insert_named(named, effective);
         Ok(first.map_or(Reply::NoIdsLeft, |first| Reply::Named(first, Written { inserted, ..written })))
@@ -409,12 +403,9 @@ impl<F: Fingerprint> View<F> {
         &mut self,
         ids: &HashSet<u64>,
         effective: &mut Batch<F>,
-    ) -> Result<Reply<F>, ReadError> {
+    ) -> Result<Written, ReadError> {
         let operations = removals(self.pairs_with_ids(ids)?);
-        if operations.len() > MAX_OPERATIONS {
-            return Ok(Reply::TooLarge(operations.len()));
-        }
-        self.apply(&operations, effective).map(Reply::Written)
+        self.apply(&operations, effective)
     }
 }
 

@@ -109,10 +109,7 @@ impl<F: Fingerprint> UnlessSimilar<F> {
                         is_new[earlier] = false;
                     } else {
                         let ids = view.ids_of_names(&HashSet::from([document.name().to_vec()]))?;
-                        match view.remove_ids(&ids, effective)? {
-                            Reply::Written(removed) => written.removed += removed.removed,
-                            other => return Ok(other),
-                        }
+                        written.removed += view.remove_ids(&ids, effective)?.removed;
                     }
                 }
             }

@@ -141,7 +141,7 @@ impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Searcher<R> {
     /// them if there are no more.
     ///
     /// If they are further away than the design's distance, more and more of the file is read, at worst all of
-    /// table 0: [`Searcher::nearest_within`] bounds that, and [`Searcher::cancellation`] can end it.
+    /// table 0: [`Searcher::nearest_within`] bounds that, and [`Searcher::report_to`] can end it.
     ///
     /// # Errors
     /// When a block that is read is damaged.

@@ -63,9 +63,9 @@ mod walk;
 
 pub use copy::Copied;
 pub use dedup::clusters::{Clusters, Extent, Member};
+pub use dedup::known::{SimilarTexts, TextSearcher};
 pub use dedup::options::{Clustering, Dedup, Preference};
 pub use dedup::resources::{Progress, Stage};
-pub use dedup::similar_texts::{SimilarTexts, TextSearcher};
 pub use dedup::similarity::Similarity;
 pub use document::{Counts, Document, TooShort};
 pub use error::{CopyErrorKind, Error};
@@ -79,15 +79,13 @@ pub use read::{InputRows, read_text};
 /// Documents that are known already, whose near-duplicates are left out: what [`Dedup::against`] and
 /// [`Dedup::against_texts`] take, and what they find.
 pub mod known {
-    pub use crate::dedup::known_shingles::KnownShingles;
-    pub use crate::dedup::reference::{KnownTexts, Reference, nearest_in};
-    pub use crate::dedup::texts::new_texts::{Known, KnownAs};
-    pub use crate::dedup::texts::new_texts::{Matcher, NearestTexts, NewTexts, Similar};
+    pub use crate::dedup::known::{KnownShingles, KnownTexts, Reference, nearest_in};
+    pub use crate::dedup::texts::new_texts::{Known, KnownAs, Matcher, NearestTexts, NewTexts, Similar};
 }
 
 /// Problems with single documents and files, and their places.
 pub mod problems {
-    pub use crate::format::signatures::{FileKind, FileSort, kind_of_file};
+    pub use crate::format::{FileKind, FileSort, kind_of_file};
     pub use crate::problem::{Action, Field, Notice, Place, Position, Problem, SomeNames};
 }
 

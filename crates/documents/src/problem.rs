@@ -1,10 +1,8 @@
 //! Problems with documents, and their places.
 
-use std::fmt;
-use std::io;
+use std::{fmt, io};
 
-use crate::format::Format;
-use crate::format::signatures::FileKind;
+use crate::format::{FileKind, Format};
 
 /// The longest piece that a message shows, in characters.
 const MAX_CHARACTERS: usize = 40;

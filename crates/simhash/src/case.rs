@@ -20,7 +20,7 @@ use unicase::UniCase;
 use unicode_normalization::char::canonical_combining_class;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-use crate::error::RecipeError;
+use crate::RecipeError;
 
 /// The folding of upper-case letters and of other differences in writing, before a text is cut into tokens or after it
 /// was cut into shingles.

@@ -3,8 +3,8 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
+use crate::RecipeError;
 use crate::case::Case;
-use crate::error::RecipeError;
 use crate::recipe::Recipe;
 use crate::shingle::{Shingle, Tokens};
 use crate::tokenise::{Part, Tokeniser};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use hamdex_fingerprint::Fingerprint;
 
+use crate::RecipeError;
 use crate::case::Case;
-use crate::error::RecipeError;
 use crate::extract::{Extractor, Workspace};
 use crate::recipe::{Empty, Recipe, Top, Weight};
 use crate::resemblance::{Shingler, Shingles};

@@ -8,7 +8,7 @@ use blake2::digest::consts::{U8, U16};
 use md5::{Digest, Md5};
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
-use crate::error::RecipeError;
+use crate::RecipeError;
 use hamdex_fingerprint::Fingerprint;
 
 /// The hash of a feature, with as many bits as the fingerprint.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::error::RecipeError;
+use crate::RecipeError;
 use crate::extract::{Extractor, Workspace};
 use crate::recipe::Recipe;
 use crate::word_lists::{IdfDictionary, ListError, StopWords};

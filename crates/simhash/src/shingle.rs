@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::str::FromStr;
 
-use crate::error::RecipeError;
+use crate::RecipeError;
 
 /// The shingle that is a feature: a number of consecutive words or characters.
 ///

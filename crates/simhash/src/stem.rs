@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-use crate::error::RecipeError;
+use crate::RecipeError;
 
 /// The language by whose rules tokens are cut to their stems, so that `page`, `pages` and `paged` are one (the
 /// algorithms of the Snowball project). They expect words in lower case.

@@ -4,19 +4,15 @@ use hamdex::Fingerprint;
 use hamdex_simhash::recipe::Hash;
 use hamdex_simhash::{Fingerprinter, Outcome, Scratch, Shingler, Shingles};
 
+use crate::dedup::known::{KnownTexts, Reference};
 use crate::dedup::options::Preference;
-use crate::dedup::reference::{KnownTexts, Reference};
 use crate::dedup::resources::{Progress, Resources, Stage};
 use crate::dedup::similarity::Similarity;
-use crate::dedup::spill::{SpillWriter, Spilled};
-use crate::dedup::spill::{Strings, StringsWriter};
-use crate::dedup::texts::new_texts::{self, NearestTexts, NewTexts};
-use crate::dedup::texts::new_texts::{Known, KnownAs};
-use crate::dedup::texts::shingle_counts::ShingleCounts;
+use crate::dedup::spill::{SpillWriter, Spilled, Strings, StringsWriter};
+use crate::dedup::texts::new_texts::{self, Known, KnownAs, NearestTexts, NewTexts};
+use crate::dedup::texts::prefix::ShingleCounts;
 use crate::dedup::weights::WeightsWriter;
-use crate::document::Counts;
-use crate::document::Document;
-use crate::document::TooShort;
+use crate::document::{Counts, Document, TooShort};
 use crate::error::Error;
 
 /// Documents looked up in the reference at a time: enough work for all threads, in bounded memory.

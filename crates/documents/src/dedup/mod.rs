@@ -3,16 +3,14 @@
 //! Input of a search:
 //! - [`options`]: its options
 //! - [`similarity`]: the least similarity of near-duplicates
-//! - [`reference`](mod@reference): known documents, whose near-duplicates are dropped first
-//! - [`known_shingles`]: the documents of a set that has their shingles
-//! - [`similar_texts`]: those of them that are similar to a text
+//! - [`known`]: known documents, whose near-duplicates are dropped first; the documents similar to a text
 //! - [`resources`]: memory, temporary files and progress
 //!
 //! Its steps, which this file takes in their order:
 //! - [`corpus`]: the features of every document
 //! - [`spill`]: sequences in memory, or in a temporary file
 //! - [`weights`]: the preference among documents
-//! - [`classes`]: equal documents, of which one is compared
+//! - [`classes`]: equal documents, of which one is compared; sets of classes
 //! - [`grouping`]: the classes of each cluster
 //! - [`fingerprints`], [`texts`]: near-duplicates by distance, and by similarity
 //! - [`clusters`]: the result: the members of clusters, and the kept document of each
@@ -22,11 +20,9 @@ pub(crate) mod clusters;
 mod corpus;
 mod fingerprints;
 mod grouping;
-pub(crate) mod known_shingles;
+pub(crate) mod known;
 pub(crate) mod options;
-pub(crate) mod reference;
 pub(crate) mod resources;
-pub(crate) mod similar_texts;
 pub(crate) mod similarity;
 mod spill;
 pub(crate) mod texts;

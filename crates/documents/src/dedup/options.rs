@@ -7,7 +7,7 @@ use hamdex::{Cancellation, Fingerprint, default_memory};
 use hamdex_atomic_file::temporary_directory;
 use hamdex_simhash::Fingerprinter;
 
-use crate::dedup::reference::{KnownTexts, Reference};
+use crate::dedup::known::{KnownTexts, Reference};
 use crate::dedup::resources::{Progress, Resources};
 use crate::dedup::similarity::Similarity;
 use crate::document::TooShort;

@@ -19,8 +19,7 @@ use encoding_rs::Encoding;
 use hamdex::Names;
 
 use crate::error::Error;
-use crate::format::signatures::{FileSort, kind_of_file, kind_of_name};
-use crate::format::{self, Format};
+use crate::format::{self, FileSort, Format, kind_of_file, kind_of_name};
 use crate::input::encoding::Encoded;
 use crate::input::gzip::Trailing;
 use crate::input::source::Compression;

@@ -7,8 +7,7 @@ use std::io::{self, Read};
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 use html5gum::{DefaultEmitter, Token, Tokenizer};
 
-use crate::format::signatures::kind_of_file;
-use crate::format::{is_binary, is_html};
+use crate::format::{is_binary, is_html, kind_of_file};
 use crate::input::encoding;
 
 /// Elements without visible text.

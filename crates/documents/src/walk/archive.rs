@@ -13,7 +13,7 @@ use rawzip::{CompressionMethod, FileReader, RangeReader, ZipArchive};
 use tar::{Archive, EntryType};
 
 use crate::error::Error;
-use crate::format::signatures::{FileKind, FileSort};
+use crate::format::{FileKind, FileSort};
 use crate::input::Input;
 use crate::problem::{Place, Problem};
 use crate::read::collector::Collector;

@@ -13,8 +13,7 @@ use std::path::{Component, Path, PathBuf};
 use ignore::overrides::Override;
 
 use crate::error::Error;
-use crate::format::Format;
-use crate::format::signatures::FileSort;
+use crate::format::{FileSort, Format};
 use crate::input::Input;
 use crate::input::source::inner_name;
 use crate::parsers;

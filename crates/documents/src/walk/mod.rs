@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use ignore::WalkBuilder;
 
 use crate::error::Error;
-use crate::format::signatures;
+use crate::format::kind_of_directory;
 use crate::input::Input;
 use crate::parsers;
 use crate::problem::{Field, Place, Position, Problem};
@@ -55,7 +55,7 @@ pub(crate) fn read_directory(directory: &Path, collector: &mut Collector<'_>) ->
         };
         match entry.file_type() {
             Some(kind) if kind.is_dir() => {
-                if let Some(kind) = signatures::kind_of_directory(entry.path()) {
+                if let Some(kind) = kind_of_directory(entry.path()) {
                     let place = Place::whole(entry.path().display().to_string());
                     let problem = Problem::NotRead { kind };
                     if entry.depth() == 0 {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::RecipeError;
+use crate::RecipeError;
 use crate::recipe::Recipe;
 use crate::word_lists::ListDigest;
 

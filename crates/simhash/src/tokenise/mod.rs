@@ -17,7 +17,7 @@ use std::str::FromStr;
 
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
-use crate::error::RecipeError;
+use crate::RecipeError;
 
 /// A rule by which a text is cut into tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

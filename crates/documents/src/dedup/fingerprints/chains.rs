@@ -7,8 +7,8 @@
 use hamdex::Fingerprint;
 use rayon::prelude::*;
 
+use crate::dedup::classes::UnionFind;
 use crate::dedup::fingerprints::pigeonhole::Pigeonhole;
-use crate::dedup::grouping::union_find::UnionFind;
 use crate::error::Error;
 
 /// Classes with a fingerprint, and what they are compared by.

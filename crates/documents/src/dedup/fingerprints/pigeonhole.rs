@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 
 use hamdex::Fingerprint;
 
-use crate::dedup::grouping::hash_lists::HashLists;
+use crate::dedup::classes::HashLists;
 use crate::dedup::grouping::stars::Neighbourhood;
 use crate::error::Error;
 

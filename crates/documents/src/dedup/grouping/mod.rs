@@ -1,24 +1,18 @@
 //! Groups of classes, one per cluster.
 //!
 //! - [`stars`]: every member of a group is a neighbour of its centre
-//! - [`union_find`]: groups as chains of neighbours
-//! - [`hash_lists`]: inverted lists of classes
 
-pub(crate) mod hash_lists;
 pub(crate) mod stars;
-pub(crate) mod union_find;
 
 use hamdex::Fingerprint;
 
 use crate::dedup::classes::Classes;
 use crate::dedup::corpus::{Corpus, Digest, State};
-use crate::dedup::fingerprints::join::FingerprintJoin;
+use crate::dedup::fingerprints::FingerprintJoin;
 use crate::dedup::options::{Clustering, Method};
-use crate::dedup::resources::Resources;
-use crate::dedup::resources::{Progress, Stage};
+use crate::dedup::resources::{Progress, Resources, Stage};
 use crate::dedup::similarity::Similarity;
-use crate::dedup::texts::SetJoin;
-use crate::dedup::texts::chains;
+use crate::dedup::texts::{SetJoin, linked};
 use crate::error::Error;
 
 /// The classes of a corpus, and for each class the first class of its group, which leads the group.
@@ -138,6 +132,6 @@ fn similar<F: Fingerprint>(
     let stars = stars::stars(similar.len(), &similar, resources.index_bytes(), &report(Stage::Compare))?;
     match clustering {
         Clustering::Stars => Ok(stars),
-        Clustering::Linked => chains::linked(&similar, &stars, &report(Stage::Cluster)),
+        Clustering::Linked => linked(&similar, &stars, &report(Stage::Cluster)),
     }
 }

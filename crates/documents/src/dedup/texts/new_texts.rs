@@ -15,12 +15,12 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::dedup::grouping::hash_lists::HashLists;
+use crate::dedup::classes::HashLists;
 use crate::dedup::resources::{Progress, Resources, Stage};
 use crate::dedup::similarity::Similarity;
 use crate::dedup::spill::Spilled;
+use crate::dedup::texts::prefix::ShingleCounts;
 use crate::dedup::texts::share_at_least;
-use crate::dedup::texts::shingle_counts::ShingleCounts;
 use crate::error::Error;
 use hamdex::similar::Condition;
 use hamdex_simhash::resemblance;

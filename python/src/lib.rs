@@ -37,7 +37,6 @@ mod similar;
 mod snapshot;
 mod store;
 mod texts;
-mod unless_similar;
 mod width;
 mod work;
 

@@ -21,9 +21,9 @@ use crate::open_store::StoreRequest;
 use crate::query::recipe_in;
 use crate::records::{Records, all, documents_of, is_one};
 use crate::results::Table;
+use crate::similar::UnlessSimilar;
 use crate::snapshot::{Snapshot, found_near};
 use crate::texts::{self, words_in};
-use crate::unless_similar::UnlessSimilar;
 use crate::width::Width;
 use crate::{arrays, results, work};
 

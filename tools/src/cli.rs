@@ -11,8 +11,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 #[cfg(feature = "serve")]
 use crate::commands::serve;
 use crate::commands::{
-    build, completions, dedup, demo, designs, distance, dump, fingerprint, idf, man, merge, pairs, query,
-    shards, store, verify,
+    build, dedup, demo, designs, distance, dump, fingerprint, idf, merge, packaged, pairs, query, shards,
+    store, verify,
 };
 use crate::failure::Failure;
 use crate::{help, messages, standard_output};
@@ -79,8 +79,8 @@ enum Command {
     Serve(serve::Args),
     Designs(designs::Args),
     Demo(demo::Args),
-    Completions(completions::Args),
-    Man(man::Args),
+    Completions(packaged::Completions),
+    Man(packaged::Man),
 }
 
 impl Command {
@@ -102,8 +102,8 @@ impl Command {
             Self::Serve(args) => serve::run(args),
             Self::Designs(args) => designs::run(args),
             Self::Demo(args) => demo::run(args),
-            Self::Completions(args) => completions::run(args, &mut Cli::command()),
-            Self::Man(args) => man::run(args, Cli::command()),
+            Self::Completions(args) => packaged::completions(args, &mut Cli::command()),
+            Self::Man(args) => packaged::man(args, Cli::command()),
         }
     }
 

@@ -4,8 +4,6 @@
 //! - [`AnySet::typed`] gives the set at its width, for work on whole arrays of fingerprints; [`for_width`] compiles
 //!   such work once per width.
 //!
-//! A width is matched in `set.rs` and in [`for_width`], a kind of container in `set.rs` and here.
-//!
 //! ```
 //! use hamdex::{BuildOptions, Builder};
 //!
@@ -23,16 +21,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod set;
-
+use std::any::Any;
+use std::borrow::Cow;
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use hamdex::{Fingerprint, FingerprintSet, OpenOptions, SetError};
+use hamdex::set::{Description, MatchIds, StoredId};
+use hamdex::similar::{Condition, SimilarDocument};
+use hamdex::{
+    Category, Fingerprint, FingerprintSet, Match, OpenOptions, ReadErrorKind, Report, SetError, SetSearcher,
+    Verified, VerifyOptions,
+};
 use hamdex_shards::Shards;
 use hamdex_store::{ReadOptions, StoreReader};
-
-pub use set::{AnyFingerprint, AnyMatch, AnySearcher, AnySet, Kind};
 
 /// Compiles an expression for each width, and evaluates the one for `$bits`: 128, or otherwise 64.
 ///
@@ -115,4 +117,365 @@ pub fn open_file(path: impl AsRef<Path>, options: &OpenOptions) -> Result<AnySet
     let path = path.as_ref();
     let width = width_of(Kind::File, path)?;
     for_width!(width, F => Ok(AnySet::new::<F>(Kind::File, open_typed(Kind::File, path, options)?)))
+}
+
+/// The kind of container that a path names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// An index file.
+    File,
+    /// The directory of a store.
+    Store,
+    /// The directory of a set of shards.
+    Shards,
+}
+
+impl Kind {
+    /// Inspects a path: the beginning of the manifest distinguishes a set of shards from a store. A path that cannot
+    /// be looked at counts as a file, and opening it fails.
+    ///
+    /// # Errors
+    /// When the system refuses to read a manifest.
+    pub fn of(path: impl AsRef<Path>) -> Result<Self, SetError> {
+        let path = path.as_ref();
+        if !path.is_dir() {
+            return Ok(Self::File);
+        }
+        Ok(if hamdex_shards::is_set(path)? { Self::Shards } else { Self::Store })
+    }
+
+    /// As [`Kind::of`]; `None` if the path is not a container. A damaged container is one, and so is any file whose name
+    /// ends in `.hamdex`.
+    ///
+    /// # Errors
+    /// When there is nothing, or the system refuses to read it.
+    pub fn recognise(path: impl AsRef<Path>) -> Result<Option<Self>, SetError> {
+        let path = path.as_ref();
+        let kind = Self::of(path)?;
+        let is_there = match kind {
+            Self::Shards => true,
+            Self::Store => !matches!(hamdex_store::width(path), Err(hamdex_store::Error::NotAStore { .. })),
+            Self::File => match hamdex::width(path) {
+                Err(error) if matches!(error.kind(), ReadErrorKind::NotHamdex) => {
+                    path.extension().is_some_and(|ending| ending == "hamdex")
+                }
+                Err(error) if matches!(error.kind(), ReadErrorKind::Io { .. }) => return Err(error.into()),
+                _ => true,
+            },
+        };
+        Ok(is_there.then_some(kind))
+    }
+}
+
+/// An index, a snapshot of a store, or a set of shards, of any width. A clone is cheap.
+#[derive(Clone)]
+pub struct AnySet {
+    kind: Kind,
+    description: Arc<Description>,
+    set: Width,
+}
+
+#[derive(Clone)]
+enum Width {
+    Bits64(Arc<dyn FingerprintSet<u64>>),
+    Bits128(Arc<dyn FingerprintSet<u128>>),
+}
+
+/// Does the same with a set of either width.
+macro_rules! either {
+    ($any:expr, $set:ident => $work:expr) => {
+        match $any {
+            Width::Bits64($set) => $work,
+            Width::Bits128($set) => $work,
+        }
+    };
+}
+
+impl AnySet {
+    /// Erases the width of a set of this kind.
+    pub fn new<F: Fingerprint>(kind: Kind, set: Arc<dyn FingerprintSet<F>>) -> Self {
+        let description = Arc::new(set.describe());
+        let set: &dyn Any = &set;
+        let narrow = set.downcast_ref().map(|set| Width::Bits64(Arc::clone(set)));
+        let set = narrow.or_else(|| set.downcast_ref().map(|set| Width::Bits128(Arc::clone(set))));
+        Self { kind, description, set: set.expect("fingerprints have one of these widths") }
+    }
+
+    /// The kind of container.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The properties of the set.
+    #[must_use]
+    pub fn description(&self) -> &Description {
+        &self.description
+    }
+
+    /// The set at its width; `None` if it has another width.
+    #[must_use]
+    pub fn typed<F: Fingerprint>(&self) -> Option<&Arc<dyn FingerprintSet<F>>> {
+        either!(&self.set, set => (set as &dyn Any).downcast_ref())
+    }
+
+    /// A searcher, which holds the memory that queries use again and again: one per thread.
+    #[must_use]
+    pub fn searcher(&self) -> AnySearcher<'_> {
+        either!(&self.set, set => AnySearcher::new(set.open_searcher()))
+    }
+
+    /// Whether a fingerprint is stored.
+    ///
+    /// # Errors
+    /// When a block that is read is damaged, or the fingerprint has more bits than those of the set.
+    pub fn contains(&self, fingerprint: AnyFingerprint) -> Result<bool, SetError> {
+        Ok(self.searcher().first(fingerprint, 0)?.is_some())
+    }
+
+    /// The name of an id of this set; `None` if its ids have no names.
+    ///
+    /// # Errors
+    /// When a page that is read is damaged, or the id is not stored.
+    pub fn name_of(&self, id: StoredId) -> Result<Option<Cow<'_, [u8]>>, SetError> {
+        either!(&self.set, set => set.name_of(id))
+    }
+
+    /// Checks that no page of a mapped file was gone when it was read: see [`FingerprintSet::check_files`].
+    ///
+    /// # Errors
+    /// When a file was truncated, or could not be read, since it was opened.
+    pub fn check_files(&self) -> Result<(), SetError> {
+        either!(&self.set, set => set.check_files())
+    }
+
+    /// Reads the whole set and checks everything.
+    ///
+    /// # Errors
+    /// The first damage; when no thread can be started; or when the work is cancelled.
+    pub fn verify(&self, options: &VerifyOptions) -> Result<Verified, SetError> {
+        either!(&self.set, set => set.verify_all(options))
+    }
+}
+
+impl fmt::Debug for AnySet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AnySet").field("kind", &self.kind).field("description", &self.description).finish()
+    }
+}
+
+/// A fingerprint of up to 256 bits: four words, the most significant first.
+///
+/// ```
+/// use hamdex_any::AnyFingerprint;
+///
+/// let fingerprint = AnyFingerprint::from(0x00ff_u64);
+/// assert_eq!(fingerprint.words(), [0, 0, 0, 0xff]);
+/// assert_eq!(fingerprint.narrow::<u64>(), Some(0x00ff));
+/// assert_eq!(AnyFingerprint::from(u128::MAX).narrow::<u64>(), None);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AnyFingerprint([u64; 4]);
+
+impl AnyFingerprint {
+    /// The fingerprint as four words, the most significant first.
+    #[must_use]
+    pub fn words(self) -> [u64; 4] {
+        self.0
+    }
+
+    /// The fingerprint as a number of this width; `None` if it has more bits.
+    #[must_use]
+    pub fn narrow<F: Fingerprint>(self) -> Option<F> {
+        let [first, second, high, low] = self.0;
+        let number = u128::from(high) << 64 | u128::from(low);
+        let narrow = F::truncate(number);
+        (first == 0 && second == 0 && narrow.to_u128() == number).then_some(narrow)
+    }
+
+    /// A fingerprint of one of the widths of index files.
+    #[must_use]
+    pub fn of<F: Fingerprint>(fingerprint: F) -> Self {
+        let number = fingerprint.to_u128();
+        Self([0, 0, (number >> 64) as u64, number as u64])
+    }
+}
+
+impl From<u64> for AnyFingerprint {
+    fn from(fingerprint: u64) -> Self {
+        Self::of(fingerprint)
+    }
+}
+
+impl From<u128> for AnyFingerprint {
+    fn from(fingerprint: u128) -> Self {
+        Self::of(fingerprint)
+    }
+}
+
+/// A stored fingerprint near a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct AnyMatch {
+    /// The Hamming distance to the query.
+    pub distance: u32,
+    /// The stored fingerprint.
+    pub fingerprint: AnyFingerprint,
+}
+
+/// A query with more bits than the fingerprints of the set.
+#[derive(Debug, thiserror::Error)]
+#[error("the query has more than the {width} bits of the stored fingerprints")]
+struct TooWide {
+    width: u32,
+}
+
+/// Queries an [`AnySet`], using the same memory again and again.
+pub struct AnySearcher<'s> {
+    of_width: Box<dyn Searcher + Send + 's>,
+    matches: Vec<AnyMatch>,
+}
+
+/// The searcher of a set, and the matches of its last query.
+struct OfWidth<'s, F> {
+    searcher: Box<dyn SetSearcher<F> + Send + 's>,
+    matches: Vec<Match<F>>,
+}
+
+/// The methods of a searcher that know the width.
+trait Searcher {
+    fn nearest_within(
+        &mut self,
+        query: AnyFingerprint,
+        count: usize,
+        distance: u32,
+        matches: &mut Vec<AnyMatch>,
+    ) -> Result<(), SetError>;
+
+    fn first(&mut self, query: AnyFingerprint, distance: u32) -> Result<Option<AnyMatch>, SetError>;
+
+    fn ids(&mut self, most: usize) -> Result<Vec<MatchIds<'_>>, SetError>;
+
+    fn similar(
+        &mut self,
+        shingles: &[u64],
+        condition: &Condition,
+        limit: usize,
+    ) -> Result<Vec<SimilarDocument>, SetError>;
+
+    fn set_report(&mut self, report: Report);
+}
+
+impl<F: Fingerprint> OfWidth<'_, F> {
+    fn narrow(query: AnyFingerprint) -> Result<F, SetError> {
+        query.narrow().ok_or_else(|| SetError::new(Category::Input, TooWide { width: F::BITS }))
+    }
+}
+
+fn widen<F: Fingerprint>(found: &Match<F>) -> AnyMatch {
+    AnyMatch { distance: found.distance, fingerprint: AnyFingerprint::of(found.fingerprint) }
+}
+
+impl<F: Fingerprint> Searcher for OfWidth<'_, F> {
+    fn nearest_within(
+        &mut self,
+        query: AnyFingerprint,
+        count: usize,
+        distance: u32,
+        matches: &mut Vec<AnyMatch>,
+    ) -> Result<(), SetError> {
+        self.matches.clear();
+        let found = self.searcher.nearest_within(Self::narrow(query)?, count, distance)?;
+        self.matches.extend_from_slice(found);
+        matches.extend(found.iter().map(widen));
+        Ok(())
+    }
+
+    fn first(&mut self, query: AnyFingerprint, distance: u32) -> Result<Option<AnyMatch>, SetError> {
+        self.matches.clear();
+        self.matches.extend(self.searcher.first(Self::narrow(query)?, distance)?);
+        Ok(self.matches.first().map(widen))
+    }
+
+    fn ids(&mut self, most: usize) -> Result<Vec<MatchIds<'_>>, SetError> {
+        self.searcher.ids_of(&self.matches, most)
+    }
+
+    fn similar(
+        &mut self,
+        shingles: &[u64],
+        condition: &Condition,
+        limit: usize,
+    ) -> Result<Vec<SimilarDocument>, SetError> {
+        self.searcher.similar(shingles, condition, limit)
+    }
+
+    fn set_report(&mut self, report: Report) {
+        self.searcher.set_report(report);
+    }
+}
+
+impl<'s> AnySearcher<'s> {
+    pub(crate) fn new<F: Fingerprint>(searcher: Box<dyn SetSearcher<F> + Send + 's>) -> Self {
+        Self { of_width: Box::new(OfWidth { searcher, matches: Vec::new() }), matches: Vec::new() }
+    }
+
+    /// The `count` nearest of the stored fingerprints within `distance` of `query`, nearest first, then by fingerprint;
+    /// all of these if there are no more.
+    ///
+    /// # Errors
+    /// When a block that is read is damaged, the query has more bits than the fingerprints of the set, or the query is
+    /// cancelled.
+    pub fn nearest_within(
+        &mut self,
+        query: AnyFingerprint,
+        count: usize,
+        distance: u32,
+    ) -> Result<&[AnyMatch], SetError> {
+        self.matches.clear();
+        self.of_width.nearest_within(query, count, distance, &mut self.matches)?;
+        Ok(&self.matches)
+    }
+
+    /// Some stored fingerprint within `distance` of `query`, if there is one; not always the nearest.
+    ///
+    /// # Errors
+    /// As for [`AnySearcher::nearest_within`].
+    pub fn first(&mut self, query: AnyFingerprint, distance: u32) -> Result<Option<AnyMatch>, SetError> {
+        self.of_width.first(query, distance)
+    }
+
+    /// The first `most` ids of each match of the last query with the number of all, in the order of the matches: empty
+    /// lists if the set has no ids.
+    ///
+    /// # Errors
+    /// When a block or page that is read is damaged.
+    pub fn ids(&mut self, most: usize) -> Result<Vec<MatchIds<'_>>, SetError> {
+        self.of_width.ids(most)
+    }
+
+    /// The documents that meet a condition with a set of shingles, which ascend, each once: the most similar first, then
+    /// by id; at most `limit`. The set must have shingles made as these are.
+    ///
+    /// # Errors
+    /// When the set has no shingles, a block or page that is read is damaged, or the query is cancelled.
+    pub fn similar(
+        &mut self,
+        shingles: &[u64],
+        condition: &Condition,
+        limit: usize,
+    ) -> Result<Vec<SimilarDocument>, SetError> {
+        self.of_width.similar(shingles, condition, limit)
+    }
+
+    /// Sets the progress callback and the cancellations of queries that read many blocks, from now on.
+    pub fn set_report(&mut self, report: Report) {
+        self.of_width.set_report(report);
+    }
+}
+
+impl fmt::Debug for AnySearcher<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AnySearcher").finish_non_exhaustive()
+    }
 }

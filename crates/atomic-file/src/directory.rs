@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::error::Error;
+use crate::Error;
 use crate::file::{AtomicFile, SealedFile};
 use crate::inputs::Inputs;
 use crate::target::directory_of;

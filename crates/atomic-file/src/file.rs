@@ -5,7 +5,7 @@ use std::hint;
 use std::io::{self, BufWriter, IntoInnerError, Write};
 use std::path::{Path, PathBuf};
 
-use crate::error::Error;
+use crate::Error;
 use crate::inputs::{Identity, Inputs};
 use crate::target::{Target, directory_of};
 use crate::unfinished::{Unfinished, sync_directory};

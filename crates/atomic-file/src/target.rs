@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::{env, io};
 
-use crate::error::Error;
+use crate::Error;
 
 /// The name of standard output, on every system.
 pub const STANDARD_OUTPUT: &str = "/dev/stdout";

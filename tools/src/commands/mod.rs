@@ -1,4 +1,4 @@
-//! One file or folder per subcommand:
+//! One file or folder per subcommand, and one for two of them:
 //!
 //! - [`dedup`]: the near-duplicates of a corpus, as clusters
 //! - [`fingerprint`]: a fingerprint for each document
@@ -15,10 +15,9 @@
 //! - `serve`: sets over the network, with the feature of that name
 //! - [`designs`]: the choices of tables, with their costs
 //! - [`demo`]: everything once, on generated data
-//! - [`completions`], [`man`]: shell completions and manual pages
+//! - [`packaged`]: `completions` and `man`, shell completions and manual pages
 
 pub(crate) mod build;
-pub(crate) mod completions;
 pub(crate) mod dedup;
 pub(crate) mod demo;
 pub(crate) mod designs;
@@ -26,8 +25,8 @@ pub(crate) mod distance;
 pub(crate) mod dump;
 pub(crate) mod fingerprint;
 pub(crate) mod idf;
-pub(crate) mod man;
 pub(crate) mod merge;
+pub(crate) mod packaged;
 pub(crate) mod pairs;
 pub(crate) mod query;
 #[cfg(feature = "serve")]

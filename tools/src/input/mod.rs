@@ -1,4 +1,5 @@
-//! Reads fingerprints from files or standard input, in many formats.
+//! Reads fingerprints from files or standard input, in many formats: all of an input, or records in a separate thread, as
+//! they come.
 //!
 //! - [`open`]: files and standard input, and inputs whose rows are copied
 //! - [`format`]: the formats that options name, and hexadecimal and decimal numbers
@@ -6,10 +7,8 @@
 //! - [`text`]: lines of numbers, and of ids or names alone
 //! - [`binary`]: raw little-endian numbers, bare or in NumPy arrays
 //! - [`table`]: columns of Parquet, Arrow, CSV and TSV
-//! - [`arrivals`]: records as they come
 //! - `plain`: all records at once, for fuzz targets
 
-mod arrivals;
 mod binary;
 mod detect;
 mod format;
@@ -21,24 +20,24 @@ mod text;
 
 use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
 
 use clap::ValueEnum;
+use detect::Start;
+pub(crate) use format::{Format, Notation};
 use hamdex::Fingerprint;
 use hamdex_documents::{Document, InputRows};
 use indicatif::ProgressBar;
+use open::Opened;
+pub(crate) use open::{InputKinds, announce_terminal_input, copy, read_to_copy, total_bytes};
+pub(crate) use table::{Columns, Form};
+use text::Lines;
+pub(crate) use text::{read_ids, read_names};
 
 use crate::failure::Failure;
 use crate::messages::{self, counted};
 use crate::progress;
-use detect::Start;
-use open::Opened;
-use text::Lines;
-
-pub(crate) use arrivals::{Arrivals, Order, has_pipe};
-pub(crate) use format::{Format, Notation};
-pub(crate) use open::{InputKinds, announce_terminal_input, copy, read_to_copy, total_bytes};
-pub(crate) use table::{Columns, Form};
-pub(crate) use text::{read_ids, read_names};
 
 /// The source of ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -343,4 +342,110 @@ fn next_until<'a>(
         return Ok(None);
     }
     Ok(Some(line))
+}
+
+/// The capacity of the queue of records.
+const MAX_WAITING: usize = 1 << 18;
+
+/// The inputs: see [`Reading`].
+pub(crate) struct Order {
+    /// The files; standard input for `-`, or if there are none.
+    pub(crate) paths: Vec<PathBuf>,
+    pub(crate) format: Format,
+    pub(crate) fingerprint_field: String,
+    /// The column of ids or names in tables, if they are read.
+    pub(crate) id_field: String,
+    pub(crate) is_id_optional: bool,
+    pub(crate) beside: Beside,
+    /// Whether records are taken as soon as they come.
+    pub(crate) is_prompt: bool,
+    /// Whether a row without a fingerprint is an error.
+    pub(crate) needs_each: bool,
+}
+
+/// Whether the program that writes into an input may wait for an answer before it writes more.
+pub(crate) fn has_pipe(paths: &[PathBuf]) -> bool {
+    let is_pipe =
+        |path: &PathBuf| path.as_os_str() == "-" || path.metadata().is_ok_and(|file| !file.is_file());
+    paths.is_empty() || paths.iter().any(is_pipe)
+}
+
+/// The end of the queue that records are read into.
+pub(crate) struct Sender<T> {
+    records: SyncSender<T>,
+}
+
+impl<T> Sender<T> {
+    pub(crate) fn send(&self, record: T) {
+        // If the receiver is gone, it reports an error of its own.
+        drop(self.records.send(record));
+    }
+}
+
+impl<T> Clone for Sender<T> {
+    fn clone(&self) -> Self {
+        Self { records: self.records.clone() }
+    }
+}
+
+pub(crate) struct Arrivals<T> {
+    records: Receiver<T>,
+    reader: JoinHandle<Result<(), Failure>>,
+    is_prompt: bool,
+}
+
+impl<T: Send + 'static> Arrivals<T> {
+    /// Starts to read fingerprints; `record` makes a record of each fingerprint and the value next to it.
+    pub(crate) fn of_fingerprints<F: Fingerprint>(
+        order: Order,
+        record: impl Fn(F, Found) -> T + Send + 'static,
+    ) -> Result<Self, Failure> {
+        let is_prompt = order.is_prompt;
+        Self::start(is_prompt, move |send| {
+            let columns = Columns {
+                fingerprint: &order.fingerprint_field,
+                id: &order.id_field,
+                is_id_optional: order.is_id_optional,
+                preferred: None,
+            };
+            let Order { paths, format, beside, needs_each, .. } = &order;
+            let (format, beside, needs_each) = (*format, *beside, *needs_each);
+            let reading = Reading { paths, format, columns, beside, temp_dir: None, is_prompt, needs_each };
+            read_with::<F>(&reading, &ProgressBar::hidden(), &mut |fingerprint, found| {
+                send.send(record(fingerprint, found));
+                Ok(())
+            })
+        })
+    }
+
+    /// Starts to read in a thread. If `is_prompt`, records are taken as soon as they come.
+    pub(crate) fn start(
+        is_prompt: bool,
+        read: impl FnOnce(Sender<T>) -> Result<(), Failure> + Send + 'static,
+    ) -> Result<Self, Failure> {
+        let (sender, records) = sync_channel(MAX_WAITING);
+        let reader =
+            thread::Builder::new().name("reader".to_owned()).spawn(move || read(Sender { records: sender }));
+        let reader = reader.map_err(|error| Failure::Thread(error.into()))?;
+        Ok(Self { records, reader, is_prompt })
+    }
+
+    /// Replaces `records` by the next ones, at most `max`; if `is_prompt`, only as many as have come with
+    /// the first. Returns whether there are any.
+    pub(crate) fn next(&mut self, records: &mut Vec<T>, max: usize) -> bool {
+        records.clear();
+        let Ok(first) = self.records.recv() else { return false };
+        records.push(first);
+        if self.is_prompt {
+            records.extend(self.records.try_iter().take(max - 1));
+        } else {
+            records.extend(self.records.iter().take(max - 1));
+        }
+        true
+    }
+
+    /// Returns the outcome of reading, after the last record.
+    pub(crate) fn end(self) -> Result<(), Failure> {
+        self.reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
 }

@@ -1,16 +1,16 @@
-//! `hamdex man`: manual pages.
+//! `hamdex man` and `hamdex completions`: the manual pages and the shell completions that packages install, both made from
+//! the definition of the command line.
 
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use clap_mangen::Man;
+use clap_complete::Shell;
 use hamdex_atomic_file::Inputs;
 
 use crate::failure::Failure;
-use crate::messages;
 use crate::output::{Force, Output};
-use crate::standard_output;
+use crate::{messages, standard_output};
 
 /// Print the manual page of hamdex, or write all pages to a directory.
 #[derive(clap::Args)]
@@ -18,7 +18,7 @@ use crate::standard_output;
 Example:
   hamdex man | man -l -
   hamdex man ~/.local/share/man/man1")]
-pub(crate) struct Args {
+pub(crate) struct Man {
     /// Write hamdex.1, hamdex-build.1 and the others into this directory, which is created if it is missing
     #[arg(value_name = "DIR")]
     directory: Option<PathBuf>,
@@ -26,13 +26,13 @@ pub(crate) struct Args {
     force: Force,
 }
 
-pub(crate) fn run(args: &Args, mut command: clap::Command) -> Result<(), Failure> {
+pub(crate) fn man(args: &Man, mut command: clap::Command) -> Result<(), Failure> {
     command.build();
     match &args.directory {
         Some(directory) => write_all(directory, args.force, command),
         None => {
             let mut output = standard_output::lines();
-            Man::new(command).render(&mut output)?;
+            clap_mangen::Man::new(command).render(&mut output)?;
             output.flush()?;
             Ok(())
         }
@@ -74,7 +74,7 @@ fn pages(directory: &Path, command: clap::Command) -> Result<Vec<(PathBuf, Vec<u
         .into_iter()
         .map(|(name, command)| {
             let mut page = Vec::new();
-            Man::new(command).title(name.to_uppercase()).render(&mut page)?;
+            clap_mangen::Man::new(command).title(name.to_uppercase()).render(&mut page)?;
             Ok((directory.join(format!("{name}.1")), page))
         })
         .collect()
@@ -88,4 +88,30 @@ fn add_with_subcommands(name: String, command: clap::Command, commands: &mut Vec
     for command in below {
         add_with_subcommands(format!("{name}-{}", command.get_name()), command, commands);
     }
+}
+
+/// Print the completion script of a shell.
+#[derive(clap::Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+Example:
+  hamdex completions bash > ~/.local/share/bash-completion/completions/hamdex
+  hamdex completions zsh > ~/.zfunc/_hamdex
+  hamdex completions fish > ~/.config/fish/completions/hamdex.fish"
+)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum, value_name = "SHELL")]
+    shell: Shell,
+}
+
+pub(crate) fn completions(args: &Completions, command: &mut clap::Command) -> Result<(), Failure> {
+    // The generator panics if it cannot write, so it writes to memory.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, command, "hamdex", &mut script);
+    let mut output = standard_output::lines();
+    output.write_all(&script)?;
+    output.flush()?;
+    Ok(())
 }

@@ -3,7 +3,7 @@
 //! - [`groups`]: the groups of bits by which fingerprints are bucketed; [`tables`]: the buckets
 //! - [`run`]: sorted pairs with such tables, and which of them are removed
 //! - [`consolidate`]: merging runs concurrently with writes; [`background`]: the thread that does it
-//! - [`names`]: the names of ids
+//! - [`names`]: the names of ids, and the shingles of their documents; [`shingle_filter`]: of all of them together
 //!
 //! The newest pairs are a short unsorted list, the tail, which every write copies. A full tail becomes a run; runs of
 //! about equal size are merged, as digits of a binary counter carry. So a pair is moved a logarithmic number of times,
@@ -17,6 +17,7 @@ pub(crate) mod consolidate;
 mod groups;
 mod names;
 pub(crate) mod run;
+mod shingle_filter;
 mod tables;
 
 use std::collections::HashSet;

@@ -6,15 +6,22 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use hamdex::similar::{Alike, Condition, MemoryLists, Search};
 use hamdex::{ReadError, Report, shingles};
 
+use crate::memtable::shingle_filter::ShingleFilter;
 use crate::write::batch::{Document, Name};
 
 /// Maximum number of names in a chunk, unless they are inserted together.
-const MAX_CHUNK: usize = 1 << 14;
+const MAX_CHUNK: usize = 1 << 13;
 
 const _: () = assert!(
     MAX_CHUNK <= MemoryLists::MAX_DOCUMENTS,
     "a chunk of several insertions has one list of each shingle"
 );
+
+/// Maximum number of documents that a question compares one by one, rather than making the lists of their chunk.
+const MAX_COMPARED: usize = 32;
+
+/// Maximum number of their bytes.
+const MAX_COMPARED_BYTES: usize = 1 << 16;
 
 /// Maximum number of chunks outside groups, which every write copies.
 const MAX_UNGROUPED: usize = 64;
@@ -48,6 +55,33 @@ impl NameChunk {
             lists: OnceLock::new(),
             earlier: Mutex::new(earlier),
         }
+    }
+
+    /// Calls `visit` with the id and the similarity of each document, with an id from one on, that meets a condition.
+    fn for_each_similar(
+        &self,
+        (shingles, condition): (&[u64], &Condition),
+        from: u64,
+        search: &mut Search,
+        check: &dyn Fn() -> Result<(), ReadError>,
+        visit: &mut dyn FnMut(u64, f64),
+    ) -> Result<(), ReadError> {
+        check()?;
+        let later = &self.names[self.names.partition_point(|(id, _)| *id < from)..];
+        let bytes = || later.iter().map(|(_, document)| document.len()).sum::<usize>();
+        if later.len() <= MAX_COMPARED && self.lists.get().is_none() && bytes() <= MAX_COMPARED_BYTES {
+            for_each_compared(later, (shingles, condition), visit);
+            return Ok(());
+        }
+        for (documents, lists) in self.lists() {
+            let first = documents.partition_point(|(id, _)| *id < from) as u64;
+            for &Alike { place, size, shared, .. } in
+                search.run(&mut lists.from_place(first), shingles, condition, check)?
+            {
+                visit(documents[place as usize].0, condition.share(shared, shingles.len(), size));
+            }
+        }
+        Ok(())
     }
 
     /// Returns the documents that share lists, and these lists.
@@ -96,15 +130,47 @@ impl NameChunk {
     }
 }
 
+/// Replaces the contents of `set` by the shingles of a document.
+fn decode((_, document): &Name, set: &mut Vec<u64>) {
+    let is_set = shingles::decode(document.shingles(), set);
+    debug_assert!(is_set, "it was encoded, or checked when it was read from the log");
+}
+
 /// Returns the lists of the shingles of documents.
 fn lists_of(documents: &[Name]) -> MemoryLists {
-    let set_of = |(_, document): &Name| {
+    MemoryLists::of(documents.iter().map(|document| {
         let mut set = Vec::new();
-        let is_set = shingles::decode(document.shingles(), &mut set);
-        debug_assert!(is_set, "it was encoded, or checked when it was read from the log");
+        decode(document, &mut set);
         set
-    };
-    MemoryLists::of(documents.iter().map(set_of))
+    }))
+}
+
+/// Calls `visit` with the id and the similarity of each document that meets a condition, by comparing all sets.
+fn for_each_compared(
+    documents: &[Name],
+    (shingles, condition): (&[u64], &Condition),
+    visit: &mut dyn FnMut(u64, f64),
+) {
+    let mut set = Vec::new();
+    for document in documents {
+        decode(document, &mut set);
+        let shared = shared_by(shingles, &set);
+        if shared > 0 && condition.is_met(shared, shingles.len(), set.len()) {
+            visit(document.0, condition.share(shared, shingles.len(), set.len()));
+        }
+    }
+}
+
+/// Returns the number of values that two ascending lists have in common.
+fn shared_by(one: &[u64], other: &[u64]) -> usize {
+    let (mut first, mut second, mut shared) = (0, 0, 0);
+    while let (Some(a), Some(b)) = (one.get(first), other.get(second)) {
+        // Without branches: which of them is less is random.
+        first += usize::from(a <= b);
+        second += usize::from(b <= a);
+        shared += usize::from(a == b);
+    }
+    shared
 }
 
 /// Chunks that no insertion merges any more.
@@ -158,6 +224,8 @@ pub(crate) struct MemtableNames {
     groups: Arc<Vec<Arc<Group>>>,
     /// The chunks after the groups. Ids ascend from chunk to chunk.
     chunks: Arc<Vec<Chunk>>,
+    /// The shingles of all documents, and perhaps others.
+    filter: Arc<ShingleFilter>,
     bytes: usize,
 }
 
@@ -168,6 +236,11 @@ impl MemtableNames {
             return;
         }
         self.bytes += names.iter().map(|(_, name)| size_of::<Name>() + name.len()).sum::<usize>();
+        let mut set = Vec::new();
+        for name in names.iter().filter(|(_, document)| !document.shingles().is_empty()) {
+            decode(name, &mut set);
+            self.filter.add(&set);
+        }
         let chunks = Arc::make_mut(&mut self.chunks);
         let mut first = chunks.len();
         let mut length = names.len();
@@ -241,7 +314,7 @@ impl MemtableNames {
     }
 
     /// Calls `visit` with the id and the similarity of each document, with an id from one on, that meets a condition with
-    /// a set of shingles, whether or not it has been removed. The first call makes the lists of all shingles.
+    /// a set of shingles, whether or not it has been removed.
     pub(crate) fn for_each_similar(
         &self,
         (shingles, condition): (&[u64], &Condition),
@@ -249,23 +322,22 @@ impl MemtableNames {
         report: &Report,
         mut visit: impl FnMut(u64, f64),
     ) -> Result<(), ReadError> {
+        if !self.filter.may_have(shingles, condition.least_shared_with_any(shingles.len())) {
+            return Ok(());
+        }
         let mut search = Search::default();
         let check = || Ok(report.check()?);
-        for (documents, lists) in self.chunks_from(from).flat_map(|chunk| chunk.lists()) {
-            check()?;
-            let first = documents.partition_point(|(id, _)| *id < from) as u64;
-            for &Alike { place, size, shared, .. } in
-                search.run(&mut lists.from_place(first), shingles, condition, &check)?
-            {
-                visit(documents[place as usize].0, condition.share(shared, shingles.len(), size));
-            }
+        for chunk in self.chunks_from(from) {
+            chunk.for_each_similar((shingles, condition), from, &mut search, &check, &mut visit)?;
         }
         Ok(())
     }
 
     /// Returns the memory in use, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.bytes + self.all_chunks().map(|chunk| chunk.bytes_of_lists()).sum::<usize>()
+        let made = self.all_chunks().map(|chunk| chunk.bytes_of_lists()).sum::<usize>();
+        // Lists that questions may still make count too, so that the limit of memory holds.
+        self.bytes + self.filter.bytes() + made.max(self.filter.bytes_of_lists())
     }
 }
 
@@ -336,7 +408,9 @@ mod tests {
                     |&id: &u64| shared(id) > 0 && condition.is_met(shared(id), set.len(), set_of(id).len());
                 assert_eq!(found, (from..stored.end).filter(is_similar).collect::<Vec<_>>(), "batch {batch}");
             }
-            assert!(names.bytes() > names.bytes, "lists count");
+            let has_lists = names.all_chunks().any(|chunk| chunk.lists.get().is_some());
+            assert_eq!(has_lists, searched_every < 1000, "the last question is about few documents");
+            assert!(names.bytes() > names.bytes + names.filter.bytes(), "lists count before they are made");
         }
     }
 

@@ -6,8 +6,10 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use hamdex::set::Description;
+use hamdex::similar::{Condition, Measure};
 use hamdex::{BatchOptions, Cancellation, Fingerprint, FingerprintSet, Report};
 use hamdex_any::for_width;
+use hamdex_documents::Similarity;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -36,7 +38,8 @@ pub(crate) struct QueryRequest {
     /// Fingerprints to look for, as hexadecimal digits.
     #[schema(value_type = Option<Vec<String>>, example = json!(["0123456789abcdef"]))]
     fingerprints: Option<List<String>>,
-    /// Texts to look for, in a set that has a recipe.
+    /// Texts to look for, in a set that has a recipe. In a set with shingles they are compared as texts, by `similar` with
+    /// 0.7 unless a share is given; with `distance`, `ids` or `ids_limit`, by their fingerprints.
     #[schema(value_type = Option<Vec<String>>)]
     texts: Option<List<String>>,
     /// In a set with shingles: asks for the stored texts that share this part of all shingles of the two, above 0 and
@@ -211,7 +214,8 @@ pub(crate) fn fingerprint_from<F: Fingerprint>(bytes: &[u8]) -> F {
 ///
 /// One list per query, in their order; the nearest first, then by fingerprint. Every match is found. The body can also
 /// be little-endian fingerprints, with the other fields as parameters; the answer is a stream of Arrow then. With
-/// `similar`, `containing` or `contained`, the lists have the stored texts that are similar, the most similar first, then
+/// `similar`, `containing` or `contained`, and for texts in a set with shingles unless a field is for fingerprints, the
+/// lists have the stored texts that are similar, the most similar first, then
 /// by the number of their id; a blank text is similar to none.
 #[utoipa::path(
     post, path = "/v1/sets/{set}/query", tag = "queries", operation_id = "query",
@@ -233,11 +237,11 @@ pub(crate) async fn query(
     let work = Arc::clone(&app);
     if payload.media == Media::Json && payload.bytes.len() > SMALL_BODY {
         let run = move |cancellation: &Cancellation| {
-            answer(&work, &set, asked(parameters, &payload)?, payload.wants_arrow, cancellation)
+            answer(&work, &set, asked(parameters, &payload, &set)?, payload.wants_arrow, cancellation)
         };
         return app.lanes.heavy.run(deadline, run).await;
     }
-    let request = asked(parameters, &payload)?;
+    let request = asked(parameters, &payload, &set)?;
     // One that cannot be opened may have been replaced by one that can.
     let is_small = set.extent().is_ok_and(|extent| request.is_small(extent));
     let lane = if is_small { &app.lanes.queries } else { &app.lanes.heavy };
@@ -292,7 +296,7 @@ pub(crate) async fn fingerprints(
 }
 
 /// Returns the queries of a request, and which matches they want.
-fn asked(parameters: Wanted, payload: &Payload) -> Result<Request, Problem> {
+fn asked(parameters: Wanted, payload: &Payload, set: &Served) -> Result<Request, Problem> {
     match payload.media {
         Media::Binary => Ok(Request::Near(Asked::Bytes(payload.bytes.clone()), parameters)),
         Media::Json if parameters != Wanted::default() => {
@@ -313,12 +317,19 @@ fn asked(parameters: Wanted, payload: &Payload) -> Result<Request, Problem> {
                 ids,
                 ids_limit,
             } = payload.json()?;
-            let condition = similar::condition_of(similar, containing, contained)?;
+            let is_by_fingerprint =
+                fingerprints.is_some() || distance.is_some() || ids.is_some() || ids_limit.is_some();
+            let has_shingles = || set.extent().is_ok_and(|extent| extent.has_shingles);
+            let condition = match similar::condition_of(similar, containing, contained)? {
+                None if texts.is_some() && !is_by_fingerprint && has_shingles() => {
+                    Condition::new(Measure::Resemblance, Similarity::DEFAULT_LEAST)
+                }
+                given => given,
+            };
             if let Some(condition) = condition {
-                let (None, Some(texts), None, None, None) = (fingerprints, texts, distance, ids, ids_limit)
-                else {
-                    let detail = "\"similar\", \"containing\" and \"contained\" go with \"texts\", \"limit\" and \"nearest\" \
-                                  alone";
+                let Some(texts) = texts.filter(|_| !is_by_fingerprint) else {
+                    let detail = "\"similar\", \"containing\" and \"contained\" need \"texts\"; only \"limit\" and \
+                                  \"nearest\" go with them";
                     return Err(Problem::unprocessable("bad_request", detail));
                 };
                 let limit = limit.into_iter().chain(nearest).min();

@@ -92,7 +92,7 @@ impl SimilarQueries {
     ) -> Result<Self, Problem> {
         if wants_arrow {
             let detail =
-                "the answer to similar, containing and contained is JSON; leave the header Accept out";
+                "the answer of similar texts is JSON; leave the header Accept out, or give \"distance\"";
             return Err(Problem::new(StatusCode::NOT_ACCEPTABLE, "not_acceptable", detail));
         }
         // One more than an answer may have tells that there are too many.

@@ -55,6 +55,19 @@ fn texts_are_found_by_what_they_share_until_they_are_removed() {
         contained["results"],
         json!([[{ "id": "n0", "similarity": 1.0 }, { "id": "n1", "similarity": 1.0 }]])
     );
+    // As `hamdex query --text`: by fingerprint if a field asks for that.
+    for fields in [json!({}), json!({ "nearest": 5 }), json!({ "limit": 5 })] {
+        let mut body = json!({ "texts": asked });
+        body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        let by_default = query(&body).ok();
+        assert_eq!(by_default, query(&json!({ "texts": asked, "similar": 0.7 })).ok());
+        assert_eq!(by_default["results"][1][0], json!({ "id": "n0", "similarity": 1.0 }));
+    }
+    for fields in [json!({ "distance": 3 }), json!({ "ids": true }), json!({ "ids_limit": 2 })] {
+        let mut body = json!({ "texts": [page] });
+        body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        assert_eq!(query(&body).ok()["results"][0][0]["distance"], 0);
+    }
     // A blank text is similar to nothing.
     let blank = query(&json!({ "texts": ["", " \n", page], "similar": 1, "limit": 1 })).ok();
     assert_eq!(blank["results"], json!([[], [], [{ "id": "n0", "similarity": 1.0 }]]));

@@ -112,6 +112,7 @@ pub mod salvage;
 pub mod set;
 pub mod shingles;
 pub mod similar;
+mod sorted_union;
 mod sorting;
 mod table;
 mod threads;

@@ -1,34 +1,11 @@
 //! The columns of several indexes, united by id.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::path::{Path, PathBuf};
 
-use crate::error::{BuildError, ReadError};
+use crate::error::BuildError;
 use crate::names::Names;
+use crate::sorted_union::SortedUnion;
 use crate::writer::{ColumnSource, NameSpool, OneByOne, Sorted};
-
-/// Calls `visit` with the ids of several lists, ascending: the number of the list, the id, and its value. An id that
-/// several lists have comes once for each, by the number of the list.
-pub(super) fn for_each_id<T>(
-    mut lists: Vec<impl Iterator<Item = Result<(u64, T), ReadError>>>,
-    mut visit: impl FnMut(usize, u64, T) -> Result<(), BuildError>,
-) -> Result<(), BuildError> {
-    let (mut ids, mut values) = (BinaryHeap::new(), Vec::with_capacity(lists.len()));
-    for (number, list) in lists.iter_mut().enumerate() {
-        let (id, value) = list.next().transpose()?.unzip();
-        ids.extend(id.map(|id| Reverse((id, number))));
-        values.push(value);
-    }
-    while let Some(Reverse((id, number))) = ids.pop() {
-        let (next_id, next) = lists[number].next().transpose()?.unzip();
-        ids.extend(next_id.map(|id| Reverse((id, number))));
-        if let Some(value) = std::mem::replace(&mut values[number], next) {
-            visit(number, id, value)?;
-        }
-    }
-    Ok(())
-}
 
 /// The ids of the output, for ids that ascend.
 pub(super) struct Kept<'s> {
@@ -83,20 +60,21 @@ impl ColumnSource for MergedNames<'_> {
             names.iter().map(move |named| named.map(|(id, name)| (id.saturating_add(offset), name)))
         });
         let mut last: Option<(u64, &[u8])> = None;
-        for_each_id(lists.collect(), |_, id, name| {
+        for item in SortedUnion::of(lists) {
+            let (id, _, name) = item?;
             if let Some((last_id, last_name)) = last
                 && last_id == id
             {
-                let names = || [last_name.to_vec(), name.to_vec()];
-                return if last_name == name {
-                    Ok(())
-                } else {
-                    Err(BuildError::NamesDiffer { id, names: names() })
-                };
+                if last_name != name {
+                    return Err(BuildError::NamesDiffer { id, names: [last_name.to_vec(), name.to_vec()] });
+                }
+                continue;
             }
             last = Some((id, name));
-            if kept.contains(id)? { spool.push(id, name) } else { Ok(()) }
-        })?;
+            if kept.contains(id)? {
+                spool.push(id, name)?;
+            }
+        }
         Ok(spool)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::convert::Infallible;
 use std::ops::Range;
 
 use crate::codec::Scratch;
@@ -9,6 +10,7 @@ use crate::digest::SetDigest;
 use crate::error::{BuildError, Place, ReadError};
 use crate::ids::Ids;
 use crate::index::TableView;
+use crate::sorted_union::SortedUnion;
 use crate::writer::{Record, WithId};
 use hamdex_fingerprint::Fingerprint;
 
@@ -227,7 +229,7 @@ impl<F: Fingerprint> Large<'_, F> {
                 Some((input, entries.next_if(|entry| entry.0 == fingerprint)?.1))
             });
             let mut is_dropped = true;
-            for (input, id) in united(lists.collect()) {
+            for (input, id) in united(lists) {
                 let record = R::new(fingerprint, Some(id));
                 if last > Some(record) {
                     return Err(ReadError::damaged(Place::Ids, "some are out of order").into());
@@ -255,17 +257,11 @@ impl<F: Fingerprint> Large<'_, F> {
 
 /// Returns the ids of several ascending lists, ascending, each with the number of its list; what several have comes
 /// several times.
-fn united(lists: Vec<(usize, Ids<'_>)>) -> impl Iterator<Item = (usize, u64)> {
-    let mut lists: Vec<(usize, Ids<'_>)> = lists;
-    let mut heads: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::with_capacity(lists.len());
-    for (place, (_, ids)) in lists.iter_mut().enumerate() {
-        heads.extend(ids.next().map(|id| Reverse((id, place))));
-    }
-    std::iter::from_fn(move || {
-        let Reverse((id, place)) = heads.pop()?;
-        let (input, ids) = &mut lists[place];
-        heads.extend(ids.next().map(|next| Reverse((next, place))));
-        Some((*input, id))
+fn united<'i>(lists: impl Iterator<Item = (usize, Ids<'i>)>) -> impl Iterator<Item = (usize, u64)> {
+    let lists = lists.map(|(input, ids)| ids.map(move |id| Ok::<_, Infallible>((id, input))));
+    SortedUnion::of(lists).map(|item| {
+        let Ok((id, _, input)) = item;
+        (input, id)
     })
 }
 

@@ -12,11 +12,12 @@ use crate::codec::Scratch;
 use crate::digest::SetDigest;
 use crate::error::{BuildError, IdColumn, ReadError};
 use crate::index::Shingles;
-use crate::merge::columns::{Kept, for_each_id};
+use crate::merge::columns::Kept;
 use crate::merge::gather::{self, Part, Parts, SortedBlocks};
 use crate::merge::merged::for_each_part;
 use crate::progress::Counter;
 use crate::similar::table::Head;
+use crate::sorted_union::SortedUnion;
 use crate::writer::{ColumnSource, DirectorySpool, PairSource, ShingleSpool, Sorted, Visit, digested};
 
 /// Marks the place of a document that the output lacks.
@@ -69,11 +70,14 @@ impl<'i> ColumnSource for MergedShingles<'i> {
         let mut all = inputs.iter().map(Input::new).collect::<Result<Vec<_>, _>>()?;
         let lists = inputs.iter().map(|&(shingles, offset)| {
             let documents = shingles.documents();
-            (0..documents.len())
-                .map(move |place| Ok((documents.id(place)?.saturating_add(offset), documents.length(place)?)))
+            (0..documents.len()).map(move |place| {
+                let id = documents.id(place)?.saturating_add(offset);
+                Ok::<_, ReadError>((id, documents.length(place)?))
+            })
         });
         let mut last = None;
-        for_each_id(lists.collect(), |number, id, length| {
+        for item in SortedUnion::of(lists) {
+            let (id, number, length) = item?;
             let places = &mut all[number].places;
             let latest = directory.count().saturating_sub(1);
             if last == Some((id, length)) {
@@ -89,8 +93,8 @@ impl<'i> ColumnSource for MergedShingles<'i> {
             } else {
                 places.push(latest | DROPPED);
             }
-            Ok(done.check()?)
-        })?;
+            done.check()?;
+        }
         for input in &all {
             input.digest(&mut digest, &mut repeats, &done)?;
         }

@@ -14,9 +14,8 @@ mod routed;
 mod searcher;
 mod similar;
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::fmt;
+use std::iter::Map;
 use std::sync::Arc;
 
 pub use memory::MemoryPart;
@@ -26,6 +25,7 @@ pub use searcher::MultiSearcher;
 use crate::error::ReadError;
 use crate::ids::Ids;
 use crate::index::{Entries, Entry, Index, Match};
+use crate::sorted_union::SortedUnion;
 use hamdex_fingerprint::Fingerprint;
 
 /// Returns whether a match in the index of that number counts.
@@ -173,40 +173,21 @@ impl<F: Fingerprint> fmt::Debug for MultiIndex<F> {
     }
 }
 
+/// The entries of an index, by fingerprint.
+type EntryLists<'i, F> =
+    Map<Entries<'i, F>, fn(Result<Entry<'i, F>, ReadError>) -> Result<(F, Ids<'i>), ReadError>>;
+
 /// The entries of several indexes, ascending by fingerprint, whether they count or not. It ends after the first error.
-pub(crate) struct MultiEntries<'i, F> {
-    entries: Vec<Entries<'i, F>>,
-    /// The fingerprint and the index of the next entry of each index.
-    heads: BinaryHeap<Reverse<(F, usize)>>,
-    /// The next entry of each index.
-    next: Vec<Option<Entry<'i, F>>>,
-    failure: Option<ReadError>,
-}
+pub(crate) struct MultiEntries<'i, F>(SortedUnion<EntryLists<'i, F>, F, Ids<'i>, ReadError>);
 
 impl<F: Fingerprint> MultiIndex<F> {
     /// Returns all fingerprints that are not below `from`, each once, with their ids in each index that they are in.
     pub(crate) fn entries_from(&self, from: F) -> MultiEntries<'_, F> {
-        let entries: Vec<_> = self.as_slice().iter().map(|index| index.entries().from(from)).collect();
-        let next = entries.iter().map(|_| None).collect();
-        let mut all = MultiEntries { entries, heads: BinaryHeap::new(), next, failure: None };
-        (0..all.entries.len()).for_each(|number| all.advance(number));
-        all
-    }
-}
-
-impl<F: Fingerprint> MultiEntries<'_, F> {
-    /// Reads the next entry of an index.
-    fn advance(&mut self, number: usize) {
-        match self.entries[number].next() {
-            Some(Ok(entry)) => {
-                self.heads.push(Reverse((entry.fingerprint, number)));
-                self.next[number] = Some(entry);
-            }
-            Some(Err(error)) => {
-                self.failure.get_or_insert(error);
-            }
-            None => {}
-        }
+        let list: fn(_) -> _ =
+            |entry: Result<Entry<'_, F>, _>| entry.map(|entry| (entry.fingerprint, entry.ids));
+        MultiEntries(SortedUnion::of(
+            self.as_slice().iter().map(|index| index.entries().from(from).map(list)),
+        ))
     }
 }
 
@@ -214,18 +195,19 @@ impl<'i, F: Fingerprint> Iterator for MultiEntries<'i, F> {
     type Item = Result<(F, Vec<(usize, Ids<'i>)>), ReadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if let Some(error) = self.failure.take() {
-            self.heads.clear();
-            return Some(Err(error));
-        }
-        let fingerprint = self.heads.peek()?.0.0;
-        let mut lists = Vec::new();
-        while let Some(&Reverse((next, number))) = self.heads.peek()
-            && next == fingerprint
+        let (fingerprint, number, ids) = match self.0.next()? {
+            Ok(first) => first,
+            Err(error) => return Some(Err(error)),
+        };
+        let mut lists = vec![(number, ids)];
+        while self.0.next_key() == Some(fingerprint)
+            && let Some(next) = self.0.next()
         {
-            self.heads.pop();
-            lists.extend(self.next[number].take().map(|entry| (number, entry.ids)));
-            self.advance(number);
+            match next {
+                Ok((_, number, ids)) => lists.push((number, ids)),
+                // Other lists of the fingerprint would be missing.
+                Err(error) => return Some(Err(error)),
+            }
         }
         Some(Ok((fingerprint, lists)))
     }

@@ -1,10 +1,10 @@
 //! The ids of a match.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::convert::Infallible;
 use std::iter::FusedIterator;
 
 use crate::ids::{Ids, StoredId};
+use crate::sorted_union::SortedUnion;
 
 /// The first ids of a match, ascending within each part, and the number of all. Ids of an index are read one by one as
 /// the iterator advances.
@@ -101,22 +101,18 @@ pub fn ids_of_parts(lists: Vec<(usize, Ids<'_>)>, have_names: bool, most: usize)
 /// counted without being read.
 #[must_use]
 pub fn unite_ids(
-    mut lists: Vec<impl Iterator<Item = StoredId>>,
+    lists: Vec<impl Iterator<Item = StoredId>>,
     counts: &[u64],
     are_distinct: bool,
     most: usize,
 ) -> (Vec<StoredId>, u64) {
     let known = (are_distinct || lists.len() < 2).then(|| counts.iter().sum());
-    let mut heads: BinaryHeap<Reverse<(u64, usize, usize)>> = BinaryHeap::new();
-    for (number, list) in lists.iter_mut().enumerate() {
-        heads.extend(list.next().map(|StoredId { part, id }| Reverse((id, part, number))));
-    }
+    let mut union = SortedUnion::of(
+        lists.into_iter().map(|list| list.map(|StoredId { part, id }| Ok::<_, Infallible>(((id, part), ())))),
+    );
     let (mut first, mut all, mut last) = (Vec::new(), 0, None);
-    while let Some(Reverse((id, part, number))) = heads.pop() {
-        if first.len() == most && known.is_some() {
-            break;
-        }
-        heads.extend(lists[number].next().map(|StoredId { part, id }| Reverse((id, part, number))));
+    while known.is_none() || first.len() < most {
+        let Some(Ok(((id, part), ..))) = union.next() else { break };
         if last.replace(id) != Some(id) {
             all += 1;
             if first.len() < most {

@@ -14,6 +14,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+pub use crate::sorted_union::SortedUnion;
 pub use ids::{MatchIds, ids_of_parts, unite_ids};
 
 use crate::batch::BatchOptions;

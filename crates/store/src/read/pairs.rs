@@ -1,8 +1,6 @@
 //! All pairs of fingerprint and id in order, merged from memtables and segments.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
+use hamdex::set::SortedUnion;
 use hamdex::{Fingerprint, ReadError};
 
 use crate::segment::LiveSegment;
@@ -10,54 +8,27 @@ use crate::view::View;
 use crate::write::batch::Pair;
 
 /// Pairs in order.
-type Sequence<'s, F> = Box<dyn Iterator<Item = Result<Pair<F>, ReadError>> + Send + 's>;
+type Sequence<'s, F> = Box<dyn Iterator<Item = Result<(Pair<F>, ()), ReadError>> + Send + 's>;
 
 /// Pairs in order, with their places in a segment.
 type PlacedPairs<'s, F> = Box<dyn Iterator<Item = Result<(u64, Pair<F>), ReadError>> + Send + 's>;
 
-/// The merge of several sorted sequences, with each pair once. Ends after the first error.
+/// The union of several sorted sequences, with each pair once. Ends after the first error.
 pub(crate) struct Merged<'s, F> {
-    sequences: Vec<Sequence<'s, F>>,
-    /// The next pair of each sequence.
-    heads: BinaryHeap<Reverse<(Pair<F>, usize)>>,
-    failure: Option<ReadError>,
+    union: SortedUnion<Sequence<'s, F>, Pair<F>, (), ReadError>,
     last: Option<Pair<F>>,
-}
-
-impl<'s, F: Fingerprint> Merged<'s, F> {
-    pub(crate) fn new(sequences: Vec<Sequence<'s, F>>) -> Self {
-        let heads = BinaryHeap::with_capacity(sequences.len());
-        let mut merged = Self { sequences, heads, failure: None, last: None };
-        (0..merged.sequences.len()).for_each(|number| merged.advance(number));
-        merged
-    }
-
-    fn advance(&mut self, number: usize) {
-        match self.sequences[number].next() {
-            Some(Ok(pair)) => self.heads.push(Reverse((pair, number))),
-            Some(Err(error)) => {
-                self.failure.get_or_insert(error);
-            }
-            None => {}
-        }
-    }
 }
 
 impl<F: Fingerprint> Iterator for Merged<'_, F> {
     type Item = Result<Pair<F>, ReadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if let Some(error) = self.failure.take() {
-                self.heads.clear();
-                return Some(Err(error));
-            }
-            let Reverse((pair, number)) = self.heads.pop()?;
-            self.advance(number);
-            if self.last.replace(pair) != Some(pair) {
-                return Some(Ok(pair));
-            }
-        }
+        let last = &mut self.last;
+        let mut is_new = |pair| last.replace(pair) != Some(pair);
+        self.union
+            .by_ref()
+            .map(|item| Ok(item?.0))
+            .find(|pair| pair.as_ref().map_or(true, |&pair| is_new(pair)))
     }
 }
 
@@ -67,10 +38,12 @@ impl<F: Fingerprint> View<F> {
         let mut sequences: Vec<Sequence<'_, F>> = Vec::new();
         for memtable in self.memtables() {
             let memtable = memtable.sequences_from(from).into_iter();
-            sequences.extend(memtable.map(|sequence| Box::new(sequence.map(Ok)) as Sequence<'_, F>));
+            sequences.extend(
+                memtable.map(|sequence| Box::new(sequence.map(|pair| Ok((pair, ())))) as Sequence<'_, F>),
+            );
         }
         sequences.extend(self.segments.iter().map(|segment| segment.pairs_from(from)));
-        Merged::new(sequences)
+        Merged { union: SortedUnion::of(sequences), last: None }
     }
 }
 
@@ -79,7 +52,7 @@ impl<F: Fingerprint> LiveSegment<F> {
     pub(crate) fn pairs_from(&self, from: F) -> Sequence<'_, F> {
         match self.placed_pairs_from(from) {
             Ok(placed) => Box::new(placed.filter_map(|placed| match placed {
-                Ok((place, pair)) => (!self.removed.contains(place)).then_some(Ok(pair)),
+                Ok((place, pair)) => (!self.removed.contains(place)).then_some(Ok((pair, ()))),
                 Err(error) => Some(Err(error)),
             })),
             Err(error) => Box::new(std::iter::once(Err(error))),

@@ -13,7 +13,7 @@ use crate::index::Index;
 use crate::index::read_ahead::Windows;
 use crate::lookup::{hash_of_id, hash_of_name};
 use crate::progress::{Counter, Phase, Report};
-use crate::similar::{self, ShingleTable};
+use crate::similar::{ShingleTable, table};
 use crate::table::{Table, runs_of};
 use crate::threads::{Pool, map_in_order};
 use crate::widths::per_width;
@@ -234,11 +234,7 @@ impl<F: Fingerprint> Index<F> {
                 UnitKind::Other(kind) => Place::Section { kind },
                 UnitKind::ShingleDirectory | UnitKind::ShingleKeys if is_old => Place::Shingles,
                 UnitKind::ShinglePairs if is_old => {
-                    similar::table::verify_checksums(
-                        &file[offset..offset + length],
-                        context,
-                        check_cancelled,
-                    )?;
+                    table::verify_checksums(&file[offset..offset + length], context, check_cancelled)?;
                     continue;
                 }
                 _ => continue,

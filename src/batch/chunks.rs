@@ -2,9 +2,9 @@
 
 use std::cell::OnceCell;
 
+use crate::batch::cost::{self, Choice, Sample};
 use crate::batch::gather::{Batch, Found, Room};
 use crate::batch::groups::Groups;
-use crate::batch::sample::{self, Choice, Sample};
 use crate::batch::{BatchContext, BatchOptions, MAX_QUERIES, Stop, Strategy, Visit, groups, probe, scan};
 use crate::error::{ReadError, ReadErrorKind, check_distance};
 use crate::index::{Index, Match};
@@ -108,7 +108,7 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
     /// they have many more matches than are wanted.
     fn chunk<'q>(&self, queries: &'q [F], done: &Counter) -> Result<(&'q [F], bool), Stopped> {
         let chunk = &queries[..queries.len().min(self.size)];
-        let matches = sample::matches_per_query(&self.context(chunk, done))?;
+        let matches = cost::matches_per_query(&self.context(chunk, done))?;
         let wanted = self.options.match_limit() as f64;
         let is_crowded = matches > wanted * CROWDED;
         // Otherwise all matches are gathered, and the nearest chosen of them.
@@ -211,7 +211,7 @@ fn find<F: Fingerprint>(
     if context.is_crowded {
         return groups::alone(context, room);
     }
-    let scan = match sample::choose(context, sample) {
+    let scan = match cost::choose(context, sample) {
         Choice::Alone => return groups::alone(context, room),
         Choice::Probe => return probe::probe(context, sample, room),
         Choice::Scan(scan) => scan,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::batch::groups::WORTH_GROUPING;
 use crate::batch::{BatchOptions, MAX_QUERIES, VisitOf};
 use crate::error::ReadError;
-use crate::index::nearest::{Counts, Limited};
+use crate::index::search::{Counts, Limited};
 use crate::index::{Index, Match};
 use crate::progress::{Counter, Phase, Stopped};
 use hamdex_fingerprint::Fingerprint;

@@ -8,14 +8,13 @@
 //!   number of queries.
 //!
 //! The third way is single queries, in groups that overlap their memory accesses, by all threads; it pays if
-//! few queries share a block. [`sample`] estimates the cheapest way from a sample of the queries.
+//! few queries share a block. [`cost`] estimates the cheapest way from a sample of the queries.
 //!
 //! - [`chunks`]: queries in chunks, answers in their order, within the memory limit
 //! - [`gather`]: matches, found in any order, on their way to their queries
 //! - [`deliver`]: the batches of a set of several parts
 //! - [`groups`], [`probe`], [`scan`]: the ways to answer
-//! - [`sample`]: the cheapest way, by the candidate blocks of a sample of the queries
-//! - [`cost`]: the cost of each way
+//! - [`cost`]: the cost of each way, and the cheapest one, by the candidate blocks of a sample of the queries
 
 mod chunks;
 mod cost;
@@ -23,7 +22,6 @@ mod deliver;
 mod gather;
 mod groups;
 mod probe;
-mod sample;
 mod scan;
 
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! The way that a batch takes, and its cost by the counts of the model: nothing here reads a clock.
 
 use crate::batch::chunks::Chunks;
+use crate::batch::cost::{Choice, Sample, choose};
 use crate::batch::gather::Room;
 use crate::batch::groups::Groups;
-use crate::batch::sample::{Choice, Sample, choose};
 use crate::batch::scan::design::Crowding;
 use crate::batch::scan::{self, Scan, design};
 use crate::batch::{BatchContext, BatchOptions, Strategy};

@@ -6,8 +6,7 @@ use std::ops::{ControlFlow, Range};
 use crate::arch;
 use crate::codec::elias_fano::{self, EliasFanoCodec};
 use crate::codec::huffman::{self, HuffmanCodec};
-use crate::codec::target::{Blocks, Located, Target};
-use crate::codec::{BlockError, Codec, Layout};
+use crate::codec::{BlockError, Blocks, Codec, Layout, Located, Target};
 use hamdex_fingerprint::Fingerprint;
 
 /// Encodes and decodes the blocks of one table.

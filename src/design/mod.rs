@@ -7,11 +7,10 @@
 //! decides that exactly, so a [`Design`] that does not cover cannot exist.
 //!
 //! - [`coverage`]: the decision
-//! - [`catalogue`]: the designs that have a name
+//! - [`catalogue`]: the designs that have a name, and the masks by which a self-join brings fingerprints together
 //! - [`cost`]: what a design costs
 //! - [`filter_choice`]: which tables have a filter
 //! - [`plan`]: which tables a query of any distance probes
-//! - [`leads`]: what a self-join brings together
 //!
 //! Each match is reported once. The results of tables overlap: a stored fingerprint that differs from a query in one
 //! bit is within the reach of most tables. A match belongs to the *first* table of the list that admits its difference;
@@ -22,16 +21,14 @@ mod catalogue;
 mod cost;
 mod coverage;
 mod filter_choice;
-mod leads;
 mod plan;
 
 pub use catalogue::AUTO;
-pub(crate) use catalogue::split;
+pub(crate) use catalogue::{lead_sets, lead_sets_of_all, split};
 pub(crate) use cost::AskingCost;
 pub use cost::Cost;
 pub(crate) use filter_choice::MAX_BITS as MAX_FILTER_BITS;
 pub use filter_choice::{FilterChoice, FilterCost};
-pub(crate) use leads::{lead_sets, lead_sets_of_all};
 pub use plan::{Plan, Probe};
 
 use hamdex_fingerprint::Fingerprint;

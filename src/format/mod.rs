@@ -1,10 +1,9 @@
 //! The file format: its sections, and how a reader knows that it is complete: by its header and its trailer.
 //! format-spec.md is the authority; this module implements it.
 //!
-//! - [`footer`]: everything about the contents
+//! - [`footer`]: everything about the contents, and the one order of sections that a file can have
 //! - [`checksum`]: CRC-32 with context, so that no unit is taken for another
 //! - [`section`]: byte ranges in checksummed pages
-//! - [`arrangement`]: the one order of sections that a file can have
 //!
 //! The header, followed by zeros to the end of the page:
 //!
@@ -30,7 +29,6 @@
 //! 24  8   magic: the header's, backwards
 //! ```
 
-pub(crate) mod arrangement;
 pub(crate) mod checksum;
 pub(crate) mod footer;
 pub(crate) mod section;

@@ -2,29 +2,22 @@
 //!
 //! - [`open`]: from bytes to an index, checking all that later reads rely on
 //! - [`searcher`]: one query at a time
-//! - [`search`]: the steps of a query
-//! - [`nearest`]: the nearest of many
+//! - [`search`]: the steps of a query, and a walk to the nearest of many
 //! - [`ids_of`]: the ids of matches, and fingerprints by id and by name
-//! - [`places`]: numbers for stored entries
 //! - [`read_ahead`]: hints to storage, before its bytes are read
-//! - [`entries`]: all entries, in natural order
-//! - [`shingles`], [`sets`]: the shingles of documents, and their sets in memory
+//! - [`entries`]: all entries, in natural order, and numbers for them
+//! - [`shingles`]: the shingles of documents, their sets in memory, and the documents similar to a set
 //! - [`lists`]: the lists of shingles of a file
-//! - [`similar`]: the documents that are similar to a set of shingles
 //! - [`view`]: a table, for merging
 
 mod entries;
 mod ids_of;
 mod lists;
-pub(crate) mod nearest;
 mod open;
-mod places;
 pub(crate) mod read_ahead;
 pub(crate) mod search;
 pub(crate) mod searcher;
-mod sets;
-mod shingles;
-pub(crate) mod similar;
+pub(crate) mod shingles;
 mod view;
 
 use std::cmp::Ordering;
@@ -53,8 +46,7 @@ use crate::format::{FileId, Header};
 use crate::ids::reader::IdTable;
 use crate::lookup::LookupTable;
 use crate::mapping::Mapping;
-use crate::names::Names;
-use crate::names::reader::NameTable;
+use crate::names::{NameTable, Names};
 use crate::similar::ShingleTable;
 use crate::table::Table;
 use hamdex_fingerprint::Fingerprint;

@@ -4,9 +4,8 @@ use std::fmt;
 
 use crate::error::{ReadError, check_distance};
 use crate::ids::{Ids, StoredId};
-use crate::index::nearest::{self, Limited};
-use crate::index::search::{Search, WaveCheck};
-use crate::index::similar::SimilarSearch;
+use crate::index::search::{self, Limited, Search, WaveCheck};
+use crate::index::shingles::SimilarSearch;
 use crate::index::{Index, IndexRef, Match};
 use crate::memory::give_back;
 use crate::progress::{Phase, Progress, Report, Stopped, keeping};
@@ -305,7 +304,7 @@ impl<F: Fingerprint> Core<F> {
         let Self { search, matches, report, .. } = self;
         let check_wave =
             |done, all| report.progressed(Progress::new(Phase::Query, done as u64, Some(all as u64)));
-        nearest::walk(index, search, query, (count, most), (&check_wave, &mut |_| Ok(true)), matches)
+        search::walk(index, search, query, (count, most), (&check_wave, &mut |_| Ok(true)), matches)
     }
 }
 
@@ -338,7 +337,7 @@ fn nearest_within<F: Fingerprint>(
 ) -> Result<(), ReadError> {
     check_distance::<F>(distance)?;
     let most = distance;
-    let mut distance = nearest::first_distance(count, most, index.design.distance());
+    let mut distance = search::first_distance(count, most, index.design.distance());
     loop {
         limited_within(core, index, query, distance, count)?;
         if core.matches.len() >= count.min(index.len() as usize) || distance == most {
@@ -346,7 +345,7 @@ fn nearest_within<F: Fingerprint>(
         }
         // Increases the distance by one, until that would cost as much as a walk.
         distance += 1;
-        if nearest::is_walk_cheaper(index, distance) {
+        if search::is_walk_cheaper(index, distance) {
             return core.nearest_by_walk(index, query, count, most);
         }
     }

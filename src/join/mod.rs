@@ -6,13 +6,11 @@
 //! - [`lead`]: masks under one of which each pair agrees, and the sources of their values
 //! - [`gather`]: values that agree, in memory, if no table has them adjacent
 //! - [`runs`]: the pairs among values that agree, each once; long runs split further
-//! - [`compare`]: the inner loop
 //! - [`ordered`]: tasks on several threads, results in one order
 //!
 //! The paper has no self-join. This is its design (§3.1) turned on itself: two fingerprints within k bits agree
 //! in the prefix of some table, in which they are adjacent.
 
-mod compare;
 mod gather;
 mod lead;
 mod options;

@@ -3,7 +3,7 @@
 use crate::batch::{BatchOptions, Gathered, Parts, Visit, deliver};
 use crate::error::{ReadError, check_distance};
 use crate::index::Match;
-use crate::index::nearest::Counts;
+use crate::index::search::Counts;
 use crate::multi::MultiIndex;
 use crate::multi::searcher::MultiSearcher;
 use crate::progress::keeping;

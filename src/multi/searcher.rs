@@ -4,9 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::error::{ReadError, check_distance};
-use crate::index::nearest::{self, Limited, is_walk_cheaper};
-use crate::index::search::Search;
-use crate::index::similar::SimilarSearch;
+use crate::index::search::{self, Limited, Search, is_walk_cheaper};
+use crate::index::shingles::SimilarSearch;
 use crate::index::{Index, Match};
 use crate::memory::give_back;
 use crate::multi::memory::keep_nearest;
@@ -129,7 +128,7 @@ impl<F: Fingerprint> MultiSearcher<F> {
         let mut matches = Vec::new();
         for (number, (index, search)) in indexes.as_slice().iter().zip(searches).enumerate() {
             let mut counts = |found: &Match<F>| indexes.counts(number, found);
-            nearest::walk(&**index, search, query, (count, most), (&check_wave, &mut counts), &mut matches)?;
+            search::walk(&**index, search, query, (count, most), (&check_wave, &mut counts), &mut matches)?;
             all.append(&mut matches);
         }
         keep_nearest(all, count, 0);
@@ -191,7 +190,7 @@ impl<F: Fingerprint> MultiSearcher<F> {
 
     /// Unites the `count` nearest of the indexes within `most` bits.
     fn nearest_in_files(&mut self, query: F, most: u32, count: usize) -> Result<(), ReadError> {
-        let mut distance = nearest::first_distance(count, most, self.indexes.distance());
+        let mut distance = search::first_distance(count, most, self.indexes.distance());
         loop {
             self.unite(query, distance, count)?;
             if self.matches.len() >= count || distance == most {

@@ -10,15 +10,16 @@ use crate::codec::{BlockCodec, CHECKSUM_BYTES, Scratch};
 use crate::design::MAX_TABLES;
 use crate::error::Place;
 use crate::filter::{Form, Geometry, LINE_BYTES};
-use crate::format::arrangement::Arrangement;
 use crate::format::checksum::{Context, UnitKind};
-use crate::format::footer::{Counts, Footer, RANKED_PLACES};
+use crate::format::footer::{Arrangement, Counts, Footer, RANKED_PLACES};
 use crate::format::section::{PAGE, Section, extent};
 use crate::format::{self, FileId, Header, PAGE_BYTES, SectionRecord, Trailer};
 use crate::ids::Packer;
-use crate::names::{self, directory::Directory};
+use crate::names::directory::Directory;
+use crate::names::{self};
 use crate::salvage::changed_byte;
-use crate::similar::{self, table::Head};
+use crate::similar::table;
+use crate::similar::table::Head;
 
 /// Restores what can be restored of a file of fingerprints of type `F` with this id, whose length is the one that it
 /// was written with:
@@ -227,7 +228,7 @@ impl TableOfBlocks {
 
     /// The blocks of pairs of shingle and document; `None` if there are none.
     fn of_pairs(footer: &Footer, file_id: FileId) -> Option<Self> {
-        let (layout, blocks) = (similar::table::LAYOUT, record_of(footer, UnitKind::ShinglePairs)?);
+        let (layout, blocks) = (table::LAYOUT, record_of(footer, UnitKind::ShinglePairs)?);
         Some(Self {
             codec: BlockCodec::from_counts(layout, &[], None),
             context: Context::new(file_id, UnitKind::ShinglePairs, 0),
@@ -345,7 +346,7 @@ fn shingle_directory(
     }
     head.blocks = pairs.count as u64;
     let keys = section(file_id, record_of(footer, UnitKind::ShingleKeys)?);
-    let old_head = keys.read(file, 0..similar::table::HEAD_BYTES.min(keys.length()));
+    let old_head = keys.read(file, 0..table::HEAD_BYTES.min(keys.length()));
     if old_head.is_ok_and(|old| old != head.to_bytes()) {
         return None;
     }

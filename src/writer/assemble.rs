@@ -17,11 +17,10 @@ use crate::writer::columns::{Columns, Each, NameSpool};
 use crate::writer::ids::{LookupWriter, SpooledIds};
 use crate::writer::options::BuildOptions;
 use crate::writer::pairs::ShingleSpool;
-use crate::writer::record::{Record, Select, TableSource};
 use crate::writer::sections::{Output, Sections, file_id};
 use crate::writer::sort::Sorter;
 use crate::writer::tables_writer::{Census, FilterWriter, TablesWriter};
-use crate::writer::{Summary, spill};
+use crate::writer::{Record, Select, Summary, TableSource, spill};
 use hamdex_fingerprint::Fingerprint;
 
 /// Divisor of the memory for sorting: the share of the ids, if all of them are needed; the rest is for the

@@ -12,9 +12,8 @@ use crate::widths::per_width;
 use crate::writer::columns::{Columns, NameSpool};
 use crate::writer::options::BuildOptions;
 use crate::writer::pairs::ShingleSpool;
-use crate::writer::record::{Record, WithId};
 use crate::writer::sort::{Pushed, Sorter};
-use crate::writer::{Job, SealedIndex, Summary};
+use crate::writer::{Job, Record, SealedIndex, Summary, WithId};
 use hamdex_atomic_file::AtomicFile;
 use hamdex_fingerprint::Fingerprint;
 

@@ -1,5 +1,5 @@
-//! The output of an index: its sections, written one after the other. Their order is [`crate::format::arrangement`]'s to
-//! say.
+//! The output of an index: its sections, written one after the other. Their order is that of
+//! an [`Arrangement`].
 
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -8,9 +8,8 @@ use crate::design::Design;
 use crate::digest::{self, SetDigest};
 use crate::error::BuildError;
 use crate::filter::{Geometry, LINE_BYTES};
-use crate::format::arrangement::Arrangement;
 use crate::format::checksum::{Context, UnitKind};
-use crate::format::footer::Footer;
+use crate::format::footer::{Arrangement, Footer};
 use crate::format::section::SectionWriter;
 use crate::format::{FileId, Header, MINOR, SectionRecord, Trailer};
 use crate::metadata;

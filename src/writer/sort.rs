@@ -12,8 +12,8 @@ use crate::progress::{Counter, Phase, Stopped};
 use crate::sorting;
 use crate::threads::Pool;
 use crate::writer::options::BuildOptions;
-use crate::writer::record::{Record, Select, TableSource, Visit};
 use crate::writer::spill::{BATCH, Merge, SpilledRuns};
+use crate::writer::{Record, Select, TableSource, Visit};
 use hamdex_fingerprint::Fingerprint;
 
 /// Records that one thread handles, or values that it permutes, at a time.

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::BuildError;
 use crate::progress::Counter;
-use crate::writer::record::Record;
+use crate::writer::Record;
 use hamdex_atomic_file::read_exact_at;
 
 /// The most runs merged at once: beyond, groups of runs are merged into longer ones first.

@@ -17,9 +17,8 @@ use crate::format::footer::TableRecord;
 use crate::progress::Phase;
 use crate::table::writer::{BlockCounter, TableWriter, Written, min_entries};
 use crate::writer::options::BuildOptions;
-use crate::writer::record::{Record, TableSource, Visit};
 use crate::writer::sections::Sections;
-use crate::writer::spill;
+use crate::writer::{Record, TableSource, Visit, spill};
 use hamdex_fingerprint::Fingerprint;
 
 /// Calls a visitor with all batches of a table.

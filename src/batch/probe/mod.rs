@@ -8,27 +8,21 @@
 //! all threads are busy in both steps. The items of a part with far more blocks than items are sorted instead, so no
 //! step visits blocks without items.
 //!
-//! - [`order`]: queries in the order of a table
-//! - [`items`]: from queries to blocks
+//! - [`items`]: from queries, in the order of a table, to blocks
 //! - [`part`]: from blocks to matches
-//! - [`search`]: searching a decoded block
 
 mod items;
-mod order;
 mod part;
-mod search;
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::batch::cost::CodecCosts;
+use crate::batch::cost::{CodecCosts, Sample};
 use crate::batch::gather::{Finds, Found, Room};
-use crate::batch::sample::Sample;
 use crate::batch::{BatchContext, Stop};
 use hamdex_fingerprint::Fingerprint;
-use items::{ITEMS_PER_TASK, Item, Items, Parts, TableProbe};
-use order::{OrderedQueries, Queries};
+use items::{ITEMS_PER_TASK, Item, Items, OrderedQueries, Parts, Queries, TableProbe};
 use part::Visitor;
 
 /// Minimum number of ranges of queries per thread, so that no thread waits long for another.

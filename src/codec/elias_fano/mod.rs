@@ -8,8 +8,7 @@
 //! All bit strings here have the least significant bit first: bit i of a block is bit i mod 8 of its
 //! byte i / 8, and the first bit of a field is its lowest.
 //!
-//! - [`decode`]: the buckets of a block, and reading all of it
-//! - [`scan`]: reading as little of a block as a query needs
+//! - [`read`]: reading a block, all of it or as little as a query needs
 //! - [`runs`]: the numbers of the entries in a range of values
 //!
 //! The layout of a block:
@@ -25,20 +24,17 @@
 //! …       (n − 1) × l bits, up to the end of the block: for each later entry its low bits
 //! ```
 
-mod decode;
+mod read;
 mod runs;
-mod scan;
 
 use byteorder::{ByteOrder, LittleEndian};
-pub(crate) use decode::decode;
+use read::Candidates;
+pub(crate) use read::{ScanBlocks, decode};
 use runs::Ends;
 pub(crate) use runs::{FindRuns, decode_entries};
-use scan::Candidates;
-pub(crate) use scan::ScanBlocks;
 
 use crate::arch::{Fields, LINE_BYTES, prefetch};
-use crate::codec::target::Located;
-use crate::codec::{BlockError, CHECKSUM_BYTES, Layout};
+use crate::codec::{BlockError, CHECKSUM_BYTES, Layout, Located};
 use hamdex_fingerprint::Fingerprint;
 
 /// Encodes and decodes blocks.

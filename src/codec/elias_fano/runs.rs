@@ -7,10 +7,9 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use crate::arch::{Instructions, Kernel, LINE_BYTES, prefetch};
-use crate::codec::BlockError;
-use crate::codec::elias_fano::decode::Uppers;
+use crate::codec::elias_fano::read::Uppers;
 use crate::codec::elias_fano::{Block, Scratch};
-use crate::codec::target::{Blocks, Located, SCAN_BATCH};
+use crate::codec::{BlockError, Blocks, Located, SCAN_BATCH};
 use hamdex_fingerprint::Fingerprint;
 
 /// Lines of a bucket that are prefetched: one that has more is searched by halves.

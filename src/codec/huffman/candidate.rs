@@ -14,10 +14,8 @@ use std::ops::Range;
 
 use crate::arch::{BYTES, Instructions, LINE_BYTES};
 use crate::bits::read;
-use crate::codec::BlockError;
-use crate::codec::huffman::decode::entry;
-use crate::codec::huffman::{Block, TYPICAL_CODE_BITS, codes_at};
-use crate::codec::target::Target;
+use crate::codec::huffman::{Block, TYPICAL_CODE_BITS, codes_at, entry};
+use crate::codec::{BlockError, Target};
 use hamdex_fingerprint::Fingerprint;
 
 /// Number of entries decoded past the interpolated position: this many, and a share of the block's entries.

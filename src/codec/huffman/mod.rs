@@ -10,8 +10,7 @@
 //! codes of several blocks, of as many tables, are decoded in lockstep.
 //!
 //! - [`codebook`]: optimal code lengths under a limit, and the tables that encode and decode h fast
-//! - [`decode`]: reading all of some blocks
-//! - [`scan`]: reading as little of a block as a query needs
+//! - [`read`]: reading a block, all of it or as little as a query needs
 //! - [`candidate`]: blocks that may hold a match, and the entries of one that may have a prefix
 //!
 //! The layout of a block:
@@ -28,21 +27,19 @@
 
 mod candidate;
 mod codebook;
-mod decode;
-mod scan;
+mod read;
 
 use std::sync::Arc;
 
 use byteorder::{ByteOrder, LittleEndian};
 use candidate::Candidate;
 use codebook::{Codebook, code_lengths, cost};
-use decode::{Decode, Differences};
-pub(crate) use scan::ScanBlocks;
+pub(crate) use read::ScanBlocks;
+use read::{Decode, Differences};
 
 use crate::arch::{self, LANES, LINE_BYTES, prefetch, prefetch_lines};
 use crate::bits::Writer;
-use crate::codec::target::Located;
-use crate::codec::{BlockError, CHECKSUM_BYTES, Layout};
+use crate::codec::{BlockError, CHECKSUM_BYTES, Layout, Located};
 use hamdex_fingerprint::Fingerprint;
 
 /// Encodes and decodes the blocks of one table.
@@ -228,4 +225,11 @@ impl<F> Default for Scratch<F> {
     fn default() -> Self {
         Self { differences: Differences::default(), candidates: Vec::new() }
     }
+}
+
+/// Returns the entry that first differs from `previous` at `h`, and ends with `suffix`.
+#[inline(always)]
+fn entry<F: Fingerprint>(previous: F, h: u32, suffix: F) -> F {
+    // Clears the bits at and after h; h is below the width.
+    (previous & !(F::ONES >> h)) | F::bit(h) | suffix
 }

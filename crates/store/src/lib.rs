@@ -48,7 +48,6 @@
     )
 )]
 
-mod any;
 mod background;
 mod compaction;
 #[cfg(feature = "unstable")]
@@ -71,12 +70,12 @@ mod store;
 mod view;
 mod write;
 
-pub use any::{AnyStore, width};
 pub use error::Error;
 pub use maintenance::Purged;
 pub use maintenance::backup::{backup, backup_with, checkpoint};
 pub use maintenance::inspect::inspect;
 pub use maintenance::repair::{repair, repair_with};
+pub use open::{AnyStore, width};
 pub use options::{CreateOptions, StoreOptions};
 pub use read::reader::{ReadOptions, StoreReader};
 pub use read::searcher::Searcher;

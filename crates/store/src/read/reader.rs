@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::health::Health;
 use crate::log::{HEADER_BYTES, Position, replay_by_log};
 use crate::maintenance::inspect::StoreStats;
-use crate::maintenance::verify::verify;
+use crate::maintenance::verify;
 use crate::manifest::Schema;
 use crate::manifest::{self, Manifest, SegmentEntry};
 use crate::memtable::Memtable;

@@ -258,8 +258,7 @@ impl KnownTexts for WatchedDocuments<'_> {
                     texts.as_strs().map_err(|error| Error::Reference { source: error.to_string().into() })?;
                 let similar_of = |(number, text): (usize, &&str)| -> Result<Vec<(u64, Similar)>, Error> {
                     new.check_cancelled()?;
-                    let similar =
-                        new.matcher().similar(Shingler::new(words).shingles(text).hashes())?.to_vec();
+                    let similar = new.similar(Shingler::new(words).shingles(text).hashes())?;
                     Ok(similar.into_iter().map(|similar| (number as u64, similar)).collect())
                 };
                 for (part, some) in texts.chunks(COMPARED_AT_ONCE).enumerate() {

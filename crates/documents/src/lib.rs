@@ -80,7 +80,7 @@ pub use read::{InputRows, read_text};
 /// [`Dedup::against_texts`] take, and what they find.
 pub mod known {
     pub use crate::dedup::known::{KnownShingles, KnownTexts, Reference, nearest_in};
-    pub use crate::dedup::texts::new_texts::{Known, KnownAs, Matcher, NearestTexts, NewTexts, Similar};
+    pub use crate::dedup::texts::new_texts::{Known, KnownAs, NearestTexts, NewTexts, Similar};
 }
 
 /// Problems with single documents and files, and their places.

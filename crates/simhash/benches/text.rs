@@ -3,8 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use hamdex_simhash::recipe::Tie;
-use hamdex_simhash::{Fingerprinter, Recipe, Scratch, Tally, WeightedTally};
+use hamdex_simhash::{FeatureFingerprinter, Fingerprinter, Recipe, Scratch};
 
 #[path = "../tests/simhash/shared_data.rs"]
 #[expect(dead_code, reason = "a bench needs no truth")]
@@ -47,21 +46,12 @@ fn votes(criterion: &mut Criterion) {
     let hashes: Vec<u64> = (1..=1000u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
     let mut group = criterion.benchmark_group("vote");
     group.throughput(Throughput::Elements(hashes.len() as u64));
+    let fingerprinter = FeatureFingerprinter::<u64>::new(&Recipe::default()).expect("it needs no lists");
     group.bench_function("bit planes", |bencher| {
-        let mut tally = Tally::new();
-        bencher.iter(|| {
-            tally.clear();
-            black_box(&hashes).iter().for_each(|&hash| tally.add(hash));
-            tally.fingerprint(Tie::Zero)
-        });
+        bencher.iter(|| fingerprinter.hashes(black_box(&hashes).iter().copied()));
     });
     group.bench_function("doubles", |bencher| {
-        let mut tally = WeightedTally::new();
-        bencher.iter(|| {
-            tally.clear();
-            black_box(&hashes).iter().for_each(|&hash| tally.add(hash, 1.0));
-            tally.fingerprint(Tie::Zero)
-        });
+        bencher.iter(|| fingerprinter.weighted_hashes(black_box(&hashes).iter().map(|&hash| (hash, 1.0))));
     });
     group.finish();
 }

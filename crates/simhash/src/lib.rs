@@ -93,7 +93,8 @@
 //! | `text-dedup` | 114 | 72 | 47–69 |
 //! | `simhash-py` | 6–8 | 7 | 6–11 |
 //!
-//! The vote itself costs about 5 ns per feature ([`Tally`]), or 35 ns with weights in doubles.
+//! The vote itself costs about 5 ns per feature ([`FeatureFingerprinter::hashes`]), or 35 ns with weights in doubles
+//! ([`FeatureFingerprinter::weighted_hashes`]).
 //!
 //! # Features
 //!
@@ -115,7 +116,6 @@ pub mod word_lists;
 pub use fingerprinter::{FeatureFingerprinter, Fingerprinter, Lists, Outcome, Scratch};
 pub use recipe::Recipe;
 pub use resemblance::{SHINGLE_BITS, Shingler, Shingles, resemblance};
-pub use vote::{Tally, WeightedTally};
 
 /// The error of reading or using a recipe: its text says what is wrong, and what is possible instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -18,19 +18,8 @@ const BATCH: usize = 8;
 /// The counts are *vertical*: plane `i` holds bit `i` of all the counters. Eight features at a time
 /// pass through a tree of carry-save adders (about five operations per feature); only the
 /// carry of the tree is added to the further planes.
-///
-/// ```
-/// use hamdex_simhash::recipe::Tie;
-/// use hamdex_simhash::Tally;
-///
-/// let mut tally = Tally::<u64>::new();
-/// for hash in [0xABCD, 0xBCDE, 0xCDEF] {
-///     tally.add(hash);
-/// }
-/// assert_eq!(tally.fingerprint(Tie::Zero), 0xADCF);
-/// ```
 #[derive(Debug, Clone)]
-pub struct Tally<F> {
+pub(crate) struct Tally<F> {
     planes: Vec<F>,
     batch: [F; BATCH],
     batched: usize,
@@ -47,26 +36,20 @@ impl<F: Fingerprint> Default for Tally<F> {
 impl<F: Fingerprint> Tally<F> {
     /// Creates an empty vote.
     #[must_use]
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 
     /// Removes all votes and keeps the memory.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.planes.fill(F::ZERO);
         self.batched = 0;
         self.votes = 0;
     }
 
-    /// Returns the sum of all weights.
-    #[must_use]
-    pub fn votes(&self) -> u64 {
-        self.votes
-    }
-
     /// Adds a feature with weight 1.
     #[inline]
-    pub fn add(&mut self, hash: F) {
+    pub(crate) fn add(&mut self, hash: F) {
         self.batch[self.batched] = hash;
         self.batched += 1;
         self.votes += 1;
@@ -79,7 +62,7 @@ impl<F: Fingerprint> Tally<F> {
     ///
     /// # Panics
     /// When the sum of all weights exceeds 2^64 − 1.
-    pub fn add_weighted(&mut self, hash: F, weight: u64) {
+    pub(crate) fn add_weighted(&mut self, hash: F, weight: u64) {
         if weight == 1 {
             return self.add(hash);
         }
@@ -94,7 +77,7 @@ impl<F: Fingerprint> Tally<F> {
     /// Returns the fingerprint: bit `j` is set if more weight voted for it than against it; if both are equal, `tie`
     /// decides. Without votes every bit is a tie.
     #[must_use]
-    pub fn fingerprint(&mut self, tie: Tie) -> F {
+    pub(crate) fn fingerprint(&mut self, tie: Tie) -> F {
         for index in 0..self.batched {
             self.ripple(self.batch[index], 0);
         }
@@ -156,7 +139,7 @@ fn full_adder<F: Fingerprint>(a: F, b: F, c: F) -> (F, F) {
 /// The sums are IEEE doubles added in the caller's order without reassociation, so the same features in the
 /// same order have the same fingerprint on every machine, and in libraries that add in the same way.
 #[derive(Debug, Clone)]
-pub struct WeightedTally<F> {
+pub(crate) struct WeightedTally<F> {
     sums: Vec<f64>,
     width: PhantomData<F>,
 }
@@ -170,17 +153,12 @@ impl<F: Fingerprint> Default for WeightedTally<F> {
 impl<F: Fingerprint> WeightedTally<F> {
     /// An empty vote.
     #[must_use]
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 
-    /// Removes all votes and keeps the memory.
-    pub fn clear(&mut self) {
-        self.sums.fill(0.0);
-    }
-
     /// Adds a feature with its weight.
-    pub fn add(&mut self, hash: F, weight: f64) {
+    pub(crate) fn add(&mut self, hash: F, weight: f64) {
         // A look-up instead of a branch: half of all branches on bits of a hash are mispredicted.
         let either = [-weight, weight];
         let words = [hash.to_u128() as u64, (hash.to_u128() >> 64) as u64];
@@ -193,7 +171,7 @@ impl<F: Fingerprint> WeightedTally<F> {
 
     /// Returns the fingerprint: a bit is set if its sum is positive; if it is zero, `tie` decides.
     #[must_use]
-    pub fn fingerprint(&self, tie: Tie) -> F {
+    pub(crate) fn fingerprint(&self, tie: Tie) -> F {
         let set = |sum: f64| sum > 0.0 || (sum == 0.0 && tie == Tie::One);
         (0..F::BITS).fold(F::ZERO, |bits, position| {
             let bit = u128::from(set(self.sums[position as usize])) << position;
@@ -258,6 +236,15 @@ mod tests {
     }
 
     #[test]
+    fn the_majority_decides_each_bit() {
+        let mut tally = Tally::<u64>::new();
+        for hash in [0xABCD, 0xBCDE, 0xCDEF] {
+            tally.add(hash);
+        }
+        assert_eq!(tally.fingerprint(Tie::Zero), 0xADCF);
+    }
+
+    #[test]
     fn one_loud_feature_outvotes_many() {
         let mut tally = Tally::new();
         tally.add_weighted(0xF0u64, 1 << 40);
@@ -265,7 +252,7 @@ mod tests {
             tally.add(0x0F);
         }
         assert_eq!(tally.fingerprint(Tie::Zero), 0xF0);
-        assert_eq!(tally.votes(), (1 << 40) + 1000);
+        assert_eq!(tally.votes, (1 << 40) + 1000);
     }
 
     #[test]

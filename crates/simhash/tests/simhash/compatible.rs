@@ -1,7 +1,7 @@
 //! Fingerprints of other libraries, bit for bit: vectors of their own test suites, or of running them.
 
-use hamdex_simhash::recipe::{Hash, Tie};
-use hamdex_simhash::{FeatureFingerprinter, Fingerprinter, Outcome, Recipe, Scratch, WeightedTally};
+use hamdex_simhash::recipe::Hash;
+use hamdex_simhash::{FeatureFingerprinter, Fingerprinter, Outcome, Recipe, Scratch};
 
 const FOX: &str = "The quick brown fox jumps over the lazy dog";
 
@@ -191,17 +191,14 @@ fn python2_hash_on_text() {
 fn the_signs_of_weighted_sums_are_the_bits() {
     let sums = [13.0, 108.0, -22.0, -5.0, -32.0, 55.0];
     let first = (0b100110u64, 4.0);
-    let mut tally = WeightedTally::<u64>::new();
-    tally.add(first.0, first.1);
     // One hash per bit makes up what the first leaves to the sums: 2 · weight - all weights.
     let left: Vec<f64> = (0..6)
         .map(|place| sums[place] - if first.0 >> (5 - place) & 1 == 1 { first.1 } else { -first.1 })
         .collect();
     let all = -left.iter().sum::<f64>() / 4.0;
-    for (place, sum) in left.iter().enumerate() {
-        tally.add(1 << (5 - place), (sum + all) / 2.0);
-    }
-    assert_eq!(tally.fingerprint(Tie::Zero) & 0b111111, 0b110001);
+    let others = left.iter().enumerate().map(|(place, sum)| (1 << (5 - place), (sum + all) / 2.0));
+    let voted = of_features("default").weighted_hashes(std::iter::once(first).chain(others));
+    assert_eq!(voted.value().map(|value| value & 0b111111), Some(0b110001));
 }
 
 #[test]

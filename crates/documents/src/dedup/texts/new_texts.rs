@@ -73,8 +73,8 @@ pub struct NewTexts<'a> {
     resources: &'a Resources,
 }
 
-/// Compares known sets with the new ones; one per thread.
-pub struct Matcher<'a> {
+/// Compares known sets with the new ones, as [`NewTexts::similar`] does, in memory of its own; one per thread.
+pub(crate) struct Matcher<'a> {
     new: &'a NewTexts<'a>,
     candidates: Vec<u32>,
     similar: Vec<Similar>,
@@ -248,9 +248,18 @@ impl<'a> NewTexts<'a> {
         self.leaders.is_empty()
     }
 
+    /// Returns the new texts that are similar to a known one. Its shingles ascend, and each occurs once.
+    ///
+    /// # Errors
+    /// When a temporary file cannot be read.
+    pub fn similar(&self, known: &[u64]) -> Result<Vec<Similar>, Error> {
+        let mut matcher = self.matcher();
+        matcher.find(known)?;
+        Ok(matcher.similar)
+    }
+
     /// Returns a comparison for one thread.
-    #[must_use]
-    pub fn matcher(&'a self) -> Matcher<'a> {
+    pub(crate) fn matcher(&'a self) -> Matcher<'a> {
         Matcher { new: self, candidates: Vec::new(), similar: Vec::new() }
     }
 
@@ -271,11 +280,13 @@ impl<'a> NewTexts<'a> {
 }
 
 impl Matcher<'_> {
-    /// Returns the new texts that are similar to a known one. Its shingles ascend, and each occurs once.
-    ///
-    /// # Errors
-    /// When a temporary file cannot be read.
-    pub fn similar(&mut self, known: &[u64]) -> Result<&[Similar], Error> {
+    /// Returns the new texts that are similar to a known one.
+    pub(crate) fn similar(&mut self, known: &[u64]) -> Result<&[Similar], Error> {
+        self.find(known)?;
+        Ok(&self.similar)
+    }
+
+    fn find(&mut self, known: &[u64]) -> Result<(), Error> {
         let Self { new, candidates, similar } = self;
         candidates.clear();
         similar.clear();
@@ -299,6 +310,6 @@ impl Matcher<'_> {
                 similar.push(Similar { text: new.first + hits[0], similarity: resemblance(&set, known) });
             }
         }
-        Ok(similar)
+        Ok(())
     }
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::task;
 use utoipa::ToSchema;
 
-use crate::lane::{Place, broken};
+use crate::admission::{Place, broken};
 use crate::problem::Problem;
 
 /// Ended jobs that are remembered.

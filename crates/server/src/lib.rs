@@ -15,16 +15,15 @@
 //!
 //! # How it works
 //!
-//! Threads of their own poll sockets; everything that reads a set runs on others, in lanes (`lane.rs`): small queries,
+//! Threads of their own poll sockets; everything that reads a set runs on others, in lanes (`admission.rs`): small queries,
 //! heavy queries, streams, jobs, and the writes of each store. A lane lets so much work run and so much wait, and
 //! refuses the rest. Sets are queried through [`hamdex_any::AnySet`], whatever they are; a store through a snapshot of
 //! the moment. Writes of many connections run at once, so that the store syncs its log once for all of them.
 
+mod admission;
 mod api;
-mod budget;
 mod failure;
 mod jobs;
-mod lane;
 mod metrics;
 mod options;
 mod problem;

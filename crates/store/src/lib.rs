@@ -82,10 +82,9 @@ pub use read::searcher::Searcher;
 pub use read::{Count, Snapshot};
 pub use store::Store;
 pub use view::Written;
-pub use write::batch::{Batch, Operation};
-pub use write::record::{Record, When};
 pub use write::reply::{Inserted, Near, Put, Similar};
 pub use write::writer::Durability;
+pub use write::{Batch, Operation, Record, When};
 
 /// The files of a store and their sizes, for tools.
 pub mod inspect {
@@ -109,7 +108,7 @@ pub mod internals {
     pub use crate::disk::lock::StoreLock;
     pub use crate::maintenance::backup::backup_on;
     pub use crate::maintenance::repair::{repair_and_tell, repair_on};
-    pub use crate::write::batch::{Document, Name};
+    pub use crate::write::{Document, Name};
 
     /// Logs.
     pub mod log {

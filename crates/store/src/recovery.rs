@@ -13,8 +13,8 @@ use crate::options::StoreOptions;
 use crate::segment::removed_places::RemovedPlaces;
 use crate::segment::{LiveSegment, Opening, Segment, removals_file};
 use crate::view::View;
-use crate::write::batch::{Batch, Operation, Pair};
 use crate::write::writer::Writer;
+use crate::write::{Batch, Operation, Pair};
 
 /// The parts of a store that is open for writing.
 pub(crate) struct Opened<F: Fingerprint> {

@@ -11,8 +11,8 @@ use hamdex::{Fingerprint, Index, MultiIndex, ReadError, Stopped};
 
 use crate::memtable::Memtable;
 use crate::segment::LiveSegment;
-use crate::write::batch::{Batch, Document, Operation, Pair};
 use crate::write::gone_names::{GoneNames, Moment};
+use crate::write::{Batch, Document, Operation, Pair};
 
 /// The memtables and segments of the set at one moment.
 pub(crate) struct View<F> {

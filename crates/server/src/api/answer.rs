@@ -18,9 +18,9 @@ use hamdex_store::Near;
 
 use serde::Serialize;
 
+use crate::admission::{Budget, Held};
 use crate::api::json::MAX_NUMBER;
 use crate::api::payload::{ARROW, JSON};
-use crate::budget::{Budget, Held};
 use crate::problem::Problem;
 use crate::sets::IdKind;
 

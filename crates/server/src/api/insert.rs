@@ -14,6 +14,7 @@ use hamdex_store::{Inserted, Put, When, for_any_store};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use crate::admission::Budget;
 use crate::api::App;
 use crate::api::answer::Answer;
 use crate::api::json::{Id, List};
@@ -21,7 +22,6 @@ use crate::api::payload::{Binary, Media, Named, Parameters, Payload};
 use crate::api::query::check_distance;
 use crate::api::records::{Checked, Need, Record, Refusals};
 use crate::api::similar::condition;
-use crate::budget::Budget;
 use crate::problem::Problem;
 use crate::sets::{Served, write};
 

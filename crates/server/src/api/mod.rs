@@ -8,7 +8,6 @@
 //! - [`service`]: the service itself
 //! - [`payload`], [`json`], [`records`], [`answer`]: the parts of requests and responses
 //! - [`guard`]: tokens, origins, logs and metrics of every request
-//! - [`unread`]: bodies of which an answer needs no more
 
 mod answer;
 mod guard;
@@ -24,7 +23,6 @@ pub(crate) mod service;
 mod sets;
 mod similar;
 mod streams;
-mod unread;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,10 +35,9 @@ use axum::{Router, middleware};
 
 pub(crate) use guard::{Client, MAX_HEAD};
 
-use crate::budget::Budget;
+use crate::admission::{self, Budget, Lanes};
 use crate::failure::Failure;
 use crate::jobs::Jobs;
-use crate::lane::{self, Lanes};
 use crate::metrics::Metrics;
 use crate::options::{Config, Limits};
 use crate::problem::Problem;
@@ -123,7 +120,7 @@ impl App {
 
     /// The deadline of a request that begins now.
     pub(crate) fn deadline(&self) -> Instant {
-        lane::deadline(self.limits.timeout)
+        admission::deadline(self.limits.timeout)
     }
 
     pub(crate) fn begin_ending(&self) {

@@ -14,9 +14,9 @@ use serde_path_to_error::Segment;
 use tokio::time;
 use utoipa::ToSchema;
 
+use crate::admission::Held;
 use crate::api::App;
 use crate::api::json::at_most;
-use crate::budget::Held;
 use crate::problem::Problem;
 use crate::sets::Served;
 

@@ -13,12 +13,12 @@ use hamdex_documents::Similarity;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use crate::admission::Budget;
 use crate::api::App;
 use crate::api::answer::{Answer, DEFAULT_IDS, MAX_MATCHES};
 use crate::api::json::{Id, List, too_many_records};
 use crate::api::payload::{Binary, Media, Named, Parameters, Payload, SMALL_BODY};
 use crate::api::similar::{self, SimilarMatch, SimilarQueries};
-use crate::budget::Budget;
 use crate::problem::Problem;
 use crate::sets::{Extent, Served, Texts};
 

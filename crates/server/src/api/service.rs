@@ -12,8 +12,8 @@ use hamdex_store::for_any_store;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
+use crate::admission::broken;
 use crate::api::{App, insert, inspect, maintenance, query, records, remove, sets, streams};
-use crate::lane::broken;
 use crate::problem::Problem;
 use crate::sets::Served;
 

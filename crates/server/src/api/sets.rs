@@ -18,9 +18,9 @@ use serde::{Deserialize, Serialize};
 use tokio::task;
 use utoipa::ToSchema;
 
+use crate::admission::broken;
 use crate::api::App;
 use crate::api::payload::{Name, Named, Optional};
-use crate::lane::broken;
 use crate::problem::Problem;
 use crate::sets::{IdKind, Served, recipe_of};
 

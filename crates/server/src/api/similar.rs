@@ -11,11 +11,11 @@ use hamdex_documents::SimilarTexts;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::admission::Budget;
 use crate::api::App;
 use crate::api::answer::{ID_BYTES, MATCH_BYTES, MAX_MATCHES, Room, json_length, too_many};
 use crate::api::json::{Id, too_many_records};
 use crate::api::payload::{JSON, SMALL_BODY};
-use crate::budget::Budget;
 use crate::problem::Problem;
 use crate::sets::{IdKind, Served};
 

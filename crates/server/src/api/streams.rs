@@ -21,11 +21,11 @@ use tokio::sync::mpsc;
 use tokio::{task, time};
 use utoipa::IntoParams;
 
+use crate::admission::panicked;
 use crate::api::App;
 use crate::api::answer::{write_fingerprint, write_number, write_text};
 use crate::api::payload::{Named, Parameters, ROWS};
 use crate::api::query::check_distance;
-use crate::lane::panicked;
 use crate::problem::Problem;
 use crate::sets::{IdKind, Served};
 

@@ -12,8 +12,8 @@ use hamdex_store::{AnyStore, Durability, for_any_store};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::admission::Lane;
 use crate::failure::Failure;
-use crate::lane::Lane;
 use crate::metrics::Metrics;
 use crate::problem::Problem;
 use crate::sets::Extent;

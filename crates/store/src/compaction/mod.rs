@@ -21,7 +21,7 @@ use crate::inner::StoreInner;
 use crate::manifest::SegmentEntry;
 use crate::segment::{LiveSegment, Segment};
 use crate::view::View;
-use crate::write::batch::Pair;
+use crate::write::Pair;
 
 /// Interval at which a thread that waits for merges checks for their failure.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);

@@ -21,7 +21,7 @@ use crate::manifest::{Manifest, RemovalsEntry, SegmentEntry};
 use crate::segment::removed_places::RemovedPlaces;
 use crate::segment::{LiveSegment, Segment, removals_file};
 use crate::view::View;
-use crate::write::batch::Pair;
+use crate::write::Pair;
 use crate::write::writer::{JournalReader, Writer};
 
 /// A change of the files that the manifest names.

@@ -42,7 +42,7 @@ use crate::disk::Disk;
 use crate::error::Error;
 use crate::manifest::identity::{Identity, StoreId};
 use crate::manifest::identity::{Kind, checksum};
-use crate::write::batch::{Batch, Document, Name, Operation};
+use crate::write::{Batch, Document, Name, Operation};
 
 pub(crate) const HEADER_BYTES: usize = 64;
 

@@ -15,7 +15,7 @@ use crate::log::scan::{
     LogBytes, Lost, MAX_MISSING_LOGS, Record, header_of, log_files, read_header, read_joined,
 };
 use crate::manifest::identity::Identity;
-use crate::write::batch::Batch;
+use crate::write::Batch;
 
 /// The synced length of a log, as a manifest has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use crate::disk::{Disk, DiskFile, create_replacing, layout};
 use crate::error::{Error, clone_io_error};
 use crate::manifest::MAX_NUMBER;
 use crate::manifest::identity::Identity;
-use crate::write::batch::{Name, Operation};
+use crate::write::{Name, Operation};
 
 /// The current log.
 ///

@@ -84,12 +84,10 @@ mod tests {
     use crate::options::{CreateOptions, StoreOptions};
     use crate::read::Snapshot;
     use crate::store::Store;
-    use crate::write::batch::Operation;
-    use crate::write::batch::Pair;
-    use crate::write::record::When;
     use crate::write::reply::Inserted;
     use crate::write::request::Request;
     use crate::write::writer::Durability;
+    use crate::write::{Operation, Pair, When};
 
     fn options() -> StoreOptions {
         StoreOptions::new().durability(Durability::None).merges(false).memory(1 << 30)

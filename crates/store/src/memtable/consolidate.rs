@@ -13,7 +13,7 @@ use hamdex::Fingerprint;
 use crate::memtable::Memtable;
 use crate::memtable::run::LiveRun;
 use crate::memtable::tables::BETWEEN_PAUSES;
-use crate::write::batch::Pair;
+use crate::write::Pair;
 
 /// Neighbouring runs that are to be merged.
 #[derive(Debug)]

@@ -31,7 +31,7 @@ use crate::memtable::names::MemtableNames;
 use crate::memtable::run::LiveRun;
 use crate::memtable::tables::Buckets;
 use crate::segment::removed_places::IdList;
-use crate::write::batch::Pair;
+use crate::write::Pair;
 
 /// Maximum number of pairs in the tail, which queries scan and every write copies.
 const MAX_TAIL: usize = 256;

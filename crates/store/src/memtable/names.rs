@@ -7,7 +7,7 @@ use hamdex::similar::{Alike, Condition, MemoryLists, Search};
 use hamdex::{ReadError, Report, shingles};
 
 use crate::memtable::shingle_filter::ShingleFilter;
-use crate::write::batch::{Document, Name};
+use crate::write::{Document, Name};
 
 /// Maximum number of names in a chunk, unless they are inserted together.
 const MAX_CHUNK: usize = 1 << 13;

@@ -9,7 +9,7 @@ use hamdex::{Fingerprint, Stopped, prefer_huge_pages};
 
 use crate::memtable::tables::{Buckets, FirstBits, Tables, for_each_near};
 use crate::segment::removed_places::RemovedPlaces;
-use crate::write::batch::Pair;
+use crate::write::Pair;
 
 /// Sorted pairs.
 #[derive(Debug)]

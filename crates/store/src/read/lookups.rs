@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::read::Snapshot;
 use crate::segment::LiveSegment;
 use crate::view::View;
-use crate::write::batch::Pair;
+use crate::write::Pair;
 use crate::write::gone_names::MAX_GONE;
 
 impl<F: Fingerprint> Snapshot<F> {

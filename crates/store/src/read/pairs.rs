@@ -5,7 +5,7 @@ use hamdex::{Fingerprint, ReadError};
 
 use crate::segment::LiveSegment;
 use crate::view::View;
-use crate::write::batch::Pair;
+use crate::write::Pair;
 
 /// Pairs in order.
 type Sequence<'s, F> = Box<dyn Iterator<Item = Result<(Pair<F>, ()), ReadError>> + Send + 's>;

@@ -21,7 +21,7 @@ use crate::recovery::{Applier, load_segments, open_segment};
 use crate::segment::removed_places::RemovedPlaces;
 use crate::segment::{LiveSegment, Opening, removals_file};
 use crate::view::{FrozenMemtable, View};
-use crate::write::batch::Pair;
+use crate::write::Pair;
 
 /// Maximum number of retries after a writer has replaced files meanwhile.
 const MAX_ATTEMPTS: usize = 16;

@@ -21,7 +21,7 @@ use crate::disk::{Disk, layout};
 use crate::error::Error;
 use crate::manifest::SegmentEntry;
 use crate::segment::removed_places::{IdList, RemovedPlaces};
-use crate::write::batch::Pair;
+use crate::write::Pair;
 
 /// An open segment file.
 pub(crate) struct Segment<F> {

@@ -11,7 +11,7 @@ use crate::inner::StoreInner;
 use crate::manifest::SegmentEntry;
 use crate::memtable::Memtable;
 use crate::segment::{ColumnBuilder, Opening, Segment, write_index};
-use crate::write::batch::{Pair, ids_of};
+use crate::write::{Pair, ids_of};
 
 /// The file of a new segment.
 pub(crate) type Output = Pieces<Box<dyn DiskFile>>;

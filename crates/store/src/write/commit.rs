@@ -14,7 +14,7 @@ use crate::inner::StoreInner;
 use crate::log::{self, MAX_OPERATIONS, units};
 use crate::memtable::Memtable;
 use crate::view::{FrozenMemtable, View};
-use crate::write::batch::Batch;
+use crate::write::Batch;
 use crate::write::queue::NotServed;
 use crate::write::reply::Reply;
 use crate::write::request::Request;

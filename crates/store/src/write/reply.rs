@@ -7,7 +7,7 @@ use hamdex::{Fingerprint, Match, ReadError};
 
 use crate::manifest::identity::Identity;
 use crate::view::{View, Written};
-use crate::write::batch::Pair;
+use crate::write::Pair;
 
 /// The reply to a request.
 pub(crate) enum Reply<F> {

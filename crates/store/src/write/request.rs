@@ -6,10 +6,10 @@ use hamdex::Fingerprint;
 
 use crate::error::Error;
 use crate::view::{View, Written};
-use crate::write::batch::{Batch, Document, Operation, Pair};
 use crate::write::reply::Reply;
 use crate::write::unless_near::decisions::{ReplaceUnlessNear, UnlessNear};
 use crate::write::unless_similar::decisions::UnlessSimilar;
+use crate::write::{Batch, Document, Operation, Pair};
 
 /// A request of a writer, which is applied atomically.
 pub(crate) enum Request<F: Fingerprint> {

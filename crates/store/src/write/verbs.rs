@@ -9,11 +9,10 @@ use crate::error::Error;
 use crate::log::MAX_OPERATIONS;
 use crate::store::Store;
 use crate::view::{View, Written};
-use crate::write::batch::{Batch, Document, Operation, Pair};
-use crate::write::record::{Label, Record, Unless, When};
 use crate::write::reply::{Inserted, Put, Reply};
 use crate::write::request::Request;
 use crate::write::unless_near::decisions::numbered;
+use crate::write::{Batch, Document, Label, Operation, Pair, Record, Unless, When};
 
 /// Bytes of a name that count as one operation of a batch; real operations are longer.
 const NAME_BYTES_PER_OPERATION: usize = 16;

@@ -10,7 +10,7 @@ use hamdex::{Fingerprint, ParseOptionError};
 
 use crate::error::Error;
 use crate::log::{LogWriter, PendingSync, Sealed};
-use crate::write::batch::{Batch, Operation, Pair};
+use crate::write::{Batch, Operation, Pair};
 
 /// The durability of acknowledged writes. In each case a batch is atomic across a crash, and no batch survives that
 /// comes after a lost one.

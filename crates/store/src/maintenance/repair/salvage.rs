@@ -15,7 +15,7 @@ use crate::maintenance::repair::separate_damage;
 use crate::manifest::Schema;
 use crate::manifest::{Manifest, RemovalsEntry, SegmentEntry};
 use crate::segment::{ColumnBuilder, Segment, removals_file, write_index};
-use crate::write::batch::{Operation, Pair, ids_of};
+use crate::write::{Operation, Pair, ids_of};
 
 /// Divisor of the memory: the share of the sets of shingles that are read at once.
 const SHINGLE_SHARE: u64 = 4;

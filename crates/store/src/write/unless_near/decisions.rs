@@ -22,8 +22,8 @@ use crate::memtable::Memtable;
 use crate::read::Snapshot;
 use crate::read::searcher::Searcher;
 use crate::view::{View, Written};
-use crate::write::batch::{Batch, Document, Operation, Pair};
 use crate::write::reply::{Inserted, Near, Nears, Put, Reply};
+use crate::write::{Batch, Document, Operation, Pair};
 
 /// A request to insert pairs unless a fingerprint is near.
 pub(crate) struct UnlessNear<F> {

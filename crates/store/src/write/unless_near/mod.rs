@@ -15,13 +15,13 @@ use hamdex::{BatchOptions, Fingerprint, Match, ReadError, ReadErrorKind};
 use crate::error::Error;
 use crate::read::Snapshot;
 use crate::store::Store;
-use crate::write::batch::{Document, Pair};
 use crate::write::commit::Outcome;
 use crate::write::reply::{Inserted, Nears, Put, Reply};
 use crate::write::request::Request;
 use crate::write::unless_near::decisions::{
     Known, Owned, ReplaceUnlessNear, UnlessNear, count_within, go_on_until, nearest_other, report_until,
 };
+use crate::write::{Document, Pair};
 
 /// Maximum number of searches before one that blocks flushes.
 const MAX_SEARCHES: usize = 8;

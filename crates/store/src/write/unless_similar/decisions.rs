@@ -12,10 +12,10 @@ use crate::manifest::Schema;
 use crate::memtable::Memtable;
 use crate::read::Snapshot;
 use crate::view::{View, Written};
-use crate::write::batch::{Batch, Document};
 use crate::write::reply::{Inserted, Put, Reply, Similar};
 use crate::write::unless_near::decisions::{go_on_until, report_until};
 use crate::write::unless_similar::AT_ONCE;
+use crate::write::{Batch, Document};
 
 /// A request to insert documents unless others are similar.
 pub(crate) struct UnlessSimilar<F> {

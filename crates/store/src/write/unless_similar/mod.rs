@@ -19,7 +19,7 @@ use hamdex::{Fingerprint, ReadError};
 use crate::error::Error;
 use crate::read::searcher::Searcher;
 use crate::store::Store;
-use crate::write::batch::Document;
+use crate::write::Document;
 use crate::write::reply::{Inserted, Put, Reply};
 use crate::write::request::Request;
 use crate::write::unless_near::decisions::go_on_until;

@@ -70,8 +70,7 @@ impl NameChunk {
         let later = &self.names[self.names.partition_point(|(id, _)| *id < from)..];
         let bytes = || later.iter().map(|(_, document)| document.len()).sum::<usize>();
         if later.len() <= MAX_COMPARED && self.lists.get().is_none() && bytes() <= MAX_COMPARED_BYTES {
-            for_each_compared(later, (shingles, condition), visit);
-            return Ok(());
+            return for_each_compared(later, (shingles, condition), check, visit);
         }
         for (documents, lists) in self.lists() {
             let first = documents.partition_point(|(id, _)| *id < from) as u64;
@@ -149,16 +148,23 @@ fn lists_of(documents: &[Name]) -> MemoryLists {
 fn for_each_compared(
     documents: &[Name],
     (shingles, condition): (&[u64], &Condition),
+    check: &dyn Fn() -> Result<(), ReadError>,
     visit: &mut dyn FnMut(u64, f64),
-) {
+) -> Result<(), ReadError> {
     let mut set = Vec::new();
     for document in documents {
+        check()?;
         decode(document, &mut set);
+        let most = set.len().min(shingles.len());
+        if condition.least_shared(shingles.len(), set.len()) > most {
+            continue;
+        }
         let shared = shared_by(shingles, &set);
         if shared > 0 && condition.is_met(shared, shingles.len(), set.len()) {
             visit(document.0, condition.share(shared, shingles.len(), set.len()));
         }
     }
+    Ok(())
 }
 
 /// Returns the number of values that two ascending lists have in common.
@@ -226,6 +232,8 @@ pub(crate) struct MemtableNames {
     chunks: Arc<Vec<Chunk>>,
     /// The shingles of all documents, and perhaps others.
     filter: Arc<ShingleFilter>,
+    /// The number of shingles of all documents. As it is not shared, a refused write leaves no trace in [`Self::bytes`].
+    shingles: u64,
     bytes: usize,
 }
 
@@ -239,7 +247,8 @@ impl MemtableNames {
         let mut set = Vec::new();
         for name in names.iter().filter(|(_, document)| !document.shingles().is_empty()) {
             decode(name, &mut set);
-            self.filter.add(&set);
+            self.filter.add(&set, self.shingles);
+            self.shingles += set.len() as u64;
         }
         let chunks = Arc::make_mut(&mut self.chunks);
         let mut first = chunks.len();
@@ -337,7 +346,7 @@ impl MemtableNames {
     pub(crate) fn bytes(&self) -> usize {
         let made = self.all_chunks().map(|chunk| chunk.bytes_of_lists()).sum::<usize>();
         // Lists that questions may still make count too, so that the limit of memory holds.
-        self.bytes + self.filter.bytes() + made.max(self.filter.bytes_of_lists())
+        self.bytes + ShingleFilter::bytes(self.shingles) + made.max(self.filter.bytes_of_lists(self.shingles))
     }
 }
 
@@ -410,7 +419,28 @@ mod tests {
             }
             let has_lists = names.all_chunks().any(|chunk| chunk.lists.get().is_some());
             assert_eq!(has_lists, searched_every < 1000, "the last question is about few documents");
-            assert!(names.bytes() > names.bytes + names.filter.bytes(), "lists count before they are made");
+            assert!(
+                names.bytes() > names.bytes + ShingleFilter::bytes(names.shingles),
+                "lists count before they are made"
+            );
+        }
+    }
+
+    #[test]
+    fn names_that_a_write_drops_take_no_memory() {
+        let condition = Condition::new(Measure::Resemblance, 0.5).unwrap();
+        let names = MemtableNames::default();
+        let set: Vec<u64> = (0..100_000).collect();
+        let document = Document::with_shingles(b"name", &shingles::encode(&set).unwrap());
+        for _ in 0..20 {
+            let mut refused = names.clone();
+            refused.insert(&[(1, document.clone())]);
+            let mut found = Vec::new();
+            let visit = |id, _| found.push(id);
+            refused.for_each_similar((&set, &condition), 0, &Report::new(), visit).unwrap();
+            assert!(found == [1] && refused.bytes() > 100_000);
+            names.for_each_similar((&set, &condition), 0, &Report::new(), |_, _| unreachable!()).unwrap();
+            assert_eq!(names.bytes(), 0);
         }
     }
 

@@ -4,9 +4,11 @@ use std::path::Path;
 use std::process::Command;
 
 use hamdex::VerifyOptions;
-use hamdex_store::{Operation, Store};
+use hamdex::similar::{Condition, Measure};
+use hamdex_store::{Operation, Record, Store, When};
 
 use crate::common::{Chance, Model, assert_same, seeds, shape, tiny};
+use crate::named::named_shape;
 
 /// A small file system, as long as it is held.
 struct Small<'a>(&'a Path);
@@ -143,4 +145,32 @@ fn insert_when_there_is_room(
     while insert(model).is_err() {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
+}
+
+#[test]
+fn a_store_takes_texts_again_as_soon_as_there_is_room() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(_small) = Small::mount(directory.path(), 2000) else {
+        println!("skipped: a file system for it cannot be mounted here");
+        return;
+    };
+    let create = named_shape().shingles("numbers of this test");
+    let store = Store::<u64>::create(directory.path().join("s"), &create, tiny()).unwrap();
+    let condition = Condition::new(Measure::Resemblance, 0.7).unwrap();
+    let put = |number: u64, length: u64| {
+        let set: Vec<u64> = (number << 20..(number << 20) + length).collect();
+        let name = number.to_string();
+        store.put([Record::document(number, &name, &set)], When::unless_similar(condition))
+    };
+    assert_eq!(put(1, 100).unwrap().inserted, 1);
+    // Nothing is in memory now, and nothing may be left there by what is refused.
+    store.flush().unwrap();
+    let ballast = directory.path().join("ballast");
+    let _ = std::fs::write(&ballast, vec![0; 4 << 20]);
+    let refused = (2..40u64).filter(|&number| put(number, 20_000).is_err()).count();
+    assert!(refused > 30, "{refused}");
+    std::fs::remove_file(&ballast).unwrap();
+    assert_eq!(put(50, 100).unwrap().inserted, 1);
+    assert_eq!(put(50, 101).unwrap().inserted, 0);
+    assert_eq!(put(1, 101).unwrap().inserted, 0);
 }

@@ -1,6 +1,7 @@
 //! The union of sorted sequences: the one merge of lists of ids, entries and columns.
 //!
 //! The external sort has its own (`writer/spill.rs`): its sequences are runs of one file, read by records without values.
+//! A merge of tables has none: it divides them at common keys (`merge/gather.rs`).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

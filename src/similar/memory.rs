@@ -137,7 +137,7 @@ impl Lists for LaterLists<'_> {
                 }
             }
             for (positions, &shingle) in positions.into_iter().zip(some) {
-                let least = shingle << PLACE_BITS | *first;
+                let least = (shingle << PLACE_BITS).saturating_add(*first);
                 let start = positions.start + pairs[positions.clone()].partition_point(|&pair| pair < least);
                 let own = pairs[start..positions.end].partition_point(|pair| pair >> PLACE_BITS == shingle);
                 if own > 0 {
@@ -358,6 +358,8 @@ mod tests {
         let lists = MemoryLists::of((0..MemoryLists::MAX_DOCUMENTS as u64).map(|place| [place, last]));
         let condition = Condition::new(Measure::Resemblance, 1.0).unwrap();
         let mut search = Search::default();
+        let mut after_all = lists.from_place(MemoryLists::MAX_DOCUMENTS as u64);
+        assert!(search.run(&mut after_all, &[1, last], &condition, &|| Ok(())).unwrap().is_empty());
         for place in [0, 1, 65_534, 65_535] {
             let found = search.run(&mut lists.from_place(0), &[place, last], &condition, &|| Ok(())).unwrap();
             assert_eq!(found.iter().map(|one| one.place).collect::<Vec<_>>(), [place]);

@@ -28,6 +28,7 @@ const LAYERS: &[&str] = &[
     "widths",
     "progress",
     "sorting",
+    "sorted_union",
     "category",
     "memory",
     "threads",

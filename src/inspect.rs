@@ -28,7 +28,7 @@ use crate::format::{FileId, MAJOR};
 use crate::index::search::Search;
 use crate::index::{Index, Shingles};
 use crate::progress::Stopped;
-use crate::similar::ShingleTable;
+use crate::shingles::ShingleTable;
 use crate::table::Table;
 use crate::table::scanner::Scanner;
 use hamdex_fingerprint::Fingerprint;

@@ -111,7 +111,6 @@ mod progress;
 pub mod salvage;
 pub mod set;
 pub mod shingles;
-pub mod similar;
 mod sorted_union;
 mod sorting;
 mod table;
@@ -149,6 +148,19 @@ pub use set::{FingerprintSet, SetSearcher};
 pub use sorting::sort_by_keys;
 pub use verify::{Verified, VerifyOptions};
 pub use writer::{BuildOptions, Builder, SealedIndex, Summary};
+
+/// Documents that are similar as texts: the stored sets of shingles that are like another set.
+///
+/// The sets are kept by shingle: each shingle has a list of the documents that have it. A document that is similar to a
+/// set of n shingles shares at least s of them, so it is in one of *any* n − s + 1 of the n lists. The shortest are read,
+/// in the others each document found is looked up: a phrase that a million documents have costs what a rare one does.
+/// (Set-similarity search by prefixes: Bayardo, Ma, Srikant, WWW 2007; Xiao et al., WWW 2008. Here all shingles are
+/// indexed, so the prefix is chosen by the query.)
+pub mod similar {
+    pub use crate::shingles::condition::{Condition, Measure, SimilarDocument};
+    pub use crate::shingles::memory::{GrowingLists, LaterLists, MemoryLists};
+    pub use crate::shingles::search::{Alike, Search};
+}
 
 /// The block codec itself, and settings for tests and benches.
 ///

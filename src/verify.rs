@@ -13,7 +13,7 @@ use crate::index::Index;
 use crate::index::read_ahead::Windows;
 use crate::lookup::{hash_of_id, hash_of_name};
 use crate::progress::{Counter, Phase, Report};
-use crate::similar::{ShingleTable, table};
+use crate::shingles::{ShingleTable, table};
 use crate::table::{Table, runs_of};
 use crate::threads::{Pool, map_in_order};
 use crate::widths::per_width;

@@ -12,7 +12,7 @@ use crate::error::ReadError;
 use crate::index::read_ahead::ReadAhead;
 use crate::mapping::Mapping;
 use crate::names::directory::Directory;
-use crate::similar::{List, Lists, PairTable};
+use crate::shingles::{List, Lists, PairTable};
 use crate::table::scanner::{Scanner, prefetch_fronts};
 use crate::table::{self, runs_of};
 

@@ -47,7 +47,7 @@ use crate::ids::reader::IdTable;
 use crate::lookup::LookupTable;
 use crate::mapping::Mapping;
 use crate::names::{NameTable, Names};
-use crate::similar::ShingleTable;
+use crate::shingles::ShingleTable;
 use crate::table::Table;
 use hamdex_fingerprint::Fingerprint;
 

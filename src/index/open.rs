@@ -19,7 +19,7 @@ use crate::mapping::Mapping;
 use crate::metadata;
 use crate::names::NameTable;
 use crate::permutation::Permutation;
-use crate::similar::{PairTable, ShingleTable};
+use crate::shingles::{PairTable, ShingleTable};
 use crate::table::Table;
 use crate::table::filter::Filter;
 use crate::table::keys::Keys;

@@ -9,7 +9,7 @@ use crate::index::shingles::SimilarSearch;
 use crate::index::{Index, IndexRef, Match};
 use crate::memory::give_back;
 use crate::progress::{Phase, Progress, Report, Stopped, keeping};
-use crate::similar::{Condition, SimilarDocument};
+use crate::shingles::{Condition, SimilarDocument};
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 

@@ -17,8 +17,7 @@ use crate::index::read_ahead::ReadAhead;
 use crate::mapping::Mapping;
 use crate::names::directory::Directory;
 use crate::progress::{Phase, Progress, Report};
-use crate::shingles;
-use crate::similar::{Alike, Condition, PairTable, Search, ShingleTable};
+use crate::shingles::{self, Alike, Condition, PairTable, Search, ShingleTable};
 use crate::table::runs_of;
 use hamdex_fingerprint::Fingerprint;
 

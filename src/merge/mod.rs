@@ -2,32 +2,33 @@
 //!
 //! - [`merged`]: the tables of the output, merged from the inputs' tables by all threads
 //! - [`gather`]: dividing the tables at common values, and the records of a part, from all inputs
-//! - [`columns`]: the names of all inputs
 //! - [`shingles`]: the documents of all inputs, and the lists of their shingles
 //!
 //! Tables of one design have the same values in the same order in every file. So table t of the output is table t
 //! of all inputs, merged: block by block, in the memory of a few blocks per input. A table that some input lacks is
-//! sorted, as a build would.
+//! sorted, as a build would. Names are united by id, in this file.
 
-mod columns;
 mod gather;
 mod merged;
 mod shingles;
 
 use std::fmt;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use columns::MergedNames;
 use gather::Filter;
 use merged::Merged;
 use shingles::MergedShingles;
 
 use crate::error::{BuildError, IdColumn};
 use crate::index::Index;
+use crate::names::Names;
 use crate::progress::Phase;
+use crate::sorted_union::SortedUnion;
 use crate::widths::per_width;
-use crate::writer::{BuildOptions, Columns, Job, SealedIndex, Summary, WithId};
+use crate::writer::{
+    BuildOptions, ColumnSource, Columns, Job, NameSpool, OneByOne, SealedIndex, Sorted, Summary, WithId,
+};
 use hamdex_atomic_file::{AtomicFile, Inputs};
 use hamdex_fingerprint::Fingerprint;
 
@@ -263,5 +264,77 @@ impl<F: Fingerprint> fmt::Debug for Merger<'_, F> {
             .field("inputs", &self.inputs)
             .field("options", &self.options)
             .finish_non_exhaustive()
+    }
+}
+
+/// The ids of the output, for ids that ascend.
+struct Kept<'s> {
+    /// `None` if the output has all ids.
+    ids: Option<OneByOne<'s, u64>>,
+    next: Option<u64>,
+}
+
+impl<'s> Kept<'s> {
+    fn new(ids: Option<&'s Sorted<u64>>) -> Result<Self, BuildError> {
+        let mut ids = ids.map(Sorted::one_by_one).transpose()?;
+        let next = ids.as_mut().map_or(Ok(None), OneByOne::next)?;
+        Ok(Self { ids, next })
+    }
+
+    /// Returns whether the output has an id, not below that of the call before.
+    fn contains(&mut self, id: u64) -> Result<bool, BuildError> {
+        let Some(ids) = &mut self.ids else { return Ok(true) };
+        while self.next.is_some_and(|next| next < id) {
+            self.next = ids.next()?;
+        }
+        Ok(self.next == Some(id))
+    }
+}
+
+/// The names of several indexes.
+struct MergedNames<'i> {
+    /// The names of each, and the number added to its ids.
+    inputs: Vec<(Names<'i>, u64)>,
+    /// Whether the names of ids that are left out are left out, too.
+    is_filtered: bool,
+    temp_dir: PathBuf,
+}
+
+impl<'i> MergedNames<'i> {
+    fn new(inputs: &[(Names<'i>, u64)], is_filtered: bool, temp_dir: &Path) -> Self {
+        Self { inputs: inputs.to_vec(), is_filtered, temp_dir: temp_dir.to_owned() }
+    }
+}
+
+impl ColumnSource for MergedNames<'_> {
+    type Spool = NameSpool;
+
+    fn wants_ids(&self) -> bool {
+        self.is_filtered
+    }
+
+    fn spool(self: Box<Self>, ids: Option<&Sorted<u64>>) -> Result<NameSpool, BuildError> {
+        let mut spool = NameSpool::new(&self.temp_dir)?;
+        let mut kept = Kept::new(ids)?;
+        let lists = self.inputs.into_iter().map(|(names, offset)| {
+            names.iter().map(move |named| named.map(|(id, name)| (id.saturating_add(offset), name)))
+        });
+        let mut last: Option<(u64, &[u8])> = None;
+        for item in SortedUnion::of(lists) {
+            let (id, _, name) = item?;
+            if let Some((last_id, last_name)) = last
+                && last_id == id
+            {
+                if last_name != name {
+                    return Err(BuildError::NamesDiffer { id, names: [last_name.to_vec(), name.to_vec()] });
+                }
+                continue;
+            }
+            last = Some((id, name));
+            if kept.contains(id)? {
+                spool.push(id, name)?;
+            }
+        }
+        Ok(spool)
     }
 }

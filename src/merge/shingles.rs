@@ -12,11 +12,11 @@ use crate::codec::Scratch;
 use crate::digest::SetDigest;
 use crate::error::{BuildError, IdColumn, ReadError};
 use crate::index::Shingles;
-use crate::merge::columns::Kept;
+use crate::merge::Kept;
 use crate::merge::gather::{self, Part, Parts, SortedBlocks};
 use crate::merge::merged::for_each_part;
 use crate::progress::Counter;
-use crate::similar::table::Head;
+use crate::shingles::table::Head;
 use crate::sorted_union::SortedUnion;
 use crate::writer::{ColumnSource, DirectorySpool, PairSource, ShingleSpool, Sorted, Visit, digested};
 

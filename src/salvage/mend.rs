@@ -18,8 +18,8 @@ use crate::ids::Packer;
 use crate::names::directory::Directory;
 use crate::names::{self};
 use crate::salvage::changed_byte;
-use crate::similar::table;
-use crate::similar::table::Head;
+use crate::shingles::table;
+use crate::shingles::table::Head;
 
 /// Restores what can be restored of a file of fingerprints of type `F` with this id, whose length is the one that it
 /// was written with:

@@ -10,7 +10,7 @@ use crate::format::checksum::UnitKind;
 use crate::format::section::extent;
 use crate::salvage::changed_byte;
 use crate::salvage::mend::find_footer;
-use crate::similar::table::LAYOUT;
+use crate::shingles::table::LAYOUT;
 use crate::{BuildOptions, Builder, Codec, FilterChoice, Index, Place, ReadErrorKind, salvage};
 
 /// Fingerprints far and near, some with several ids.

@@ -13,8 +13,7 @@ use crate::set::{
     Description, FingerprintSet, MatchIds, SetEntries, SetSearcher, ShinglePart, StoredId, Visited,
     ids_of_parts,
 };
-use crate::shingles;
-use crate::similar::{Condition, SimilarDocument};
+use crate::shingles::{self, Condition, SimilarDocument};
 use crate::verify::{Verified, VerifyOptions};
 use hamdex_fingerprint::Fingerprint;
 

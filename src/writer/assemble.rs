@@ -13,7 +13,7 @@ use crate::lookup::hash_of_name;
 use crate::metadata;
 use crate::permutation::Permutation;
 use crate::progress::{Counter, Phase};
-use crate::writer::columns::{Columns, Each, NameSpool};
+use crate::writer::directory::{ColumnSource, Each, NameSpool};
 use crate::writer::ids::{LookupWriter, SpooledIds};
 use crate::writer::options::BuildOptions;
 use crate::writer::pairs::ShingleSpool;
@@ -26,6 +26,21 @@ use hamdex_fingerprint::Fingerprint;
 /// Divisor of the memory for sorting: the share of the ids, if all of them are needed; the rest is for the
 /// records.
 const ID_MEMORY_SHARE: usize = 8;
+
+/// The columns of a file.
+#[derive(Default)]
+pub(crate) struct Columns<'s> {
+    pub(crate) names: Option<Box<dyn ColumnSource<Spool = NameSpool> + 's>>,
+    pub(crate) shingles: Option<Box<dyn ColumnSource<Spool = ShingleSpool<'s>> + 's>>,
+}
+
+impl Columns<'_> {
+    /// Returns whether a column needs all ids of the file.
+    fn want_ids(&self) -> bool {
+        self.names.as_ref().is_some_and(|names| names.wants_ids())
+            || self.shingles.as_ref().is_some_and(|shingles| shingles.wants_ids())
+    }
+}
 
 /// Writes a whole file.
 pub(super) fn assemble<F: Fingerprint, T: TableSource<F>>(

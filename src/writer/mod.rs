@@ -6,8 +6,8 @@
 //! - [`assemble`]: from tables to a file, front to back
 //! - [`tables_writer`]: the code, the blocks, the keys and the filter of a table
 //! - [`ids`]: the ids of table 0, and the tables of look-ups
-//! - [`directory`]: the ids of names and of documents, and where each entry ends
-//! - [`columns`], [`pairs`]: the names of ids, and the shingles of documents
+//! - [`directory`]: the ids of names and of documents, and where each entry ends; the names
+//! - [`pairs`]: the shingles of documents
 //! - [`sections`]: the sections of a file, one after the other, and their output
 //!
 //! This file has the records that are sorted, the source of tables, and the end of a build.
@@ -15,7 +15,6 @@
 
 mod assemble;
 mod builder;
-mod columns;
 mod directory;
 mod ids;
 mod options;
@@ -31,11 +30,11 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
+pub(crate) use assemble::Columns;
 use assemble::assemble;
 pub use builder::Builder;
 use byteorder::{ByteOrder, LittleEndian};
-pub(crate) use columns::{Columns, NameSpool};
-pub(crate) use directory::{ColumnSource, DirectorySpool};
+pub(crate) use directory::{ColumnSource, DirectorySpool, NameSpool};
 pub use options::BuildOptions;
 pub(crate) use pairs::{PairSource, ShingleSpool, digested};
 use sections::Output;

@@ -12,7 +12,7 @@ use crate::error::{BuildError, IdColumn};
 use crate::format::checksum::UnitKind;
 use crate::progress::Counter;
 use crate::shingles;
-use crate::similar::table::{Head, KEY_BYTES, LAYOUT};
+use crate::shingles::table::{Head, KEY_BYTES, LAYOUT};
 use crate::table::writer::TableWriter;
 use crate::writer::Visit;
 use crate::writer::directory::{ColumnSource, DirectorySpool, Places};

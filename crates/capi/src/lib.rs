@@ -1,7 +1,7 @@
 //! The C library of hamdex: `include/hamdex.h` is written from these sources, and is its documentation.
 //!
 //! - `edge/`: all `unsafe` code: arguments and handles from C, and panics, which go no further
-//! - `status`, `error`: how a call fails
+//! - `status`: how a call fails; `general`: versions, and the end of an error
 //! - `options`, `records`, `matches`, `similar`: data in, and data out
 //! - `set`, `search`, `batch`: queries, and look-ups of ids and names
 //! - `store`, `write`, `build`: what changes a set, or makes one
@@ -13,9 +13,8 @@
 
 // In the order of the header.
 mod status;
-mod version;
 
-mod error;
+mod general;
 
 mod set;
 

@@ -22,7 +22,6 @@
 
 mod admission;
 mod api;
-mod failure;
 mod jobs;
 mod metrics;
 mod options;
@@ -38,8 +37,8 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::fmt;
 
 pub use api::service::openapi;
-pub use failure::Failure;
 pub use options::{Config, LogForm, Options, Size, Time};
+pub use problem::Failure;
 pub use server::{Server, never};
 
 /// Threads that may run work of requests: those of lanes, and of writes of many stores.

@@ -14,7 +14,7 @@ use hamdex::set::Description;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 
-use crate::failure::Failure;
+use crate::problem::Failure;
 
 /// The environment variable of sets.
 const SETS: &str = "HAMDEX_SETS";

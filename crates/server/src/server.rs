@@ -31,9 +31,8 @@ use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
 
 use crate::api::{App, Client, MAX_HEAD, router};
-use crate::failure::Failure;
 use crate::options::Config;
-use crate::problem::{MEDIA_TYPE, Problem};
+use crate::problem::{Failure, MEDIA_TYPE, Problem};
 use crate::tokens::Tokens;
 
 /// The time for the handshake of TLS.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use subtle::ConstantTimeEq;
 
-use crate::failure::Failure;
+use crate::problem::Failure;
 
 /// The most bytes of a file of tokens.
 const MAX_BYTES: u64 = 1 << 16;

@@ -36,11 +36,10 @@ use axum::{Router, middleware};
 pub(crate) use guard::{Client, MAX_HEAD};
 
 use crate::admission::{self, Budget, Lanes};
-use crate::failure::Failure;
 use crate::jobs::Jobs;
 use crate::metrics::Metrics;
 use crate::options::{Config, Limits};
-use crate::problem::Problem;
+use crate::problem::{Failure, Problem};
 use crate::sets::Sets;
 use crate::tokens::Tokens;
 

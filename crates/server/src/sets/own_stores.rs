@@ -11,8 +11,7 @@ use hamdex_atomic_file::AtomicFile;
 use hamdex_store::{Durability, Error as StoreError};
 use serde::{Deserialize, Serialize};
 
-use crate::failure::Failure;
-use crate::problem::Problem;
+use crate::problem::{Failure, Problem};
 
 /// The file of the directory of sets that has them.
 const FILE: &str = ".stores.json";

@@ -9,10 +9,9 @@ use hamdex::{Category, chain};
 use hamdex_any::Kind;
 use hamdex_store::{AnyStore, Durability, Error as StoreError, StoreOptions};
 
-use crate::failure::Failure;
 use crate::metrics::Metrics;
 use crate::options::Config;
-use crate::problem::Problem;
+use crate::problem::{Failure, Problem};
 use crate::sets::fixed::Stamp;
 use crate::sets::own_stores::{Made, may_be_made, name_of, remove_deleted};
 use crate::sets::served::{Served, Written};

@@ -13,9 +13,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::admission::Lane;
-use crate::failure::Failure;
 use crate::metrics::Metrics;
-use crate::problem::Problem;
+use crate::problem::{Failure, Problem};
 use crate::sets::Extent;
 use crate::sets::fixed::{self, Fixed, Stamp, Watch};
 use crate::sets::own_stores::may_be_made;

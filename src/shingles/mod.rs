@@ -2,6 +2,7 @@
 //!
 //! An index has them if it was built with [`BuildOptions::shingles`](crate::BuildOptions::shingles): for each shingle the
 //! documents that have it, in three optional sections that queries by fingerprint do not read.
+//! [`similar`](crate::similar) has the search through them.
 //!
 //! The bytes of a set by itself, as the logs of stores have it, are an Elias-Fano code (Elias, "Efficient storage and
 //! retrieval by content and address of static files", J. ACM 21, 1974; Fano, MIT 1971).
@@ -14,6 +15,20 @@
 //!
 //! That is at most two bits per shingle more than ⌈48 − log2 n⌉, and within 2 % of the bound of information for the
 //! documents of a crawl. It is decoded at about a nanosecond per shingle, without a table.
+
+// - `table`: the lists of documents of a file: one more sorted table in blocks, of pairs of shingle and document
+// - `memory`: lists in memory
+// - `condition`: how alike two documents have to be
+// - `search`: from lists to the documents that meet a condition
+
+pub(crate) mod condition;
+pub(crate) mod memory;
+pub(crate) mod search;
+pub(crate) mod table;
+
+pub(crate) use condition::{Condition, SimilarDocument};
+pub(crate) use search::{Alike, List, Lists, Search};
+pub(crate) use table::{PairTable, ShingleTable};
 
 use crate::bits::{self, WINDOW_BITS, window};
 

@@ -6,8 +6,7 @@ use std::ops::Range;
 
 use crate::error::{Place, ReadError};
 use crate::memory::{KEPT, give_back};
-use crate::shingles;
-use crate::similar::Condition;
+use crate::shingles::{self, Condition};
 
 /// The time of a look-up in a list, in entries of a list that is read.
 const LOOK_UP_COST: u64 = 16;

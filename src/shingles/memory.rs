@@ -5,8 +5,7 @@ use std::ops::Range;
 
 use crate::arch::prefetch;
 use crate::error::ReadError;
-use crate::shingles;
-use crate::similar::{List, Lists};
+use crate::shingles::{self, List, Lists};
 use crate::table::directory::Directory;
 
 /// Bits of a place, which a shingle leaves of 64.
@@ -250,7 +249,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::similar::{Condition, Measure, Search};
+    use crate::shingles::condition::Measure;
+    use crate::shingles::{Condition, Search};
 
     /// Sets that crowd: of few shingles, with the parts of a footer, near each other.
     fn sets() -> impl Strategy<Value = Vec<Vec<u64>>> {

@@ -1,4 +1,6 @@
-//! How alike two documents have to be: a measure, and the least share by it.
+//! How alike two documents have to be: a measure, and the least share by it; and the documents that are.
+
+use crate::ids::StoredId;
 
 /// A measure of how alike a set of shingles and a stored one are (Broder, "On the resemblance and containment of
 /// documents", SEQUENCES 1997): the number of shared shingles as a part of some others.
@@ -104,6 +106,38 @@ impl Condition {
             }
             Measure::Contained => 1,
         }
+    }
+}
+
+/// A stored document that is similar to a set of shingles.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct SimilarDocument {
+    /// The id of the document.
+    pub id: StoredId,
+    /// How similar it is, by the measure of the condition: above 0, at most 1.
+    pub similarity: f64,
+}
+
+impl SimilarDocument {
+    /// Creates one, for sets of other crates.
+    #[must_use]
+    pub fn new(id: StoredId, similarity: f64) -> Self {
+        Self { id, similarity }
+    }
+
+    /// Sorts documents, the most similar first, then by id, then by part, and keeps the first `limit`.
+    pub fn keep_nearest(documents: &mut Vec<Self>, limit: usize) {
+        let order = |one: &Self, other: &Self| {
+            let by_id = || (one.id.id, one.id.part).cmp(&(other.id.id, other.id.part));
+            other.similarity.total_cmp(&one.similarity).then_with(by_id)
+        };
+        if limit < documents.len() / 2 {
+            documents.select_nth_unstable_by(limit, order);
+            documents.truncate(limit);
+        }
+        documents.sort_unstable_by(order);
+        documents.truncate(limit);
     }
 }
 

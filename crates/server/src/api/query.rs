@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::response::Response;
 use hamdex::set::Description;
 use hamdex::similar::{Condition, Measure};
@@ -54,7 +55,8 @@ pub(crate) struct QueryRequest {
     distance: Option<u32>,
     /// The most matches per query, the nearest or most similar first.
     limit: Option<usize>,
-    /// The number of the nearest that are wanted, within `distance` if that is given.
+    /// The number of the nearest that are wanted, within `distance` if that is given; of texts that are compared as texts,
+    /// as `limit`.
     nearest: Option<usize>,
     /// Whether matches have their ids; true if it is not given.
     ids: Option<bool>,
@@ -237,11 +239,11 @@ pub(crate) async fn query(
     let work = Arc::clone(&app);
     if payload.media == Media::Json && payload.bytes.len() > SMALL_BODY {
         let run = move |cancellation: &Cancellation| {
-            answer(&work, &set, asked(parameters, &payload, &set)?, payload.wants_arrow, cancellation)
+            answer(&work, &set, asked(parameters, &payload)?, payload.wants_arrow, cancellation)
         };
         return app.lanes.heavy.run(deadline, run).await;
     }
-    let request = asked(parameters, &payload, &set)?;
+    let request = asked(parameters, &payload)?;
     // One that cannot be opened may have been replaced by one that can.
     let is_small = set.extent().is_ok_and(|extent| request.is_small(extent));
     let lane = if is_small { &app.lanes.queries } else { &app.lanes.heavy };
@@ -296,7 +298,7 @@ pub(crate) async fn fingerprints(
 }
 
 /// Returns the queries of a request, and which matches they want.
-fn asked(parameters: Wanted, payload: &Payload, set: &Served) -> Result<Request, Problem> {
+fn asked(parameters: Wanted, payload: &Payload) -> Result<Request, Problem> {
     match payload.media {
         Media::Binary => Ok(Request::Near(Asked::Bytes(payload.bytes.clone()), parameters)),
         Media::Json if parameters != Wanted::default() => {
@@ -319,13 +321,7 @@ fn asked(parameters: Wanted, payload: &Payload, set: &Served) -> Result<Request,
             } = payload.json()?;
             let is_by_fingerprint =
                 fingerprints.is_some() || distance.is_some() || ids.is_some() || ids_limit.is_some();
-            let has_shingles = || set.extent().is_ok_and(|extent| extent.has_shingles);
-            let condition = match similar::condition_of(similar, containing, contained)? {
-                None if texts.is_some() && !is_by_fingerprint && has_shingles() => {
-                    Condition::new(Measure::Resemblance, Similarity::DEFAULT_LEAST)
-                }
-                given => given,
-            };
+            let condition = similar::condition_of(similar, containing, contained)?;
             if let Some(condition) = condition {
                 let Some(texts) = texts.filter(|_| !is_by_fingerprint) else {
                     let detail = "\"similar\", \"containing\" and \"contained\" need \"texts\"; only \"limit\" and \
@@ -346,6 +342,13 @@ fn asked(parameters: Wanted, payload: &Payload, set: &Served) -> Result<Request,
             };
             Ok(Request::Near(body, Wanted { distance, limit, nearest, ids, ids_limit }))
         }
+    }
+}
+
+impl Wanted {
+    /// Whether all that it wants can be had of texts that are compared as texts.
+    fn is_of_texts(&self) -> bool {
+        self.distance.is_none() && self.ids.is_none() && self.ids_limit.is_none()
     }
 }
 
@@ -381,6 +384,22 @@ fn answer(
     };
     served.read(|any| {
         let description = any.description();
+        let body = match body {
+            // Decided by the set that answers, which may have replaced another since the request came.
+            Asked::Texts(texts) if wanted.is_of_texts() && description.has_shingles => {
+                let condition = Condition::new(Measure::Resemblance, Similarity::DEFAULT_LEAST);
+                let condition = condition.expect("it is a share");
+                if wants_arrow {
+                    let detail = "in a set with shingles, texts are compared as texts, and the answer is JSON; leave the header \
+                                  Accept out, or give \"distance\"";
+                    return Err(Problem::new(StatusCode::NOT_ACCEPTABLE, "not_acceptable", detail));
+                }
+                let limit = wanted.limit.into_iter().chain(wanted.nearest).min();
+                let queries = SimilarQueries::new(texts, condition, limit, false)?;
+                return queries.answer_of(any, app, served, cancellation);
+            }
+            body => body,
+        };
         let queries = Queries::new(app, description, body, wanted)?;
         for_width!(description.width, F => {
             let set = any.typed::<F>().expect("the width was asked for");

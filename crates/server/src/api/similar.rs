@@ -6,7 +6,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use hamdex::similar::{Condition, Measure};
 use hamdex::{Cancellation, Fingerprint, FingerprintSet, Names, Report};
-use hamdex_any::for_width;
+use hamdex_any::{AnySet, for_width};
 use hamdex_documents::SimilarTexts;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -92,7 +92,7 @@ impl SimilarQueries {
     ) -> Result<Self, Problem> {
         if wants_arrow {
             let detail =
-                "the answer of similar texts is JSON; leave the header Accept out, or give \"distance\"";
+                "the answer to similar, containing and contained is JSON; leave the header Accept out";
             return Err(Problem::new(StatusCode::NOT_ACCEPTABLE, "not_acceptable", detail));
         }
         // One more than an answer may have tells that there are too many.
@@ -117,19 +117,31 @@ impl SimilarQueries {
         served: &Served,
         cancellation: &Cancellation,
     ) -> Result<Response, Problem> {
+        served.read(|any| self.answer_of(any, app, served, cancellation))
+    }
+
+    /// Answers the queries, from a set that is open.
+    ///
+    /// # Errors
+    /// As for [`Self::answer`].
+    pub(crate) fn answer_of(
+        &self,
+        any: &AnySet,
+        app: &App,
+        served: &Served,
+        cancellation: &Cancellation,
+    ) -> Result<Response, Problem> {
         if self.texts.len() > app.limits.batch {
             return Err(too_many_records(self.texts.len(), app.limits.batch));
         }
-        served.read(|any| {
-            let description = any.description();
-            let kind = IdKind::of(description);
-            for_width!(description.width, F => {
-                let set = any.typed::<F>().expect("the width was asked for");
-                let (results, _room) = self.search::<F>(&**set, kind, &app.budget, cancellation)?;
-                app.metrics.queries(&served.name, results.len(), results.iter().map(Vec::len).sum());
-                let json = serde_json::to_vec(&SimilarResponse { results }).expect("a vector takes everything");
-                app.budget.answer(([(header::CONTENT_TYPE, JSON)], json).into_response())
-            })
+        let description = any.description();
+        let kind = IdKind::of(description);
+        for_width!(description.width, F => {
+            let set = any.typed::<F>().expect("the width was asked for");
+            let (results, _room) = self.search::<F>(&**set, kind, &app.budget, cancellation)?;
+            app.metrics.queries(&served.name, results.len(), results.iter().map(Vec::len).sum());
+            let json = serde_json::to_vec(&SimilarResponse { results }).expect("a vector takes everything");
+            app.budget.answer(([(header::CONTENT_TYPE, JSON)], json).into_response())
         })
     }
 

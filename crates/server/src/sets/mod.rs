@@ -37,16 +37,11 @@ use crate::sets::served::Written;
 pub(crate) struct Extent {
     pub(crate) width: u32,
     pub(crate) distance: u32,
-    pub(crate) has_shingles: bool,
 }
 
 impl Extent {
     fn of(description: &Description) -> Self {
-        Self {
-            width: description.width,
-            distance: description.distance,
-            has_shingles: description.has_shingles,
-        }
+        Self { width: description.width, distance: description.distance }
     }
 }
 

@@ -1,4 +1,4 @@
-//! An open index.
+//! The class `Index`: an open index file.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,5 @@
-//! Queries in chunks, answers in the order of the queries, within the memory allowed.
+//! Batches of one index: queries in chunks, answers in the order of the queries, within the memory allowed. Those of several
+//! parts are delivered by [`deliver`](super::deliver).
 
 use std::cell::OnceCell;
 

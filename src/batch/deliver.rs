@@ -1,5 +1,5 @@
 //! Batches of a set of several parts: the matches of all parts are gathered, then delivered in the order of the queries,
-//! within the memory allowed.
+//! within the memory allowed. Those of one index are delivered by [`chunks`](super::chunks).
 
 use std::sync::Arc;
 

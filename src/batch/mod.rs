@@ -10,7 +10,7 @@
 //! The third way is single queries, in groups that overlap their memory accesses, by all threads; it pays if
 //! few queries share a block. [`cost`] estimates the cheapest way from a sample of the queries.
 //!
-//! - [`chunks`]: queries in chunks, answers in their order, within the memory limit
+//! - [`chunks`]: the batches of one index: queries in chunks, answers in their order, within the memory limit
 //! - [`gather`]: matches, found in any order, on their way to their queries
 //! - [`deliver`]: the batches of a set of several parts
 //! - [`groups`], [`probe`], [`scan`]: the ways to answer

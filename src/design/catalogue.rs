@@ -1,4 +1,4 @@
-//! The designs that have a name, and the recurrence of the paper: split the bits into r groups, let r − k of them lead,
+//! The designs that have a name, `auto`, which chooses one by its cost, and the recurrence of the paper: split the bits into r groups, let r − k of them lead,
 //! and do the same again to the bits that are left, until a probe meets few enough candidates (§3.1.2).
 //!
 //! `single`, `halves`, `thirds` and `quarters` part the bits evenly and let the radii take the errors

@@ -7,7 +7,7 @@
 //! decides that exactly, so a [`Design`] that does not cover cannot exist.
 //!
 //! - [`coverage`]: the decision
-//! - [`catalogue`]: the designs that have a name, and the masks by which a self-join brings fingerprints together
+//! - [`catalogue`]: the designs that have a name, the choice `auto`, and the masks by which a self-join brings fingerprints together
 //! - [`cost`]: what a design costs
 //! - [`filter_choice`]: which tables have a filter
 //! - [`plan`]: which tables a query of any distance probes

@@ -1,4 +1,4 @@
-//! Queries, one at a time.
+//! The [`Searcher`] of users: queries, one at a time. `index/search.rs` has the steps of each.
 
 use std::fmt;
 

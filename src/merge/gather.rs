@@ -1,4 +1,5 @@
-//! Dividing the tables of all inputs at common values, as far as their keys permit, and the records of a part.
+//! A merge divides the tables of all inputs at common values, which it knows by the keys of their blocks, so that threads
+//! merge the parts; the records of a part are gathered and sorted.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,5 +1,5 @@
-//! Many queries of several indexes at once: one batch for each index, then the matches of each query together. And families
-//! of indexes, of which a query needs one index each: a query with the indexes that it needs, and many queries.
+//! Many queries of several indexes at once: one batch for each index, then the matches of each query together. And queries
+//! of sets of shards, in families of indexes: a query needs one index of each family.
 
 use std::sync::Arc;
 

@@ -63,7 +63,7 @@ impl Condition {
         if all == 0 { 0.0 } else { shared as f64 / all as f64 }
     }
 
-    /// Returns whether two sets are alike, by these numbers of shingles: the only comparison with the least share.
+    /// Returns whether two sets are alike, by these numbers of shingles. Every answer is decided here; the bounds below follow from it.
     #[must_use]
     #[inline]
     pub fn is_met(&self, shared: usize, query: usize, stored: usize) -> bool {

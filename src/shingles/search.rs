@@ -1,4 +1,7 @@
-//! From lists to the documents that meet a condition: written once, for every kind of part.
+//! From lists to the documents that meet a condition: written once, for every kind of part that has lists.
+//!
+//! It ends as soon as more shingles have no list than a similar document may lack, and later when no candidate can meet
+//! the condition any more.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};

@@ -1,4 +1,4 @@
-//! A filter of an open file.
+//! The filter of a table of an open file: its section is checked, and it is asked. `filter.rs` of the crate has its bits.
 
 use byteorder::{ByteOrder, LittleEndian};
 

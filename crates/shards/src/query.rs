@@ -1,4 +1,4 @@
-//! Queries of a set, one at a time and many at once.
+//! Queries of a set, one at a time and many at once: each is routed to the shards that can have a match.
 //!
 //! A set of shards is a [`FingerprintSet`](hamdex::FingerprintSet). In a self-join of families, shards are joined one
 //! by one: a pair belongs to the first family in which both fingerprints are in the same shard. Beyond the set's

@@ -1,4 +1,5 @@
-//! The shared part of an open store, and its files of one moment, which long reads pin.
+//! The shared part of an open store: its view, its locks and the order in which they are taken, and the files of one moment,
+//! which long reads pin.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};

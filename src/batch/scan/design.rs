@@ -1,4 +1,5 @@
-//! The choice of tables over the queries, and the budget of a scan for work that only a sample could estimate.
+//! The tables that a scan builds over the queries: their design, and a budget of comparisons, since a sample has estimated
+//! them. A scan that exceeds it is abandoned.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

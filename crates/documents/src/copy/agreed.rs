@@ -1,4 +1,4 @@
-//! The output columns that fit all inputs.
+//! The format and the columns of the output, on which the inputs agree one after another. `layout.rs` has those of each.
 
 use crate::copy::layout::{Layout, Shape, are_alike, layout, own_format};
 use crate::copy::union::Columns;

@@ -1,4 +1,5 @@
-//! One set of the service.
+//! One set of the service: a store that it writes, a set that it only reads, or one that cannot be opened. It notices files
+//! that are replaced, overwritten or gone.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

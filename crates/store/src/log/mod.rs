@@ -3,7 +3,7 @@
 //! - [`format`](mod@format): the bytes, as `store-spec.md` describes them
 //! - [`scan`]: the records of one log, and the files that have them
 //! - [`replay`]: reads all logs of a store, and distinguishes a torn tail from damage; or reads the intact records
-//!   of damaged logs, from whichever files have them
+//!   of damaged logs, from whichever files have them; `recovery.rs` of the crate applies them to a view
 //! - [`writer`]: appends, syncs, also concurrently with appends, and rotates
 
 mod format;

@@ -1,4 +1,4 @@
-//! The names of ids in a memtable, and the shingles of their documents.
+//! The documents of a memtable: the names of ids, and their shingles, which are searched for similar documents.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};

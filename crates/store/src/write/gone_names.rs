@@ -1,8 +1,8 @@
 //! The first id per name that may be left, so that repeated replacements of a name do not visit its removed ids again.
 //!
-//! A look-up of a name finds all ids that it ever had in a memtable or segment. In a store with names an id is given
-//! once, to one insertion, so an id whose pairs have been removed stays without, and the ids of a name go in the order
-//! in which they came if it is replaced. So it suffices to know the first id that may be left.
+//! A look-up of a name finds all ids that it ever had in a memtable or segment. In a store with names each insertion gets
+//! a new id, so a removed id never has pairs again, and replacements remove the ids of a name in ascending order. So it
+//! suffices to know the first id that may be left.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

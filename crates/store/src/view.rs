@@ -75,6 +75,14 @@ impl<F> Clone for View<F> {
     }
 }
 
+/// The changes between two views. A search without a lock is valid for the later view if these are taken into account.
+pub(crate) struct Changes<F> {
+    /// The newer pairs, perhaps with a few earlier ones, the newest first.
+    pub(crate) newer: Vec<Memtable<F>>,
+    /// Whether pairs have been removed, which the earlier view may have and the newer pairs no longer.
+    pub(crate) has_removals: bool,
+}
+
 /// The memtables.
 impl<F: Fingerprint> MemoryPart<F> for View<F> {
     fn for_each(
@@ -125,7 +133,8 @@ impl<F: Fingerprint> View<F> {
         self.segments.iter().chain(&self.pending).try_for_each(|live| live.index().check_file())
     }
 
-    /// Continues the counters of the view that this one replaces, so that searches on that one are repeated.
+    /// Continues the counters of the view that this one replaces, so that searches on that one are repeated
+    /// ([`Self::changes_since`]).
     pub(crate) fn continue_from(&mut self, before: &Self) {
         self.generation = before.generation + 1;
         self.ingests = before.ingests + 1;
@@ -143,15 +152,22 @@ impl<F: Fingerprint> View<F> {
         self.memtable.bytes().max(usize::try_from(self.log_bytes).unwrap_or(usize::MAX))
     }
 
-    /// Returns the memtables from a generation on with their generations, the newest first; `None` if one of them has
-    /// been flushed.
-    pub(crate) fn memtables_since(
-        &self,
-        generation: u64,
-    ) -> Option<impl Iterator<Item = (u64, &Memtable<F>)>> {
-        let is_there = self.generation - self.frozen.len() as u64 <= generation;
-        let memtables = (0..=self.generation).rev().zip(self.memtables());
-        is_there.then(|| memtables.take_while(move |(of, _)| *of >= generation))
+    /// Returns the changes since an earlier view. A result of a search on that view still holds for this one, except where
+    /// these changes concern it. `None` if the search has to be repeated: newer pairs have been flushed, or a file has been
+    /// ingested. Merges change no result.
+    pub(crate) fn changes_since(&self, searched: &Self) -> Option<Changes<F>> {
+        // The oldest memtable that has pairs after the search. Those before it have the pairs of the search.
+        let oldest = self.generation - self.frozen.len() as u64;
+        if oldest > searched.generation || self.ingests != searched.ingests {
+            return None;
+        }
+        let newer = (oldest..=self.generation).rev().zip(self.memtables());
+        let newer = newer.take_while(|(generation, _)| *generation >= searched.generation);
+        let newer = newer.filter_map(|(generation, memtable)| match generation == searched.generation {
+            true => memtable.since(&searched.memtable),
+            false => Some(memtable.clone()),
+        });
+        Some(Changes { newer: newer.collect(), has_removals: self.removals != searched.removals })
     }
 
     /// Returns the memtables, the newest first.

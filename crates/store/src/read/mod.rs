@@ -61,6 +61,10 @@ impl<F: Fingerprint> Snapshot<F> {
         &self.view
     }
 
+    pub(crate) fn shared_view(&self) -> Arc<View<F>> {
+        Arc::clone(&self.view)
+    }
+
     /// Returns the memtables, as a part of a set.
     fn memory(&self) -> Arc<dyn MemoryPart<F>> {
         Arc::clone(&self.view) as Arc<_>

@@ -21,7 +21,7 @@ use crate::manifest::identity::Identity;
 use crate::memtable::Memtable;
 use crate::read::Snapshot;
 use crate::read::searcher::Searcher;
-use crate::view::{View, Written};
+use crate::view::{Changes, View, Written};
 use crate::write::reply::{Inserted, Near, Nears, Put, Reply};
 use crate::write::{Batch, Document, Operation, Pair};
 
@@ -34,11 +34,8 @@ pub(crate) struct UnlessNear<F> {
     pub(crate) distance: u32,
     /// The nearest fingerprint to each pair in an earlier view.
     pub(crate) nearest: Vec<Option<Near<F>>>,
-    /// The memtable of that view with its generation, and the counters of removals and ingested files.
-    pub(crate) memtable: Memtable<F>,
-    pub(crate) generation: u64,
-    pub(crate) removals: u64,
-    pub(crate) ingests: u64,
+    /// That view.
+    pub(crate) searched: Arc<View<F>>,
 }
 
 /// The decision about one pair.
@@ -52,20 +49,10 @@ enum Decision<F> {
 }
 
 impl<F: Fingerprint> UnlessNear<F> {
-    /// Applies the request to a view that may be newer than the one of the search. Newer pairs are in the memtables
-    /// from the generation of the search on, as long as none of them has been flushed; near fingerprints are looked up
-    /// again if pairs have been removed. Merges do not matter.
+    /// Applies the request to a view that may be newer than the one of the search.
     pub(crate) fn apply(self, view: &mut View<F>, effective: &mut Batch<F>) -> Result<Reply<F>, ReadError> {
-        let Some(since) = view.memtables_since(self.generation) else { return Ok(Reply::SearchAgain) };
-        if view.ingests != self.ingests {
-            return Ok(Reply::SearchAgain);
-        }
-        let newer = |(generation, memtable): (u64, &Memtable<F>)| match generation == self.generation {
-            true => memtable.since(&self.memtable),
-            false => Some(memtable.clone()),
-        };
-        let newer: Vec<Memtable<F>> = since.filter_map(newer).collect();
-        let Some(decisions) = self.decide(view, &newer)? else { return Ok(Reply::SearchAgain) };
+        let Some(changes) = view.changes_since(&self.searched) else { return Ok(Reply::SearchAgain) };
+        let Some(decisions) = self.decide(view, &changes)? else { return Ok(Reply::SearchAgain) };
         let new = |decision: &Decision<F>| matches!(decision, Decision::New(_));
         let numbers: Vec<usize> = (0..decisions.len()).filter(|&number| new(&decisions[number])).collect();
         let Some(ids) = self.insert(view, &numbers, effective) else { return Ok(Reply::NoIdsLeft) };
@@ -84,16 +71,16 @@ impl<F: Fingerprint> UnlessNear<F> {
         Ok(Reply::Put(Put { outcomes: decisions.into_iter().map(outcome).collect(), inserted, removed: 0 }))
     }
 
-    /// Decides about each pair, given the memtables with newer pairs; `None` if a near fingerprint has been removed.
-    fn decide(&self, view: &View<F>, newer: &[Memtable<F>]) -> Result<Option<Vec<Decision<F>>>, ReadError> {
-        let has_removals = view.removals != self.removals;
+    /// Decides about each pair, given the changes since the search; `None` if a near fingerprint has been removed.
+    fn decide(&self, view: &View<F>, changes: &Changes<F>) -> Result<Option<Vec<Decision<F>>>, ReadError> {
+        let Changes { newer, has_removals } = changes;
         // The inserted pairs of this request, with their indices as ids.
         let (mut own, mut count) = (Memtable::new(self.distance), 0);
         let mut nears = Nears::default();
         let mut decisions = Vec::with_capacity(self.pairs.len());
         for (&(value, _), known) in self.pairs.iter().zip(&self.nearest) {
             if let Some(known) = known
-                && has_removals
+                && *has_removals
                 && !view.contains(known.fingerprint)?
             {
                 return Ok(None);
@@ -116,7 +103,7 @@ impl<F: Fingerprint> UnlessNear<F> {
                 (Some(found), _) => {
                     let is_known = known.as_ref().filter(|known| known.fingerprint == found.fingerprint);
                     // Its ids are those of the search, unless some have been inserted or removed since.
-                    let has_changed = has_removals
+                    let has_changed = *has_removals
                         || newer.iter().any(|memtable| memtable.contains_fingerprint(found.fingerprint));
                     Decision::Near(match is_known.filter(|_| !has_changed) {
                         Some(known) => known.clone(),
@@ -202,8 +189,7 @@ pub(super) fn nearest_other<F: Fingerprint>(
 impl<F: Fingerprint> ReplaceUnlessNear<F> {
     /// Applies the request to a view that may be newer than the snapshot.
     pub(crate) fn apply(self, view: &mut View<F>, effective: &mut Batch<F>) -> Result<Reply<F>, Error> {
-        let searched = self.snapshot.view();
-        if view.ingests != searched.ingests || view.memtables_since(searched.generation).is_none() {
+        if view.changes_since(self.snapshot.view()).is_none() {
             return Ok(Reply::SearchAgain);
         }
         let mut owned = Owned::of(view, &self.pairs, self.names.as_deref(), false)?;
@@ -239,14 +225,14 @@ impl<F: Fingerprint> ReplaceUnlessNear<F> {
         record: usize,
         owned: &BTreeSet<Pair<F>>,
     ) -> Result<Option<Match<F>>, Error> {
-        let (searched, value) = (self.snapshot.view(), self.pairs[record].0);
+        let value = self.pairs[record].0;
         let is_known = match self.known[record] {
             Known::Unknown => false,
             Known::Nothing => true,
             Known::Nearest(found) => view.has_other(found.fingerprint, owned)?,
         };
-        let newer = view.memtables_since(searched.generation).filter(|_| is_known);
-        let Some(newer) = newer else {
+        let changes = view.changes_since(self.snapshot.view()).filter(|_| is_known);
+        let Some(changes) = changes else {
             let snapshot = Snapshot::new(Arc::new(view.clone()), Arc::clone(&self.schema));
             let mut searcher = snapshot.searcher();
             searcher.report_to(report_until(self.deadline));
@@ -256,12 +242,8 @@ impl<F: Fingerprint> ReplaceUnlessNear<F> {
             Known::Nearest(found) => Some(found),
             Known::Unknown | Known::Nothing => None,
         };
-        for (generation, memtable) in newer {
-            let of_search = (generation == searched.generation).then_some(&searched.memtable);
-            let newer = of_search.map_or_else(|| Some(memtable.clone()), |earlier| memtable.since(earlier));
-            if let Some(newer) = newer {
-                nearest = self.nearer(view, &newer, value, owned, nearest)?;
-            }
+        for memtable in &changes.newer {
+            nearest = self.nearer(view, memtable, value, owned, nearest)?;
         }
         Ok(nearest)
     }

@@ -134,10 +134,7 @@ impl<F: Fingerprint> Store<F> {
             names: None,
             distance,
             nearest,
-            memtable: view.memtable.clone(),
-            generation: view.generation,
-            removals: view.removals,
-            ingests: view.ingests,
+            searched: snapshot.shared_view(),
         })
     }
 }

@@ -79,12 +79,7 @@ impl<F: Fingerprint> UnlessSimilar<F> {
     /// Applies the request to a view that may be newer than the one of the search.
     pub(crate) fn apply(self, view: &mut View<F>, effective: &mut Batch<F>) -> Result<Reply<F>, Error> {
         let before = view.clone();
-        let searched = &self.searched;
-        let Some(newer) = before.memtables_since(searched.generation) else { return Ok(Reply::SearchAgain) };
-        let newer: Vec<&Memtable<F>> = newer.map(|(_, memtable)| memtable).collect();
-        if before.ingests != searched.ingests {
-            return Ok(Reply::SearchAgain);
-        }
+        let Some(changes) = before.changes_since(&self.searched) else { return Ok(Reply::SearchAgain) };
         let (mut search, report) = (Search::default(), report_until(self.deadline));
         // The documents to insert, by their places, and the names that later ones may replace.
         let (mut is_new, mut of_name) = (vec![false; self.named.len()], HashMap::<&[u8], usize>::new());
@@ -94,7 +89,8 @@ impl<F: Fingerprint> UnlessSimilar<F> {
             if number.is_multiple_of(AT_ONCE) {
                 go_on_until(self.deadline)?;
             }
-            let found = self.find(view, (&newer, &unexpected, &report), &is_new, number, &mut search)?;
+            let found =
+                self.find(view, (&changes.newer, &unexpected, &report), &is_new, number, &mut search)?;
             if let Found::Unknown = found {
                 return Ok(Reply::SearchAgain);
             }
@@ -145,7 +141,7 @@ impl<F: Fingerprint> UnlessSimilar<F> {
     fn find(
         &self,
         view: &View<F>,
-        (newer, unexpected, report): (&[&Memtable<F>], &Unexpected, &Report),
+        (newer, unexpected, report): (&[Memtable<F>], &Unexpected, &Report),
         is_new: &[bool],
         number: usize,
         search: &mut Search,

@@ -97,9 +97,8 @@ impl<F: Fingerprint> Store<F> {
         }
         let are_presumed_new = earlier.were_new;
         searchers.put_back(searcher, &self.inner().view);
-        let view = snapshot.view();
         // A segment that was cut off meanwhile makes the search worthless.
-        view.check_files()?;
+        snapshot.view().check_files()?;
         Ok(UnlessSimilar {
             named: named.to_vec(),
             sets: sets.to_vec(),
@@ -110,7 +109,7 @@ impl<F: Fingerprint> Store<F> {
             are_presumed_new,
             deadline: self.deadline(),
             schema: Arc::clone(&self.inner().schema),
-            searched: Arc::new(view.clone()),
+            searched: snapshot.shared_view(),
         })
     }
 }

@@ -252,7 +252,7 @@ impl Pooled {
         let report = check.report();
         let searcher = Owned::new(set.clone(), |set| {
             let mut searcher = set.searcher();
-            searcher.set_report(report);
+            searcher.report_to(report);
             searcher
         });
         Self { searcher, check }

@@ -103,7 +103,7 @@ fn search<F: Width>(
     let similar = SimilarTexts::of(&**typed).or_raise()?;
     let start = || {
         let mut searcher = similar.searcher();
-        searcher.set_report(watch.report());
+        searcher.report_to(watch.report());
         searcher
     };
     let find = |searcher: &mut TextSearcher<'_, F>, text: &&str| {
@@ -200,7 +200,7 @@ fn look_up<F: Width>(
     let limit = if set.description().has_names { usize::MAX } else { 1 };
     let start = || {
         let mut searcher = typed.open_searcher();
-        searcher.set_report(watch.report());
+        searcher.report_to(watch.report());
         searcher
     };
     let find = |searcher: &mut Box<dyn SetSearcher<F> + Send + '_>, shingles: &Vec<u64>| {

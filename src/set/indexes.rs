@@ -123,7 +123,7 @@ impl<F: Fingerprint> SetSearcher<F> for Searcher<&Index<F>> {
         Ok(self.similar(shingles, condition, limit)?)
     }
 
-    fn set_report(&mut self, report: Report) {
+    fn report_to(&mut self, report: Report) {
         self.report_to(report);
     }
 }
@@ -278,7 +278,7 @@ impl<F: Fingerprint> SetSearcher<F> for MultiSearcher<F> {
         Ok(self.similar(shingles, condition, limit)?)
     }
 
-    fn set_report(&mut self, report: Report) {
+    fn report_to(&mut self, report: Report) {
         self.report_to(report);
     }
 }

@@ -217,7 +217,7 @@ pub trait SetSearcher<F: Fingerprint> {
     ) -> Result<Vec<SimilarDocument>, SetError>;
 
     /// Sets the progress callback and the cancellations of queries that read many blocks, from now on.
-    fn set_report(&mut self, report: Report);
+    fn report_to(&mut self, report: Report);
 }
 
 /// The properties of a [`FingerprintSet`].

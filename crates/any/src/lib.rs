@@ -363,7 +363,7 @@ trait Searcher {
         limit: usize,
     ) -> Result<Vec<SimilarDocument>, SetError>;
 
-    fn set_report(&mut self, report: Report);
+    fn report_to(&mut self, report: Report);
 }
 
 impl<F: Fingerprint> OfWidth<'_, F> {
@@ -410,8 +410,8 @@ impl<F: Fingerprint> Searcher for OfWidth<'_, F> {
         self.searcher.similar(shingles, condition, limit)
     }
 
-    fn set_report(&mut self, report: Report) {
-        self.searcher.set_report(report);
+    fn report_to(&mut self, report: Report) {
+        self.searcher.report_to(report);
     }
 }
 
@@ -469,8 +469,8 @@ impl<'s> AnySearcher<'s> {
     }
 
     /// Sets the progress callback and the cancellations of queries that read many blocks, from now on.
-    pub fn set_report(&mut self, report: Report) {
-        self.of_width.set_report(report);
+    pub fn report_to(&mut self, report: Report) {
+        self.of_width.report_to(report);
     }
 }
 

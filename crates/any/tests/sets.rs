@@ -243,7 +243,7 @@ fn a_progress_callback_stops_a_query_of_many_blocks() {
         let query = AnyFingerprint::from(77u64);
         assert_eq!(searcher.nearest_within(query, usize::MAX, 64).unwrap().len(), 400_000);
         let cancellation = Cancellation::new();
-        searcher.set_report(Report::new().cancellation(cancellation.clone()));
+        searcher.report_to(Report::new().cancellation(cancellation.clone()));
         assert_eq!(searcher.nearest_within(query, usize::MAX, 64).unwrap().len(), 400_000);
         cancellation.cancel();
         let error = searcher.nearest_within(query, usize::MAX, 64).unwrap_err();

@@ -126,7 +126,7 @@ impl Searching {
 /// Prepares a searcher for a query, which its callback may cancel, whether or not it has cancelled the one before.
 fn begin(searcher: &mut AnySearcher<'_>, reporter: Option<Reporter>) {
     if let Some(reporter) = reporter {
-        searcher.set_report(reporter.report());
+        searcher.report_to(reporter.report());
     }
 }
 
@@ -366,7 +366,7 @@ pub unsafe extern "C" fn hamdex_searcher_set_progress(
         let mut searcher = caller.shell::<Searching>(searcher)?.exclusive()?;
         let searching = searcher.object();
         searching.reporter = caller.reporter(progress, context);
-        searching.searcher.with_dependent_mut(|_, searcher| searcher.set_report(Report::new()));
+        searching.searcher.with_dependent_mut(|_, searcher| searcher.report_to(Report::new()));
         Ok(())
     })
 }

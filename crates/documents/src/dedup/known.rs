@@ -303,8 +303,8 @@ impl<'s, F: Fingerprint> SimilarTexts<'s, F> {
 
 impl<F: Fingerprint> TextSearcher<'_, F> {
     /// Sets the progress callback and the cancellations of searches that read many blocks, from now on.
-    pub fn set_report(&mut self, report: Report) {
-        self.searcher.set_report(report);
+    pub fn report_to(&mut self, report: Report) {
+        self.searcher.report_to(report);
     }
 
     /// Returns the documents that meet a condition with a text, each once: the most similar first, then by id; at most

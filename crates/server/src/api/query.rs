@@ -420,7 +420,7 @@ fn search<F: Fingerprint>(
     let fingerprints = queries.fingerprints::<F>(description)?;
     let mut answer = Answer::new(description, queries.with_ids, budget);
     let mut searcher = set.open_searcher();
-    searcher.set_report(Report::new().cancellation(cancellation.clone()));
+    searcher.report_to(Report::new().cancellation(cancellation.clone()));
     if queries.count == 0 {
         fingerprints.iter().try_for_each(|_| answer.add(&[]))?;
     } else if fingerprints.len() < BATCH {

@@ -153,7 +153,7 @@ impl SimilarQueries {
         cancellation: &Cancellation,
     ) -> Result<(Vec<Vec<SimilarMatch>>, Room), Problem> {
         let mut searcher = SimilarTexts::of(set)?.searcher();
-        searcher.set_report(Report::new().cancellation(cancellation.clone()));
+        searcher.report_to(Report::new().cancellation(cancellation.clone()));
         let (mut results, mut room, mut count) = (Vec::with_capacity(self.texts.len()), Room::new(budget), 0);
         for text in &self.texts {
             if cancellation.is_cancelled() {

@@ -141,7 +141,7 @@ impl<F: Fingerprint> SetSearcher<F> for Searcher<F> {
         Ok(self.similar(shingles, condition, limit)?)
     }
 
-    fn set_report(&mut self, report: Report) {
+    fn report_to(&mut self, report: Report) {
         self.report_to(report);
     }
 }

@@ -22,10 +22,9 @@ use rayon::prelude::*;
 
 use crate::arrow::speaks_arrow;
 use crate::errors::OrRaise;
-use crate::index::Handle;
 use crate::query::{Labels, text_of};
 use crate::recipe;
-use crate::snapshot::Snapshot;
+use crate::set::Set;
 use crate::store::Store;
 use crate::texts::{Texts, words_in};
 use crate::width::Width;
@@ -85,12 +84,10 @@ impl KnownDocuments {
         words: NonZeroUsize,
         skip_unreadable: bool,
     ) -> PyResult<Self> {
-        let set = if let Ok(index) = object.cast::<Handle>() {
-            Some(index.get().index()?)
+        let set = if let Ok(set) = object.cast::<Set>() {
+            Some(set.get().set()?)
         } else if let Ok(store) = object.cast::<Store>() {
             Some(store.get().take_snapshot()?.set()?)
-        } else if let Ok(snapshot) = object.cast::<Snapshot>() {
-            Some(snapshot.get().set()?)
         } else {
             None
         };

@@ -32,9 +32,9 @@ mod query;
 mod recipe;
 mod records;
 mod results;
+mod set;
 mod shingles;
 mod similar;
-mod snapshot;
 mod store;
 mod texts;
 mod width;
@@ -49,7 +49,7 @@ use pyo3::prelude::*;
 
 use crate::errors::OrRaise;
 use crate::index::Handle;
-use crate::snapshot::Snapshot;
+use crate::set::Snapshot;
 
 /// Open the index file, the store or the set of shards at a path, for queries.
 ///
@@ -67,8 +67,8 @@ pub(crate) fn open<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, P
     let path = std::path::absolute(&path)?;
     let set = py.detach(|| hamdex_any::open(&path)).or_raise()?;
     match set.kind() {
-        Kind::File => Handle::of_set(path, set).into_bound_py_any(py),
-        _ => Snapshot::of_set(path, set).into_bound_py_any(py),
+        Kind::File => Bound::new(py, Handle::of_set(path, set))?.into_bound_py_any(py),
+        _ => Snapshot::object(py, Snapshot::of_set(path, set))?.into_bound_py_any(py),
     }
 }
 
@@ -106,11 +106,11 @@ mod module {
     #[pymodule_export]
     use crate::run_command;
     #[pymodule_export]
+    use crate::set::{Set, Snapshot};
+    #[pymodule_export]
     use crate::shingles::shingles;
     #[pymodule_export]
     use crate::similar::most_similar;
-    #[pymodule_export]
-    use crate::snapshot::Snapshot;
     #[pymodule_export]
     use crate::store::Store;
 

@@ -83,7 +83,7 @@ fn of_width<F: Width>(inputs: &[AnySet]) -> Vec<&Index<F>> {
 
 fn open(input: &Bound<'_, PyAny>) -> PyResult<AnySet> {
     match input.cast::<Handle>() {
-        Ok(index) => index.get().index(),
+        Ok(index) => index.as_super().get().set(),
         Err(_) => {
             let path = input.extract::<PathBuf>()?;
             input.py().detach(|| hamdex_any::open_file(path, &OpenOptions::new())).or_raise()

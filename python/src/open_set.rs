@@ -1,4 +1,4 @@
-//! An open set, whatever holds it: the queries of `Index` and of `Snapshot`, by pooled searchers.
+//! An open set, whatever holds it: its queries, by pooled searchers.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, RwLock};

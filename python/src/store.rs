@@ -7,9 +7,9 @@ use std::{mem, process};
 
 use hamdex::set::Description;
 use hamdex::{FingerprintSet, RECIPE_KEY};
-use hamdex_any::Kind;
+use hamdex_any::{AnyFingerprint, AnyMatch, Kind};
 use hamdex_documents::Similarity;
-use hamdex_store::{AnyStore, Inserted, Operation, Put, StoreOptions, When, for_any_store};
+use hamdex_store::{AnyStore, Inserted, Near, Operation, Put, StoreOptions, When, for_any_store};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
@@ -18,11 +18,11 @@ use crate::build::{codec, filter};
 use crate::errors::{Error, OrRaise};
 use crate::numbers::{self, Count, Distance, IdsLimit, K, Limit, Memory, Threads};
 use crate::open_store::StoreRequest;
-use crate::query::recipe_in;
+use crate::query::{Found, Labels, recipe_in, text_of};
 use crate::records::{Records, all, documents_of, is_one};
 use crate::results::Table;
+use crate::set::{Set, Snapshot};
 use crate::similar::UnlessSimilar;
-use crate::snapshot::{Snapshot, found_near};
 use crate::texts::{self, words_in};
 use crate::width::Width;
 use crate::{arrays, results, work};
@@ -96,9 +96,21 @@ impl Store {
     }
 
     /// Returns a snapshot of the store.
-    pub(crate) fn take_snapshot(&self) -> PyResult<Snapshot> {
-        Ok(for_any_store!(self.store()?, store => Snapshot::new(self.path.clone(), store.snapshot())))
+    pub(crate) fn take_snapshot(&self) -> PyResult<Set> {
+        Ok(for_any_store!(self.store()?, store => Snapshot::of_store(self.path.clone(), store.snapshot())))
     }
+}
+
+/// The stored fingerprint near one that was not inserted.
+fn found_near<F: Width>(description: &Description, near: &Near<F>) -> Found {
+    let mut ids = Labels::new(description.has_ids, description.has_names);
+    match &mut ids {
+        Labels::None => {}
+        Labels::Numbers(numbers) => numbers.extend(&near.ids),
+        Labels::Names(names) => names.extend(near.names.iter().map(|name| text_of(name))),
+    }
+    let one = AnyMatch { distance: near.distance, fingerprint: AnyFingerprint::of(near.fingerprint) };
+    Found { one, ids, ids_count: near.all_ids }
 }
 
 #[pymethods]
@@ -485,8 +497,8 @@ impl Store {
     }
 
     /// A snapshot of the set as it is now: its queries see no later writes.
-    fn snapshot(&self) -> PyResult<Snapshot> {
-        self.take_snapshot()
+    fn snapshot<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Snapshot>> {
+        Snapshot::object(py, self.take_snapshot()?)
     }
 
     /// Make all writes durable, whatever ``durability`` is.

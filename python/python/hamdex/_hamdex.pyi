@@ -345,22 +345,10 @@ class Pairs:
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 
-class Index:
-    """An open index, which finds all fingerprints within k bits of one, of many, or of each other; exactly.
-
-    Opening maps the file, at almost no cost. Keys and filters, about a fifth of a file with filters, are copied into
-    memory, unless ``map_keys=True`` leaves them in the mapping, which all processes share: for many processes of one
-    file. Any number of threads may use an index. It can be pickled, as
-    its path and the id of the file, and sent to other processes.
-
-    >>> import hamdex, tempfile, os
-    >>> path = os.path.join(tempfile.mkdtemp(), "small.hamdex")
-    >>> _ = hamdex.build(path, [0b0000, 0b0111, 0b1111], ids=["a", "b", "c"])
-    >>> with hamdex.Index(path) as index:
-    ...     print(len(index), index.query(0b0001, k=1))
-    3 [Match(fingerprint=0, distance=1, ids=['a'], ids_count=1)]
+class Set:
+    """An open set, which finds all fingerprints within k bits of one, of many, or of each other; exactly. An ``Index``, or a
+    ``Snapshot`` of a store or a set of shards.
     """
-    def __new__(cls, path: _Path, *, in_memory: bool = False, larger_than_memory: bool = False, map_keys: bool = False) -> Self: ...
     def __len__(self) -> int: ...
     def __contains__(self, fingerprint: _One | str) -> bool: ...
     @property
@@ -373,20 +361,11 @@ class Index:
     def distance(self) -> int:
         """The distance that the index is built for; any other is answered exactly, too."""
     @property
-    def design(self) -> str:
-        """The name of the design, which sets the tables."""
-    @property
-    def codec(self) -> str:
-        """The name of the codec of blocks."""
-    @property
     def has_ids(self) -> bool:
         """Whether fingerprints have ids."""
     @property
     def has_shingles(self) -> bool:
         """Whether ids have the shingles of their documents."""
-    @property
-    def file_id(self) -> str:
-        """The id of the file: files with the same id are equal, byte for byte."""
     @property
     def recipe(self) -> str | None:
         """The recipe of the fingerprints; ``None`` if the index has none."""
@@ -479,94 +458,36 @@ class Index:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
 
-class Snapshot:
+class Index(Set):
+    """An open index, which finds all fingerprints within k bits of one, of many, or of each other; exactly.
+
+    Opening maps the file, at almost no cost. Keys and filters, about a fifth of a file with filters, are copied into
+    memory, unless ``map_keys=True`` leaves them in the mapping, which all processes share: for many processes of one
+    file. Any number of threads may use an index. It can be pickled, as
+    its path and the id of the file, and sent to other processes.
+
+    >>> import hamdex, tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "small.hamdex")
+    >>> _ = hamdex.build(path, [0b0000, 0b0111, 0b1111], ids=["a", "b", "c"])
+    >>> with hamdex.Index(path) as index:
+    ...     print(len(index), index.query(0b0001, k=1))
+    3 [Match(fingerprint=0, distance=1, ids=['a'], ids_count=1)]
+    """
+    def __new__(cls, path: _Path, *, in_memory: bool = False, larger_than_memory: bool = False, map_keys: bool = False) -> Self: ...
+    @property
+    def design(self) -> str:
+        """The name of the design, which sets the tables."""
+    @property
+    def codec(self) -> str:
+        """The name of the codec of blocks."""
+    @property
+    def file_id(self) -> str:
+        """The id of the file: files with the same id are equal, byte for byte."""
+
+class Snapshot(Set):
     """A store at one moment, or a set of shards: queries see no later writes. Taking a snapshot costs nothing; its files
     are kept until it is closed, or no longer in use.
     """
-    def __len__(self) -> int: ...
-    def __contains__(self, fingerprint: _One | str) -> bool: ...
-    @property
-    def path(self) -> Path:
-        """The path of the directory."""
-    @property
-    def width(self) -> int:
-        """The width of the fingerprints, in bits: 64 or 128."""
-    @property
-    def distance(self) -> int:
-        """The distance that the set is made for; any other is answered exactly, too."""
-    @property
-    def has_ids(self) -> bool:
-        """Whether fingerprints have ids."""
-    @property
-    def has_shingles(self) -> bool:
-        """Whether ids have the shingles of their documents."""
-    @property
-    def recipe(self) -> str | None:
-        """The recipe of the fingerprints; ``None`` if the set has none."""
-    @property
-    def metadata(self) -> dict[str, bytes]:
-        """The metadata: names, and bytes."""
-    @property
-    def closed(self) -> bool:
-        """Whether the snapshot is closed."""
-    def query(
-        self, query: _One | str, k: int | None = None, *, limit: int | None = None, ids_limit: int | None = 10
-    ) -> list[Match]:
-        """All fingerprints within ``k`` bits, nearest first, with their first ``ids_limit`` ids (``None``: all) and the number
-        of all. ``query`` is a fingerprint, or a text if the set has a recipe.
-        """
-    def nearest(
-        self, query: _One | str, count: int = 1, *, k: int | None = None, ids_limit: int | None = 10
-    ) -> list[Match]:
-        """The ``count`` nearest fingerprints, nearest first; within ``k`` bits if given."""
-    def first(self, query: _One | str, k: int | None = None, *, ids_limit: int | None = 10) -> Match | None:
-        """Any fingerprint within ``k`` bits, or ``None``."""
-    def batch(
-        self,
-        queries: _Numbers | Sequence[str],
-        k: int | None = None,
-        *,
-        limit: int | None = None,
-        ids_limit: int | None = 10,
-        strategy: _Strategy = "auto",
-        memory: int | None = None,
-        threads: int | None = None,
-        progress: _Progress = None,
-    ) -> Table:
-        """The answers to many queries: see ``Index.batch``."""
-    @overload
-    def similar(  # type: ignore[overload-overlap]
-        self,
-        texts: str,
-        threshold: float = 0.7,
-        *,
-        measure: _Measure = "resemblance",
-        limit: int | None = None,
-        threads: int | None = None,
-    ) -> list[Similar]:
-        """The documents that are similar to a text, or to many: see ``Index.similar``."""
-    @overload
-    def similar(
-        self,
-        texts: _Texts,
-        threshold: float = 0.7,
-        *,
-        measure: _Measure = "resemblance",
-        limit: int | None = None,
-        threads: int | None = None,
-    ) -> list[list[Similar]]: ...
-    def pairs(self, k: int | None = None, *, memory: int | None = None, threads: int | None = None) -> Pairs:
-        """All pairs of fingerprints within ``k`` bits, each once: see ``Index.pairs``."""
-    def shingles(self) -> Iterator[Table]:
-        """The documents with their shingles: see ``Index.shingles``."""
-    def verify(self, *, threads: int | None = None, progress: _Progress = None) -> Verified:
-        """Read all files and check everything. Raises ``DamagedError`` at the first damage."""
-    def close(self) -> None:
-        """Let go of the files. Later use of the snapshot raises ``ValueError``."""
-    def __enter__(self) -> Self: ...
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
 
 class Store:
     """A directory with a set of fingerprints that can be updated while it is queried. Writes are durable when

@@ -11,7 +11,7 @@ from conftest import Build
 CROWD = 0x0123456789ABCDEF
 
 
-def check(found: hamdex.Index | hamdex.Snapshot | hamdex.Store, labels: list[int] | list[str]) -> None:
+def check(found: hamdex.Set | hamdex.Store, labels: list[int] | list[str]) -> None:
     """Ask every question about a fingerprint with these ids."""
     for limit, most in [(1, 1), (10, 10), (24, 24), (25, 25), (26, 25), (None, 25)]:
         expected = hamdex.Match(CROWD, 0, labels[:most], 25)

@@ -46,7 +46,7 @@ def test_an_index_and_a_store_find_what_the_definition_says(tmp_path: Path, kind
     ids: list[Any] = [f"page {number}" if kind == "names" else 7 * number for number in range(len(texts))]
     sets = sets_of(texts)
     stored = {id: shingles for id, shingles in zip(ids, sets, strict=True) if shingles}
-    doors: list[hamdex.Index | hamdex.Snapshot | hamdex.Store] = []
+    doors: list[hamdex.Set | hamdex.Store] = []
     given = [(text, id) for text, id in zip(texts, ids, strict=True) if text.strip()]
     hamdex.build(tmp_path / "x", [text for text, _ in given], ids=[id for _, id in given], recipe="default", shingles=True)
     doors.append(hamdex.Index(tmp_path / "x"))

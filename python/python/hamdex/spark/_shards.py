@@ -267,7 +267,7 @@ def of_files(files: Sequence[str | os.PathLike[str]]) -> Shards:
     return Shards(Path("/"), *kinds[0], tuple(shards))
 
 
-def id_type(index: hamdex.Index | hamdex.Snapshot) -> str | None:
+def id_type(index: hamdex.Set) -> str | None:
     """Return the kind of the ids of an index."""
     if not index.has_ids:
         return None

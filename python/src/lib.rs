@@ -8,7 +8,7 @@
 //! - `numbers`: arguments that are numbers
 //! - `recipe`, `shingles`: fingerprints and shingles of texts
 //! - `build`, `merge`, `dedup` with `known_documents`: indexes, and near-duplicates
-//! - `index` and `snapshot`, both an `open_set`, with `query` and `pairs`; `store` with `open_store`,
+//! - `set` and `index`, by an `open_set`, with `query` and `pairs`; `store` with `open_store`,
 //!   `unless_similar`, `similar`: open sets
 //!
 //! This file has the functions that concern no one of these: the command-line program, and opening whatever a path

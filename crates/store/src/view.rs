@@ -79,7 +79,7 @@ impl<F> Clone for View<F> {
 pub(crate) struct Changes<F> {
     /// The newer pairs, perhaps with a few earlier ones, the newest first.
     pub(crate) newer: Vec<Memtable<F>>,
-    /// Whether pairs have been removed, which the earlier view may have and the newer pairs no longer.
+    /// Whether pairs have been removed: a match of the search may be gone.
     pub(crate) has_removals: bool,
 }
 
@@ -153,10 +153,10 @@ impl<F: Fingerprint> View<F> {
     }
 
     /// Returns the changes since an earlier view. A result of a search on that view still holds for this one, except where
-    /// these changes concern it. `None` if the search has to be repeated: newer pairs have been flushed, or a file has been
-    /// ingested. Merges change no result.
+    /// these changes concern it. `None` if the search has to be repeated: newer pairs may have been flushed, or a file has
+    /// been ingested. Merges change no result.
     pub(crate) fn changes_since(&self, searched: &Self) -> Option<Changes<F>> {
-        // The oldest memtable that has pairs after the search. Those before it have the pairs of the search.
+        // The generation of the oldest memtable; those before it have been flushed.
         let oldest = self.generation - self.frozen.len() as u64;
         if oldest > searched.generation || self.ingests != searched.ingests {
             return None;

@@ -61,6 +61,8 @@ impl<F: Fingerprint> Snapshot<F> {
         &self.view
     }
 
+    /// Returns the view, for a request. A writer that sends the request keeps the view until it has the reply: the last one
+    /// to drop a view removes the files of its merged segments, which takes too long under the lock of the writer.
     pub(crate) fn shared_view(&self) -> Arc<View<F>> {
         Arc::clone(&self.view)
     }

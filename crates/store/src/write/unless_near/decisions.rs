@@ -231,7 +231,7 @@ impl<F: Fingerprint> ReplaceUnlessNear<F> {
             Known::Nothing => true,
             Known::Nearest(found) => view.has_other(found.fingerprint, owned)?,
         };
-        let changes = view.changes_since(self.snapshot.view()).filter(|_| is_known);
+        let changes = is_known.then(|| view.changes_since(self.snapshot.view())).flatten();
         let Some(changes) = changes else {
             let snapshot = Snapshot::new(Arc::new(view.clone()), Arc::clone(&self.schema));
             let mut searcher = snapshot.searcher();

@@ -77,6 +77,7 @@ impl<F: Fingerprint> Store<F> {
             return Ok(Some(Put { outcomes: near.collect(), inserted: 0, removed: 0 }));
         }
         request.names = names.map(<[_]>::to_vec);
+        let _searched = Arc::clone(&request.searched);
         match commit(self, Request::UnlessNear(request))? {
             Reply::Put(put) => Ok(Some(put)),
             Reply::SearchAgain => Ok(None),
@@ -165,6 +166,7 @@ impl<F: Fingerprint> Store<F> {
         let known = self.nearest_others(&snapshot, pairs, &owned, distance)?;
         snapshot.view().check_files()?;
         let (pairs, names, deadline) = (pairs.to_vec(), names.map(<[_]>::to_vec), self.deadline());
+        let _searched = snapshot.shared_view();
         let request = ReplaceUnlessNear { pairs, names, distance, known, snapshot, schema, deadline };
         match commit(self, Request::ReplaceUnlessNear(Box::new(request)))? {
             Reply::Put(put) => Ok(Some(put)),

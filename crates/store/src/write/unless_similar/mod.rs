@@ -53,6 +53,7 @@ impl<F: Fingerprint> Store<F> {
                 self.inner().check_held()?;
                 return Ok(Some(self.all_similar(&request)?));
             }
+            let _searched = Arc::clone(&request.searched);
             match commit(self, Request::UnlessSimilar(Box::new(request)))? {
                 Reply::Put(put) => Ok(Some(put)),
                 Reply::SearchAgain => Ok(None),

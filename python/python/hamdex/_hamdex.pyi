@@ -353,13 +353,13 @@ class Set:
     def __contains__(self, fingerprint: _One | str) -> bool: ...
     @property
     def path(self) -> Path:
-        """The path of the file."""
+        """The path of the file or the directory."""
     @property
     def width(self) -> int:
         """The width of the fingerprints, in bits: 64 or 128."""
     @property
     def distance(self) -> int:
-        """The distance that the index is built for; any other is answered exactly, too."""
+        """The distance that the set is made for; any other is answered exactly, too."""
     @property
     def has_ids(self) -> bool:
         """Whether fingerprints have ids."""
@@ -368,19 +368,19 @@ class Set:
         """Whether ids have the shingles of their documents."""
     @property
     def recipe(self) -> str | None:
-        """The recipe of the fingerprints; ``None`` if the index has none."""
+        """The recipe of the fingerprints; ``None`` if the set has none."""
     @property
     def metadata(self) -> dict[str, bytes]:
         """The metadata: names, and bytes."""
     @property
     def closed(self) -> bool:
-        """Whether the index is closed."""
+        """Whether it is closed."""
     def query(
         self, query: _One | str, k: int | None = None, *, limit: int | None = None, ids_limit: int | None = 10
     ) -> list[Match]:
-        """All stored fingerprints within ``k`` bits (default: the distance of the index), nearest first, with
+        """All stored fingerprints within ``k`` bits (default: the distance of the set), nearest first, with
         their first ``ids_limit`` ids (``None``: all) and the number of all. ``query`` is a fingerprint, or a text if the
-        index has a recipe.
+        set has a recipe.
         """
     def nearest(
         self, query: _One | str, count: int = 1, *, k: int | None = None, ids_limit: int | None = 10
@@ -403,7 +403,7 @@ class Set:
         """The answers to many queries, on all threads: a table of ``query`` (its row), ``fingerprint``,
         ``distance`` and, if there are ids, ``id`` and ``ids_count``; a row for each of the first ``ids_limit`` ids
         (``None``: all) of each match, which has ``ids_count``, queries in their order, matches nearest first. ``queries``
-        are fingerprints, or texts if the index has a recipe.
+        are fingerprints, or texts if the set has a recipe.
         """
     @overload
     def similar(  # type: ignore[overload-overlap]
@@ -416,7 +416,7 @@ class Set:
         threads: int | None = None,
     ) -> list[Similar]:
         """The documents that are similar to a text, the most similar first, with their ids and similarities; for many texts,
-        a list for each. The index must keep shingles. By the ``measure`` "resemblance", the similarity is the share of
+        a list for each. The set must keep shingles. By the ``measure`` "resemblance", the similarity is the share of
         all shingles of the two that both have, as ``dedup`` compares texts; by "containing", the share of those of the
         text that the document has; by "contained", of those of the document that the text has. ``threshold`` is the
         least share; no document is missed. A blank text or a null is similar to nothing.
@@ -447,12 +447,12 @@ class Set:
         """
     def shingles(self) -> Iterator[Table]:
         """The documents with their shingles: an iterator over tables of ``id`` and ``shingles``, as
-        ``hamdex.shingles`` makes them. Only an index that was built with shingles has them.
+        ``hamdex.shingles`` makes them. Only a set that was made with shingles has them.
         """
     def verify(self, *, threads: int | None = None, progress: _Progress = None) -> Verified:
-        """Read the whole file and check everything. Raises ``DamagedError`` at the first damage."""
+        """Read all files and check everything. Raises ``DamagedError`` at the first damage."""
     def close(self) -> None:
-        """Close the file. Later use of the index raises ``ValueError``."""
+        """Let go of the files. Later use raises ``ValueError``."""
     def __enter__(self) -> Self: ...
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -149,8 +149,8 @@ def cached_segments(piece: str) -> tuple[str, ...]:
 
 @cache
 def is_letter_or_digit(c: str) -> bool:
-    """Tell whether a character is alphabetic or a number. Marks that are, such as vowels, stand on letters."""
-    return unicodedata.category(c)[0] in "LN"
+    """Tell whether a character is alphabetic or a number. Alphabetic marks stand on letters, except in lists of Thai."""
+    return unicodedata.category(c)[0] in "LN" or c in "\u0e31\u0e34\u0e35\u0e36\u0e37\u0e38\u0e39\u0e3a\u0e4d"
 
 
 def is_sign(c: str) -> bool:

@@ -392,8 +392,8 @@ mod tests {
         assert!(text.contains("halves") && text.contains("cover-8") && text.contains("auto"), "{text}");
     }
 
-    /// Of the designs that BENCHMARKS.md measures ("Other distances"), none takes less than 1/1.1 of the time, but where
-    /// a smaller one reads few blocks.
+    /// Of the designs that benches/peers/results/notes.md measures ("The Xeon"), none takes less than 1/1.1 of the time,
+    /// except where a smaller one reads few blocks.
     #[test]
     fn auto_is_near_the_fastest_design_that_was_measured() {
         let (ten, hundred) = (10_000_000, 100_000_000);

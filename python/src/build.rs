@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use hamdex::{BuildOptions, Builder, Codec, Design, FilterChoice, ParseOptionError, Summary, shingles};
 use hamdex_any::for_width;
 use hamdex_documents::RECIPE_KEY;
-use hamdex_simhash::recipe::Width as Bits;
 use hamdex_simhash::{Recipe, Shingler};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -301,15 +300,9 @@ fn of_given_texts<'py>(
     }
 
     let texts = Texts::of(texts)?;
-    Ok(match recipe.width {
-        Bits::Bits64 => {
-            let (made, nulls) = split(of_texts(py, recipe, &texts, threads, Purpose::Insert)?);
-            (Fingerprints::Bits64(Words::Own(made)), nulls)
-        }
-        Bits::Bits128 => {
-            let (made, nulls) = split(of_texts(py, recipe, &texts, threads, Purpose::Insert)?);
-            (Fingerprints::Bits128(made), nulls)
-        }
+    for_width!(recipe.width.bits(), F => {
+        let (made, nulls) = split(of_texts(py, recipe, &texts, threads, Purpose::Insert)?);
+        Ok((F::fingerprints(made), nulls))
     })
 }
 

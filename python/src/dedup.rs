@@ -6,11 +6,11 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, UInt32Array, UInt64Array};
 use arrow_select::concat::concat;
 use arrow_select::take::take;
+use hamdex_any::for_width;
 use hamdex_documents::known::{Known, KnownAs};
 use hamdex_documents::{
     Clustering, Clusters, Dedup, Document, Member, Preference, Progress, Similarity, Stage,
 };
-use hamdex_simhash::recipe::Width as Bits;
 use hamdex_simhash::{Fingerprinter, Recipe};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
@@ -122,10 +122,8 @@ pub(crate) fn dedup<'py>(
         None => self::recipe(recipe.unwrap_or("default"), None)?,
     };
     let (texts, ids) = Texts::with_ids(table, text, id)?;
-    let outcome = match recipe.width {
-        Bits::Bits64 => find::<u64>(py, &texts, &recipe, &choices, progress),
-        Bits::Bits128 => find::<u128>(py, &texts, &recipe, &choices, progress),
-    };
+    let width = recipe.width.bits();
+    let outcome = for_width!(width, F => find::<F>(py, &texts, &recipe, &choices, progress));
     if let Some(against) = &choices.against {
         against.warn(py)?;
     }
@@ -136,10 +134,7 @@ pub(crate) fn dedup<'py>(
         Some((known, labels)) => {
             let by_fingerprints = choices.against.as_ref().is_some_and(KnownDocuments::is_by_fingerprints);
             let ids = (ids.as_deref(), choices.against.as_ref().and_then(KnownDocuments::ids));
-            let known = match recipe.width {
-                Bits::Bits64 => known_table::<u64>(&known, labels, ids, by_fingerprints),
-                Bits::Bits128 => known_table::<u128>(&known, labels, ids, by_fingerprints),
-            };
+            let known = for_width!(width, F => known_table::<F>(&known, labels, ids, by_fingerprints));
             (clusters, known?).into_bound_py_any(py)
         }
     }

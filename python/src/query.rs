@@ -6,16 +6,15 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, LargeStringArray, StringArray, UInt32Array, UInt64Array};
 use hamdex::set::{Description, MatchIds};
 use hamdex::{BatchOptions, Match, Names, SetError, Strategy};
-use hamdex_any::{AnyMatch, AnySet, Kind};
+use hamdex_any::{AnyMatch, AnySet, Kind, for_width};
 use hamdex_documents::stored_recipe;
 use hamdex_simhash::Recipe;
-use hamdex_simhash::recipe::Width as Bits;
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
 
-use crate::arrays::{Fingerprints, Words};
+use crate::arrays::Fingerprints;
 use crate::errors::OrRaise;
 use crate::numbers::{Limit, Memory, Threads};
 use crate::recipe::{Purpose, of_text, of_texts};
@@ -67,15 +66,9 @@ pub(crate) fn queries_of<'py>(
     }
     let (py, recipe, texts) = (queries.py(), recipe()?, Texts::of(queries)?);
     let threads = work::threads(threads)?;
-    Ok(match recipe.width {
-        Bits::Bits64 => {
-            let made = of_texts(py, &recipe, &texts, threads, Purpose::Query)?;
-            Fingerprints::Bits64(Words::Own(made.into_iter().flatten().collect()))
-        }
-        Bits::Bits128 => {
-            let made = of_texts(py, &recipe, &texts, threads, Purpose::Query)?;
-            Fingerprints::Bits128(made.into_iter().flatten().collect())
-        }
+    for_width!(recipe.width.bits(), F => {
+        let made = of_texts(py, &recipe, &texts, threads, Purpose::Query)?;
+        Ok(F::fingerprints(made.into_iter().flatten().collect()))
     })
 }
 

@@ -1,6 +1,7 @@
 //! Makes fingerprints of texts, or of features that the caller has cut and weighed.
 
 use hamdex::Fingerprint;
+use hamdex_any::for_width;
 use hamdex_simhash::recipe::Width as Bits;
 use hamdex_simhash::{FeatureFingerprinter, Fingerprinter, Outcome, Recipe, Scratch};
 use numpy::PyArray1;
@@ -137,10 +138,7 @@ pub(crate) fn fingerprint<'py>(
     let recipe = self::recipe(recipe, width)?;
     let threads = work::threads(threads)?;
     let call = Call { return_reliable, threads, progress };
-    match recipe.width {
-        Bits::Bits64 => call.run::<u64>(texts, &recipe),
-        Bits::Bits128 => call.run::<u128>(texts, &recipe),
-    }
+    for_width!(recipe.width.bits(), F => call.run::<F>(texts, &recipe))
 }
 
 struct Call<'a, 'py> {
@@ -189,10 +187,7 @@ pub(crate) fn fingerprint_features<'py>(
     return_reliable: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let recipe = self::recipe(recipe, width)?;
-    match recipe.width {
-        Bits::Bits64 => run::<u64>(documents, &recipe, return_reliable),
-        Bits::Bits128 => run::<u128>(documents, &recipe, return_reliable),
-    }
+    for_width!(recipe.width.bits(), F => run::<F>(documents, &recipe, return_reliable))
 }
 
 fn run<'py, F: Width>(

@@ -10,7 +10,7 @@ use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::arrays::{Fingerprints, fingerprint};
+use crate::arrays::{Fingerprints, Words, fingerprint};
 
 /// Fingerprints in memory.
 pub(crate) enum Values {
@@ -37,6 +37,9 @@ pub(crate) trait Width: Fingerprint {
     /// # Errors
     /// If they have the other width.
     fn slice<'a>(fingerprints: &'a Fingerprints<'_>) -> PyResult<&'a [Self]>;
+
+    /// Returns fingerprints that were made from texts.
+    fn fingerprints(made: Vec<Self>) -> Fingerprints<'static>;
 
     /// Takes one fingerprint of this width.
     ///
@@ -84,6 +87,10 @@ impl Width for u64 {
             Fingerprints::Bits128(_) => Err(other_width(64, 128)),
         }
     }
+
+    fn fingerprints(made: Vec<Self>) -> Fingerprints<'static> {
+        Fingerprints::Bits64(Words::Own(made))
+    }
 }
 
 impl Width for u128 {
@@ -111,6 +118,10 @@ impl Width for u128 {
             Fingerprints::Bits128(wide) => Ok(wide),
             Fingerprints::Bits64(_) => Err(other_width(128, 64)),
         }
+    }
+
+    fn fingerprints(made: Vec<Self>) -> Fingerprints<'static> {
+        Fingerprints::Bits128(made)
     }
 }
 

@@ -198,10 +198,7 @@ pub(crate) fn get(caller: &Caller, store: *const hamdex_store) -> Result<Arc<Ope
 }
 
 fn give(store: AnyStore) -> *mut hamdex_store {
-    let description = match &store {
-        AnyStore::Bits64(store) => store.snapshot().describe(),
-        AnyStore::Bits128(store) => store.snapshot().describe(),
-    };
+    let description = for_any_store!(&store, store => store.snapshot().describe());
     Shell::new(Arc::new(Open { store, description })).as_c()
 }
 

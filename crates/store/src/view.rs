@@ -334,3 +334,50 @@ impl<F: Fingerprint> View<F> {
         Ok(unite_ids(lists, &counts, are_distinct, most))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the fingerprints of the newer pairs, the newest memtable first, and whether pairs have been removed.
+    fn changes(view: &View<u64>, searched: &View<u64>) -> Option<(Vec<Vec<u64>>, bool)> {
+        let changes = view.changes_since(searched)?;
+        let newer =
+            changes.newer.iter().map(|memtable| memtable.to_sorted().iter().map(|pair| pair.0).collect());
+        Some((newer.collect(), changes.has_removals))
+    }
+
+    fn freeze(view: &mut View<u64>) {
+        let memtable = std::mem::replace(&mut view.memtable, Memtable::new(3));
+        view.frozen.push(FrozenMemtable { memtable, next_log: 0, sequence: 0, log_bytes: 0 });
+        view.generation += 1;
+    }
+
+    #[test]
+    fn a_search_holds_until_newer_pairs_may_be_flushed_or_a_file_is_ingested() {
+        let mut view = View::new(3);
+        view.memtable.insert(&[(1, 1)]);
+        freeze(&mut view);
+        view.memtable.insert(&[(2, 2)]);
+        let searched = view.clone();
+        assert_eq!(changes(&view, &searched), Some((Vec::new(), false)));
+
+        // What was frozen before is not newer, and its flush changes no result.
+        view.memtable.insert(&(10..200).map(|value| (value, value)).collect::<Vec<_>>());
+        view.frozen.clear();
+        let (newer, has_removals) = changes(&view, &searched).unwrap();
+        assert!(!has_removals && newer.len() == 1 && (10..200).all(|value| newer[0].contains(&value)));
+        freeze(&mut view);
+        view.memtable.insert(&[(3, 3)]);
+        let (newer, _) = changes(&view, &searched).unwrap();
+        assert!(newer.len() == 2 && newer[0] == [3] && newer[1].contains(&199));
+        assert!(view.remove((2, 2), |_| true).unwrap());
+        assert!(changes(&view, &searched).unwrap().1);
+
+        let ingested = View { ingests: view.ingests + 1, ..view.clone() };
+        assert_eq!(changes(&ingested, &searched), None);
+        view.frozen.clear();
+        assert_eq!(changes(&view, &searched), None, "199 is in no memtable");
+        assert_eq!(changes(&view, &view.clone()), Some((Vec::new(), false)));
+    }
+}

@@ -123,6 +123,11 @@ impl Problem {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
     }
 
+    /// The set takes no writes.
+    pub(crate) fn read_only(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, "read_only", detail)
+    }
+
     /// The set cannot find records by their id.
     pub(crate) fn no_lookups() -> Self {
         let detail = "the set has no look-ups, by which records are found; make one with \"lookups\": true";

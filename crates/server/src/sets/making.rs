@@ -12,10 +12,11 @@ use hamdex_store::inspect::foreign_file;
 use hamdex_store::{AnyStore, CreateOptions, Durability, Error as StoreError, StoreOptions, for_any_store};
 
 use crate::problem::Problem;
-use crate::sets::fixed::Stamp;
 use crate::sets::own_stores::{self, DELETED, Made, check_name, is_free, name_of};
 use crate::sets::registry::{Changing, Sets, durability_of, listed};
-use crate::sets::served::{Served, Written};
+use crate::sets::served::Served;
+use crate::sets::watch::Stamp;
+use crate::sets::written::Written;
 
 /// The beginning of the names of stores that are not complete.
 const UNFINISHED: &str = ".new-";
@@ -24,8 +25,7 @@ impl Sets {
     /// Returns the directory for new stores.
     fn directory(&self) -> Result<&Path, Problem> {
         if self.opener.read_only {
-            let detail = "the service reads stores only (--read-only)";
-            return Err(Problem::new(StatusCode::CONFLICT, "read_only", detail));
+            return Err(Problem::read_only("the service reads stores only (--read-only)"));
         }
         self.data.as_deref().ok_or_else(|| {
             let detail = "the service has no directory for new stores; start it with --data";

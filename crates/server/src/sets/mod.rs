@@ -1,8 +1,10 @@
 //! The sets of the service, and the changes of a store.
 //!
-//! - [`served`]: one set, and how it is read
-//! - [`fixed`]: index files and sets of shards, which others replace or overwrite
-//! - [`reading`]: stores that are open for reading, and records by their id
+//! - [`served`]: one set under its name
+//! - [`source`]: the trait of all ways to hold a set: [`written`], a store that the service writes; [`reading`], a store
+//!   that is open for reading; [`fixed`], an index file or shards, which others replace or overwrite. A store that
+//!   cannot be opened is in [`served`]
+//! - [`watch`]: whether files were replaced or overwritten
 //! - [`own_stores`]: the names of sets, and the stores that the service has made
 //! - [`registry`]: all sets by name, and from a path to a set
 //! - [`making`]: stores that are made and deleted; sets that others put into the directory, or take out
@@ -15,6 +17,9 @@ mod own_stores;
 mod reading;
 mod registry;
 mod served;
+mod source;
+mod watch;
+mod written;
 
 use std::num::NonZeroUsize;
 use std::time::Instant;
@@ -22,15 +27,14 @@ use std::time::Instant;
 use hamdex::set::Description;
 use hamdex::{Fingerprint, RECIPE_KEY, chain, shingles};
 use hamdex_simhash::{Fingerprinter, Outcome, Recipe, Scratch, Shingler};
-use hamdex_store::{Error, Store, for_any_store};
+use hamdex_store::{Error, Store};
 
 pub(crate) use own_stores::check_name;
-pub(crate) use reading::Key;
 pub(crate) use registry::Sets;
-pub(crate) use served::{IdKind, Part, Served};
+pub(crate) use served::{IdKind, Served};
+pub(crate) use source::{Key, Part};
 
 use crate::problem::Problem;
-use crate::sets::served::Written;
 
 /// The width of the fingerprints of a set, and the distance for which it is made.
 #[derive(Debug, Clone, Copy)]
@@ -63,16 +67,6 @@ pub(crate) fn write<F: Fingerprint, T>(
             Ok(write(&store)?)
         }
         outcome => Ok(outcome?),
-    }
-}
-
-impl Written {
-    /// Makes everything durable and closes the store.
-    ///
-    /// # Errors
-    /// When the disk refuses it.
-    fn close(&self) -> Result<(), Error> {
-        for_any_store!(&self.store, store => store.shutdown())
     }
 }
 

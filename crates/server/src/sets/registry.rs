@@ -12,9 +12,10 @@ use hamdex_store::{AnyStore, Durability, Error as StoreError, StoreOptions};
 use crate::metrics::Metrics;
 use crate::options::Config;
 use crate::problem::{Failure, Problem};
-use crate::sets::fixed::Stamp;
 use crate::sets::own_stores::{Made, may_be_made, name_of, remove_deleted};
-use crate::sets::served::{Served, Written};
+use crate::sets::served::Served;
+use crate::sets::watch::Stamp;
+use crate::sets::written::Written;
 
 /// The directory of backups in the directory of sets.
 const BACKUPS: &str = ".backups";
@@ -250,14 +251,14 @@ impl Opener {
 
     fn open(&self, name: &str, path: &Path, kind: Kind, durability: Durability) -> Result<Served, Failure> {
         let name = name.to_owned();
-        match kind {
-            Kind::Store if self.read_only => Served::of_reading(name, path, self.in_memory),
-            Kind::Store => {
-                let store = AnyStore::open(path, self.options(durability))?;
-                Ok(self.of_store(name, path, store, durability))
-            }
-            _ => Served::of_fixed(name, path, self.in_memory),
+        if kind != Kind::Store {
+            return Served::of_fixed(name, path, self.in_memory);
         }
+        if self.read_only {
+            return Served::of_reading(name, path, self.in_memory);
+        }
+        let store = AnyStore::open(path, self.options(durability))?;
+        Ok(self.of_store(name, path, store, durability))
     }
 
     /// Returns a store that is open for writing as a set.
@@ -268,7 +269,8 @@ impl Opener {
         store: AnyStore,
         durability: Durability,
     ) -> Served {
-        Served::of_store(name, path.to_owned(), store, durability, &self.metrics, self.in_memory)
+        let written = Written::of(&name, path, store, durability, &self.metrics, self.in_memory);
+        Served::of_store(name, path, written)
     }
 
     /// The options of a store that is open for writing.
@@ -281,7 +283,7 @@ impl Opener {
         if !is_again {
             tracing::error!(path = %path.display(), error = chain(&error), "cannot be opened; requests to it fail");
         }
-        Served::broken(name, path.to_owned(), kind, self.in_memory, problem_of(error))
+        Served::broken(name, path, kind, self.in_memory, problem_of(error))
     }
 }
 

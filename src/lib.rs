@@ -114,7 +114,8 @@ pub mod shingles;
 mod sorted_union;
 mod sorting;
 mod table;
-mod threads;
+#[doc(hidden)]
+pub mod threads;
 mod verify;
 mod widths;
 mod writer;

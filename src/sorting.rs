@@ -8,8 +8,9 @@
 //! long step calls `check`, which checks for cancellation, as no sort of a library does; its error ends the
 //! work.
 
-use rayon::prelude::*;
+use std::sync::Mutex;
 
+use crate::threads::{lock, try_for_each, try_for_each_number};
 use hamdex_fingerprint::Fingerprint;
 
 /// Values that are sorted by comparison, without a cancellation check: they fit the caches of a core.
@@ -26,7 +27,7 @@ const DIGITS: usize = 1 << DIGIT_BITS;
 /// Sorts fingerprints. If cancelled, all of them are present, in some order.
 pub(crate) fn sort<F: Fingerprint, E: Send>(
     values: &mut [F],
-    check: &(impl Fn() -> Result<(), E> + Sync),
+    check: &(dyn Fn() -> Result<(), E> + Sync),
 ) -> Result<(), E> {
     sort_by_keys(values, |&value| value, |_| F::ZERO, check)
 }
@@ -39,7 +40,7 @@ pub fn sort_by_keys<T, K, L, E>(
     values: &mut [T],
     key: impl Fn(&T) -> K + Sync,
     then: impl Fn(&T) -> L + Sync,
-    check: &(impl Fn() -> Result<(), E> + Sync),
+    check: &(dyn Fn() -> Result<(), E> + Sync),
 ) -> Result<(), E>
 where
     T: Ord + Copy + Send + Sync,
@@ -57,7 +58,7 @@ where
 /// Drops all but the first of equal values that follow each other.
 pub(crate) fn dedup<T: PartialEq + Copy, E>(
     values: &mut Vec<T>,
-    check: &impl Fn() -> Result<(), E>,
+    check: &dyn Fn() -> Result<(), E>,
 ) -> Result<(), E> {
     let mut kept = 0;
     for start in (0..values.len()).step_by(PIECE) {
@@ -75,7 +76,7 @@ pub(crate) fn dedup<T: PartialEq + Copy, E>(
 }
 
 /// Returns whether values ascend; usually at once if they do not.
-fn is_sorted<T: Ord, E>(values: &[T], check: &impl Fn() -> Result<(), E>) -> Result<bool, E> {
+fn is_sorted<T: Ord, E>(values: &[T], check: &dyn Fn() -> Result<(), E>) -> Result<bool, E> {
     for start in (0..values.len()).step_by(PIECE) {
         check()?;
         // With the first value of the next piece.
@@ -91,7 +92,7 @@ fn sort_by<T: Ord + Copy + Send + Sync, K: Fingerprint, E: Send>(
     values: &mut [T],
     key: &(impl Fn(&T) -> K + Sync),
     equal: &(impl Fn(&mut [T]) -> Result<(), E> + Sync),
-    check: &(impl Fn() -> Result<(), E> + Sync),
+    check: &(dyn Fn() -> Result<(), E> + Sync),
 ) -> Result<(), E> {
     check()?;
     if values.len() <= SHORT {
@@ -105,28 +106,31 @@ fn sort_by<T: Ord + Copy + Send + Sync, K: Fingerprint, E: Send>(
     let shift = (K::BITS - differing.leading_zeros()).saturating_sub(DIGIT_BITS);
     let digit = |value: &T| (key(value) >> shift).to_u128() as usize % DIGITS;
     let parts = distribute(values, digit, check)?;
-    parts.into_par_iter().with_max_len(1).try_for_each(|part| sort_by(part, key, equal, check))
+    try_for_each(parts, |part| sort_by(part, key, equal, check))
 }
 
 /// Returns the bits in which any two keys differ.
 fn differing<T: Sync, K: Fingerprint, E: Send>(
     values: &[T],
     key: &(impl Fn(&T) -> K + Sync),
-    check: &(impl Fn() -> Result<(), E> + Sync),
+    check: &(dyn Fn() -> Result<(), E> + Sync),
 ) -> Result<K, E> {
     let Some(first) = values.first().map(key) else { return Ok(K::ZERO) };
-    let of_piece = |piece: &[T]| {
-        check()?;
-        Ok(piece.iter().fold(K::ZERO, |bits, value| bits | (key(value) ^ first)))
-    };
-    values.par_chunks(PIECE).map(of_piece).try_reduce(|| K::ZERO, |a, b| Ok(a | b))
+    let differing = Mutex::new(K::ZERO);
+    for_each_piece(values, check, |piece| {
+        let bits = piece.iter().fold(K::ZERO, |bits, value| bits | (key(value) ^ first));
+        let mut differing = lock(&differing);
+        *differing = *differing | bits;
+    })?;
+    let differing = *lock(&differing);
+    Ok(differing)
 }
 
 /// Brings values of one digit together, the parts in the order of the digits.
 fn distribute<'v, T: Copy + Sync, E: Send>(
     values: &'v mut [T],
     digit: impl Fn(&T) -> usize + Sync,
-    check: &(impl Fn() -> Result<(), E> + Sync),
+    check: &(dyn Fn() -> Result<(), E> + Sync),
 ) -> Result<Vec<&'v mut [T]>, E> {
     let lengths = lengths(values, &digit, check)?;
     // End of the placed values of each part, and end of the part.
@@ -165,19 +169,30 @@ fn distribute<'v, T: Copy + Sync, E: Send>(
 fn lengths<T: Sync, E: Send>(
     values: &[T],
     digit: impl Fn(&T) -> usize + Sync,
-    check: &(impl Fn() -> Result<(), E> + Sync),
+    check: &(dyn Fn() -> Result<(), E> + Sync),
 ) -> Result<[usize; DIGITS], E> {
-    let of_piece = |piece: &[T]| {
-        check()?;
+    let sums = Mutex::new([0; DIGITS]);
+    for_each_piece(values, check, |piece| {
         let mut lengths = [0; DIGITS];
         piece.iter().for_each(|value| lengths[digit(value)] += 1);
-        Ok(lengths)
-    };
-    let add = |mut sum: [usize; DIGITS], more: [usize; DIGITS]| {
-        sum.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
-        Ok(sum)
-    };
-    values.par_chunks(PIECE).map(of_piece).try_reduce(|| [0; DIGITS], add)
+        let mut sums = lock(&sums);
+        sums.iter_mut().zip(lengths).for_each(|(sum, length)| *sum += length);
+    })?;
+    let sums = *lock(&sums);
+    Ok(sums)
+}
+
+/// Calls `work` with each piece of values, by all threads.
+fn for_each_piece<T: Sync, E: Send>(
+    values: &[T],
+    check: &(dyn Fn() -> Result<(), E> + Sync),
+    work: impl Fn(&[T]) + Sync,
+) -> Result<(), E> {
+    try_for_each_number(values.len().div_ceil(PIECE), |number| {
+        check()?;
+        work(&values[number * PIECE..values.len().min((number + 1) * PIECE)]);
+        Ok(())
+    })
 }
 
 #[cfg(test)]

@@ -1,11 +1,17 @@
-//! Whose threads long work runs on: the one convention that the crate's documentation describes.
+//! Whose threads long work runs on, the one convention that the crate's documentation describes; and how work is divided
+//! among them.
+//!
+//! Rayon's generic functions would be compiled again for every caller: they were two fifths of what the compiler made of the
+//! engine. Here they are called with functions whose types are erased, so they are compiled once. Such a call is made
+//! once per thread, never per value.
 
+use std::convert::Infallible;
 use std::io;
 use std::num::NonZeroUsize;
-use std::sync::OnceLock;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use rayon::prelude::*;
 use rayon::{BroadcastContext, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
 use crate::memory::{can_reserve, has_address_limit, hold};
@@ -50,11 +56,15 @@ impl Pool {
         as_many_as_start(threads.get(), start_pool).map(Self::Own).map_err(io::Error::other)
     }
 
-    /// Does work in which parallel iterators use this pool.
+    /// Does work that is divided among the threads of this pool.
     pub(crate) fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         match self {
             Self::Current => work(),
-            Self::Own(pool) => pool.install(work),
+            Self::Own(pool) => {
+                let mut result = None;
+                install_erased(pool, &mut keeping(work, &mut result));
+                result.expect(FINISHED)
+            }
         }
     }
 }
@@ -70,29 +80,227 @@ pub(crate) fn count(threads: usize) -> NonZeroUsize {
     affordable(wanted)
 }
 
-/// Returns the results of `work` for each task, in order. Each thread has a state of its own.
+/// The work of a pool ends by a result or by a panic, which goes on in its caller.
+const FINISHED: &str = "it has returned";
+
+/// The most numbers that are taken one by one; more are taken in runs.
+const TAKEN_ALONE: usize = 1024;
+
+/// Runs per thread into which numbers are divided, so that no thread waits long for another.
+const RUNS_PER_THREAD: usize = 16;
+
+/// The most numbers of a run.
+const MAX_RUN: usize = 256;
+
+/// Numbers that are divided among threads, in runs.
+struct Runs {
+    count: usize,
+    length: usize,
+    next: AtomicUsize,
+    /// The first run that has failed.
+    failed: AtomicUsize,
+}
+
+impl Runs {
+    fn of(count: usize) -> Self {
+        let length = match count {
+            // Without a look at the pool, which must not be started for a single number.
+            0..=TAKEN_ALONE => 1,
+            _ => (count / (RUNS_PER_THREAD * rayon::current_num_threads())).clamp(1, MAX_RUN),
+        };
+        Self { count, length, next: AtomicUsize::new(0), failed: AtomicUsize::new(usize::MAX) }
+    }
+
+    /// The number of runs.
+    fn len(&self) -> usize {
+        self.count.div_ceil(self.length)
+    }
+
+    /// Returns the next run and its numbers. Runs are taken in order, so all before one that fails have been taken too.
+    fn take(&self) -> Option<(usize, Range<usize>)> {
+        let run = self.next.fetch_add(1, Ordering::Relaxed);
+        let numbers = run * self.length..self.count.min((run + 1) * self.length);
+        (run < self.len() && !self.is_after_failure(run)).then_some((run, numbers))
+    }
+
+    fn fail(&self, run: usize) {
+        self.failed.fetch_min(run, Ordering::Relaxed);
+    }
+
+    /// Whether the results of a run are not needed, since one before it has failed.
+    fn is_after_failure(&self, run: usize) -> bool {
+        run > self.failed.load(Ordering::Relaxed)
+    }
+}
+
+/// Returns the results of `work` for each number below `count`, in order. The numbers are divided among the threads of the
+/// current pool; each thread has a state of its own.
 ///
 /// # Errors
-/// The error of the first task that fails, in the order of the tasks and not of time: the same one on every run.
-/// Tasks after it may be left out.
-pub(crate) fn map_in_order<T: Send, S, R: Send, E: Send>(
-    tasks: Vec<T>,
-    state: impl Fn() -> S + Sync + Send,
-    work: impl Fn(&mut S, T) -> Result<R, E> + Sync + Send,
+/// The error of the first number that fails, in the order of the numbers and not of time: the same one on every run.
+/// Numbers after it may be left out.
+pub fn map_numbers<S, R: Send, E: Send>(
+    count: usize,
+    state: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, usize) -> Result<R, E> + Sync,
 ) -> Result<Vec<R>, E> {
-    let first_failed = AtomicUsize::new(usize::MAX);
-    let done = tasks.into_par_iter().enumerate().map_init(state, |state, (number, task)| {
-        if number > first_failed.load(Ordering::Relaxed) {
-            return None;
+    let runs = Runs::of(count);
+    let mut done = Vec::with_capacity(runs.len());
+    (0..runs.len()).for_each(|_| done.push((Vec::new(), None)));
+    let done = Mutex::new(done);
+    on_threads(runs.len(), &|| {
+        let Some(mut next) = runs.take() else { return };
+        let mut state = state();
+        loop {
+            let (run, numbers) = next;
+            let (mut results, mut error) = (Vec::with_capacity(numbers.len()), None);
+            for number in numbers {
+                if runs.is_after_failure(run) {
+                    return;
+                }
+                match work(&mut state, number) {
+                    Ok(result) => results.push(result),
+                    Err(failed) => {
+                        runs.fail(run);
+                        error = Some(failed);
+                        break;
+                    }
+                }
+            }
+            lock(&done)[run] = (results, error);
+            let Some(another) = runs.take() else { return };
+            next = another;
         }
-        let result = work(state, task);
-        if result.is_err() {
-            first_failed.fetch_min(number, Ordering::Relaxed);
-        }
-        Some(result)
     });
-    let done: Vec<Option<Result<R, E>>> = done.collect();
-    done.into_iter().flatten().collect()
+    let mut all = Vec::with_capacity(count);
+    for (mut results, error) in done.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(error) = error {
+            return Err(error);
+        }
+        all.append(&mut results);
+    }
+    Ok(all)
+}
+
+/// Locks what no panic leaves half changed.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the results of `work` for each task, as [`map_numbers`] does.
+///
+/// # Errors
+/// As for [`map_numbers`].
+pub fn map_in_order<T: Send, S, R: Send, E: Send>(
+    tasks: Vec<T>,
+    state: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, T) -> Result<R, E> + Sync,
+) -> Result<Vec<R>, E> {
+    let tasks: Vec<_> = tasks.into_iter().map(|task| Mutex::new(Some(task))).collect();
+    map_numbers(tasks.len(), state, |state, number| {
+        let task = lock(&tasks[number]).take();
+        work(state, task.expect("each number comes once"))
+    })
+}
+
+/// Calls `work` with each number below `count`, on the threads of the current pool, until a call fails.
+///
+/// # Errors
+/// As for [`map_numbers`].
+pub fn try_for_each_number<E: Send>(
+    count: usize,
+    work: impl Fn(usize) -> Result<(), E> + Sync,
+) -> Result<(), E> {
+    let (runs, first) = (Runs::of(count), Mutex::new(None));
+    on_threads(runs.len(), &|| {
+        while let Some((run, numbers)) = runs.take() {
+            for number in numbers {
+                if runs.is_after_failure(run) {
+                    return;
+                }
+                if let Err(failed) = work(number) {
+                    runs.fail(run);
+                    keep_first(&first, run, failed);
+                    return;
+                }
+            }
+        }
+    });
+    first.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), |(_, error)| Err(error))
+}
+
+/// Keeps the error of the first run.
+fn keep_first<E>(first: &Mutex<Option<(usize, E)>>, run: usize, error: E) {
+    let mut first = lock(first);
+    if first.as_ref().is_none_or(|&(before, _)| run < before) {
+        let before = first.replace((run, error));
+        // Another's code drops the error.
+        drop(first);
+        drop(before);
+    }
+}
+
+/// Calls `work` with each task, on the threads of the current pool, until a call fails.
+///
+/// # Errors
+/// As for [`map_numbers`].
+pub fn try_for_each<T: Send, E: Send>(
+    tasks: Vec<T>,
+    work: impl Fn(T) -> Result<(), E> + Sync,
+) -> Result<(), E> {
+    let tasks: Vec<_> = tasks.into_iter().map(|task| Mutex::new(Some(task))).collect();
+    try_for_each_number(tasks.len(), |number| {
+        let task = lock(&tasks[number]).take();
+        work(task.expect("each number comes once"))
+    })
+}
+
+/// Calls `work` with each task, on the threads of the current pool.
+pub fn for_each<T: Send>(tasks: Vec<T>, work: impl Fn(T) + Sync) {
+    let Ok(()) = try_for_each(tasks, |task| {
+        work(task);
+        Ok::<(), Infallible>(())
+    });
+}
+
+/// Returns the results of two functions, which run at the same time if the current pool has a thread to spare.
+pub(crate) fn join<A: Send, B: Send>(
+    one: impl FnOnce() -> A + Send,
+    other: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    let (mut a, mut b) = (None, None);
+    join_erased(&mut keeping(one, &mut a), &mut keeping(other, &mut b));
+    (a.expect(FINISHED), b.expect(FINISHED))
+}
+
+/// Returns a function that calls another once, and keeps its result.
+fn keeping<T>(work: impl FnOnce() -> T, result: &mut Option<T>) -> impl FnMut() {
+    let mut work = Some(work);
+    move || *result = work.take().map(|work| work())
+}
+
+fn install_erased(pool: &ThreadPool, work: &mut (dyn FnMut() + Send)) {
+    pool.install(work);
+}
+
+fn join_erased(one: &mut (dyn FnMut() + Send), other: &mut (dyn FnMut() + Send)) {
+    rayon::join(one, other);
+}
+
+/// Calls `work` at most `calls` times, each on another thread of the current pool if it has one to spare. A thread that
+/// waits for another may take a share of other work meanwhile, and returns when that is done. A single call needs no pool.
+fn on_threads(calls: usize, work: &(dyn Fn() + Sync)) {
+    fn divide(calls: usize, work: &(dyn Fn() + Sync)) {
+        match calls {
+            1 => work(),
+            _ => drop(rayon::join(|| divide(calls - calls / 2, work), || divide(calls / 2, work))),
+        }
+    }
+    match calls {
+        0 => {}
+        1 => work(),
+        _ => divide(calls.min(rayon::current_num_threads()), work),
+    }
 }
 
 /// As many threads as there is address space for: at least one, at most `wanted`. It is found out beforehand
@@ -190,6 +398,85 @@ mod tests {
             }
         }
         assert_eq!(map_in_order(Vec::new(), || (), |(), task: u8| Err::<(), _>(task)), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn each_number_comes_once_whatever_the_count_and_the_threads() {
+        for threads in [1, 2, 3] {
+            let pool = Pool::new(threads).unwrap();
+            for count in [0, 1, 2, 17, 1000, 20_001] {
+                let states = AtomicUsize::new(0);
+                let state = || states.fetch_add(1, Ordering::Relaxed);
+                let visits: Vec<AtomicUsize> = (0..count).map(|_| AtomicUsize::new(0)).collect();
+                let visit = |number: usize| {
+                    visits[number].fetch_add(1, Ordering::Relaxed);
+                    Ok::<_, Infallible>(())
+                };
+                let Ok(numbers) =
+                    pool.install(|| map_numbers(count, state, |_, number| Ok::<_, Infallible>(number)));
+                assert!(numbers.into_iter().eq(0..count));
+                assert!(states.into_inner() <= threads.min(count));
+                let Ok(()) = pool.install(|| try_for_each_number(count, visit));
+                assert!(visits.into_iter().all(|visits| visits.into_inner() == 1));
+            }
+        }
+    }
+
+    #[test]
+    fn work_within_work_and_beside_other_work_gives_the_same_results() {
+        let sum = |count: usize| (0..count).sum::<usize>();
+        let inner = |(): &mut (), count: usize| {
+            let numbers = map_numbers(count, || (), |(), number| Ok::<_, Infallible>(number))?;
+            let (one, other) = join(|| numbers.iter().sum::<usize>(), || sum(count));
+            assert_eq!(one, other);
+            Ok::<_, Infallible>(one)
+        };
+        let expected: Vec<usize> = (0..300).map(sum).collect();
+        for threads in [1, 2, 3] {
+            let pool = Pool::new(threads).unwrap();
+            let (Ok(one), Ok(other)) = pool.install(|| {
+                join(|| map_numbers(300, || (), inner), || map_in_order((0..300).collect(), || (), inner))
+            });
+            assert!(one == expected && other == expected);
+        }
+    }
+
+    #[test]
+    fn an_error_or_a_panic_of_a_task_is_that_of_the_caller() {
+        for threads in [1, 3] {
+            let pool = Pool::new(threads).unwrap();
+            let work = |task: usize| if task == 500 { Err(task) } else { Ok(()) };
+            assert_eq!(pool.install(|| try_for_each((0..1000).collect(), work)), Err(500));
+            let refused = |(): &mut (), number: usize| {
+                assert_ne!(number, 500);
+                Ok::<(), Infallible>(())
+            };
+            let panicking = || pool.install(|| map_numbers(1000, || (), refused));
+            assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(panicking)).is_err());
+            let panicking =
+                || pool.install(|| for_each((0..1000).collect(), |task: usize| assert!(task != 500)));
+            assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(panicking)).is_err());
+            let panicking = || pool.install(|| join(|| (), || panic!("as it is to")));
+            assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(panicking)).is_err());
+        }
+    }
+
+    #[test]
+    fn the_first_of_many_errors_is_returned_and_little_is_done_after_it() {
+        for (threads, count) in [(1, 1000), (1, 20_000), (3, 1000), (3, 20_000)] {
+            let pool = Pool::new(threads).unwrap();
+            for first in [0, 300, 999] {
+                let calls = AtomicUsize::new(0);
+                let work = |number: usize| {
+                    calls.fetch_add(1, Ordering::Relaxed);
+                    if number >= first { Err(number) } else { Ok(()) }
+                };
+                assert_eq!(pool.install(|| try_for_each_number(count, work)), Err(first));
+                assert_eq!(pool.install(|| map_numbers(count, || (), |(), number| work(number))), Err(first));
+                // Each thread ends with its first error.
+                assert!(calls.into_inner() <= 2 * (first + threads * MAX_RUN));
+            }
+        }
     }
 
     #[test]

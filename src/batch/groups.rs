@@ -1,14 +1,13 @@
 //! Queries in groups, in the order given, by all threads: arranging them costs more than it saves if they rarely share
 //! blocks. One thread answers the queries of a group together, so that their memory accesses overlap.
 
-use rayon::prelude::*;
-
 use crate::batch::gather::{Finds, Found, Room};
 use crate::batch::{BatchContext, Stop};
 use crate::error::ReadError;
 use crate::index::searcher::Searcher;
 use crate::index::{Index, IndexRef, Match};
 use crate::progress::Stopped;
+use crate::threads::map_numbers;
 use hamdex_fingerprint::Fingerprint;
 
 /// Queries of a group: enough that memory has always something to do, few enough that what it brings is still in the
@@ -141,41 +140,35 @@ pub(super) fn alone<F: Fingerprint>(
     let BatchContext { index, plan, queries, done, options, .. } = context;
     let length = queries.len().div_ceil(RANGES_PER_THREAD * rayon::current_num_threads()).max(1);
     let size = group_size(*index, plan.distance());
-    let ranges = queries.par_chunks(length).enumerate();
-    ranges
-        .map_init(
-            || index.searcher(),
-            |searcher, (range, queries)| {
-                let mut finds = Finds::new(room);
-                for (group, together) in queries.chunks(size).enumerate() {
-                    done.check()?;
-                    let first = range * length + group * size;
-                    if context.is_crowded {
-                        for (place, &query) in together.iter().enumerate() {
-                            done.check()?;
-                            let matches =
-                                searcher.limited_within(query, plan.distance(), options.match_limit())?;
-                            for &Match { distance, fingerprint, .. } in matches {
-                                let found = Found { query: (first + place) as u32, distance, fingerprint };
-                                finds.push(found)?;
-                            }
+    map_numbers(
+        queries.len().div_ceil(length),
+        || index.searcher(),
+        |searcher, range| {
+            let mut finds = Finds::new(room);
+            let queries = &queries[range * length..queries.len().min((range + 1) * length)];
+            for (group, together) in queries.chunks(size).enumerate() {
+                done.check()?;
+                let first = range * length + group * size;
+                if context.is_crowded {
+                    for (place, &query) in together.iter().enumerate() {
+                        done.check()?;
+                        let matches =
+                            searcher.limited_within(query, plan.distance(), options.match_limit())?;
+                        for &Match { distance, fingerprint, .. } in matches {
+                            let found = Found { query: (first + place) as u32, distance, fingerprint };
+                            finds.push(found)?;
                         }
-                        continue;
                     }
-                    let check_cancelled = |_, _| done.check();
-                    searcher.for_each_of_while(
-                        together,
-                        plan.distance(),
-                        &check_cancelled,
-                        |place, found| {
-                            let query = (first + place) as u32;
-                            let Match { distance, fingerprint, .. } = found;
-                            Ok::<_, Stop>(finds.push(Found { query, distance, fingerprint })?)
-                        },
-                    )?;
+                    continue;
                 }
-                Ok(finds.finish())
-            },
-        )
-        .collect()
+                let check_cancelled = |_, _| done.check();
+                searcher.for_each_of_while(together, plan.distance(), &check_cancelled, |place, found| {
+                    let query = (first + place) as u32;
+                    let Match { distance, fingerprint, .. } = found;
+                    Ok::<_, Stop>(finds.push(Found { query, distance, fingerprint })?)
+                })?;
+            }
+            Ok(finds.finish())
+        },
+    )
 }

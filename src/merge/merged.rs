@@ -9,7 +9,7 @@ use crate::index::{Index, TableView};
 use crate::merge::gather::{self, Batch, Filter, Gathered, Part, Parts, SortedBlocks, Stored, without};
 use crate::permutation::Permutation;
 use crate::progress::{Counter, Phase};
-use crate::threads::map_in_order;
+use crate::threads::{join, map_in_order};
 use crate::writer::{Job, OneByOne, Select, Sorted, Sorter, TableSource, Visit};
 use hamdex_fingerprint::Fingerprint;
 
@@ -169,7 +169,7 @@ pub(super) fn for_each_part<F: Fingerprint, T: Send>(
                 gather(&part, scratch)
             })
         };
-        let (next, visited) = rayon::join(gather, || gathered.into_iter().try_for_each(&mut visit));
+        let (next, visited) = join(gather, || gathered.into_iter().try_for_each(&mut visit));
         visited?;
         gathered = next?;
     }

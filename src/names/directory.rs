@@ -5,13 +5,12 @@
 use std::fmt;
 use std::path::Path;
 
-use rayon::prelude::*;
-
 use crate::bits;
 use crate::error::ReadError;
 use crate::format::section::{PAGE, Section};
 use crate::ids::reader::IdTable;
 use crate::names::{HEAD_BYTES, Head};
+use crate::threads::map_numbers;
 
 /// Entries, or ids, verified between cancellation checks.
 const AT_ONCE: u64 = 1 << 20;
@@ -157,8 +156,7 @@ impl<'a> Directory<'a> {
                 }
             };
             // The first in the file, so that damage is described in the same words every time.
-            let first = (start..end).into_par_iter().find_map_first(|place| check(place).err());
-            first.map_or(Ok(()), Err)?;
+            map_numbers((end - start) as usize, || (), |(), number| check(start + number as u64))?;
         }
         Ok(())
     }

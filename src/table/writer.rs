@@ -4,10 +4,10 @@ use std::io::{self, Write};
 use std::{iter, mem};
 
 use byteorder::{ByteOrder, LittleEndian};
-use rayon::prelude::*;
 
 use crate::codec::{BlockCodec, CHECKSUM_BYTES};
 use crate::format::checksum::Context;
+use crate::threads::{for_each, join};
 use hamdex_fingerprint::Fingerprint;
 
 /// Writes the blocks of one table, given its values in order, in pieces of any size.
@@ -116,7 +116,8 @@ impl<F: Fingerprint> Batch<F> {
             .collect();
         buffer.clear();
         buffer.resize(blocks.len() * block_bytes, 0);
-        buffer.par_chunks_exact_mut(block_bytes).zip(&blocks).enumerate().for_each(
+        for_each(
+            buffer.chunks_exact_mut(block_bytes).zip(&blocks).enumerate().collect(),
             |(number, (bytes, values))| {
                 codec.encode(values, bytes);
                 let number = (self.first_block + number) as u64;
@@ -210,9 +211,8 @@ impl<F: Fingerprint> TableWriter<F> {
             let taken = planner.take(values)?;
             Ok((taken, planner.plan(codec, at_end, next)))
         };
-        let (plan, (written, ())) = rayon::join(plan, || {
-            rayon::join(|| output.write_all(encoded), || planned.encode(codec, context, spare))
-        });
+        let (plan, (written, ())) =
+            join(plan, || join(|| output.write_all(encoded), || planned.encode(codec, context, spare)));
         let (taken, next) = plan?;
         written?;
         *reusable = mem::replace(planned, next);

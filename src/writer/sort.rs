@@ -4,13 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rayon::prelude::*;
-
 use crate::error::BuildError;
 use crate::permutation::Permutation;
 use crate::progress::{Counter, Phase, Stopped};
 use crate::sorting;
-use crate::threads::Pool;
+use crate::threads::{Pool, try_for_each, try_for_each_number};
 use crate::writer::options::BuildOptions;
 use crate::writer::spill::{BATCH, Merge, SpilledRuns};
 use crate::writer::{Record, Select, TableSource, Visit};
@@ -138,7 +136,8 @@ pub(super) fn sort<R: Record>(records: &mut Vec<R>, done: &Counter) -> Result<()
 fn has_repeats<R: Record>(records: &[R], done: &Counter) -> Result<bool, Stopped> {
     let mut edges = records.chunks(CHUNK).zip(records.chunks(CHUNK).skip(1));
     let is_found = AtomicBool::new(edges.any(|(a, b)| a.last() == b.first()));
-    records.par_chunks(CHUNK).try_for_each(|chunk| {
+    try_for_each_number(records.len().div_ceil(CHUNK), |number| {
+        let chunk = &records[number * CHUNK..records.len().min((number + 1) * CHUNK)];
         if !is_found.load(Ordering::Relaxed) {
             done.check()?;
             is_found.fetch_or(chunk.windows(2).any(|pair| pair[0] == pair[1]), Ordering::Relaxed);
@@ -276,7 +275,7 @@ impl<F: Fingerprint, R: Record<Fingerprint = F>> TableSource<F> for Pushed<'_, R
                 return Ok(());
             }
         };
-        values.par_chunks_mut(CHUNK).try_for_each(|values| {
+        try_for_each(values.chunks_mut(CHUNK).collect(), |values: &mut [F]| {
             values.iter_mut().for_each(|value| *value = to.apply(from.undo(*value)));
             done.check()
         })?;

@@ -1,10 +1,10 @@
 //! Writing tables: the code, the blocks, the keys and the filter of each.
 
+use std::convert::Infallible;
 use std::io::{self, Seek, Write};
 use std::path::Path;
 
 use byteorder::{ByteOrder, LittleEndian};
-use rayon::prelude::*;
 use tempfile::{SpooledTempFile, spooled_tempfile_in};
 
 use crate::codec::{BlockCodec, Codec, count_differences};
@@ -16,6 +16,7 @@ use crate::format::checksum::UnitKind;
 use crate::format::footer::TableRecord;
 use crate::progress::Phase;
 use crate::table::writer::{BlockCounter, TableWriter, Written, min_entries};
+use crate::threads::{join, map_in_order, map_numbers};
 use crate::writer::options::BuildOptions;
 use crate::writer::sections::Sections;
 use crate::writer::{Record, TableSource, Visit, spill};
@@ -127,7 +128,7 @@ impl<'a, F: Fingerprint> TablesWriter<'a, F> {
                     None => Ok(()),
                 };
                 let (taken, (also, filtered)) =
-                    rayon::join(|| writer.push(values, output), || rayon::join(|| also(batch), prefixes));
+                    join(|| writer.push(values, output), || join(|| also(batch), prefixes));
                 let taken = taken.map_err(output.failed())?;
                 also?;
                 filtered?;
@@ -205,13 +206,16 @@ impl<F: Fingerprint> Counter<F> {
 
     /// Counts a strictly ascending batch above the previous ones, on all threads.
     pub(super) fn add(&mut self, batch: &[F]) {
-        let parts: Vec<Vec<u64>> = with_predecessors(self.before, batch, |&value| value)
-            .map(|(before, values)| {
+        let parts = of_chunks(
+            self.before,
+            batch,
+            |&value| value,
+            |before, values| {
                 let mut counts = vec![0; F::BITS as usize];
                 count_differences(before, values, &mut counts);
                 counts
-            })
-            .collect();
+            },
+        );
         parts.iter().for_each(|part| add_to(&mut self.counts, part));
         self.before = batch.last().copied().or(self.before);
     }
@@ -237,10 +241,7 @@ impl<R: Record> Census<R> {
     /// Takes an ascending batch, not below the previous ones, on all threads.
     pub(super) fn add(&mut self, batch: &[R]) {
         let before = self.before.map(|record| record.fingerprint());
-        let parts: Vec<Self> = with_predecessors(before, batch, Record::fingerprint)
-            .map(|(before, records)| Self::of(before, records))
-            .collect();
-        for part in parts {
+        for part in of_chunks(before, batch, Record::fingerprint, Self::of) {
             add_to(&mut self.counts, &part.counts);
             self.records += part.records;
             self.fingerprints += part.fingerprints;
@@ -274,16 +275,20 @@ impl<R: Record> Census<R> {
     }
 }
 
-/// Returns a batch in chunks, each with the fingerprint before it.
-fn with_predecessors<R: Sync, F: Fingerprint>(
+/// Returns the result of `work` for each chunk of a batch and the fingerprint before it.
+fn of_chunks<R: Sync, F: Fingerprint, T: Send>(
     before: Option<F>,
     batch: &[R],
-    fingerprint: impl Fn(&R) -> F + Sync + Send,
-) -> impl IndexedParallelIterator<Item = (Option<F>, &[R])> {
-    batch.par_chunks(COUNT_CHUNK).enumerate().map(move |(number, chunk)| match number {
-        0 => (before, chunk),
-        _ => (Some(fingerprint(&batch[number * COUNT_CHUNK - 1])), chunk),
-    })
+    fingerprint: impl Fn(&R) -> F + Sync,
+    work: impl Fn(Option<F>, &[R]) -> T + Sync,
+) -> Vec<T> {
+    let of_chunk = |(): &mut (), number| {
+        let start: usize = number * COUNT_CHUNK;
+        let before = start.checked_sub(1).map_or(before, |last| Some(fingerprint(&batch[last])));
+        Ok::<T, Infallible>(work(before, &batch[start..batch.len().min(start + COUNT_CHUNK)]))
+    };
+    let Ok(results) = map_numbers(batch.len().div_ceil(COUNT_CHUNK), || (), of_chunk);
+    results
 }
 
 fn add_to(sums: &mut [u64], parts: &[u64]) {
@@ -327,8 +332,11 @@ impl FilterWriter {
     ) -> io::Result<()> {
         let geometry = self.geometry;
         let prefix = |entry: &R| prefix_of(value(entry), geometry.prefix_bits);
-        let chunks = entries.par_chunks(CHUNK).map(|chunk| lines_of(&geometry, chunk.iter().map(prefix)));
-        chunks.collect::<Vec<_>>().into_iter().flatten().try_for_each(|line| self.put(line))
+        let chunks = entries.chunks(CHUNK).collect();
+        let lines =
+            |(): &mut (), chunk: &[R]| Ok::<_, Infallible>(lines_of(&geometry, chunk.iter().map(prefix)));
+        let Ok(chunks) = map_in_order(chunks, || (), lines);
+        chunks.into_iter().flatten().try_for_each(|line| self.put(line))
     }
 
     fn put(&mut self, (number, words): Line) -> io::Result<()> {

@@ -1,5 +1,5 @@
-//! The rules of ARCHITECTURE.md about modules, checked against the code: no import cycles, and no layer that imports
-//! from one above it.
+//! The rules of ARCHITECTURE.md about modules, checked against the code: no import cycles, no layer that imports from one
+//! above it, and one module that divides work among threads.
 //!
 //! - [`modules`]: the files of a crate and the names that each takes from the others
 //! - [`circles`]: files that import each other in a loop
@@ -27,11 +27,11 @@ const LAYERS: &[&str] = &[
     "bits",
     "widths",
     "progress",
-    "sorting",
     "sorted_union",
     "category",
     "memory",
     "threads",
+    "sorting",
     "mapping",
     "metadata",
     "digest",
@@ -109,6 +109,30 @@ fn each_layer_of_the_engine_knows_only_those_below_it() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Rayon's generic functions are compiled again for each of their callers.
+#[test]
+fn only_one_module_of_the_engine_divides_work_among_threads() {
+    let mut others = Vec::new();
+    let mut folders = vec![PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder of the engine") {
+            let path = entry.expect("an entry of a folder").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if !path.ends_with("src/threads.rs") {
+                let code = std::fs::read_to_string(&path).expect("a source file");
+                let is_allowed = |used: &str| {
+                    ["current_num_threads", "ThreadPoolBuilder"].iter().any(|name| used.starts_with(name))
+                };
+                if !code.split("rayon::").skip(1).all(is_allowed) {
+                    others.push(path);
+                }
+            }
+        }
+    }
+    assert!(others.is_empty(), "{others:?}; see src/threads.rs");
 }
 
 #[test]

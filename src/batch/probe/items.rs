@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use crate::codec::{Located, Target};
 use crate::design::{Probe, is_first};
 use crate::error::ReadError;
@@ -11,6 +9,7 @@ use crate::permutation::Permutation;
 use crate::progress::Counter;
 use crate::table::Table;
 use crate::table::locate::target_of;
+use crate::threads::for_each;
 use hamdex_fingerprint::Fingerprint;
 
 /// A probe of a plan, in its table.
@@ -294,16 +293,15 @@ impl<F: Fingerprint> OrderedQueries<F> {
     pub(super) fn order(&mut self, permutation: &Permutation<F>, queries: &[F], first: usize) {
         let Self { permuted, places, pieces } = self;
         pieces.resize_with(queries.len().div_ceil(PIECE), Piece::default);
-        pieces
-            .par_iter_mut()
-            .zip(queries.par_chunks(PIECE))
-            .enumerate()
-            .for_each(|(number, (piece, queries))| piece.order(permutation, queries, first + number * PIECE));
+        for_each(
+            pieces.iter_mut().zip(queries.chunks(PIECE)).enumerate().collect(),
+            |(number, (piece, queries))| piece.order(permutation, queries, first + number * PIECE),
+        );
         permuted.resize(queries.len(), F::ZERO);
         places.resize(queries.len(), 0);
         let each = queries.len().div_ceil(rayon::current_num_threads()).max(PIECE);
         let ranges = ranges(pieces, each, permuted, places);
-        ranges.into_par_iter().for_each(|DigitRange { digits, permuted, places }| {
+        for_each(ranges, |DigitRange { digits, permuted, places }| {
             let mut at = 0;
             for digit in digits {
                 for piece in &*pieces {

@@ -16,11 +16,10 @@ mod part;
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use crate::batch::cost::{CodecCosts, Sample};
 use crate::batch::gather::{Finds, Found, Room};
 use crate::batch::{BatchContext, Stop};
+use crate::threads::{map_in_order, map_numbers};
 use hamdex_fingerprint::Fingerprint;
 use items::{ITEMS_PER_TASK, Item, Items, OrderedQueries, Parts, Queries, TableProbe};
 use part::Visitor;
@@ -99,23 +98,17 @@ fn rounds<F: Fingerprint>(
     let mut waiting = ranges(table_probe.queries.len(), blocks_per_query);
     while !waiting.is_empty() {
         let now = waiting.split_off(waiting.len().saturating_sub(tasks));
-        let located: Vec<(Items<F>, Range<usize>)> = now
-            .into_par_iter()
-            .map_init(Vec::new, |blocks, range| {
-                table_probe.done.check()?;
-                Ok::<_, Stop>(items::locate(table_probe, range, &parts, blocks)?)
-            })
-            .collect::<Result<_, _>>()?;
+        let located = map_in_order(now, Vec::new, |blocks, range| {
+            table_probe.done.check()?;
+            Ok::<_, Stop>(items::locate(table_probe, range, &parts, blocks)?)
+        })?;
         let (items, left): (Vec<Items<F>>, Vec<Range<usize>>) = located.into_iter().unzip();
         waiting.extend(left.into_iter().filter(|range| !range.is_empty()));
-        let visited: Vec<Vec<Found<F>>> = (0..parts.count())
-            .into_par_iter()
-            .map_init(Visitor::default, |visitor, part| {
-                let mut finds = Finds::new(room);
-                visitor.visit(table_probe, &items, parts.blocks(part), part, &mut finds)?;
-                Ok::<_, Stop>(finds.finish())
-            })
-            .collect::<Result<_, _>>()?;
+        let visited = map_numbers(parts.count(), Visitor::default, |visitor, part| {
+            let mut finds = Finds::new(room);
+            visitor.visit(table_probe, &items, parts.blocks(part), part, &mut finds)?;
+            Ok::<_, Stop>(finds.finish())
+        })?;
         found.extend(visited.into_iter().filter(|found| !found.is_empty()));
     }
     Ok(())

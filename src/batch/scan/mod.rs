@@ -9,10 +9,6 @@ pub(super) mod design;
 mod query_table;
 pub(super) mod sieve;
 
-use std::ops::Range;
-
-use rayon::prelude::*;
-
 use crate::batch::gather::{Finds, Found, Room};
 use crate::batch::{BatchContext, Stop};
 use crate::codec::Scratch;
@@ -21,6 +17,7 @@ use crate::index::Index;
 use crate::progress::Counter;
 use crate::table;
 use crate::table::runs_of;
+use crate::threads::map_numbers;
 use design::{Budget, CANDIDATE_NS, MET_NS};
 use hamdex_fingerprint::Fingerprint;
 use query_table::{QueryTable, Spent};
@@ -124,40 +121,35 @@ struct Pass<'a, F> {
 
 impl<F: Fingerprint> Pass<'_, F> {
     fn run(&self, room: &Room) -> Result<Vec<Vec<Found<F>>>, Stop> {
-        let lookups = self.reaches.par_iter().map(|reach| QueryTable::new(self.queries, reach, self.done));
-        let lookups: Vec<QueryTable<F>> = lookups.collect::<Result<_, _>>()?;
+        let lookup = |(): &mut (), number| QueryTable::new(self.queries, &self.reaches[number], self.done);
+        let lookups = map_numbers(self.reaches.len(), || (), lookup)?;
         let blocks = self.index.tables[0].keys.len();
-        let tasks: Vec<Range<usize>> = (0..blocks)
-            .step_by(BLOCKS_PER_TASK)
-            .map(|start| start..blocks.min(start + BLOCKS_PER_TASK))
-            .collect();
-        let mut streamed: Vec<Vec<Found<F>>> = tasks
-            .into_par_iter()
-            .map_init(
-                || {
-                    let windows = self.index.read_ahead.windows_of_unread(&self.index.data);
-                    (Scratch::default(), Candidates::default(), windows)
-                },
-                |(scratch, candidates, windows), blocks| {
-                    let mut finds = Finds::new(room);
-                    candidates.clear();
-                    table::count(blocks.len());
-                    let Index { tables, data, .. } = self.index;
-                    for run in runs_of(blocks) {
-                        run.clone().for_each(|block| windows.reach(&tables[0], block));
-                        tables[0].decode_run(data.as_ref(), run, scratch, &mut candidates.decoded)?;
-                        if self.sieve.is_some() && candidates.decoded.len() >= SIFT_BATCH {
-                            self.sift(candidates)?;
-                        }
-                        if candidates.len() >= LOOKUP_BATCH {
-                            self.look_up(&lookups, candidates, &mut finds)?;
-                        }
+        let mut streamed = map_numbers(
+            blocks.div_ceil(BLOCKS_PER_TASK),
+            || {
+                let windows = self.index.read_ahead.windows_of_unread(&self.index.data);
+                (Scratch::default(), Candidates::default(), windows)
+            },
+            |(scratch, candidates, windows), task| {
+                let blocks = task * BLOCKS_PER_TASK..blocks.min((task + 1) * BLOCKS_PER_TASK);
+                let mut finds = Finds::new(room);
+                candidates.clear();
+                table::count(blocks.len());
+                let Index { tables, data, .. } = self.index;
+                for run in runs_of(blocks) {
+                    run.clone().for_each(|block| windows.reach(&tables[0], block));
+                    tables[0].decode_run(data.as_ref(), run, scratch, &mut candidates.decoded)?;
+                    if self.sieve.is_some() && candidates.decoded.len() >= SIFT_BATCH {
+                        self.sift(candidates)?;
                     }
-                    self.look_up(&lookups, candidates, &mut finds)?;
-                    Ok::<_, Stop>(finds.finish())
-                },
-            )
-            .collect::<Result<_, _>>()?;
+                    if candidates.len() >= LOOKUP_BATCH {
+                        self.look_up(&lookups, candidates, &mut finds)?;
+                    }
+                }
+                self.look_up(&lookups, candidates, &mut finds)?;
+                Ok::<_, Stop>(finds.finish())
+            },
+        )?;
         streamed.retain(|found| !found.is_empty());
         Ok(streamed)
     }

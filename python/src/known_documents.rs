@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::ArrayRef;
 use hamdex::set::Description;
+use hamdex::threads::map_numbers;
 use hamdex::{BatchOptions, Match};
 use hamdex_any::{AnySet, Kind, for_width};
 use hamdex_documents::known::{
@@ -18,7 +19,6 @@ use hamdex_simhash::{Recipe, Shingler};
 use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use rayon::prelude::*;
 
 use crate::arrow::speaks_arrow;
 use crate::errors::OrRaise;
@@ -253,16 +253,15 @@ impl KnownTexts for WatchedDocuments<'_> {
             KnownDocuments::Table(texts, _) => {
                 let texts =
                     texts.as_strs().map_err(|error| Error::Reference { source: error.to_string().into() })?;
-                let similar_of = |(number, text): (usize, &&str)| -> Result<Vec<(u64, Similar)>, Error> {
+                let similar_of = |number: usize, text: &str| -> Result<Vec<(u64, Similar)>, Error> {
                     new.check_cancelled()?;
                     let similar = new.similar(Shingler::new(words).shingles(text).hashes())?;
                     Ok(similar.into_iter().map(|similar| (number as u64, similar)).collect())
                 };
                 for (part, some) in texts.chunks(COMPARED_AT_ONCE).enumerate() {
-                    let numbered = some.par_iter().enumerate();
-                    let found: Vec<Vec<(u64, Similar)>> = numbered
-                        .map(|(number, text)| similar_of((part * COMPARED_AT_ONCE + number, text)))
-                        .collect::<Result<_, Error>>()?;
+                    let similar_of =
+                        |(): &mut (), number| similar_of(part * COMPARED_AT_ONCE + number, some[number]);
+                    let found = map_numbers(some.len(), || (), similar_of)?;
                     for (number, similar) in found.into_iter().flatten() {
                         nearest.offer(similar, number, || Ok(KnownAs::Id(number)))?;
                     }

@@ -9,6 +9,7 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Float64Array, UInt64Array};
 use arrow_schema::DataType;
 use hamdex::similar::{Condition, Measure, SimilarDocument};
+use hamdex::threads::map_in_order;
 use hamdex::{Names, ReadError, SetSearcher};
 use hamdex_any::{AnySet, for_width};
 use hamdex_documents::{SimilarTexts, Similarity, TextSearcher};
@@ -17,7 +18,6 @@ use hamdex_store::{Record, Store, When};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
-use rayon::prelude::*;
 
 use crate::arrow;
 use crate::errors::OrRaise;
@@ -116,7 +116,7 @@ fn search<F: Width>(
         let mut searcher = start();
         return texts.iter().map(|text| find(&mut searcher, text)).collect();
     }
-    pool(threads)?.install(|| texts.par_iter().map_init(start, find).collect())
+    pool(threads)?.install(|| map_in_order(texts.iter().collect(), start, find))
 }
 
 /// Returns the name of a document, or its number if it has none.
@@ -210,7 +210,7 @@ fn look_up<F: Width>(
         let ids = ids.collect::<PyResult<Vec<Id>>>()?;
         Ok(ids.into_iter().min().map(|id| (most, id)))
     };
-    pool(threads)?.install(|| wanted.par_iter().map_init(start, find).collect())
+    pool(threads)?.install(|| map_in_order(wanted.iter().collect(), start, find))
 }
 
 /// Texts that are stored together.

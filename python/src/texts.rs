@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arrow_array::ArrayRef;
 use arrow_array::builder::LargeStringBuilder;
 use hamdex::set::Description;
-use hamdex::{ReadError, ReadErrorKind, shingles};
+use hamdex::threads::{map_in_order, map_numbers};
+use hamdex::{ReadError, Stopped, shingles};
 use hamdex_simhash::recipe::Shingle;
 use hamdex_simhash::{Fingerprinter, Recipe, Scratch, Shingler};
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyFrozenSet, PySet, PyString};
-use rayon::prelude::*;
 
 use crate::arrow;
 use crate::errors::OrRaise;
@@ -211,20 +211,20 @@ pub(crate) fn map_texts<S, T: Send>(
 ) -> PyResult<Vec<T>> {
     let total = Some(texts.len() as u64);
     let done = AtomicU64::new(0);
-    let parts: Option<Vec<Vec<T>>> = pool(threads)?.install(|| {
-        let parts = texts.par_chunks(TEXTS_PER_REPORT).map_init(start, |state, texts| {
-            let made = texts.iter().map(|text| watch.check().is_ok().then(|| make(state, text)));
-            let made = made.collect::<Option<_>>()?;
-            let before = done.fetch_add(texts.len() as u64, Ordering::Relaxed);
-            watch.note((phase, before + texts.len() as u64, total));
-            watch.check().is_ok().then_some(made)
-        });
-        parts.collect()
-    });
-    match parts {
-        Some(parts) => Ok(parts.into_iter().flatten().collect()),
-        None => Err(ReadError::from(ReadErrorKind::Stopped)).or_raise(),
-    }
+    let of_part = |state: &mut S, texts: &[&str]| {
+        let mut made = Vec::with_capacity(texts.len());
+        for text in texts {
+            watch.check()?;
+            made.push(make(state, text));
+        }
+        let before = done.fetch_add(texts.len() as u64, Ordering::Relaxed);
+        watch.note((phase, before + texts.len() as u64, total));
+        watch.check()?;
+        Ok::<_, Stopped>(made)
+    };
+    let parts = texts.chunks(TEXTS_PER_REPORT).collect();
+    let parts = pool(threads)?.install(|| map_in_order(parts, start, of_part));
+    Ok(parts.map_err(ReadError::from).or_raise()?.into_iter().flatten().collect())
 }
 
 /// The words of a shingle by which `hamdex.dedup` compares by default.
@@ -285,16 +285,14 @@ impl<F: Width> Maker<F> {
         watch: &Watch,
     ) -> PyResult<Vec<Option<Document<F>>>> {
         let start = || (Scratch::default(), Shingler::new(self.words));
-        let made = pool(threads)?.install(|| {
-            let made = texts.par_iter().map_init(start, |(scratch, shingler), text| {
-                watch.check().is_ok().then(|| {
-                    let (outcome, shingles) =
-                        self.fingerprinter.fingerprint_and_shingles(text, scratch, shingler);
-                    Some((outcome.value_of_text(&shingles)?, shingles.hashes().to_vec()))
-                })
-            });
-            made.collect::<Option<Vec<_>>>()
-        });
-        made.map_or_else(|| Err(ReadError::from(ReadErrorKind::Stopped)).or_raise(), Ok)
+        let make = |(scratch, shingler): &mut (Scratch<F>, Shingler), number: usize| {
+            watch.check()?;
+            let (outcome, shingles) =
+                self.fingerprinter.fingerprint_and_shingles(texts[number], scratch, shingler);
+            let fingerprint = outcome.value_of_text(&shingles);
+            Ok::<_, Stopped>(fingerprint.map(|fingerprint| (fingerprint, shingles.hashes().to_vec())))
+        };
+        let made = pool(threads)?.install(|| map_numbers(texts.len(), start, make));
+        made.map_err(ReadError::from).or_raise()
     }
 }

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use hamdex::Fingerprint;
+use hamdex::threads::try_for_each;
 use hamdex_simhash::resemblance;
-use rayon::prelude::*;
 
 use crate::dedup::classes::Classes;
 use crate::dedup::corpus::{Corpus, State};
@@ -264,8 +264,9 @@ pub(crate) fn find_members<F: Fingerprint>(
         for some in members.chunks_mut(MEASURED_AT_ONCE) {
             resources.report(Progress::new(Stage::Measure, done, total))?;
             done += some.len() as u64;
-            some.par_iter_mut()
-                .try_for_each(|member| measure(member, kept[member.cluster as usize - 1], (groups, sets)))?;
+            try_for_each(some.iter_mut().collect(), |member| {
+                measure(member, kept[member.cluster as usize - 1], (groups, sets))
+            })?;
         }
     }
     Ok(members)

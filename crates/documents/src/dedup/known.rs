@@ -5,12 +5,12 @@ use std::num::NonZeroUsize;
 
 use hamdex::set::{Description, ShinglePart, StoredId};
 use hamdex::similar::{Condition, SimilarDocument};
+use hamdex::threads::{map_in_order, map_numbers};
 use hamdex::{
     BatchOptions, Fingerprint, FingerprintSet, Index, Match, Names, ReadError, ReadErrorKind, Report,
     SetError, SetSearcher, Stopped, shingles,
 };
 use hamdex_simhash::{SHINGLE_BITS, Shingler};
-use rayon::prelude::*;
 
 use crate::dedup::texts::new_texts::{KnownAs, Matcher, NearestTexts, NewTexts, Similar};
 use crate::error::Error;
@@ -169,13 +169,9 @@ impl<'s, F: Fingerprint> KnownShingles<'s, F> {
         let similar_to = |searcher: &mut Box<dyn SetSearcher<F> + Send + '_>, text| {
             new.check_cancelled()?;
             let found = searcher.similar(&new.set(text)?, &condition, 1).map_err(of_set)?;
-            Ok(found.first().map(|one| (one.id, Similar::new(text, one.similarity))))
+            Ok::<_, Error>(found.first().map(|one| (one.id, Similar::new(text, one.similarity))))
         };
-        let found: Vec<Option<(StoredId, Similar)>> = new
-            .texts()
-            .into_par_iter()
-            .map_init(|| self.set.open_searcher(), similar_to)
-            .collect::<Result<_, Error>>()?;
+        let found = map_in_order(new.texts().collect(), || self.set.open_searcher(), similar_to)?;
         for (id, similar) in found.into_iter().flatten() {
             nearest.offer(similar, id.id, || self.known_as(id))?;
         }
@@ -225,8 +221,7 @@ impl<F: Fingerprint> KnownTexts for KnownShingles<'_, F> {
             }
         };
         for some in parts.chunks(at_once) {
-            let found: Vec<Vec<(StoredId, Similar)>> =
-                some.par_iter().map(similar_of).collect::<Result<_, Error>>()?;
+            let found = map_numbers(some.len(), || (), |(), number| similar_of(&some[number]))?;
             for (id, similar) in found.into_iter().flatten() {
                 nearest.offer(similar, id.id, || self.known_as(id))?;
             }

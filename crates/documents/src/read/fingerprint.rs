@@ -5,9 +5,9 @@ use std::num::NonZeroUsize;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
+use hamdex::threads::map_numbers;
 use hamdex::{Fingerprint, RECIPE_KEY};
 use hamdex_simhash::{Fingerprinter, Outcome, Recipe, RecipeError, Scratch, Shingler, Shingles};
-use rayon::prelude::*;
 
 use crate::document::Counts;
 use crate::document::Document;
@@ -150,8 +150,8 @@ fn take<S, T: Send>(
     sink: &mut dyn FnMut(Document, T) -> Result<(), Error>,
 ) -> Result<(), Error> {
     for batch in receiver {
-        let made = batch.par_iter().map_init(&scratch, |scratch, document| work(scratch, &document.text));
-        let made: Vec<T> = made.collect::<Result<_, Error>>()?;
+        let work = |scratch: &mut S, number: usize| work(scratch, &batch[number].text);
+        let made = map_numbers(batch.len(), &scratch, work)?;
         for (document, made) in batch.into_iter().zip(made) {
             sink(document, made)?;
         }

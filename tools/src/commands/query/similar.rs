@@ -6,11 +6,11 @@ use std::path::Path;
 use std::time::Instant;
 
 use hamdex::similar::{Condition, Measure, SimilarDocument};
+use hamdex::threads::map_in_order;
 use hamdex::{Fingerprint, Names};
 use hamdex_atomic_file::Inputs;
 use hamdex_documents::tables::{Cell, Kind};
 use hamdex_documents::{Document, Error, SimilarTexts, Similarity};
-use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::commands::query::{self, Args, Counts, Strategy, line_of_json};
@@ -237,7 +237,7 @@ impl<F: Fingerprint> Answerer<'_, F> {
         };
         let found: Vec<Option<Vec<SimilarDocument>>> = match queries {
             [query] => vec![find(&mut texts.searcher(), query)?],
-            _ => queries.par_iter().map_init(|| texts.searcher(), find).collect::<Result<_, Failure>>()?,
+            _ => map_in_order(queries.iter().collect(), || texts.searcher(), find)?,
         };
         for (query, found) in queries.iter().zip(found) {
             self.counts.queries += 1;

@@ -1,14 +1,15 @@
 //! Inserts documents into a store: fingerprints by its recipe, names, and shingles if it keeps them.
 
+use std::convert::Infallible;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Instant;
 
+use hamdex::threads::map_numbers;
 use hamdex::{Fingerprint, RECIPE_KEY};
 use hamdex_documents::{Counts, Document, Similarity, TooShort};
 use hamdex_simhash::{Fingerprinter, Outcome, Scratch, Shingler, Shingles};
 use hamdex_store::inspect::Manifest;
-use rayon::prelude::*;
 
 use crate::commands::store::inserter::{Inserter, NamedDocument};
 use crate::documents::inputs::{Came, Reading, each_as_it_comes};
@@ -174,11 +175,12 @@ fn insert_new<F: Fingerprint>(
     similarity: Similarity,
 ) -> Result<(), Failure> {
     let start = || (Scratch::default(), Shingler::new(similarity.words()));
-    let cut = |(scratch, shingler): &mut (Scratch<F>, Shingler), document: &Document| {
-        let (outcome, shingles) = fingerprinter.fingerprint_and_shingles(&document.text, scratch, shingler);
-        Some((outcome.value_of_text(&shingles)?, shingles))
+    let cut = |(scratch, shingler): &mut (Scratch<F>, Shingler), number: usize| {
+        let text = &batch[number].text;
+        let (outcome, shingles) = fingerprinter.fingerprint_and_shingles(text, scratch, shingler);
+        Ok::<_, Infallible>(outcome.value_of_text(&shingles).map(|fingerprint| (fingerprint, shingles)))
     };
-    let texts: Vec<Option<(F, Shingles)>> = batch.par_iter().map_init(start, cut).collect();
+    let Ok(texts) = map_numbers(batch.len(), start, cut);
     inserter.insert_new(batch, &texts, similarity.condition())
 }
 

@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
+use hamdex::threads::map_numbers;
 
 use crate::dedup::resources::Report;
 use crate::error::Error;
@@ -134,7 +134,8 @@ fn compare<N: Neighbourhood>(
     report: &Report<'_>,
 ) -> Result<Vec<Compared<N::Key>>, Error> {
     report(done.into())?;
-    let compare = |scratch: &mut N::Scratch, class: u32| {
+    let compare = |scratch: &mut N::Scratch, number| {
+        let class = batch.start + number as u32;
         if class.is_multiple_of(REPORT_EVERY) {
             report(done.into())?;
         }
@@ -145,7 +146,7 @@ fn compare<N: Neighbourhood>(
         let centre = neighbourhood.first(index, class, &key, scratch)?;
         Ok((Some(key), centre))
     };
-    batch.into_par_iter().map_init(N::Scratch::default, compare).collect()
+    map_numbers(batch.len(), N::Scratch::default, compare)
 }
 
 /// Returns consecutive ranges of classes of growing size, whose keys take a part of the memory.

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use hamdex::sort_by_keys;
-use rayon::prelude::*;
+use hamdex::threads::map_numbers;
 
 use crate::dedup::classes::{Classes, UnionFind};
 use crate::dedup::grouping::stars::{Neighbourhood, REPORT_EVERY, batches};
@@ -186,13 +186,10 @@ pub(crate) fn linked(similar: &SetJoin<'_>, stars: &[u32], report: &Report<'_>) 
     let check = |done: u32, class: u32| {
         if class.is_multiple_of(REPORT_EVERY) { report(done.into()) } else { Ok(()) }
     };
-    let prefixes: Vec<Prefix> = (0..similar.len())
-        .into_par_iter()
-        .map_init(Scratch::default, |scratch, class| {
-            check(0, class)?;
-            similar.prefix(class, scratch)
-        })
-        .collect::<Result<_, _>>()?;
+    let prefixes = map_numbers(similar.len() as usize, Scratch::default, |scratch, class| {
+        check(0, class as u32)?;
+        similar.prefix(class as u32, scratch)
+    })?;
     let postings = postings(&prefixes, stars, &|| report(0))?;
     let mut unions = UnionFind::of(similar.len());
     (0..).zip(stars).for_each(|(class, &star)| unions.join(class, star));
@@ -200,25 +197,18 @@ pub(crate) fn linked(similar: &SetJoin<'_>, stars: &[u32], report: &Report<'_>) 
         let start = batch.start;
         report(start.into())?;
         let roots = unions.firsts();
-        let links: Vec<Vec<(u32, u32)>> = batch
-            .into_par_iter()
-            .map_init(Vec::new, |candidates, class| {
-                check(start, class)?;
-                let mut links = Vec::new();
-                candidates.clear();
-                candidates_of(
-                    class,
-                    &prefixes[class as usize],
-                    (&postings, &roots, similar.sizes()),
-                    candidates,
-                );
-                similar.confirm(class, candidates, |other| {
-                    links.push((class, other));
-                    true
-                })?;
-                Ok(links)
-            })
-            .collect::<Result<_, Error>>()?;
+        let links = map_numbers(batch.len(), Vec::new, |candidates, number| {
+            let class = start + number as u32;
+            check(start, class)?;
+            let mut links = Vec::new();
+            candidates.clear();
+            candidates_of(class, &prefixes[class as usize], (&postings, &roots, similar.sizes()), candidates);
+            similar.confirm(class, candidates, |other| {
+                links.push((class, other));
+                true
+            })?;
+            Ok::<_, Error>(links)
+        })?;
         links.into_iter().flatten().for_each(|(one, other)| unions.join(one, other));
     }
     Ok(unions.firsts())

@@ -13,8 +13,8 @@
 
 use std::borrow::Cow;
 
+use hamdex::threads::{for_each, map_numbers};
 use hamdex_simhash::SHINGLE_BITS;
-use rayon::prelude::*;
 
 use crate::dedup::classes::HashLists;
 use crate::dedup::resources::Report;
@@ -163,8 +163,7 @@ impl ShingleCounts {
             });
             let (some, others) = rest.split_at(fit.count());
             rest = others;
-            let some: Vec<Cow<'_, [u64]>> =
-                some.par_iter().map(|&document| sets.get(document)).collect::<Result<_, _>>()?;
+            let some = map_numbers(some.len(), || (), |(), number| sets.get(some[number]))?;
             counts.add(&some);
         }
         Ok(counts)
@@ -183,8 +182,7 @@ impl ShingleCounts {
     /// Adds ascending sets. Each part takes its stretch of each.
     fn add(&mut self, sets: &[Cow<'_, [u64]>]) {
         let bits = self.bits;
-        self.parts.par_iter_mut().enumerate().for_each(|(number, part)| {
-            let number = number as u64;
+        for_each((0u64..).zip(&mut self.parts).collect(), |(number, part)| {
             let start = number << bits;
             for set in sets {
                 let first = set.partition_point(|&shingle| shingle < start);

@@ -116,12 +116,10 @@ impl BuildReport<'_> {
             0 => String::new(),
             some => format!(", {}", counted(some, "id", "ids")),
         };
-        let shape = match self.finished {
-            Finished::File(summary) => format!("design {}", summary.design),
-            Finished::Shards(ShardsSummary { manifest, .. }) => match manifest.families() {
-                1 => format!("{} shards", HumanCount(manifest.shards.len() as u64)),
-                families => format!("{families} families of {} shards", manifest.first_family().len()),
-            },
+        let shape = match (fields.families, fields.shards.unwrap_or_default()) {
+            (None, _) => format!("design {}", fields.design.unwrap_or_default()),
+            (Some(1), shards) => format!("{} shards", HumanCount(shards as u64)),
+            (Some(families), shards) => format!("{families} families of {} shards", shards / families),
         };
         messages::summary(format_args!(
             "{}: {} read{from}, {} distinct{ids}; {shape}, {}; {} ({:.2} bytes per fingerprint) in {:.1} s",

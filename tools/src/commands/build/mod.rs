@@ -199,14 +199,14 @@ fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Fa
     if let Some(texts) = texts {
         let reading = Reading::new(&args.inputs, texts.format, &args.fields)?.temp_dir(&temp_dir);
         let recipe = (texts.recipe, texts.lists);
-        let start = |options| Sink::start(args, &output, options);
+        let start = |options| sink::start(args, &output, options);
         let built = build_documents(&reading, ids, args.shingles, recipe, options, start, &phases)?;
         documents::summary(&built.counts, &built.too_short, started);
         let documents = (built.counts.documents, built.too_short.count());
         return report::<F>(args, &built.finished, Some(documents), started);
     }
     let options = options.ids(ids != IdSource::None).names(ids == IdSource::Names);
-    let mut sink = Sink::start(args, &output, options)?;
+    let mut sink = sink::start(args, &output, options)?;
     let mut row = 0u64;
     let reading = input::Reading {
         paths: &args.inputs,
@@ -301,7 +301,7 @@ fn report<F: Fingerprint>(
     let report = BuildReport { output, finished, codec, documents, merged: None, seconds };
     let said = report.print(args.json).and_then(|()| match finished {
         Finished::File(summary) => warn_of_skew::<F>(args, summary),
-        Finished::Shards(_) => Ok(()),
+        _ => Ok(()),
     });
     said.map_err(|failure| Failure::InPlace { path: args.output.clone(), source: Box::new(failure) })
 }
@@ -348,7 +348,7 @@ fn build_documents<F: Fingerprint>(
     words: Option<NonZeroUsize>,
     (recipe, lists): (&Recipe, Lists),
     options: BuildOptions<F>,
-    start: impl FnOnce(BuildOptions<F>) -> Result<Sink<F>, Failure>,
+    start: impl FnOnce(BuildOptions<F>) -> Result<Box<dyn Sink<F>>, Failure>,
     phases: &Phases,
 ) -> Result<Built, Failure> {
     let fingerprinter = Fingerprinter::<F>::with_lists(recipe, lists).map_err(usage)?;

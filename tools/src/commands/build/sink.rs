@@ -12,12 +12,6 @@ use crate::failure::Failure;
 use crate::output::{Output, is_standard_output};
 use crate::progress::{self, Phases};
 
-/// Receives the fingerprints of a build.
-pub(super) enum Sink<F: Fingerprint> {
-    File(Box<Builder<F>>),
-    Shards(Box<ShardsBuilder<F>>),
-}
-
 /// An id, with its name and its shingles.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Record<'r> {
@@ -27,67 +21,77 @@ pub(super) struct Record<'r> {
     pub(super) shingles: Option<&'r [u64]>,
 }
 
-impl<F: Fingerprint> Sink<F> {
-    pub(super) fn start(args: &Args, output: &Output<'_>, options: BuildOptions<F>) -> Result<Self, Failure> {
-        match args.shards.shards {
-            None => Ok(Self::File(Box::new(Builder::with_options(output.path(), options)?))),
-            Some(shards) => {
-                let layout = args.shards.layout.into();
-                let builder = ShardsBuilder::create(&args.output, layout, shards, options)?;
-                Ok(Self::Shards(Box::new(builder)))
-            }
-        }
-    }
-
+/// Receives the fingerprints of a build.
+pub(super) trait Sink<F> {
     /// Adds a fingerprint without an id.
-    pub(super) fn push(&mut self, fingerprint: F) -> Result<(), Failure> {
-        match self {
-            Self::File(builder) => builder.push(fingerprint)?,
-            Self::Shards(builder) => builder.push(fingerprint)?,
-        }
-        Ok(())
-    }
+    fn push(&mut self, fingerprint: F) -> Result<(), Failure>;
 
     /// Adds a fingerprint with an id, and the name and the shingles that the options call for.
-    pub(super) fn push_record(&mut self, fingerprint: F, record: Record<'_>) -> Result<(), Failure> {
+    fn push_record(&mut self, fingerprint: F, record: Record<'_>) -> Result<(), Failure>;
+
+    /// Finishes the output and gives it its name.
+    fn finish(self: Box<Self>, phases: &Phases) -> Result<Finished, Failure>;
+}
+
+/// Starts the output that the options call for.
+pub(super) fn start<F: Fingerprint>(
+    args: &Args,
+    output: &Output<'_>,
+    options: BuildOptions<F>,
+) -> Result<Box<dyn Sink<F>>, Failure> {
+    let Some(shards) = args.shards.shards else {
+        return Ok(Box::new(Builder::with_options(output.path(), options)?));
+    };
+    Ok(Box::new(ShardsBuilder::create(&args.output, args.shards.layout.into(), shards, options)?))
+}
+
+impl<F: Fingerprint> Sink<F> for Builder<F> {
+    fn push(&mut self, fingerprint: F) -> Result<(), Failure> {
+        Ok(Self::push(self, fingerprint)?)
+    }
+
+    fn push_record(&mut self, fingerprint: F, record: Record<'_>) -> Result<(), Failure> {
         let Record { id, name, shingles } = record;
-        match self {
-            Self::File(builder) => {
-                builder.push_with_id(fingerprint, id)?;
-                if let Some(name) = name {
-                    builder.push_name(id, name)?;
-                }
-                if let Some(shingles) = shingles {
-                    builder.push_shingles(id, shingles)?;
-                }
-            }
-            Self::Shards(builder) => match (name, shingles) {
-                (name, Some(shingles)) => builder.push_document(fingerprint, id, name, shingles)?,
-                (Some(name), None) => builder.push_named(fingerprint, id, name)?,
-                (None, None) => builder.push_with_id(fingerprint, id)?,
-            },
+        self.push_with_id(fingerprint, id)?;
+        if let Some(name) = name {
+            self.push_name(id, name)?;
+        }
+        if let Some(shingles) = shingles {
+            self.push_shingles(id, shingles)?;
         }
         Ok(())
     }
 
-    /// Finishes the output and gives it its name.
-    pub(super) fn finish(self, phases: &Phases) -> Result<Finished, Failure> {
-        match self {
-            Self::File(builder) => {
-                let sealed = (*builder).seal();
-                phases.finish();
-                Ok(Finished::File(sealed?.publish()?))
-            }
-            Self::Shards(builder) => {
-                let bar = progress::of_items("Building shards", 0);
-                let sealed = builder.seal(&mut |built, all| {
-                    bar.set_length(all as u64);
-                    bar.set_position(built as u64);
-                });
-                bar.finish_and_clear();
-                Ok(Finished::Shards(sealed?.publish()?))
-            }
+    fn finish(self: Box<Self>, phases: &Phases) -> Result<Finished, Failure> {
+        let sealed = self.seal();
+        phases.finish();
+        Ok(Finished::File(sealed?.publish()?))
+    }
+}
+
+impl<F: Fingerprint> Sink<F> for ShardsBuilder<F> {
+    fn push(&mut self, fingerprint: F) -> Result<(), Failure> {
+        Ok(Self::push(self, fingerprint)?)
+    }
+
+    fn push_record(&mut self, fingerprint: F, record: Record<'_>) -> Result<(), Failure> {
+        let Record { id, name, shingles } = record;
+        match (name, shingles) {
+            (name, Some(shingles)) => self.push_document(fingerprint, id, name, shingles)?,
+            (Some(name), None) => self.push_named(fingerprint, id, name)?,
+            (None, None) => self.push_with_id(fingerprint, id)?,
         }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, _phases: &Phases) -> Result<Finished, Failure> {
+        let bar = progress::of_items("Building shards", 0);
+        let sealed = self.seal(&mut |built, all| {
+            bar.set_length(all as u64);
+            bar.set_position(built as u64);
+        });
+        bar.finish_and_clear();
+        Ok(Finished::Shards(sealed?.publish()?))
     }
 }
 

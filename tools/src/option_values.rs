@@ -129,6 +129,11 @@ struct Worker {
 /// memory too. A pool that fails to start cannot be replaced, so everything that can fail comes before it.
 fn workers(wanted: usize) -> Vec<Worker> {
     let mut affordable = wanted;
+    // Held until the threads have started, so that they leave it to the work.
+    let mut room = Vec::<u8>::new();
+    if room.try_reserve_exact(MIN_BYTES).is_err() {
+        affordable = 1;
+    }
     // Checked before any thread is started: the allocator's arena outlives its thread.
     while affordable > 1 && reserve(affordable.saturating_mul(HEADROOM_BYTES)).is_err() {
         affordable /= 2;
@@ -141,6 +146,7 @@ fn workers(wanted: usize) -> Vec<Worker> {
         // An idle thread has not panicked.
         let _ = thread.join();
     }
+    drop(hint::black_box(room));
     if kept < wanted {
         messages::warning(format_args!("the system refuses {wanted} threads; going on with {kept}"));
     }

@@ -354,11 +354,11 @@ pub fn salvage<F: Fingerprint>(
     let last = sealed.map_or(start.log, |sealed| sealed.log.max(start.log));
     before.missing_up_to(last, 0, sealed, &mut salvaged.lost);
     // Where no log is sealed, nothing else tells of one behind the last.
-    let mut behind = last.max(before.log) + 1;
-    while sealed.is_none() && displacing.contains(&behind) {
+    let mut behind = last.max(before.log).checked_add(1);
+    while let Some(log) = behind.filter(|log| sealed.is_none() && displacing.contains(log)) {
         let what = "another log lies in its place";
-        salvaged.lost.push(Lost { log: behind, offset: 0, bytes: 0, what });
-        behind += 1;
+        salvaged.lost.push(Lost { log, offset: 0, bytes: 0, what });
+        behind = log.checked_add(1);
     }
     let is_damaged = |(log, files): &(u64, Vec<u64>)| {
         files[..] != [*log]
@@ -381,18 +381,19 @@ impl PreviousLog {
     fn check(&mut self, log: &LogBytes<'_>, sealed: Option<Sealed>, lost: &mut Vec<Lost>) {
         let header = header_of(log.bytes, log.identity).filter(|header| header.number == log.number);
         let previous_bytes = header.map_or(0, |header| header.previous_bytes);
-        self.missing_up_to(log.number - 1, previous_bytes, sealed, lost);
+        let follows = log.number.checked_sub(1) == Some(self.log);
+        self.missing_up_to(log.number.saturating_sub(1), previous_bytes, sealed, lost);
         let ends_early = |lost: &mut Vec<Lost>, log, end, expected: u64| {
             if end < expected {
                 lost.push(Lost { log, offset: end, bytes: expected - end, what: "it ends too early" });
             }
         };
         match header {
-            Some(header) if self.bytes > 0 && self.log + 1 == log.number => {
+            Some(header) if self.bytes > 0 && follows => {
                 ends_early(lost, self.log, self.bytes, header.previous_bytes);
             }
             // Its header says how long the log before was, and nothing else does.
-            None if self.bytes > 0 && self.log + 1 == log.number => {
+            None if self.bytes > 0 && follows => {
                 match Header::proven_previous_bytes(log.bytes, log.identity, log.number, self.bytes) {
                     Some(expected) => ends_early(lost, self.log, self.bytes, expected),
                     // The creation of this log was interrupted.
@@ -416,7 +417,8 @@ impl PreviousLog {
     /// Lists the missing logs up to `last`, whose length was `last_bytes`. The manifest has the length of the sealed
     /// one.
     fn missing_up_to(&self, last: u64, last_bytes: u64, sealed: Option<Sealed>, lost: &mut Vec<Lost>) {
-        let missing = (self.log + 1..=last).take(MAX_MISSING_LOGS);
+        // A forged header may have the greatest number.
+        let missing = self.log.checked_add(1).into_iter().flat_map(|next| next..=last).take(MAX_MISSING_LOGS);
         let sealed_of = |log| sealed.filter(|sealed| sealed.log == log).map_or(0, |sealed| sealed.bytes);
         let bytes_of = |log| if log == last { last_bytes.max(sealed_of(log)) } else { sealed_of(log) };
         lost.extend(missing.map(|log| Lost { log, offset: 0, bytes: bytes_of(log), what: "it is missing" }));

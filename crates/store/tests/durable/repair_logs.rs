@@ -296,6 +296,36 @@ fn a_last_log_that_another_has_replaced_is_lost() {
 }
 
 #[test]
+fn a_log_with_the_greatest_number_in_its_header_loses_no_other() {
+    let (whole, sealed_manifest, _) = closed();
+    for number in [u64::MAX, u64::MAX - 1] {
+        let other = disk();
+        let mut log = LogWriter::create(&other, IDENTITY, number, 5 + BATCHES).unwrap();
+        let (sequence, operations) = batch(6 + BATCHES, 3);
+        log.push(sequence, &operations);
+        log.sync().unwrap();
+        let forged = other.read(&format!("log/{number:06}")).unwrap();
+        for sealed in [sealed_manifest.sealed, None] {
+            for name in ["log/000024", "log/000025"] {
+                let damaged = disk();
+                let mut all = files(&whole);
+                all.insert(name.to_owned(), forged.clone());
+                put_files(&damaged, &all);
+                let mut saved = 0;
+                let start = sealed_manifest.logs_start();
+                let found = salvage::<u64>(&damaged, &IDENTITY, start, sealed, |sequence, _| {
+                    saved += u64::from(sequence < 6 + BATCHES);
+                    Ok(())
+                });
+                assert!(found.is_ok());
+                // The first log has four batches, the second, in whose place the other lies, the rest.
+                assert_eq!(saved, if name == "log/000024" { 4 } else { BATCHES });
+            }
+        }
+    }
+}
+
+#[test]
 fn a_repair_that_is_interrupted_anywhere_can_be_repeated() {
     let damaged = || {
         let (disk, _, mut expected) = closed();

@@ -1,7 +1,7 @@
 //! Whose threads long work runs on, the one convention that the crate's documentation describes; and how work is divided
 //! among them.
 //!
-//! Rayon's generic functions would be compiled again for every caller: they were two fifths of what the compiler made of the
+//! Rayon's generic functions would be compiled again for every caller: they were a third of the intermediate code of the
 //! engine. Here they are called with functions whose types are erased, so they are compiled once. Such a call is made
 //! once per thread, never per value.
 

@@ -173,10 +173,12 @@ impl Opened {
         let stamp = stamp_of(path, kind);
         let watch = Watch::default();
         let is_shards = kind == Kind::Shards;
-        let files = match is_shards {
-            _ if in_memory => Vec::new(),
-            true => files_of_shards(path)?,
-            false => vec![path.to_owned()],
+        let files = if in_memory {
+            Vec::new()
+        } else if is_shards {
+            files_of_shards(path)?
+        } else {
+            vec![path.to_owned()]
         };
         watch.look(files.iter().cloned());
         let options = OpenOptions::new().in_memory(in_memory);

@@ -33,6 +33,12 @@ def clusters(rows: list[dict[str, Any]]) -> Clusters:
     return found
 
 
+def on_one_machine(documents: list[tuple[Any, str]], **options: Any) -> Clusters:
+    """Return the clusters that one machine finds."""
+    table = pa.table({"id": [one for one, _ in documents], "text": [text for _, text in documents]})
+    return clusters(pa.table(hamdex.dedup(table, id="id", **options)).to_pylist())
+
+
 def same(spark: Any, documents: list[tuple[Any, str]], **options: Any) -> Clusters:
     """Return the clusters that Spark and one machine both find."""
     kind = "long" if isinstance(documents[0][0], int) else "string"
@@ -40,8 +46,7 @@ def same(spark: Any, documents: list[tuple[Any, str]], **options: Any) -> Cluste
     result = hs.dedup(df, **options)
     mine = [row.asDict() for row in result.collect()]
     result.unpersist()
-    table = pa.table({"id": [one for one, _ in documents], "text": [text for _, text in documents]})
-    expected = clusters(pa.table(hamdex.dedup(table, id="id", **options)).to_pylist())
+    expected = on_one_machine(documents, **options)
     assert clusters(mine) == expected
     assert all(row["cluster"] == row["id"] for row in mine if row["kept"])
     return expected

@@ -6,6 +6,9 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hamdex import spark as hs
-from hamdex.spark import _known
+from hamdex.spark import _dedup, _known
+from hamdex.spark._document_features import features
+from pyspark.sql import functions as F
 
 from .test_spark_dedup import Clusters, clusters
 
@@ -46,6 +51,31 @@ def on_spark(
     return clusters(mine), {row["id"]: (row["known"], row.get("similarity", row.get("distance"))) for row in rows}
 
 
+@contextmanager
+def known_alone(
+    spark: Any, documents: Documents, similarity: float = 0.7, shingle: int = 5
+) -> Iterator[Callable[[Any], dict[Any, tuple[Any, float]]]]:
+    """Prepare documents, to find those that are known as ``on_spark`` does, without the clusters of the others."""
+    method = _dedup.method_of(similarity, None, shingle, "default")
+    kind = "long" if isinstance(documents[0][0], int) else "string"
+    rows = spark.createDataFrame(documents, f"id {kind}, text string").repartition(5)
+    held: list[Any] = []
+    prepared = features(rows, "text", F.struct(F.col("id")), method).persist()
+    classes = _dedup.first_of_each(prepared).persist()
+    held += [prepared, classes]
+
+    def known(against: Any) -> dict[Any, tuple[Any, float]]:
+        found = _dedup.known_texts(prepared, classes, against, ("text", "id"), method, held).collect()
+        assert len({row["id"] for row in found}) == len(found)
+        return {row["id"]: (row["known"], row["similarity"]) for row in found}
+
+    try:
+        yield known
+    finally:
+        for one in held:
+            one.unpersist()
+
+
 @pytest.fixture(scope="module")
 def halves(documents: Documents) -> tuple[Documents, Documents]:
     """New documents and known ones: copies of each other, equal ones, short and blank ones are on both sides."""
@@ -69,21 +99,27 @@ def test_known_texts_are_those_of_one_machine(
     assert on_spark(spark, new, df, **options) == expected
     texts, names = [text for _, text in known], [name for name, _ in known]
     words = options.get("shingle", 5)
-    kept = {"recipe": "default", "shingles": words}
-    hamdex.build(tmp_path / "known.hamdex", texts, ids=names, **kept)
-    with hamdex.Store(tmp_path / "known.store", names=True, **kept) as store:
+    stored = {"recipe": "default", "shingles": words}
+    hamdex.build(tmp_path / "known.hamdex", texts, ids=names, **stored)
+    with hamdex.Store(tmp_path / "known.store", names=True, **stored) as store:
         store.insert(texts, names)
     parts = [tmp_path / f"{part}.hamdex" for part in range(3)]
     for part, path in enumerate(parts):
-        hamdex.build(path, texts[part::3], ids=names[part::3], **kept)
+        hamdex.build(path, texts[part::3], ids=names[part::3], **stored)
     command = [sys.executable, "-m", "hamdex._command", "--quiet", "shards", "create", tmp_path / "shards", *parts]
     subprocess.run(command, check=True)
     containers = (tmp_path / "known.hamdex", str(tmp_path / "known.store"), tmp_path / "shards", parts)
-    for number, against in enumerate(containers):
-        # Each text is looked up, or all sets pass by; by default options both.
-        for documents_per_look_up in (0, 1 << 40) if not options else ((1 << 40) * (number % 2),):
-            monkeypatch.setattr(_known, "DOCUMENTS_PER_LOOK_UP", documents_per_look_up)
-            assert on_spark(spark, new, against, **options) == expected, against
+    # Each text is looked up, or all sets pass by.
+    modes = (0, 1 << 40)
+    with known_alone(spark, new, **options) as known_of:
+        for mode, against in product(modes, containers):
+            monkeypatch.setattr(_known, "DOCUMENTS_PER_LOOK_UP", mode)
+            assert known_of(against) == expected[1], against
+    # With the clusters of the others, each kind of set once.
+    wholes = {None: ((0, 0), (1, 1)), 0.4: ((1, 2),), 1.0: ((0, 3),)}[options.get("similarity")]
+    for mode, container in wholes:
+        monkeypatch.setattr(_known, "DOCUMENTS_PER_LOOK_UP", modes[mode])
+        assert on_spark(spark, new, containers[container], **options) == expected
 
 
 def test_known_numbers_and_a_large_index_are_the_same(
@@ -97,9 +133,10 @@ def test_known_numbers_and_a_large_index_are_the_same(
     monkeypatch.setattr(_known, "BROADCAST_ROWS", 0)
     assert on_spark(spark, new, df) == expected
     hamdex.build(tmp_path / "known.hamdex", texts, ids=ids, recipe="default", shingles=True)
-    for documents_per_look_up in (0, 1 << 40):
-        monkeypatch.setattr(_known, "DOCUMENTS_PER_LOOK_UP", documents_per_look_up)
-        assert on_spark(spark, new, tmp_path / "known.hamdex") == expected
+    with known_alone(spark, new) as known_of:
+        for documents_per_look_up in (0, 1 << 40):
+            monkeypatch.setattr(_known, "DOCUMENTS_PER_LOOK_UP", documents_per_look_up)
+            assert known_of(tmp_path / "known.hamdex") == expected[1]
 
 
 def test_of_equally_similar_documents_the_smallest_id_is_known(
@@ -112,15 +149,15 @@ def test_of_equally_similar_documents_the_smallest_id_is_known(
     hamdex.build(tmp_path / "other.hamdex", [text] * 30, ids=[f"b{n}" for n in range(30)], recipe="default", shingles=True)
     one, other = tmp_path / "one.hamdex", tmp_path / "other.hamdex"
     new = [("new", text), ("blank", " ")]
-    for against, known in ((one, "sea"), ([one, other], "b0"), ([other, one], "b0")):
-        assert on_spark(spark, new, against)[1] == {"new": (known, 1.0)}
+    of_names = ((one, "sea"), ([one, other], "b0"), ([other, one], "b0"))
     # Numbers are compared without a sign: Spark has those from 2^63 on as negative ones.
     numbers = tmp_path / "numbers.hamdex"
     ids = np.array([1 << 63, 7, (1 << 64) - 1, 9], dtype=np.uint64)
     hamdex.build(numbers, [text] * 4, ids=ids, recipe="default", shingles=True)
-    for documents_per_look_up in (0, 1 << 40):
-        monkeypatch.setattr(_known, "DOCUMENTS_PER_LOOK_UP", documents_per_look_up)
-        assert on_spark(spark, new, numbers)[1] == {"new": (7, 1.0)}
+    with known_alone(spark, new) as known_of:
+        for documents_per_look_up, (against, known) in product((0, 1 << 40), (*of_names, (numbers, 7))):
+            monkeypatch.setattr(_known, "DOCUMENTS_PER_LOOK_UP", documents_per_look_up)
+            assert known_of(against) == {"new": (known, 1.0)}
     with pytest.raises(ValueError, match="some of the known sets have names"):
         on_spark(spark, new, [one, numbers])
 

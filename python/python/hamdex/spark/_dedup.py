@@ -13,7 +13,7 @@ from . import _columns, _grouping, _known, _similarity_join
 from ._distance_join import near
 from ._document_features import Method, features
 from ._known import Known
-from ._persisted import kept
+from ._persisted import kept, short
 
 DEFAULT_SIMILARITY = 0.7
 
@@ -116,14 +116,9 @@ def dedup(
             if known_distance is not None:
                 known = _known.by_fingerprints(documents, against, known_distance)
             else:
-                assert method.similarity is not None
-                known = _known.by_texts(classes, against, (text, id), method, held)
-                # All documents of a class have the same shingles.
-                firsts = classes.select("key", F.col("node.id").alias("first"))
-                own = documents.select("key", F.col("node.id").alias("id")).join(firsts, "key")
-                known = own.join(known.withColumnRenamed("id", "first"), "first").select("id", "similarity", "known")
+                known = known_texts(documents, classes, against, (text, id), method, held)
             known = computed(known)
-            documents = unknown(documents, known).persist()
+            documents = unknown(documents, short(known)).persist()
             held.append(documents)
             classes = first_of_each(documents).persist()
             held.append(classes)
@@ -201,6 +196,22 @@ def first_of_each(documents: DataFrame) -> DataFrame:
     """Return the first document of each class of equal ones, and ``count``, the size of the class."""
     firsts = documents.groupBy("key").agg(F.min("node").alias("node"), F.count("*").alias("count"))
     return documents.join(firsts, ["key", "node"])
+
+
+def known_texts(
+    documents: DataFrame,
+    classes: DataFrame,
+    against: Known,
+    columns: tuple[str, str],
+    method: Method,
+    held: list[DataFrame],
+) -> DataFrame:
+    """Return ``id``, ``similarity`` and ``known`` of the documents that are similar to a known one."""
+    known = _known.by_texts(classes, against, columns, method, held)
+    # All documents of a class have the same shingles.
+    firsts = classes.select("key", F.col("node.id").alias("first"))
+    own = documents.select("key", F.col("node.id").alias("id")).join(firsts, "key")
+    return own.join(known.withColumnRenamed("id", "first"), "first").select("id", "similarity", "known")
 
 
 def unknown(documents: DataFrame, known: DataFrame) -> DataFrame:

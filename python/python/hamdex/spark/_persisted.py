@@ -17,14 +17,21 @@ def large(df: DataFrame) -> DataFrame:
 
 
 def kept(df: DataFrame, held: list[DataFrame]) -> DataFrame:
-    """Persist a table, add it to ``held``, and return it with a plan of one step.
-
-    Spark records the plan of each job, which contains the plans of all persisted tables twice, recursively: some steps
-    that build on each other would fill the memory of the driver. Lost partitions are recomputed all the same.
-    """
+    """Persist a table, add it to ``held``, and return it with a plan of one step."""
     df = df.persist()
     held.append(df)
-    session: Any = df.sparkSession
-    java: Any = df._jdf
-    rows = session._jsparkSession.createDataFrame(java.toJavaRDD(), java.schema())
+    return short(df)
+
+
+def short(persisted: DataFrame) -> DataFrame:
+    """Return a persisted table with a plan of one step.
+
+    Spark records the plan of each job, and again after each of its stages. A plan contains the plans of all persisted
+    tables twice, recursively: some steps that build on each other would take the driver seconds each, and fill its
+    memory. Lost partitions are recomputed all the same.
+    """
+    session: Any = persisted.sparkSession
+    # Planned anew, for the plan of a table that has been used before it was persisted would not read what is kept.
+    java: Any = persisted.select("*")._jdf
+    rows = session._jsparkSession.internalCreateDataFrame(java.queryExecution().toRdd(), java.schema(), False)
     return DataFrame(rows, session)

@@ -10,8 +10,8 @@ pub(crate) const MIN_MEMORY: u64 = 16 << 20;
 /// Memory of buffers, keys and the allocator of a build beyond the memory limit, in bytes.
 pub(crate) const BUILD_HEADROOM_BYTES: u64 = 40 << 20;
 
-/// The same for batches and self-joins.
-pub(crate) const QUERY_HEADROOM_BYTES: u64 = 16 << 20;
+/// The same for batches, self-joins and verification, and for the queries and answers of their callers.
+pub(crate) const QUERY_HEADROOM_BYTES: u64 = 48 << 20;
 
 /// The memory assumed if the system does not tell, in bytes.
 const FALLBACK_BYTES: u64 = 4 << 30;
@@ -53,8 +53,10 @@ pub(crate) fn affordable(wanted: u64, headroom: u64) -> Result<u64, u64> {
     }
 }
 
-/// Reserves address space until the result is dropped, if that of the process is limited and has so much left.
-pub(crate) fn hold(bytes: u64) -> Option<impl Sized> {
+/// Reserves address space until the result is dropped, if that of the process is limited and has so much left: threads
+/// that start meanwhile leave it to the work.
+#[must_use]
+pub fn hold(bytes: u64) -> Option<impl Sized> {
     let mut held = Vec::<u8>::new();
     let bytes = usize::try_from(bytes).ok().filter(|_| has_address_limit())?;
     held.try_reserve_exact(bytes).ok()?;
@@ -63,7 +65,8 @@ pub(crate) fn hold(bytes: u64) -> Option<impl Sized> {
 
 /// Returns whether the allocator can reserve that many more bytes of address space, within the limits of the
 /// process (`ulimit -v`, `ulimit -d`). It does not tell whether there is memory for them.
-pub(crate) fn can_reserve(bytes: usize) -> bool {
+#[must_use]
+pub fn can_reserve(bytes: usize) -> bool {
     if !has_address_limit() {
         return bytes as u64 <= ADDRESS_SPACE_BYTES;
     }
@@ -78,15 +81,19 @@ pub(crate) fn can_reserve(bytes: usize) -> bool {
 /// Address space of a process on 64-bit processors, in bytes.
 const ADDRESS_SPACE_BYTES: u64 = 1 << 47;
 
+/// Returns whether the address space of this process is limited (`ulimit -v`, `ulimit -d`).
 // Miri knows no such call.
 #[cfg(all(target_os = "linux", not(miri)))]
-pub(crate) fn has_address_limit() -> bool {
+#[must_use]
+pub fn has_address_limit() -> bool {
     use rustix::process::{Resource, getrlimit};
     [Resource::As, Resource::Data].into_iter().any(|resource| getrlimit(resource).current.is_some())
 }
 
+/// Returns whether the address space of this process may be limited.
 #[cfg(any(not(target_os = "linux"), miri))]
-pub(crate) fn has_address_limit() -> bool {
+#[must_use]
+pub fn has_address_limit() -> bool {
     true
 }
 

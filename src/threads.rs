@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rayon::{BroadcastContext, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
-use crate::memory::{can_reserve, has_address_limit, hold};
+pub use crate::memory::{can_reserve, has_address_limit, hold};
 
 /// Address space for each thread: its stack, what the allocator sets aside for it (64 MiB with glibc), and
 /// something to work in.
@@ -32,23 +32,18 @@ pub(crate) enum Pool {
 }
 
 impl Pool {
-    /// Returns a pool of `threads` threads, or of fewer if the system refuses some; for 0 the current one.
+    /// Returns a pool of `threads` threads, or of fewer if the system refuses some; for 0 the current one. New threads
+    /// leave `room` bytes of a limited address space to the work.
     ///
     /// # Errors
     /// When the system refuses to start a single thread.
-    pub(crate) fn new(threads: usize) -> io::Result<Self> {
+    pub(crate) fn new(threads: usize, room: u64) -> io::Result<Self> {
+        let _held = hold(room);
         match NonZeroUsize::new(threads) {
             None if rayon::current_thread_index().is_some() || has_global_pool() => Ok(Self::Current),
             None => Self::own(default_threads()),
             Some(threads) => Self::own(threads),
         }
-    }
-
-    /// Returns a pool as [`Self::new`] does, whose threads, if they are new, leave `bytes` of a limited address space to
-    /// the work.
-    pub(crate) fn leaving(threads: usize, bytes: u64) -> io::Result<Self> {
-        let _room = hold(bytes);
-        Self::new(threads)
     }
 
     fn own(threads: NonZeroUsize) -> io::Result<Self> {
@@ -303,6 +298,11 @@ fn on_threads(calls: usize, work: &(dyn Fn() + Sync)) {
     }
 }
 
+/// Returns the address space that so many new threads take, in bytes.
+pub(crate) fn room(threads: NonZeroUsize) -> u64 {
+    (threads.get() as u64).saturating_mul(THREAD_BYTES as u64)
+}
+
 /// As many threads as there is address space for: at least one, at most `wanted`. It is found out beforehand
 /// because it cannot be handled later: a thread that starts without memory for it ends the process.
 fn affordable(wanted: NonZeroUsize) -> NonZeroUsize {
@@ -403,7 +403,7 @@ mod tests {
     #[test]
     fn each_number_comes_once_whatever_the_count_and_the_threads() {
         for threads in [1, 2, 3] {
-            let pool = Pool::new(threads).unwrap();
+            let pool = Pool::new(threads, 0).unwrap();
             for count in [0, 1, 2, 17, 1000, 20_001] {
                 let states = AtomicUsize::new(0);
                 let state = || states.fetch_add(1, Ordering::Relaxed);
@@ -433,7 +433,7 @@ mod tests {
         };
         let expected: Vec<usize> = (0..300).map(sum).collect();
         for threads in [1, 2, 3] {
-            let pool = Pool::new(threads).unwrap();
+            let pool = Pool::new(threads, 0).unwrap();
             let (Ok(one), Ok(other)) = pool.install(|| {
                 join(|| map_numbers(300, || (), inner), || map_in_order((0..300).collect(), || (), inner))
             });
@@ -444,7 +444,7 @@ mod tests {
     #[test]
     fn an_error_or_a_panic_of_a_task_is_that_of_the_caller() {
         for threads in [1, 3] {
-            let pool = Pool::new(threads).unwrap();
+            let pool = Pool::new(threads, 0).unwrap();
             let work = |task: usize| if task == 500 { Err(task) } else { Ok(()) };
             assert_eq!(pool.install(|| try_for_each((0..1000).collect(), work)), Err(500));
             let refused = |(): &mut (), number: usize| {
@@ -464,7 +464,7 @@ mod tests {
     #[test]
     fn the_first_of_many_errors_is_returned_and_little_is_done_after_it() {
         for (threads, count) in [(1, 1000), (1, 20_000), (3, 1000), (3, 20_000)] {
-            let pool = Pool::new(threads).unwrap();
+            let pool = Pool::new(threads, 0).unwrap();
             for first in [0, 300, 999] {
                 let calls = AtomicUsize::new(0);
                 let work = |number: usize| {
@@ -481,9 +481,9 @@ mod tests {
 
     #[test]
     fn a_pool_has_as_many_threads_as_its_option_says() {
-        assert_eq!(Pool::new(3).unwrap().install(rayon::current_num_threads), 3);
-        let outer = Pool::new(2).unwrap();
-        assert_eq!(outer.install(|| Pool::new(0).unwrap().install(rayon::current_num_threads)), 2);
+        assert_eq!(Pool::new(3, 0).unwrap().install(rayon::current_num_threads), 3);
+        let outer = Pool::new(2, 0).unwrap();
+        assert_eq!(outer.install(|| Pool::new(0, 0).unwrap().install(rayon::current_num_threads)), 2);
         assert_eq!(outer.install(|| count(0)).get(), 2);
         assert_eq!(outer.install(|| count(5)).get(), 5);
     }

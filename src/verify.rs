@@ -12,6 +12,7 @@ use crate::ids::reader::IdTable;
 use crate::index::Index;
 use crate::index::read_ahead::Windows;
 use crate::lookup::{hash_of_id, hash_of_name};
+use crate::memory::QUERY_HEADROOM_BYTES;
 use crate::progress::{Counter, Phase, Report};
 use crate::shingles::{ShingleTable, table};
 use crate::table::{Table, runs_of};
@@ -142,8 +143,8 @@ impl<F: Fingerprint> Index<F> {
     /// # Errors
     /// The first damage found; when no thread can be started; or when the work is cancelled.
     pub fn verify_with(&self, options: &VerifyOptions) -> Result<Verified, ReadError> {
-        let pool =
-            Pool::new(options.threads).map_err(|error| self.error(ReadErrorKind::Threads(error).into()))?;
+        let pool = Pool::new(options.threads, QUERY_HEADROOM_BYTES)
+            .map_err(|error| self.error(ReadErrorKind::Threads(error).into()))?;
         pool.install(|| compiled_verify()(self, &options.report)).map_err(|error| self.error(error))
     }
 

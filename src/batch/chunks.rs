@@ -9,7 +9,7 @@ use crate::batch::groups::Groups;
 use crate::batch::{BatchContext, BatchOptions, MAX_QUERIES, Stop, Strategy, Visit, groups, probe, scan};
 use crate::error::{ReadError, ReadErrorKind, check_distance};
 use crate::index::{Index, Match};
-use crate::memory::{QUERY_HEADROOM_BYTES, affordable};
+use crate::memory::{MIN_MEMORY, QUERY_HEADROOM_BYTES, affordable};
 use crate::progress::{Counter, Phase, Stopped};
 use crate::sorting;
 use crate::threads::Pool;
@@ -195,7 +195,7 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
         if let Some(resources) = self.resources.get() {
             return Ok(resources.as_ref());
         }
-        let pool = Pool::new(self.options.threads)
+        let pool = Pool::new(self.options.threads, MIN_MEMORY + QUERY_HEADROOM_BYTES)
             .map_err(|error| self.index.error(ReadErrorKind::Threads(error).into()))?;
         let memory = affordable(self.options.memory, QUERY_HEADROOM_BYTES).ok();
         let resources = memory.map(|bytes| Resources { pool, options: self.options.clone().memory(bytes) });

@@ -8,7 +8,7 @@ use crate::index::Index;
 use crate::join::population::{OfIndex, OfValues, Population};
 use crate::join::run::Join;
 use crate::join::{Found, Outlet, Pair, Tuning};
-use crate::memory::{MIN_MEMORY, QUERY_HEADROOM_BYTES, affordable, default_memory};
+use crate::memory::{MIN_MEMORY, QUERY_HEADROOM_BYTES, affordable, default_memory, hold};
 use crate::progress::{Cancellation, Counter, Phase, Progress, Report, keeping};
 use crate::threads;
 use crate::widths::per_width;
@@ -282,9 +282,19 @@ fn run<F: Fingerprint>(
         return Ok(());
     }
     let is_small = pairs.options.threads == 0 && population.len() < ALONE;
-    let threads = if is_small { NonZeroUsize::MIN } else { threads::count(pairs.options.threads) };
-    let memory = affordable(pairs.options.memory, QUERY_HEADROOM_BYTES)
-        .map_err(|bytes| population.error(ReadErrorKind::OutOfMemory { bytes }.into()))?;
+    let threads = if is_small {
+        NonZeroUsize::MIN
+    } else {
+        // Threads that leave nothing to the work would be worse than fewer.
+        let _held = hold(pairs.options.memory.min(MIN_MEMORY) + QUERY_HEADROOM_BYTES);
+        threads::count(pairs.options.threads)
+    };
+    let memory = {
+        // They start after this.
+        let _held = (threads > NonZeroUsize::MIN).then(|| hold(threads::room(threads)));
+        affordable(pairs.options.memory, QUERY_HEADROOM_BYTES)
+    };
+    let memory = memory.map_err(|bytes| population.error(ReadErrorKind::OutOfMemory { bytes }.into()))?;
     let preparing = Counter::new(pairs.options.report.clone(), Phase::Pairs, None);
     population.prepare(pairs.options.threads, &preparing).map_err(|error| population.error(error))?;
     let join = Join {

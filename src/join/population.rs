@@ -11,6 +11,7 @@ use crate::error::{ReadError, ReadErrorKind};
 use crate::index::Index;
 use crate::index::searcher::Searcher;
 use crate::join::Workspace;
+use crate::memory::QUERY_HEADROOM_BYTES;
 use crate::progress::{Counter, Stopped};
 use crate::sorting;
 use crate::table::{Table, runs_of};
@@ -262,7 +263,8 @@ impl<F: Fingerprint> Population<F> for OfValues<'_, F> {
             .try_reserve_exact(self.given.len())
             .map_err(|_| ReadError::from(ReadErrorKind::OutOfMemory { bytes }))?;
         distinct.extend_from_slice(self.given);
-        let pool = Pool::new(threads).map_err(|error| ReadError::from(ReadErrorKind::Threads(error)))?;
+        let pool = Pool::new(threads, QUERY_HEADROOM_BYTES)
+            .map_err(|error| ReadError::from(ReadErrorKind::Threads(error)))?;
         let look = || done.check();
         pool.install(|| sorting::sort(&mut distinct, &look))?;
         sorting::dedup(&mut distinct, &look)?;

@@ -67,7 +67,7 @@ impl<F: Fingerprint> Job<F> {
         // Better now than after an hour, when memory no longer suffices.
         drop(spill::file(&temp_dir)?);
         let least = options.memory.min(MIN_MEMORY) + BUILD_HEADROOM_BYTES;
-        let pool = Pool::leaving(options.threads, least).map_err(|source| BuildError::Threads { source })?;
+        let pool = Pool::new(options.threads, least).map_err(|source| BuildError::Threads { source })?;
         let memory = affordable(options.memory, BUILD_HEADROOM_BYTES)
             .map_err(|bytes| BuildError::OutOfMemory { bytes })?;
         Ok(Self { options: options.memory(memory), temp_dir, pool })

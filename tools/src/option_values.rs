@@ -1,13 +1,13 @@
 //! Values of options: parsers, and the number of threads of a command.
 
-use std::collections::TryReserveError;
+use std::io;
 use std::num::NonZeroUsize;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
-use std::{hint, io};
 
 use bytesize::ByteSize;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use hamdex::threads::{can_reserve, hold};
 use hamdex_documents::tables::Quoting;
 use rayon::{ThreadBuilder, ThreadPoolBuilder};
 
@@ -71,12 +71,12 @@ pub(crate) fn quoting() -> impl TypedValueParser<Value = Quoting> {
 /// The most threads allowed: more than any machine has a use for.
 const MAX_THREADS: usize = 1024;
 
-/// Address space that must be free before another thread is started: its stack, the allocator's arena (64 MiB
-/// with glibc), and working memory.
+/// Address space that must be free before another thread is started: its stack, its arena of the allocator (64 MiB with
+/// glibc, where threads share none), and working memory.
 const HEADROOM_BYTES: usize = 96 << 20;
 
 /// Address space required to start any work, as an allocation that fails later ends the program.
-const MIN_BYTES: usize = 32 << 20;
+const ROOM_BYTES: u64 = 32 << 20;
 
 /// `--threads`, for commands with several threads.
 #[derive(Debug, Clone, Copy, clap::Args)]
@@ -99,8 +99,8 @@ impl Threads {
 }
 
 fn start(count: usize) -> Result<(), Failure> {
-    if reserve(MIN_BYTES).is_err() {
-        let text = format!("out of memory: cannot allocate {} MiB", MIN_BYTES >> 20);
+    if !can_reserve(ROOM_BYTES as usize) {
+        let text = format!("out of memory: cannot allocate {} MiB", ROOM_BYTES >> 20);
         return Err(Failure::Wrong(text));
     }
     let wanted = match count {
@@ -128,14 +128,11 @@ struct Worker {
 /// Starts the threads. If the system refuses some, half of the possible number is kept, for the work needs
 /// memory too. A pool that fails to start cannot be replaced, so everything that can fail comes before it.
 fn workers(wanted: usize) -> Vec<Worker> {
-    let mut affordable = wanted;
     // Held until the threads have started, so that they leave it to the work.
-    let mut room = Vec::<u8>::new();
-    if room.try_reserve_exact(MIN_BYTES).is_err() {
-        affordable = 1;
-    }
-    // Checked before any thread is started: the allocator's arena outlives its thread.
-    while affordable > 1 && reserve(affordable.saturating_mul(HEADROOM_BYTES)).is_err() {
+    let held = hold(ROOM_BYTES);
+    let mut affordable = wanted;
+    // Checked before any thread is started: an arena outlives its thread.
+    while affordable > 1 && !can_reserve(affordable.saturating_mul(HEADROOM_BYTES)) {
         affordable /= 2;
     }
     let mut workers: Vec<Worker> =
@@ -146,24 +143,18 @@ fn workers(wanted: usize) -> Vec<Worker> {
         // An idle thread has not panicked.
         let _ = thread.join();
     }
-    drop(hint::black_box(room));
+    drop(held);
     if kept < wanted {
         messages::warning(format_args!("the system refuses {wanted} threads; going on with {kept}"));
     }
     workers
 }
 
-/// Checks that this much address space is left, without touching it.
-fn reserve(bytes: usize) -> Result<(), TryReserveError> {
-    let mut reserved = Vec::<u8>::new();
-    let outcome = reserved.try_reserve_exact(bytes);
-    drop(hint::black_box(reserved));
-    outcome
-}
-
 fn worker() -> io::Result<Worker> {
     // A thread that starts without free memory ends the program.
-    reserve(HEADROOM_BYTES).map_err(io::Error::other)?;
+    if !can_reserve(HEADROOM_BYTES) {
+        return Err(io::ErrorKind::OutOfMemory.into());
+    }
     let (sender, receiver) = channel::<ThreadBuilder>();
     let (started, has_started) = channel();
     let work = move || {

@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         let report = Report {
             ok: outcome.is_ok(),
             error: outcome.as_ref().err().map(Failure::line),
-            contents: outcome.as_ref().ok().map(Whole::contents),
+            contents: outcome.as_ref().ok().map(|whole| whole.told().0),
         };
         print_json(&report)?;
     }
@@ -119,65 +119,61 @@ enum Contents<'a> {
 }
 
 impl Whole {
-    fn contents(&self) -> Contents<'_> {
+    /// Returns the amounts, and a sentence of them.
+    fn told(&self) -> (Contents<'_>, String) {
         let verified = &self.verified;
+        let fingerprints = counted(verified.fingerprints, "fingerprint", "fingerprints");
+        let blocks = counted(verified.blocks, "block", "blocks");
+        let ids = counted(verified.ids, "id", "ids");
         match self.kind {
-            Kind::Store => Contents::Store {
-                segments: verified.files,
-                bytes: verified.bytes,
-                fingerprints: verified.fingerprints,
-                batches: verified.batches,
-                notes: &verified.notes,
-            },
-            Kind::Shards => Contents::Shards {
-                shards: verified.files,
-                families: verified.families,
-                bytes: verified.bytes,
-                blocks: verified.blocks,
-                fingerprints: verified.fingerprints,
-                ids: verified.ids,
-                notes: &verified.notes,
-            },
-            _ => Contents::File {
-                bytes: verified.bytes,
-                tables: verified.tables,
-                blocks: verified.blocks,
-                fingerprints: verified.fingerprints,
-                ids: verified.ids,
-                names: self.has_names.then_some(verified.names),
-            },
+            Kind::Store => {
+                let segments = counted(verified.files as u64, "segment", "segments");
+                let batches = counted(verified.batches, "batch", "batches");
+                let contents = Contents::Store {
+                    segments: verified.files,
+                    bytes: verified.bytes,
+                    fingerprints: verified.fingerprints,
+                    batches: verified.batches,
+                    notes: &verified.notes,
+                };
+                (contents, format!("{fingerprints} in {segments}, {batches} in the log"))
+            }
+            Kind::Shards => {
+                let shards = counted(verified.files as u64, "shard", "shards");
+                let at_most = if verified.families == 1 { "at most " } else { "" };
+                let contents = Contents::Shards {
+                    shards: verified.files,
+                    families: verified.families,
+                    bytes: verified.bytes,
+                    blocks: verified.blocks,
+                    fingerprints: verified.fingerprints,
+                    ids: verified.ids,
+                    notes: &verified.notes,
+                };
+                (contents, format!("{at_most}{fingerprints} in {shards}, {blocks}, {ids}"))
+            }
+            _ => {
+                let tables = counted(verified.tables as u64, "table", "tables");
+                let named = counted(verified.names, "name", "names");
+                let named = if self.has_names { format!(", {named}") } else { String::new() };
+                let contents = Contents::File {
+                    bytes: verified.bytes,
+                    tables: verified.tables,
+                    blocks: verified.blocks,
+                    fingerprints: verified.fingerprints,
+                    ids: verified.ids,
+                    names: self.has_names.then_some(verified.names),
+                };
+                (contents, format!("{fingerprints} in {tables}, {blocks}, {ids}{named}"))
+            }
         }
     }
 
     /// Prints a line, and one for each note.
     fn print(&self, path: &Path, output: &mut impl Write) -> io::Result<()> {
         let verified = &self.verified;
-        let fingerprints = counted(verified.fingerprints, "fingerprint", "fingerprints");
-        let blocks = counted(verified.blocks, "block", "blocks");
-        let ids = counted(verified.ids, "id", "ids");
-        write!(output, "{}: whole: {}, ", path.display(), HumanBytes(verified.bytes))?;
-        match self.kind {
-            Kind::Store => writeln!(
-                output,
-                "{fingerprints} in {}, {} in the log",
-                counted(verified.files as u64, "segment", "segments"),
-                counted(verified.batches, "batch", "batches"),
-            )?,
-            Kind::Shards => writeln!(
-                output,
-                "{}{fingerprints} in {}, {blocks}, {ids}",
-                if verified.families == 1 { "at most " } else { "" },
-                counted(verified.files as u64, "shard", "shards"),
-            )?,
-            _ => {
-                let tables = counted(verified.tables as u64, "table", "tables");
-                write!(output, "{fingerprints} in {tables}, {blocks}, {ids}")?;
-                if self.has_names {
-                    write!(output, ", {}", counted(verified.names, "name", "names"))?;
-                }
-                writeln!(output)?;
-            }
-        }
+        let sentence = self.told().1;
+        writeln!(output, "{}: whole: {}, {sentence}", path.display(), HumanBytes(verified.bytes))?;
         verified.notes.iter().try_for_each(|note| writeln!(output, "{note}"))
     }
 }

@@ -23,6 +23,15 @@ use crate::standard_output::{self, StandardOutput};
 /// The most queries answered together.
 const MAX_QUERIES: usize = 1 << 20;
 
+/// Returns the number of queries of a file that are read before they are answered. They take at most a sixteenth of the
+/// memory that this process may use, without names, beside the batch, which takes a quarter.
+fn queries_at_once<F>() -> usize {
+    // A growing array has three times its size for a moment; then the queries are separated from their places.
+    let bytes = 4 * size_of::<(F, Found)>() as u64;
+    usize::try_from(hamdex::default_memory() / 4 / bytes)
+        .map_or(MAX_QUERIES, |fitting| fitting.min(MAX_QUERIES))
+}
+
 /// The number of matches whose ids are looked up together.
 const MATCHES_AT_ONCE: usize = 1 << 10;
 
@@ -148,7 +157,7 @@ impl<'a, F: Fingerprint> Answerer<'a, F> {
         };
         let mut arrivals = Arrivals::of_fingerprints(order, |query: F, found| (query, found))?;
         let mut records = Vec::new();
-        while arrivals.next(&mut records, MAX_QUERIES) {
+        while arrivals.next(&mut records, queries_at_once::<F>()) {
             let (queries, names): (Vec<F>, Vec<Found>) = records.drain(..).unzip();
             self.answer_all(&queries, Asked::Records(&names))?;
             if is_pipe {

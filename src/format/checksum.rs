@@ -60,6 +60,10 @@ impl UnitKind {
         Self::ShingleKeys,
     ];
 
+    /// The most optional sections that belong to no table: the known kinds but filters, and the shingles by document of
+    /// earlier versions.
+    pub(crate) const MAX_OPTIONAL_OF_FILE: u32 = Self::KNOWN_OPTIONAL.len() as u32 - 1 + 1;
+
     /// Returns the number in the format.
     pub(crate) fn number(self) -> u32 {
         match self {

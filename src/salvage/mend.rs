@@ -93,10 +93,6 @@ pub(super) fn mend<F: Fingerprint>(file: &mut [u8], file_id: FileId, _: PhantomD
     }
 }
 
-/// The optional sections that belong to ids: the directory, the pairs and the keys of shingles, two look-ups, and the
-/// shingles by document of earlier versions.
-const ID_SECTIONS: u32 = 6;
-
 /// A footer that fits a file.
 pub(super) struct Found {
     pub(super) trailer: Trailer,
@@ -105,11 +101,11 @@ pub(super) struct Found {
 }
 
 /// Returns the only footer that fits the file: its start follows from the number of tables, from whether there are ids
-/// and names, and from the number of optional sections, at most one per table and six of ids.
+/// and names, and from the number of optional sections, at most one per table and those of the file.
 pub(super) fn find_footer<F: Fingerprint>(file: &[u8], file_id: FileId) -> Option<Found> {
     let by_trailer = Trailer::read(file, file_id).ok().map(|trailer| trailer.footer_length);
     let by_counts = (1..=MAX_TABLES as u32).flat_map(|tables| {
-        let counts = (0..=tables + ID_SECTIONS).flat_map(move |optional| {
+        let counts = (0..=tables + UnitKind::MAX_OPTIONAL_OF_FILE).flat_map(move |optional| {
             [(0, 0), (1, 0), (1, 1)].map(|(ids, names)| Counts {
                 width: F::BITS,
                 tables,

@@ -7,7 +7,7 @@
 mod circles;
 mod modules;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use modules::Modules;
 
@@ -109,6 +109,19 @@ fn each_layer_of_the_engine_knows_only_those_below_it() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn each_crate_that_is_published_has_both_licences() {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    // The published package of the engine has no other crates next to it.
+    let crates = std::fs::read_dir(root.join("crates")).into_iter().flatten();
+    for folder in crates.map(|folder| folder.expect("a crate's folder").path()).chain([root.join("tools")]) {
+        for name in ["LICENSE-APACHE", "LICENSE-MIT"] {
+            let text = |folder: &Path| std::fs::read_to_string(folder.join(name)).ok();
+            assert!(!folder.is_dir() || text(&folder) == text(&root), "{} of {}", name, folder.display());
+        }
+    }
 }
 
 /// Rayon's generic functions are compiled again for each of their callers.

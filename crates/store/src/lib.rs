@@ -104,7 +104,7 @@ pub mod repair {
 /// Only with the feature `unstable`, for the use of this project: it may change at any time.
 #[cfg(feature = "unstable")]
 pub mod internals {
-    pub use crate::disk::copy::{clone_or_copy, copy, keep_aside, link_or_copy};
+    pub use crate::disk::copy::{clone_or_copy, copy, link_or_copy};
     pub use crate::disk::lock::StoreLock;
     pub use crate::maintenance::backup::backup_on;
     pub use crate::maintenance::repair::{repair_and_tell, repair_on};

@@ -124,7 +124,7 @@ pub fn link_or_copy(
 ///
 /// # Errors
 /// When the operating system refuses it.
-pub fn keep_aside(disk: &dyn Disk, names: impl Iterator<Item = String>) -> Result<Vec<String>, Error> {
+pub(crate) fn keep_aside(disk: &dyn Disk, names: impl Iterator<Item = String>) -> Result<Vec<String>, Error> {
     let mut kept = Vec::new();
     for name in names {
         let directory = disk.path(layout::DAMAGED);

@@ -285,12 +285,12 @@ fn run<F: Fingerprint>(
     let threads = if is_small {
         NonZeroUsize::MIN
     } else {
-        // Threads that leave nothing to the work would be worse than fewer.
+        // The threads must leave this to the work.
         let _held = hold(pairs.options.memory.min(MIN_MEMORY) + QUERY_HEADROOM_BYTES);
         threads::count(pairs.options.threads)
     };
     let memory = {
-        // They start after this.
+        // The threads start later, and need theirs.
         let _held = (threads > NonZeroUsize::MIN).then(|| hold(threads::room(threads)));
         affordable(pairs.options.memory, QUERY_HEADROOM_BYTES)
     };

@@ -31,7 +31,7 @@ def short(persisted: DataFrame) -> DataFrame:
     memory. Lost partitions are recomputed all the same.
     """
     session: Any = persisted.sparkSession
-    # Planned anew, for the plan of a table that has been used before it was persisted would not read what is kept.
+    # A new plan reads the persisted rows; the plan of a table that was used before it was persisted would not.
     java: Any = persisted.select("*")._jdf
     rows = session._jsparkSession.internalCreateDataFrame(java.queryExecution().toRdd(), java.schema(), False)
     return DataFrame(rows, session)

@@ -57,23 +57,15 @@ impl<F: Fingerprint> StoreInner<F> {
         let pairs = frozen.memtable.to_sorted();
         if pairs.is_empty() {
             // All its pairs have been removed.
-            self.writer().journal.close(reader.begun);
             self.publish(Change { added: None, dropped: Vec::new(), is_flush: true })?;
             return Ok(true);
         }
-        match self.build_segment(&frozen.memtable, &pairs) {
-            Ok((segment, entry)) => {
-                let added = Added::new(segment, entry, Some(reader));
-                self.publish(Change { added: Some(added), dropped: Vec::new(), is_flush: true })?;
-                self.throttle.record_flush(pairs.len() as u64, started.elapsed());
-                self.background.notify(&Event::Done(Work::Flush, started.elapsed()));
-                Ok(true)
-            }
-            Err(error) => {
-                self.writer().journal.close(reader.begun);
-                Err(error)
-            }
-        }
+        let (segment, entry) = self.build_segment(&frozen.memtable, &pairs)?;
+        let added = Added::new(segment, entry, Some(reader));
+        self.publish(Change { added: Some(added), dropped: Vec::new(), is_flush: true })?;
+        self.throttle.record_flush(pairs.len() as u64, started.elapsed());
+        self.background.notify(&Event::Done(Work::Flush, started.elapsed()));
+        Ok(true)
     }
 
     /// Waits until another segment may be added: while merges run, there are at most [`MAX_SEGMENTS`](background::MAX_SEGMENTS).
@@ -256,23 +248,15 @@ impl<F: Fingerprint> StoreInner<F> {
         let removed = inputs.iter().map(|live| live.removed.len()).sum();
         let dropped = claim.numbers.clone();
         if inputs.iter().all(|live| live.len() == 0) {
-            self.writer().journal.close(reader.begun);
             self.publish(Change { added: None, dropped, is_flush: false })?;
             return Ok(removed);
         }
         let level = self.level_above(claim);
-        match self.merge_into_segment(&inputs, level, report) {
-            Ok((segment, entry)) => {
-                let since = inputs.iter().map(|live| live.segment.oldest_input()).min();
-                segment.set_oldest_input(since.expect("a merge has inputs"));
-                let added = Added::new(segment, entry, Some(reader));
-                self.publish(Change { added: Some(added), dropped, is_flush: false })?;
-            }
-            Err(error) => {
-                self.writer().journal.close(reader.begun);
-                return Err(error);
-            }
-        }
+        let (segment, entry) = self.merge_into_segment(&inputs, level, report)?;
+        let since = inputs.iter().map(|live| live.segment.oldest_input()).min();
+        segment.set_oldest_input(since.expect("a merge has inputs"));
+        let added = Added::new(segment, entry, Some(reader));
+        self.publish(Change { added: Some(added), dropped, is_flush: false })?;
         self.background.notify(&Event::Done(Work::Merge, started.elapsed()));
         Ok(removed)
     }

@@ -1,10 +1,8 @@
 //! Publishing: changes of the set of files become durable in the manifest, then visible to readers.
 //!
-//! The inputs of a segment that was written in the background were read some time ago. The journal of the writer has
-//! the pairs that were removed since; they are marked in the new segment before the manifest names it. From then on it
-//! is pending in the view, where each removal marks its pair before it is acknowledged. The manifest has, per segment,
-//! the sequence number up to which its removals are reflected, so that a replay of the log neither misses a removal nor
-//! applies one to later pairs.
+//! The inputs of a new segment were read some time ago: [`journal`](crate::write::journal) tells how it gets the removals
+//! since. The manifest has, per segment, the sequence number up to which its removals are reflected, so that a replay of
+//! the log neither misses a removal nor applies one to later pairs.
 //!
 //! All that can fail comes before the manifest is replaced. Afterwards nothing fails, so that no file goes that it
 //! names.
@@ -22,7 +20,8 @@ use crate::segment::removed_places::RemovedPlaces;
 use crate::segment::{LiveSegment, Segment, removals_file};
 use crate::view::View;
 use crate::write::Pair;
-use crate::write::writer::{JournalReader, Writer};
+use crate::write::journal::JournalReader;
+use crate::write::writer::Writer;
 
 /// A change of the files that the manifest names.
 pub(crate) struct Change<F> {
@@ -35,49 +34,49 @@ pub(crate) struct Change<F> {
 
 /// A new segment.
 pub(crate) struct Added<F> {
-    segment: Arc<Segment<F>>,
+    /// With the removals until it became pending.
+    live: LiveSegment<F>,
     entry: SegmentEntry,
-    /// The removals that the file does not reflect; `None` if only those to come concern it.
+    /// The removals that the file does not reflect; `None` if only later ones concern it.
     journal: Option<JournalReader>,
-    /// Places of pairs that were removed until the segment became pending.
-    removed: RemovedPlaces,
 }
 
 impl<F: Fingerprint> Added<F> {
     pub(crate) fn new(segment: Arc<Segment<F>>, entry: SegmentEntry, journal: Option<JournalReader>) -> Self {
-        Self { segment, entry, journal, removed: RemovedPlaces::default() }
+        Self { live: LiveSegment { segment, removed: RemovedPlaces::default() }, entry, journal }
     }
 
-    /// Returns the new segment with its removals.
-    fn live(&self) -> LiveSegment<F> {
-        LiveSegment { segment: Arc::clone(&self.segment), removed: self.removed.clone() }
+    /// Returns the removals since its inputs were read, or since the last call.
+    fn removals(&self, writer: &Writer<F>) -> Vec<Pair<F>> {
+        self.journal.as_ref().map_or(Vec::new(), |reader| writer.journal.read(reader))
     }
 
-    /// Removes the pairs from the new segment that have been removed since its inputs were read.
-    fn catch_up(&mut self, writer: &Writer<F>) -> Result<(), Error> {
-        let Some(reader) = &mut self.journal else { return Ok(()) };
-        remove_all(&self.segment, &mut self.removed, writer.journal.since(reader.seen))?;
-        reader.seen = writer.journal.end();
+    /// Marks pairs as removed.
+    fn remove(&mut self, pairs: Vec<Pair<F>>) -> Result<(), Error> {
+        for pair in pairs {
+            if let Some(place) = self.live.find(pair)? {
+                self.live.removed.insert(place);
+            }
+        }
         Ok(())
     }
 }
 
 impl<F: Fingerprint> StoreInner<F> {
-    /// Makes a change of files durable, then visible. The journal is closed in any case.
+    /// Makes a change of files durable, then visible.
     ///
     /// # Errors
     /// When the disk refuses it: nothing has changed then, unless the manifest cannot be trusted any more. The new
     /// file is removed, unless a manifest may name it.
     pub(crate) fn publish(&self, mut change: Change<F>) -> Result<(), Error> {
         let outcome = self.try_publish(&mut change);
-        if let Some(added) = change.added {
-            if let Some(reader) = added.journal {
-                self.writer().journal.close(reader.begun);
-            }
+        if let Some(Added { live: LiveSegment { segment, .. }, journal, .. }) = change.added {
+            drop(journal);
+            self.writer().journal.trim();
             if outcome.is_ok() {
-                self.background.notify(&Event::Added(added.segment.number));
-            } else if !self.lock_manifest().may_name(added.segment.number) {
-                added.segment.retire();
+                self.background.notify(&Event::Added(segment.number));
+            } else if !self.lock_manifest().may_name(segment.number) {
+                segment.retire();
             }
         }
         outcome
@@ -108,10 +107,9 @@ impl<F: Fingerprint> StoreInner<F> {
     /// Makes the log durable and applies the removals since the inputs were read, mostly while writers continue. Then the
     /// new segment is pending. Returns the view that the next manifest describes, and its sequence number.
     fn prepare(&self, change: &mut Change<F>) -> Result<(Arc<View<F>>, u64), Error> {
-        if let Some(Added { segment, journal: Some(reader), removed, .. }) = &mut change.added {
-            let removals: Vec<Pair<F>> = self.writer().journal.since(reader.seen).collect();
-            reader.seen += removals.len() as u64;
-            remove_all(segment, removed, removals.into_iter())?;
+        if let Some(added) = &mut change.added {
+            let removals = added.removals(&self.writer());
+            added.remove(removals)?;
         }
         self.sync_concurrently()?;
         let mut writer = self.writer();
@@ -119,8 +117,8 @@ impl<F: Fingerprint> StoreInner<F> {
         writer.sync()?;
         let mut view = View::clone(&self.view.load());
         if let Some(added) = &mut change.added {
-            added.catch_up(&writer)?;
-            view.pending = Some(added.live());
+            added.remove(added.removals(&writer))?;
+            view.pending = Some(added.live.clone());
         }
         let view = Arc::new(view);
         self.view.store(Arc::clone(&view));
@@ -151,9 +149,9 @@ impl<F: Fingerprint> StoreInner<F> {
         if let Some(added) = added {
             let mut entry = added.entry.clone();
             // A repair goes back to it if the removals since are damaged.
-            entry.born = added.journal.map_or(sequence, |reader| reader.sequence);
+            entry.born = added.journal.as_ref().map_or(sequence, |reader| reader.sequence);
             entry.applied = sequence;
-            self.write_removals(&mut manifest, &mut entry, &added.removed)?;
+            self.write_removals(&mut manifest, &mut entry, &added.live.removed)?;
             manifest.written.segments += entry.bytes;
             if dropped.is_empty() {
                 manifest.written.added += entry.bytes;
@@ -240,21 +238,4 @@ impl<F: Fingerprint> StoreInner<F> {
         entry.removals = Some(RemovalsEntry { version, count: places.len() });
         Ok(())
     }
-}
-
-/// Marks pairs of a segment as removed.
-fn remove_all<F: Fingerprint>(
-    segment: &Arc<Segment<F>>,
-    removed: &mut RemovedPlaces,
-    pairs: impl Iterator<Item = Pair<F>>,
-) -> Result<(), Error> {
-    let mut live = LiveSegment { segment: Arc::clone(segment), removed: std::mem::take(removed) };
-    let outcome = pairs.into_iter().try_for_each(|pair| {
-        if let Some(place) = live.find(pair)? {
-            live.removed.insert(place);
-        }
-        Ok(())
-    });
-    *removed = live.removed;
-    outcome
 }

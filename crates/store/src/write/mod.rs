@@ -7,11 +7,12 @@
 //! - [`request`], [`reply`]: requests of writers, and the replies
 //! - [`queue`]: the queue of requests, and its leader
 //! - [`commit`]: from requests to the log, and to a new view
-//! - [`writer`]: the log, its sequence numbers, its unsynced writes and their durability; removals that concern
-//!   segments that are being written
+//! - [`writer`]: the log, its sequence numbers, its unsynced writes and their durability
+//! - [`journal`]: removals while a flush or a merge writes a segment
 
 pub(crate) mod commit;
 pub(crate) mod gone_names;
+pub(crate) mod journal;
 pub(crate) mod queue;
 pub(crate) mod reply;
 pub(crate) mod request;

@@ -21,7 +21,7 @@ use crate::codec::{Codec, Located, Target, information_bound_bits};
 use crate::design::{TableDesign, is_first};
 use crate::digest::scramble;
 use crate::error::{ReadError, check_distance};
-use crate::filter::{self, Form, prefix_of};
+use crate::filter_bits::{self, Form, prefix_of};
 use crate::format::checksum::UnitKind;
 use crate::format::footer::OLD_SHINGLES;
 use crate::format::{FileId, MAJOR};
@@ -207,7 +207,7 @@ impl<F: Fingerprint> Index<F> {
         let trace = |(number, &probe): (usize, &Probe<F>)| {
             let errors = probe.reach.radius.min(plan.distance());
             let filter = plan.asks_filter(number).then(|| FilterTrace {
-                tried: filter::count(probe.reach.prefix_bits(), errors) as u64,
+                tried: filter_bits::count(probe.reach.prefix_bits(), errors) as u64,
                 passed: Vec::new(),
                 passes_too_many: false,
             });

@@ -92,7 +92,7 @@ mod codec;
 mod design;
 mod digest;
 mod error;
-mod filter;
+mod filter_bits;
 mod format;
 mod ids;
 mod index;

@@ -3,7 +3,7 @@
 use crate::codec::{Scratch, count_differences};
 use crate::digest::SetDigest;
 use crate::error::{Place, ReadError, ReadErrorKind};
-use crate::filter::prefix_of;
+use crate::filter_bits::prefix_of;
 use crate::format;
 use crate::format::PAGE_BYTES;
 use crate::format::checksum::{Context, UnitKind};

@@ -22,8 +22,8 @@ use crate::batch::{BatchContext, Strategy};
 use crate::codec::BlockCodec;
 use crate::design::AskingCost;
 use crate::error::ReadError;
-use crate::filter;
-use crate::filter::Geometry;
+use crate::filter_bits;
+use crate::filter_bits::Geometry;
 use crate::progress::Stopped;
 use crate::table::filter::Filter;
 use crate::table::locate::target_of;
@@ -59,8 +59,8 @@ pub(super) fn shared_lines(queries: usize, filter: &Geometry, errors: u32) -> f6
     if uncached <= 0.0 {
         return 0.0;
     }
-    let near = filter::count(CACHED_LINES_LOG2, errors);
-    let near_share = near / filter::count(filter.lines.ilog2(), errors);
+    let near = filter_bits::count(CACHED_LINES_LOG2, errors);
+    let near_share = near / filter_bits::count(filter.lines.ilog2(), errors);
     // Readers of each line, which the first of them waits for.
     let readers = queries.max(1) as f64 * near / lines;
     let is_first = -(-readers).exp_m1() / readers;

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::category::ParseOptionError;
 use crate::codec::{Codec, Layout};
 use crate::design::{Design, Plan, TableDesign};
-use crate::filter::{Geometry, LINE_BYTES, MAX_PREFIX_BITS};
+use crate::filter_bits::{Geometry, LINE_BYTES, MAX_PREFIX_BITS};
 use hamdex_fingerprint::Fingerprint;
 
 /// Bits per fingerprint and table of an automatic filter: with eleven, one prefix in 120 that a table lacks

@@ -3,7 +3,7 @@
 use crate::codec::{Codec, Layout};
 use crate::design::cost::{AskingCost, ProbeCost, TableCost, asking};
 use crate::design::{Design, TableDesign, coverage};
-use crate::filter::Geometry;
+use crate::filter_bits::Geometry;
 use hamdex_fingerprint::Fingerprint;
 
 /// A probe of one table: every entry within `radius` of the query under `mask`.

@@ -39,7 +39,7 @@ pub(crate) use view::TableView;
 use crate::codec::Codec;
 use crate::design::{Design, Plan};
 use crate::error::{ReadError, ReadErrorKind};
-use crate::filter::Geometry;
+use crate::filter_bits::Geometry;
 use crate::format::footer::Footer;
 use crate::format::section::Section;
 use crate::format::{FileId, Header};

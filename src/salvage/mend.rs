@@ -9,7 +9,7 @@ use crate::bits;
 use crate::codec::{BlockCodec, CHECKSUM_BYTES, Scratch};
 use crate::design::MAX_TABLES;
 use crate::error::Place;
-use crate::filter::{Form, Geometry, LINE_BYTES};
+use crate::filter_bits::{Form, Geometry, LINE_BYTES};
 use crate::format::checksum::{Context, UnitKind};
 use crate::format::footer::{Arrangement, Counts, Footer, RANKED_PLACES};
 use crate::format::section::{PAGE, Section, extent};

@@ -1,10 +1,10 @@
-//! The filter of a table of an open file: its section is checked, and it is asked. `filter.rs` of the crate has its bits.
+//! The filter of a table of an open file: its section is checked, and it is asked. `filter_bits.rs` has the format of its bits.
 
 use byteorder::{ByteOrder, LittleEndian};
 
 use crate::arch::{Instructions, LANES, prefetch};
 use crate::error::{Place, ReadError};
-use crate::filter::{Delay, Form, Geometry, Group, Groups, LINE_BYTES, MAX_PREFIX_BITS, Pattern};
+use crate::filter_bits::{Delay, Form, Geometry, Group, Groups, LINE_BYTES, MAX_PREFIX_BITS, Pattern};
 use crate::format::section::{PAGE, Section};
 use crate::mapping::Mapping;
 

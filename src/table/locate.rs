@@ -6,7 +6,7 @@ use crate::arch::{self, Instructions, Kernel};
 use crate::codec::Target;
 use crate::design::TableDesign;
 use crate::error::ReadError;
-use crate::filter::{Pattern, prefix_of};
+use crate::filter_bits::{Pattern, prefix_of};
 use crate::table::Table;
 use crate::table::keys::KeysInFile;
 use hamdex_fingerprint::Fingerprint;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::design::Design;
 use crate::digest::{self, SetDigest};
 use crate::error::BuildError;
-use crate::filter::{Geometry, LINE_BYTES};
+use crate::filter_bits::{Geometry, LINE_BYTES};
 use crate::format::checksum::{Context, UnitKind};
 use crate::format::footer::{Arrangement, Footer};
 use crate::format::section::SectionWriter;

@@ -11,7 +11,7 @@ use crate::codec::{BlockCodec, Codec, count_differences};
 use crate::design::Design;
 use crate::digest::SetDigest;
 use crate::error::BuildError;
-use crate::filter::{Geometry, LINE_BYTES, prefix_of};
+use crate::filter_bits::{Geometry, LINE_BYTES, prefix_of};
 use crate::format::checksum::UnitKind;
 use crate::format::footer::TableRecord;
 use crate::progress::Phase;

@@ -38,7 +38,7 @@ const LAYERS: &[&str] = &[
     "arch",
     "permutation",
     "codec",
-    "filter",
+    "filter_bits",
     "design",
     "error",
     "format",

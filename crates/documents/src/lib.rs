@@ -57,6 +57,7 @@ mod input;
 mod parsers;
 mod problem;
 mod read;
+mod rows;
 mod table_reader;
 mod table_writer;
 mod walk;

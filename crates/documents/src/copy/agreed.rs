@@ -1,14 +1,42 @@
-//! The format and the columns of the output, on which the inputs agree one after another. `layout.rs` has those of each.
+//! The format and the columns of the output, on which the inputs agree one after another.
 
-use crate::copy::layout::{Layout, Shape, are_alike, layout, own_format};
+#[cfg(feature = "parquet")]
+use arrow_schema::{DataType, SchemaRef};
+#[cfg(feature = "parquet")]
+use parquet::basic::Compression;
+
 use crate::copy::union::Columns;
 use crate::copy::union::cells::{self, distinct};
 #[cfg(feature = "parquet")]
 use crate::copy::union::check_readable;
 use crate::error::{CopyErrorKind, Error};
 use crate::problem::Problem;
+use crate::rows::Shape;
 use crate::table_reader::quoting::Quoting;
 use crate::table_writer::TableFormat;
+#[cfg(feature = "parquet")]
+use crate::table_writer::parquet::Container;
+
+/// The columns of the output.
+#[derive(Debug, Clone)]
+pub(crate) enum Layout {
+    /// An object per line, each with the fields of its row.
+    Objects,
+    /// The fields of records.
+    Records { names: Option<Vec<String>>, delimiter: u8, quoting: Quoting },
+    /// The fields of records as columns of text in a Parquet or Arrow file.
+    Cells { names: Vec<String>, format: TableFormat },
+    /// The same columns with the same types.
+    #[cfg(feature = "parquet")]
+    Columns { schema: SchemaRef, compression: Compression, format: TableFormat },
+    /// The columns of all inputs as records.
+    Table { names: Vec<String>, delimiter: u8 },
+    /// The columns of all inputs with types.
+    #[cfg(feature = "parquet")]
+    Union { schema: SchemaRef, compression: Compression, format: TableFormat },
+    /// Ids and texts in a table of this format.
+    IdsAndTexts(TableFormat),
+}
 
 /// The output columns that fit all inputs seen so far.
 pub(crate) struct Agreed {
@@ -212,9 +240,79 @@ fn is_whole(shape: &Shape, layout: &Layout) -> bool {
         (Shape::Columns { .. }, Layout::IdsAndTexts(_)) => false,
         #[cfg(feature = "parquet")]
         (_, Layout::Columns { schema, format: TableFormat::Arrow, .. }) => {
-            !schema.fields().iter().any(|field| crate::copy::layout::has_dictionary(field.data_type()))
+            !schema.fields().iter().any(|field| has_dictionary(field.data_type()))
         }
         _ => true,
+    }
+}
+
+/// Returns whether a type has a dictionary, which an Arrow file holds once and not for each batch.
+#[cfg(feature = "parquet")]
+fn has_dictionary(kind: &DataType) -> bool {
+    match kind {
+        DataType::Dictionary(..) => true,
+        DataType::List(inner)
+        | DataType::LargeList(inner)
+        | DataType::FixedSizeList(inner, _)
+        | DataType::Map(inner, _) => has_dictionary(inner.data_type()),
+        DataType::Struct(fields) => fields.iter().any(|field| has_dictionary(field.data_type())),
+        _ => false,
+    }
+}
+
+/// Returns the output format closest to an input; `None` if that is a binary format.
+fn own_format(shape: &Shape) -> Option<TableFormat> {
+    match shape {
+        Shape::Records { delimiter: b'\t', .. } => Some(TableFormat::Tsv),
+        Shape::Records { .. } => Some(TableFormat::Csv),
+        #[cfg(feature = "parquet")]
+        Shape::Columns { .. } => None,
+        _ => Some(TableFormat::Jsonl),
+    }
+}
+
+/// Returns the columns of an output of this format for an input with these columns.
+fn layout(format: TableFormat, shape: &Shape) -> Layout {
+    match (format, shape) {
+        (TableFormat::Jsonl, _) => Layout::Objects,
+        (TableFormat::Csv | TableFormat::Tsv, Shape::Records { names, delimiter, quoting }) => {
+            let is_tab = format == TableFormat::Tsv;
+            // A semicolon stays one, and is recognised again.
+            let own = if is_tab { b'\t' } else { *delimiter };
+            let own = if !is_tab && own == b'\t' { b',' } else { own };
+            let quoting = if own == *delimiter { *quoting } else { Quoting::Csv };
+            Layout::Records { names: names.clone(), delimiter: own, quoting }
+        }
+        (TableFormat::Parquet | TableFormat::Arrow, Shape::Records { names: Some(names), .. }) => {
+            Layout::Cells { names: names.clone(), format }
+        }
+        #[cfg(feature = "parquet")]
+        (TableFormat::Parquet | TableFormat::Arrow, Shape::Columns { schema, container }) => {
+            let compression = match container {
+                Container::Parquet(compression) => *compression,
+                _ => Compression::SNAPPY,
+            };
+            Layout::Columns { schema: SchemaRef::clone(schema), compression, format }
+        }
+        (format, _) => Layout::IdsAndTexts(format),
+    }
+}
+
+/// Returns whether the rows of two inputs fit into one table.
+fn are_alike(one: &Shape, other: &Shape) -> bool {
+    match (one, other) {
+        (Shape::Records { names: one, .. }, Shape::Records { names: other, .. }) => one == other,
+        #[cfg(feature = "parquet")]
+        (Shape::Columns { schema: one, .. }, Shape::Columns { schema: other, .. }) => {
+            let columns = |schema: &SchemaRef| -> Vec<(String, DataType, bool)> {
+                let column = |field: &std::sync::Arc<arrow_schema::Field>| {
+                    (field.name().clone(), field.data_type().clone(), field.is_nullable())
+                };
+                schema.fields().iter().map(column).collect()
+            };
+            columns(one) == columns(other)
+        }
+        (one, other) => one == other,
     }
 }
 

@@ -7,7 +7,6 @@ use arrow_array::{ArrayRef, BooleanArray, RecordBatch, new_null_array};
 use arrow_schema::{DataType, SchemaRef};
 use arrow_select::filter::filter_record_batch;
 
-use crate::copy::layout::Row;
 use crate::copy::union::cast::{Unfit, build, cast};
 use crate::copy::union::cells::{Places, Raw, distinct};
 use crate::copy::union::kinds;
@@ -15,6 +14,7 @@ use crate::copy::union::value::Value;
 use crate::document::Document;
 use crate::error::{CopyErrorKind, Error};
 use crate::problem::shown;
+use crate::rows::Row;
 use crate::table_reader::columnar::{is_text, names};
 use crate::table_writer::Sink;
 use crate::table_writer::parquet::{BATCH_BYTES, BATCH_ROWS, BatchWriter, Container};

@@ -10,7 +10,6 @@ use hamdex_atomic_file::AtomicDirectory;
 
 #[cfg(feature = "parquet")]
 use crate::copy::columnar::Columns;
-use crate::copy::layout::{Row, RowSink, Shape};
 use crate::copy::plan::Entry;
 use crate::copy::{Copied, ascending};
 use crate::document::{Counts, Document};
@@ -20,6 +19,7 @@ use crate::input::source::Compression;
 use crate::input::{Input, input_name};
 use crate::read::collector::Destination;
 use crate::read::options::Documents;
+use crate::rows::{Row, RowSink, Shape};
 use crate::table_reader::csv::Records;
 use crate::table_writer::Sink;
 

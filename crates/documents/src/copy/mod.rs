@@ -6,8 +6,7 @@
 //!
 //! One file takes the columns of all inputs, or each input is copied to a file of its own.
 //!
-//! - [`layout`]: the columns and rows of an input, and the columns of an output
-//! - [`agreed`]: those of the output that fit all inputs
+//! - [`agreed`]: the columns of the output that fit all inputs
 //! - [`union`]: one table of inputs with other columns
 //! - [`plan`]: the state kept between the two passes
 //! - [`output`]: the file that is written
@@ -18,7 +17,6 @@ pub(crate) mod agreed;
 #[cfg(feature = "parquet")]
 mod columnar;
 mod folder_copier;
-pub(crate) mod layout;
 mod output;
 pub(crate) mod plan;
 pub(crate) mod union;
@@ -29,7 +27,6 @@ use std::iter::Peekable;
 use arrow_array::RecordBatch;
 use hamdex_atomic_file::AtomicFile;
 
-use crate::copy::layout::{Row, RowSink, Shape};
 use crate::copy::output::Output;
 use crate::copy::plan::Target;
 use crate::copy::union::cells::distinct;
@@ -39,6 +36,7 @@ use crate::error::Error;
 use crate::input::Input;
 use crate::read::collector::Destination;
 use crate::read::options::Documents;
+use crate::rows::{Row, RowSink, Shape};
 #[cfg(feature = "parquet")]
 use crate::table_reader::columnar::names as column_names;
 

@@ -6,14 +6,15 @@ use std::io::{self, Write};
 use arrow_array::RecordBatch;
 use hamdex_atomic_file::AtomicFile;
 
+use crate::copy::agreed::Layout;
 #[cfg(feature = "parquet")]
 use crate::copy::columnar::{Columns, Typed};
-use crate::copy::layout::{Layout, Row};
 use crate::copy::union::cells::{self, Places, Raw};
 #[cfg(feature = "parquet")]
 use crate::copy::union::value::{Value, write_object as write_values};
 use crate::document::Document;
 use crate::error::Error;
+use crate::rows::Row;
 use crate::table_reader::csv;
 use crate::table_reader::quoting::Quoting;
 #[cfg(feature = "parquet")]

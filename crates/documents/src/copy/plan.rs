@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::copy::agreed::Agreed;
-use crate::copy::layout::Shape;
 use crate::document::Counts;
 use crate::error::{CopyErrorKind, Error};
 use crate::format::Format;
 use crate::input::Input;
 use crate::input::source::{self, Compression};
 use crate::problem::Problem;
+use crate::rows::Shape;
 
 const BUFFER_BYTES: usize = 1 << 18;
 

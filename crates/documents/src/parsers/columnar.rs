@@ -8,7 +8,6 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Schema, SchemaRef};
 
-use crate::copy::layout::{Row, Shape};
 use crate::copy::union::value::is_ordered;
 use crate::document::Document;
 use crate::error::Error;
@@ -17,6 +16,7 @@ use crate::input::Input;
 use crate::problem::{Field, Place, Problem, shown_names};
 use crate::read::collector::Collector;
 use crate::read::options::Documents;
+use crate::rows::{Row, Shape};
 use crate::table_reader::Value;
 use crate::table_reader::columnar::{self, Batches, Visit, Wanted};
 

@@ -5,13 +5,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mail_parser::{HeaderName, MessageParser, PartType};
 
-use crate::copy::layout::{Row, Shape};
 use crate::document::Document;
 use crate::error::Error;
 use crate::input::Input;
 use crate::parsers::web::html_text;
 use crate::problem::Place;
 use crate::read::collector::Collector;
+use crate::rows::{Row, Shape};
 
 /// The start of the line before each message of a mailbox.
 const SEPARATOR: &[u8] = b"From ";

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use crate::copy::layout::{Row, Shape};
 use crate::document::Document;
 use crate::error::Error;
 use crate::input::Input;
 use crate::problem::{Action, Field, Place, Problem, shown_names};
 use crate::read::collector::Collector;
 use crate::read::options::Documents;
+use crate::rows::{Row, Shape};
 use crate::table_reader::csv::{Next, Records};
 
 /// A record with more lines may have swallowed others, behind a quote that is not meant as one. Most texts have fewer

@@ -4,7 +4,6 @@
 use std::io::{self, BufRead, Read};
 use std::path::Path;
 
-use crate::copy::layout::{Row, Shape};
 use crate::document::Document;
 use crate::error::Error;
 use crate::format::{self, Format};
@@ -13,6 +12,7 @@ use crate::parsers::mail::Message;
 use crate::parsers::web::html_text;
 use crate::problem::{Place, Problem};
 use crate::read::collector::Collector;
+use crate::rows::{Row, Shape};
 
 /// Reads lines of ids and texts.
 pub(crate) fn read_lines(input: Input, collector: &mut Collector<'_>) -> Result<(), Error> {

@@ -4,13 +4,13 @@
 
 use std::io::{self, BufRead, Read};
 
-use crate::copy::layout::{Row, Shape};
 use crate::document::Document;
 use crate::error::Error;
 use crate::input::Input;
 use crate::parsers::web::{self, Page};
 use crate::problem::{Place, Problem};
 use crate::read::collector::Collector;
+use crate::rows::{Row, Shape};
 
 /// The greatest length of the header of a record, and of that of a response.
 const MAX_HEADER_BYTES: u64 = 1 << 20;

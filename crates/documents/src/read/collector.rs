@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 #[cfg(feature = "parquet")]
 use arrow_array::RecordBatch;
 
-use crate::copy::layout::{Row, RowSink, Shape};
 use crate::copy::plan::{self, Folder};
 use crate::document::{Counts, Document};
 use crate::error::Error;
@@ -17,6 +16,7 @@ use crate::input::{Input, encoding, input_name};
 use crate::problem::{Action, Notice, Place, Problem, SomeNames};
 use crate::read::options::Documents;
 use crate::read::repeated::{KnownFiles, RepeatedIds};
+use crate::rows::{Row, RowSink, Shape};
 use crate::table_reader::csv::Records;
 
 /// Receives documents.

@@ -20,7 +20,6 @@ use std::sync::Mutex;
 use hamdex_atomic_file::{AtomicDirectory, AtomicFile};
 
 use crate::copy::Copied;
-use crate::copy::layout::{Row, Shape};
 use crate::copy::plan::Plan;
 use crate::document::{Counts, Document};
 use crate::error::{CopyErrorKind, Error};
@@ -32,6 +31,7 @@ use crate::parsers::web::html_text;
 use crate::problem::{Place, Problem};
 use crate::read::collector::{Collector, Destination, Sink};
 use crate::read::options::Documents;
+use crate::rows::{Row, Shape};
 use crate::table_reader::{self, ColumnNames, Value};
 use crate::walk::{self, archive};
 

@@ -19,7 +19,6 @@ use arrow_array::RecordBatch;
 use arrow_schema::{DataType, SchemaRef};
 use hamdex::Names;
 
-use crate::copy::layout::{Row, Shape};
 #[cfg(feature = "parquet")]
 use crate::copy::union::value::is_ordered;
 use crate::document::Document;
@@ -28,6 +27,7 @@ use crate::format::Format;
 use crate::input::Input;
 use crate::problem::{Place, Problem};
 use crate::read::collector::Collector;
+use crate::rows::{Row, Shape};
 #[cfg(feature = "parquet")]
 use crate::table_reader::columnar::{Batches, Wanted};
 use crate::table_reader::csv::{Next, Records};

@@ -7,9 +7,9 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::copy::layout::Row;
 use crate::document::Document;
 use crate::parsers::json::fields::to_standard_json;
+use crate::rows::Row;
 
 /// A cell of an input that is text.
 pub(crate) enum Raw<'a> {

@@ -14,7 +14,6 @@ use std::iter;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::copy::layout::{Row, Shape};
 use crate::document::Document;
 use crate::error::Error;
 use crate::input::Input;
@@ -25,6 +24,7 @@ use crate::parsers::text::{self, At};
 use crate::problem::{Field, Place, Position, Problem, shown_names};
 use crate::read::collector::Collector;
 use crate::read::options::Documents;
+use crate::rows::{Row, Shape};
 
 /// After as many objects without any of the text fields, the rest of an input has none either.
 const MANY_OBJECTS: u64 = 1000;

@@ -110,7 +110,7 @@ impl OpenSet {
         let number = Self::fingerprint(&set, query)?;
         let found =
             searchers.find(query.py(), &set, number, wanted, (distance, IdsLimit::most(ids_limit)))?;
-        let matches = found.into_iter().map(|found| results::one_match(query.py(), found));
+        let matches = found.into_iter().map(|found| found.into_python(query.py()));
         PyList::new(query.py(), matches.collect::<PyResult<Vec<_>>>()?)
     }
 

@@ -18,7 +18,7 @@ use crate::arrays::Fingerprints;
 use crate::errors::OrRaise;
 use crate::numbers::{Limit, Memory, Threads};
 use crate::recipe::{Purpose, of_text, of_texts};
-use crate::results::{Table, raise};
+use crate::results::{Table, one_match, raise};
 use crate::texts::Texts;
 use crate::width::Width;
 use crate::work::{self, Watch};
@@ -39,6 +39,13 @@ pub(crate) struct Found {
     pub(crate) ids: Labels,
     /// The number of all ids.
     pub(crate) ids_count: u64,
+}
+
+impl Found {
+    /// Makes the match.
+    pub(crate) fn into_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        one_match(py, self.one, self.ids.into_python(py)?, self.ids_count)
+    }
 }
 
 /// Takes a query: a fingerprint, or a text if the set has a recipe.

@@ -9,7 +9,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator, UInt64Array
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use arrow_select::take::take_record_batch;
 use hamdex::Summary;
-use hamdex_any::AnyFingerprint;
+use hamdex_any::{AnyFingerprint, AnyMatch};
 use hamdex_store::inspect::StoreStats;
 use numpy::PyArray1;
 use pyo3::IntoPyObjectExt;
@@ -20,7 +20,6 @@ use pyo3::types::{PyCapsule, PyDict, PyList, PySlice, PyString, PyTuple, PyType}
 
 use crate::arrow::{export_array, export_schema, export_stream};
 use crate::errors::Error;
-use crate::query::Found;
 use crate::width::wide_array;
 
 /// Named columns of equal length. Anything that takes Arrow data takes a table: ``pyarrow.table(result)``,
@@ -221,14 +220,14 @@ fn number_of(fingerprint: AnyFingerprint) -> u128 {
 }
 
 /// Makes a match, with its first ids or names, and the number of all.
-pub(crate) fn one_match(py: Python<'_>, found: Found) -> PyResult<Bound<'_, PyAny>> {
+pub(crate) fn one_match<'py>(
+    py: Python<'py>,
+    found: AnyMatch,
+    ids: Bound<'py, PyAny>,
+    ids_count: u64,
+) -> PyResult<Bound<'py, PyAny>> {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    class(py, &CLASS, "Match")?.call1((
-        number_of(found.one.fingerprint),
-        found.one.distance,
-        found.ids.into_python(py)?,
-        found.ids_count,
-    ))
+    class(py, &CLASS, "Match")?.call1((number_of(found.fingerprint), found.distance, ids, ids_count))
 }
 
 /// Makes a similar text.

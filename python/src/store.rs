@@ -290,7 +290,7 @@ impl Store {
         });
         let told = outcomes.into_iter().map(|near| match near {
             None => Ok(py.None().into_bound(py)),
-            Some(found) => results::one_match(py, found),
+            Some(found) => found.into_python(py),
         });
         let told = told.collect::<PyResult<Vec<_>>>()?;
         match told.as_slice() {

@@ -143,7 +143,7 @@ impl<'s, F: Fingerprint> Applier<'s, F> {
     ) -> Result<(), Error> {
         if let Some(&(last, _)) = batch.names.last() {
             self.view.next_id = self.view.next_id.max(last.saturating_add(1));
-            self.view.memtable.names.insert(&batch.names);
+            self.view.memtable.documents.insert(&batch.names);
         }
         for operation in &batch.operations {
             match *operation {

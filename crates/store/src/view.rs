@@ -246,14 +246,14 @@ impl<F: Fingerprint> View<F> {
             effective.operations.push(Operation::Insert(*fingerprint, id));
         }
         self.memtable.insert(&pairs);
-        self.memtable.names.insert(&names);
+        self.memtable.documents.insert(&names);
         effective.names.extend(names);
         Some(first)
     }
 
     /// Returns the name of a stored id; in general `None` for any other.
     pub(crate) fn name(&self, id: u64) -> Result<Option<&[u8]>, ReadError> {
-        if let Some(name) = self.memtables().find_map(|memtable| memtable.names.get(id)) {
+        if let Some(name) = self.memtables().find_map(|memtable| memtable.documents.get(id)) {
             return Ok(Some(name));
         }
         for live in &*self.segments {

@@ -3,7 +3,7 @@
 //! - [`groups`]: the groups of bits by which fingerprints are bucketed; [`tables`]: the buckets
 //! - [`run`]: sorted pairs with such tables, and which of them are removed
 //! - [`consolidate`]: merging runs concurrently with writes; [`background`]: the thread that does it
-//! - [`names`]: the names of ids, and the shingles of their documents; [`shingle_filter`]: of all of them together
+//! - [`documents`]: the names of ids, and the shingles of their documents; [`shingle_filter`]: of all of them together
 //!
 //! The newest pairs are a short unsorted list, the tail, which every write copies. A full tail becomes a run; runs of
 //! about equal size are merged, as digits of a binary counter carry. So a pair is moved a logarithmic number of times,
@@ -14,8 +14,8 @@
 
 mod background;
 pub(crate) mod consolidate;
+mod documents;
 mod groups;
-mod names;
 pub(crate) mod run;
 mod shingle_filter;
 mod tables;
@@ -27,7 +27,7 @@ use hamdex::set::StoredId;
 use hamdex::{Compiled, Fingerprint, Match, Stopped};
 
 use crate::memtable::consolidate::merge_at_once;
-use crate::memtable::names::MemtableNames;
+use crate::memtable::documents::MemtableDocuments;
 use crate::memtable::run::LiveRun;
 use crate::memtable::tables::Buckets;
 use crate::segment::removed_places::IdList;
@@ -60,7 +60,7 @@ pub(crate) struct Memtable<F> {
     /// From the oldest to the newest; from the longest to the shortest, unless some are due to be merged.
     runs: Arc<Vec<LiveRun<F>>>,
     /// The names of all inserted ids, including removed ones.
-    pub(crate) names: MemtableNames,
+    pub(crate) documents: MemtableDocuments,
 }
 
 impl<F> Clone for Memtable<F> {
@@ -71,7 +71,7 @@ impl<F> Clone for Memtable<F> {
             insertions: self.insertions,
             tail: Arc::clone(&self.tail),
             runs: Arc::clone(&self.runs),
-            names: self.names.clone(),
+            documents: self.documents.clone(),
         }
     }
 }
@@ -85,7 +85,7 @@ impl<F: Fingerprint> Memtable<F> {
             insertions: 0,
             tail: Arc::default(),
             runs: Arc::default(),
-            names: MemtableNames::default(),
+            documents: MemtableDocuments::default(),
         }
     }
 
@@ -112,7 +112,7 @@ impl<F: Fingerprint> Memtable<F> {
     /// Returns the memory in use, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let runs: usize = self.runs.iter().map(|live| live.run.bytes()).sum();
-        size_of_val(&**self.tail) + runs + self.names.bytes()
+        size_of_val(&**self.tail) + runs + self.documents.bytes()
     }
 
     /// Inserts pairs.

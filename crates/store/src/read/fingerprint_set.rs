@@ -164,7 +164,7 @@ impl<F: Fingerprint> Snapshot<F> {
         }
         let first = self.view().segments.len();
         for (file, memtable) in (first..).zip(self.view().memtables()) {
-            let count = memtable.names.len() as u64;
+            let count = memtable.documents.len() as u64;
             let starts = (0..count).step_by(MEMTABLE_PART as usize);
             parts.extend(
                 starts.map(|start| ShinglePart { file, documents: start..count.min(start + MEMTABLE_PART) }),
@@ -188,7 +188,7 @@ impl<F: Fingerprint> Snapshot<F> {
                 return Ok(());
             };
             let count = (documents.end - documents.start) as usize;
-            let names = || memtable.names.iter_from(documents.start as usize).take(count);
+            let names = || memtable.documents.iter_from(documents.start as usize).take(count);
             let mut pairs = Vec::new();
             memtable.append_pairs_with_ids(&names().map(|(id, _)| *id).collect(), &mut pairs);
             let stored: HashSet<u64> = pairs.into_iter().map(|(_, id)| id).collect();

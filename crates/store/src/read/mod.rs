@@ -2,12 +2,10 @@
 //!
 //! - [`searcher`]: queries with reusable buffers, and a pool of them; documents similar to a set of shingles; many queries
 //! - [`reader`]: reading a store that another process may write to, and how its view is refreshed
-//! - [`pairs`]: all pairs of fingerprint and id, in order
+//! - [`pairs`]: all pairs in order; pairs by id, ids by name, names by id
 //! - [`fingerprint_set`]: the interface that a snapshot shares with indexes and shards; the shingles of documents
-//! - [`lookups`]: names by id, pairs by id, ids by name
 
 mod fingerprint_set;
-mod lookups;
 pub(crate) mod pairs;
 pub(crate) mod reader;
 pub(crate) mod searcher;

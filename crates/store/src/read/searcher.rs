@@ -261,11 +261,16 @@ impl<F: Fingerprint> Searcher<F> {
         let document = |id, similarity| SimilarDocument::new(StoredId { part: 0, id }, similarity);
         let view = snapshot.view();
         for memtable in view.memtables() {
-            memtable.names.for_each_similar((shingles, condition), 0, parts.report(), |id, similarity| {
-                if memtable.has_id(id) {
-                    found.push(document(id, similarity));
-                }
-            })?;
+            memtable.documents.for_each_similar(
+                (shingles, condition),
+                0,
+                parts.report(),
+                |id, similarity| {
+                    if memtable.has_id(id) {
+                        found.push(document(id, similarity));
+                    }
+                },
+            )?;
         }
         let mut of_segments = Vec::new();
         parts.for_each_similar(shingles, condition, |segment, id, similarity| {

@@ -67,7 +67,8 @@ impl<F: Fingerprint> StoreInner<F> {
         self.new_segment(0, |options, mut output| {
             let columns = |builder: &mut ColumnBuilder<'_, F>| {
                 ids.into_iter().try_for_each(|id| {
-                    let document = memtable.names.document(id).expect("every id of a memtable has its name");
+                    let document =
+                        memtable.documents.document(id).expect("every id of a memtable has its name");
                     builder.push_stored_name(id, document.name())?;
                     if has_shingles { builder.push_encoded_shingles(id, document.shingles()) } else { Ok(()) }
                 })

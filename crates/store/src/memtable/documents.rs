@@ -191,7 +191,7 @@ fn hash_of(name: &[u8]) -> u64 {
 /// Names by ascending id, in immutable chunks. Chunks of about equal size are merged up to a limit, as digits of a
 /// binary counter carry. So a name is moved a few times at most, and a clone is a snapshot.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct MemtableNames {
+pub(crate) struct MemtableDocuments {
     /// The older chunks in groups, so that a write copies few references. Ids ascend from group to group.
     groups: Arc<Vec<Arc<Group>>>,
     /// The chunks after the groups. Ids ascend from chunk to chunk.
@@ -203,7 +203,7 @@ pub(crate) struct MemtableNames {
     bytes: usize,
 }
 
-impl MemtableNames {
+impl MemtableDocuments {
     /// Inserts names whose ids are above all present ones.
     pub(crate) fn insert(&mut self, names: &[Name]) {
         if names.is_empty() {
@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn names_are_found_and_copies_stay_as_they_are() {
-        let mut names = MemtableNames::default();
+        let mut names = MemtableDocuments::default();
         let mut copies = Vec::new();
         let named = |id: u64| (id, format!("name {id}").into_bytes().into());
         for batch in 0..300u64 {
@@ -358,7 +358,7 @@ mod tests {
         };
         let condition = Condition::new(Measure::Resemblance, 0.5).unwrap();
         for searched_every in [1, 2, 7, 1000] {
-            let mut names = MemtableNames::default();
+            let mut names = MemtableDocuments::default();
             let mut stored = 0..0u64;
             for batch in 0..60u64 {
                 let ids = stored.end..stored.end + 1 + batch % 23;
@@ -395,7 +395,7 @@ mod tests {
     #[test]
     fn names_that_a_write_drops_take_no_memory() {
         let condition = Condition::new(Measure::Resemblance, 0.5).unwrap();
-        let names = MemtableNames::default();
+        let names = MemtableDocuments::default();
         let set: Vec<u64> = (0..100_000).collect();
         let document = Document::with_shingles(b"name", &shingles::encode(&set).unwrap());
         for _ in 0..20 {
@@ -413,7 +413,7 @@ mod tests {
     #[test]
     fn few_names_and_chunks_are_moved_by_an_insertion() {
         for batch in [1, 7, 1000, 5000] {
-            let mut names = MemtableNames::default();
+            let mut names = MemtableDocuments::default();
             for first in (0..150_000u64).step_by(batch) {
                 let before = names.clone();
                 let ids = first..first + batch as u64;

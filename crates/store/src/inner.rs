@@ -24,8 +24,7 @@ use crate::read::searcher::SearcherPool;
 use crate::recovery::Opened;
 use crate::view::View;
 use crate::write::queue::Queue;
-use crate::write::reply::Reply;
-use crate::write::request::Request;
+use crate::write::request::{Reply, Request};
 use crate::write::writer::Writer;
 
 /// The shared part of a store that is open for writing, which all its handles and threads use.

@@ -82,7 +82,7 @@ pub use read::searcher::Searcher;
 pub use read::{Count, Snapshot};
 pub use store::Store;
 pub use view::Written;
-pub use write::reply::{Inserted, Near, Put, Similar};
+pub use write::request::{Inserted, Near, Put, Similar};
 pub use write::writer::Durability;
 pub use write::{Batch, Operation, Record, When};
 

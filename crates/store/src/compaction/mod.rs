@@ -57,6 +57,7 @@ impl<F: Fingerprint> StoreInner<F> {
         let pairs = frozen.memtable.to_sorted();
         if pairs.is_empty() {
             // All its pairs have been removed.
+            drop(reader);
             self.publish(Change { added: None, dropped: Vec::new(), is_flush: true })?;
             return Ok(true);
         }
@@ -248,6 +249,7 @@ impl<F: Fingerprint> StoreInner<F> {
         let removed = inputs.iter().map(|live| live.removed.len()).sum();
         let dropped = claim.numbers.clone();
         if inputs.iter().all(|live| live.len() == 0) {
+            drop(reader);
             self.publish(Change { added: None, dropped, is_flush: false })?;
             return Ok(removed);
         }

@@ -46,8 +46,8 @@ impl<F: Fingerprint> Added<F> {
         Self { live: LiveSegment { segment, removed: RemovedPlaces::default() }, entry, journal }
     }
 
-    /// Returns the removals since its inputs were read, or since the last call.
-    fn removals(&self, writer: &Writer<F>) -> Vec<Pair<F>> {
+    /// Reads the removals since its inputs were read, or since the last call.
+    fn read_removals(&self, writer: &Writer<F>) -> Vec<Pair<F>> {
         self.journal.as_ref().map_or(Vec::new(), |reader| writer.journal.read(reader))
     }
 
@@ -70,9 +70,9 @@ impl<F: Fingerprint> StoreInner<F> {
     /// file is removed, unless a manifest may name it.
     pub(crate) fn publish(&self, mut change: Change<F>) -> Result<(), Error> {
         let outcome = self.try_publish(&mut change);
-        if let Some(Added { live: LiveSegment { segment, .. }, journal, .. }) = change.added {
-            drop(journal);
-            self.writer().journal.trim();
+        let added = change.added.map(|added| added.live.segment);
+        self.writer().journal.trim();
+        if let Some(segment) = added {
             if outcome.is_ok() {
                 self.background.notify(&Event::Added(segment.number));
             } else if !self.lock_manifest().may_name(segment.number) {
@@ -108,7 +108,7 @@ impl<F: Fingerprint> StoreInner<F> {
     /// new segment is pending. Returns the view that the next manifest describes, and its sequence number.
     fn prepare(&self, change: &mut Change<F>) -> Result<(Arc<View<F>>, u64), Error> {
         if let Some(added) = &mut change.added {
-            let removals = added.removals(&self.writer());
+            let removals = added.read_removals(&self.writer());
             added.remove(removals)?;
         }
         self.sync_concurrently()?;
@@ -117,7 +117,7 @@ impl<F: Fingerprint> StoreInner<F> {
         writer.sync()?;
         let mut view = View::clone(&self.view.load());
         if let Some(added) = &mut change.added {
-            added.remove(added.removals(&writer))?;
+            added.remove(added.read_removals(&writer))?;
             view.pending = Some(added.live.clone());
         }
         let view = Arc::new(view);

@@ -84,8 +84,7 @@ mod tests {
     use crate::options::{CreateOptions, StoreOptions};
     use crate::read::Snapshot;
     use crate::store::Store;
-    use crate::write::reply::Inserted;
-    use crate::write::request::Request;
+    use crate::write::request::{Inserted, Request};
     use crate::write::writer::Durability;
     use crate::write::{Operation, Pair, When};
 

@@ -16,8 +16,7 @@ use crate::memtable::Memtable;
 use crate::view::{FrozenMemtable, View};
 use crate::write::Batch;
 use crate::write::queue::NotServed;
-use crate::write::reply::Reply;
-use crate::write::request::Request;
+use crate::write::request::{Reply, Request};
 use crate::write::writer::{Durability, Writer};
 
 /// Interval at which a delayed write checks whether it still has to wait.

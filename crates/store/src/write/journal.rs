@@ -8,7 +8,7 @@
 //! 3. [Publishing](crate::compaction::publish) reads the removals since, and marks their pairs in the segment: nearly all
 //!    without a lock, the last ones under the lock of the writer. Before it gives up that lock, it makes the segment pending
 //!    in the view, where each later removal marks its pair before it is acknowledged.
-//! 4. The reader is dropped, and with it the removals that no other reader needs.
+//! 4. The reader is dropped. The journal forgets the removals that no other reader needs.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +16,7 @@ use std::sync::{Arc, Weak};
 
 use crate::write::Pair;
 
-/// Removed pairs, in order, from the first that a reader has not read. Empty without readers.
+/// Removed pairs, in order, from the first that a reader has not read.
 #[derive(Debug)]
 pub(crate) struct Journal<F> {
     pairs: VecDeque<Pair<F>>,
@@ -45,6 +45,7 @@ pub(crate) struct JournalReader {
 impl<F: Copy> Journal<F> {
     /// Opens a reader of the removals after the batch with this sequence number, which is the last one.
     pub(crate) fn open(&mut self, sequence: u64) -> JournalReader {
+        self.trim();
         let position = Arc::new(AtomicU64::new(self.end()));
         self.readers.push(Arc::downgrade(&position));
         JournalReader { position, sequence }
@@ -64,7 +65,7 @@ impl<F: Copy> Journal<F> {
         self.pairs.range((from - self.first) as usize..).copied().collect()
     }
 
-    /// Drops the pairs that no reader needs. Every addition begins with it.
+    /// Drops the pairs that no reader needs: also at each addition, and when a reader is opened.
     pub(crate) fn trim(&mut self) {
         let mut needed = self.end();
         self.readers.retain(|reader| {

@@ -2,22 +2,23 @@
 //! them, with the documents of ids.
 //!
 //! - [`verbs`]: the one verb that stores records; batches of operations; removal, also by id and name
-//! - [`unless_near`], [`unless_similar`]: the conditions of that verb
+//! - [`conditional`]: the search, the commit and the repetition of a conditional write
+//! - [`unless_near`], [`unless_similar`]: the conditions
 //! - [`gone_names`]: names whose earlier ids have gone
-//! - [`request`], [`reply`]: requests of writers, and the replies
+//! - [`request`]: requests of writers, and the replies
 //! - [`queue`]: the queue of requests, and its leader
 //! - [`commit`]: from requests to the log, and to a new view
 //! - [`writer`]: the log, its sequence numbers, its unsynced writes and their durability
 //! - [`journal`]: removals while a flush or a merge writes a segment
 
 pub(crate) mod commit;
+mod conditional;
 pub(crate) mod gone_names;
 pub(crate) mod journal;
 pub(crate) mod queue;
-pub(crate) mod reply;
 pub(crate) mod request;
-pub(crate) mod unless_near;
-pub(crate) mod unless_similar;
+mod unless_near;
+mod unless_similar;
 mod verbs;
 pub(crate) mod writer;
 

@@ -9,9 +9,8 @@ use crate::error::Error;
 use crate::log::MAX_OPERATIONS;
 use crate::store::Store;
 use crate::view::{View, Written};
-use crate::write::reply::{Inserted, Put, Reply};
-use crate::write::request::Request;
-use crate::write::unless_near::decisions::numbered;
+use crate::write::request::{Inserted, Put, Reply, Request};
+use crate::write::unless_near::owned::numbered;
 use crate::write::{Batch, Document, Label, Operation, Pair, Record, Unless, When};
 
 /// Bytes of a name that count as one operation of a batch; real operations are longer.
@@ -81,13 +80,9 @@ impl<F: Fingerprint> Store<F> {
                 Checked::Named(named) => self.unless_similar(&named, condition, replaces),
                 Checked::Pairs(_) => Err(self.names_error()),
             },
-            (Some(Unless::Near(distance)), false) => {
+            (Some(Unless::Near(distance)), replaces) => {
                 let (pairs, names) = checked.into_parts();
-                self.unless_near(&pairs, names.as_deref(), distance)
-            }
-            (Some(Unless::Near(distance)), true) => {
-                let (pairs, names) = checked.into_parts();
-                self.replace_unless_near(&pairs, names.as_deref(), distance)
+                self.unless_near(&pairs, names.as_deref(), distance, replaces)
             }
         }
     }

@@ -1,4 +1,6 @@
-//! The second half: a decision about each document, when the documents are committed.
+//! The decisions about documents, when they are committed, in order, as if each were alone: each is compared with the
+//! documents inserted since the search, and its matches are looked up again if anything has been removed. One that is
+//! similar to another replaces nothing.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -12,14 +14,14 @@ use crate::manifest::Schema;
 use crate::memtable::Memtable;
 use crate::read::Snapshot;
 use crate::view::{View, Written};
-use crate::write::reply::{Inserted, Put, Reply, Similar};
-use crate::write::unless_near::decisions::{go_on_until, report_until};
+use crate::write::conditional::{go_on_until, report_until};
+use crate::write::request::{Conditional, Inserted, Put, Reply, Similar};
 use crate::write::unless_similar::AT_ONCE;
 use crate::write::{Batch, Document};
 
 /// A request to insert documents unless others are similar.
-pub(crate) struct UnlessSimilar<F> {
-    pub(crate) named: Vec<(F, Document)>,
+pub(super) struct UnlessSimilar<F> {
+    pub(super) named: Vec<(F, Document)>,
     /// The sets of their shingles.
     pub(super) sets: Vec<Vec<u64>>,
     pub(super) condition: Condition,
@@ -75,9 +77,12 @@ struct Unexpected {
     places: Vec<usize>,
 }
 
-impl<F: Fingerprint> UnlessSimilar<F> {
-    /// Applies the request to a view that may be newer than the one of the search.
-    pub(crate) fn apply(self, view: &mut View<F>, effective: &mut Batch<F>) -> Result<Reply<F>, Error> {
+impl<F: Fingerprint> Conditional<F> for UnlessSimilar<F> {
+    fn records(&self) -> usize {
+        self.named.len()
+    }
+
+    fn apply(self: Box<Self>, view: &mut View<F>, effective: &mut Batch<F>) -> Result<Reply<F>, Error> {
         let before = view.clone();
         let Some(changes) = before.changes_since(&self.searched) else { return Ok(Reply::SearchAgain) };
         let (mut search, report) = (Search::default(), report_until(self.deadline));
@@ -136,7 +141,9 @@ impl<F: Fingerprint> UnlessSimilar<F> {
         let inserted = numbers.len() as u64;
         Ok(Reply::Put(Put { outcomes, inserted, removed: written.removed }))
     }
+}
 
+impl<F: Fingerprint> UnlessSimilar<F> {
     /// Returns the most similar of the remaining documents, and of equally similar ones the least id.
     fn find(
         &self,
@@ -167,8 +174,8 @@ impl<F: Fingerprint> UnlessSimilar<F> {
         }
         for memtable in newer {
             let from = self.searched.next_id;
-            memtable.names.for_each_similar((set, &self.condition), from, report, |id, similarity| {
-                let is_own = || self.replaces && memtable.names.get(id) == Some(name);
+            memtable.documents.for_each_similar((set, &self.condition), from, report, |id, similarity| {
+                let is_own = || self.replaces && memtable.documents.get(id) == Some(name);
                 let is_left = || view.memtables().any(|memtable| memtable.has_id(id));
                 let is_better =
                     best.is_none_or(|(other, than)| similarity > than || (similarity == than && id < other));
@@ -197,9 +204,7 @@ impl<F: Fingerprint> UnlessSimilar<F> {
             (None, None) => Found::Nothing,
         })
     }
-}
 
-impl<F: Fingerprint> UnlessSimilar<F> {
     /// Returns the most similar document of another name in a view.
     fn most_similar(
         &self,

@@ -1,14 +1,10 @@
-//! Insert unless similar: a document is inserted unless one that is similar as a text is stored.
+//! The condition that no document is similar: a document is stored unless one that is similar as a text is. One that
+//! replaces the earlier ones of its name is not similar to these.
 //!
-//! A snapshot is searched without a lock. At commit, only documents inserted since are searched,
-//! and matches are looked up again if anything has been removed. Documents are taken in order, as if each were
-//! alone; a document that replaces the earlier ones of its name is not similar to these, and one that is similar to
-//! another replaces nothing.
-//!
-//! This file has the first half, on a snapshot, and the method of [`Store`](crate::Store). [`decisions`] has the second
-//! half, under the lock of the writer.
+//! - This file: the search of a snapshot, and the method of [`Store`](crate::Store)
+//! - [`decisions`]: the decisions under the lock of the writer
 
-pub(crate) mod decisions;
+mod decisions;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,9 +16,8 @@ use crate::error::Error;
 use crate::read::searcher::Searcher;
 use crate::store::Store;
 use crate::write::Document;
-use crate::write::reply::{Inserted, Put, Reply};
-use crate::write::request::Request;
-use crate::write::unless_near::decisions::go_on_until;
+use crate::write::conditional::go_on_until;
+use crate::write::request::{Inserted, Put};
 use crate::write::unless_similar::decisions::{Known, UnlessSimilar, set_of};
 
 /// The most similar documents of a snapshot that are kept for each new one: if all of them have been removed when it is
@@ -46,7 +41,7 @@ impl<F: Fingerprint> Store<F> {
         if replaces {
             self.warm_names(&named.iter().map(|(_, document)| document.name().to_vec()).collect())?;
         }
-        let outcome = self.search_until_committed(|commit| {
+        self.search_until_committed(|attempt| {
             let request = self.search_similar(named, &sets, (condition, replaces))?;
             if !request.are_presumed_new.contains(&true) {
                 // Without insertions, the view of the search is the moment of the outcome.
@@ -54,13 +49,8 @@ impl<F: Fingerprint> Store<F> {
                 return Ok(Some(self.all_similar(&request)?));
             }
             let _searched = Arc::clone(&request.searched);
-            match commit(self, Request::UnlessSimilar(Box::new(request)))? {
-                Reply::Put(put) => Ok(Some(put)),
-                Reply::SearchAgain => Ok(None),
-                reply => Err(self.refused(&reply)),
-            }
-        });
-        outcome.map_err(|error| self.timed_out_if_stopped(error))
+            self.commit_conditional(request, attempt)
+        })
     }
 
     /// Returns the outcomes of documents to all of which something stored is similar.
@@ -87,8 +77,8 @@ impl<F: Fingerprint> Store<F> {
         let (mut known, mut own) = (Vec::with_capacity(named.len()), Vec::with_capacity(named.len()));
         let mut earlier = Earlier::new(named, replaces);
         for (number, (set, (_, document))) in sets.iter().zip(named).enumerate() {
-            if number.is_multiple_of(AT_ONCE) && go_on_until(self.deadline()).is_err() {
-                return Err(self.inner().timed_out());
+            if number.is_multiple_of(AT_ONCE) {
+                go_on_until(self.deadline())?;
             }
             known.push(known_of(&mut searcher, set, &condition, replaces.then(|| document.name()))?);
             own.push(earlier.similar(number, set, &condition)?);

@@ -7,14 +7,11 @@
 //! - [`text`]: lines of numbers, and of ids or names alone
 //! - [`binary`]: raw little-endian numbers, bare or in NumPy arrays
 //! - [`table`]: columns of Parquet, Arrow, CSV and TSV
-//! - `plain`: all records at once, for fuzz targets
 
 mod binary;
 mod detect;
 mod format;
 mod open;
-#[cfg(feature = "unstable")]
-pub(crate) mod plain;
 mod table;
 mod text;
 

@@ -9,7 +9,7 @@ use hamdex::Fingerprint;
 use crate::batch::{hamdex_set_batch, hamdex_set_pairs};
 use crate::build::{hamdex_build, hamdex_build_options};
 use crate::edge::hamdex_error;
-use crate::general::hamdex_error_free;
+use crate::hamdex_error_free;
 use crate::matches::{hamdex_matches, hamdex_matches_free};
 use crate::records::hamdex_records;
 use crate::search::{

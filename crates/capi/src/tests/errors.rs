@@ -10,7 +10,6 @@ use syn::visit::Visit;
 use super::c::{Failed, Given, Set, build, call, path_of};
 use crate::build::{HAMDEX_OVERWRITE, hamdex_build_options};
 use crate::edge::Caller;
-use crate::general::{hamdex_abi_version, hamdex_version};
 use crate::options::HAMDEX_MAP_KEYS;
 use crate::set::{
     HAMDEX_FILE, hamdex_description, hamdex_set_describe, hamdex_set_metadata, hamdex_set_verify,
@@ -19,6 +18,7 @@ use crate::status::{
     HAMDEX_DAMAGED, HAMDEX_EXISTS, HAMDEX_FORMAT, HAMDEX_INPUT, HAMDEX_INTERNAL, HAMDEX_OK, HAMDEX_SYSTEM,
     HAMDEX_USAGE,
 };
+use crate::{hamdex_abi_version, hamdex_version};
 
 fn built(path: &Path) {
     build(path, &Given::new(&[1_u64, 2, 3]), &hamdex_build_options::default()).unwrap();
@@ -197,7 +197,7 @@ fn no_error_is_made_that_the_caller_does_not_want() {
 
 #[test]
 fn the_library_says_its_versions() {
-    assert_eq!(hamdex_abi_version(), crate::general::HAMDEX_ABI_VERSION);
+    assert_eq!(hamdex_abi_version(), crate::HAMDEX_ABI_VERSION);
     // SAFETY: a zero byte stands behind it.
     let version = unsafe { std::ffi::CStr::from_ptr(hamdex_version()) };
     assert_eq!(version.to_str().unwrap(), env!("CARGO_PKG_VERSION"));

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::general::HAMDEX_ABI_VERSION;
+use crate::HAMDEX_ABI_VERSION;
 
 fn in_crate(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
@@ -55,7 +55,7 @@ fn the_header_has_not_changed_incompatibly() {
         }
         Verdict::Incompatible(gone) => panic!(
             "programs that were compiled with the header use these, which have changed or gone; keep them, or raise \
-             HAMDEX_ABI_VERSION in src/general.rs:\n{}",
+             HAMDEX_ABI_VERSION in src/lib.rs:\n{}",
             gone.join("\n")
         ),
     }

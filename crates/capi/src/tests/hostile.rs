@@ -8,7 +8,7 @@ use super::c::{Given, Set, build, call, path_of};
 use super::stores::store_of;
 use crate::batch::hamdex_set_batch;
 use crate::build::{hamdex_build, hamdex_build_options};
-use crate::general::hamdex_error_free;
+use crate::hamdex_error_free;
 use crate::matches::hamdex_matches_free;
 use crate::options::hamdex_work;
 use crate::records::hamdex_records;

@@ -45,13 +45,16 @@ pub(crate) fn built() -> &'static Path {
         let profile = profile.parent().and_then(Path::parent).expect("it lies in target/PROFILE/deps");
         let target = profile.parent().expect("it lies in target/PROFILE/deps");
         let name = if profile.ends_with("release") { "release" } else { "dev" };
-        let manifest = in_crate("Cargo.toml");
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        run(Command::new(cargo)
-            .args(["build", "--quiet", "--lib", "--profile", name, "--manifest-path"])
-            .arg(manifest)
-            .arg("--target-dir")
-            .arg(target));
+        let mut build = Command::new(cargo);
+        build.args(["build", "--quiet", "--profile", name, "-p", "hamdex-capi", "--lib", "--target-dir"]);
+        build.arg(target).current_dir(in_crate(""));
+        if name == "dev" {
+            // With the features of the gate's tests, so that the engine is not compiled again: those of development
+            // count if a test is built too. A release has the features of a release.
+            build.args(["-p", "hamdex-test-features", "--test", "callers"]);
+        }
+        run(&mut build);
         profile.to_owned()
     })
 }

@@ -1,5 +1,6 @@
 //! The command as an operator runs it: its address, its end, and what can be set wrong.
 
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -15,21 +16,38 @@ use crate::protection::{certificate, secret, trusting};
 pub(crate) fn hamdex() -> Command {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let path = BUILT.get_or_init(|| {
-        let arguments =
-            ["build", "-p", "hamdex-tools", "--features", "serve", "--message-format", "json", "--quiet"];
+        // With the features of the tests, so that the engine is not compiled again: those of development count if
+        // a test is built too.
+        let packages =
+            ["-p", "hamdex-tools", "-p", "hamdex-test-features", "--features", "hamdex-tools/serve"];
+        let targets = ["--bin", "hamdex", "--test", "book"];
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+        // A dependency is compiled again if the variables that cargo sets for a package, here for these tests, change.
+        let variables = std::env::vars_os().map(|(name, _)| name);
+        let of_package = |name: &OsString| {
+            let name = name.as_encoded_bytes();
+            name.starts_with(b"CARGO_PKG_") || name.starts_with(b"CARGO_MANIFEST_")
+        };
+        for name in variables.filter(of_package) {
+            cargo.env_remove(name);
+        }
         let output = cargo
-            .args(arguments)
+            .arg("build")
+            .args(packages)
+            .args(targets)
+            .args(["--message-format", "json", "--quiet"])
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .stderr(Stdio::inherit())
             .output()
             .unwrap();
         assert!(output.status.success(), "the command is built");
         let messages = String::from_utf8(output.stdout).unwrap();
-        let executables = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        let executable =
-            executables.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back();
-        executable.expect("cargo names the command")
+        let mut built = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let is_command = |message: &Value| {
+            message["target"]["kind"] == json!(["bin"]) && message["executable"].is_string()
+        };
+        let command = built.find(is_command).unwrap_or_default();
+        PathBuf::from(command["executable"].as_str().expect("cargo names the command"))
     });
     let mut command = Command::new(path);
     // Options of the environment in which the tests run.

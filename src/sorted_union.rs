@@ -74,7 +74,7 @@ impl<K: Ord + Copy, V, E, S: Iterator<Item = Result<(K, V), E>>> Iterator for So
         let next = self.read(number);
         let mut head = self.heads.peek_mut()?;
         let value = match next {
-            // In place: the heap is put right when `head` goes.
+            // In place: `head` restores the heap when it is dropped.
             Some((next, value)) => {
                 *head = Reverse((next, number));
                 self.values[number].replace(value)

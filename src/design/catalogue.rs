@@ -1,5 +1,6 @@
-//! The designs that have a name, `auto`, which chooses one by its cost, and the recurrence of the paper: split the bits into r groups, let r − k of them lead,
-//! and do the same again to the bits that are left, until a probe meets few enough candidates (§3.1.2).
+//! The designs that have a name, `auto`, which chooses one by its cost, and the recurrence of the paper: split the bits
+//! into r groups, let r − k of them lead, and do the same again to the bits that are left, until a probe meets few enough
+//! candidates (§3.1.2).
 //!
 //! `single`, `halves`, `thirds` and `quarters` part the bits evenly and let the radii take the errors
 //! (general pigeonhole principle: the radii, each plus one, sum to k + 1). `paper-N` are the paper's
@@ -236,8 +237,8 @@ fn auto<F: Fingerprint>(
     Ok(design)
 }
 
-/// Returns the paper_tables of a nested split: at each level every choice of r − k of r near-equal groups, in
-/// lexicographic order, so that the first table leads with the leading bits.
+/// Returns the tables of a nested split: at each level every choice of r − k of r near-equal groups, in colexicographic
+/// order, so that the first table leads with the leading bits.
 fn paper_tables<F: Fingerprint>(splits: &[u32], distance: u32) -> Vec<TableDesign<F>> {
     nested(splits, distance, F::ZERO, F::ONES)
         .into_iter()
@@ -271,7 +272,7 @@ pub(crate) fn split<F: Fingerprint>(mask: F, parts: u32) -> Vec<F> {
         .collect()
 }
 
-/// Returns all ways to choose `count` of 0..`of`, each ascending, in lexicographic order.
+/// Returns all ways to choose `count` of 0..`of`, each ascending, in colexicographic order: 01, 02, 12, 03, 13, 23.
 pub(super) fn choices(of: u32, count: u32) -> Vec<Vec<u32>> {
     if count == 0 {
         return vec![Vec::new()];
@@ -443,7 +444,7 @@ mod tests {
 
     #[test]
     fn the_papers_own_examples_come_out() {
-        // §3.1.1: k = 3, 64 bits, 2^34 fingerprints: 4 paper_tables with 2^18 candidates, 16 with 2^6,
+        // §3.1.1: k = 3, 64 bits, 2^34 fingerprints: 4 tables with 2^18 candidates, 16 with 2^6,
         // 10 with 2^8.5 (25 or 26 bits lead), 20 with about 2^2.
         for (splits, count, least_prefix) in
             [(&[4][..], 4, 16), (&[5], 10, 25), (&[4, 4], 16, 28), (&[6], 20, 31)]

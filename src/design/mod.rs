@@ -221,9 +221,9 @@ pub enum DesignError {
     /// No tables, or too many.
     #[error("a design has 1 to {max} tables, not {found}")]
     TableCount {
-        /// Number of were given.
+        /// The number given.
         found: usize,
-        /// Number of are allowed.
+        /// The greatest number allowed.
         max: usize,
     },
     /// A table without prefix, or with a radius beyond its prefix.

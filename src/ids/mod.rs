@@ -30,7 +30,7 @@ pub struct StoredId {
 
 /// Returns the number of that place in an array of `bits`-wide numbers.
 #[inline]
-fn get(bytes: &[u8], place: u64, bits: u32) -> u64 {
+pub(crate) fn get(bytes: &[u8], place: u64, bits: u32) -> u64 {
     // In 64 bits: a byte string of half a gigabyte has more bits than a small machine counts.
     let bit = place * u64::from(bits);
     let rest = bytes.get((bit / 8) as usize..).unwrap_or_default();

@@ -34,7 +34,7 @@ pub enum Checksums {
     /// The first time that a query touches the block: the default.
     #[default]
     FirstTouch,
-    /// Every time, that of a page of ids, too: for files on storage that changes under its readers. Keys are copied
+    /// On every read, of blocks and of pages of ids: for files on storage that changes under its readers. Keys are copied
     /// into memory.
     Always,
     /// All of them, when the index is opened, which reads the whole file.

@@ -37,8 +37,8 @@ const WORK_AT_ONCE: usize = 1 << 20;
 /// Values sampled to estimate the length of runs.
 const SAMPLE: usize = 256;
 
-/// Runs of more values than this, on average, go on beyond the next few values too often to be surprised
-/// each time.
+/// Runs of more values than this, on average, go on beyond the next few values too often for the branch of
+/// rare cases.
 const LONG_ON_AVERAGE: usize = 4;
 
 /// Finds the pairs of a lead.

@@ -1,5 +1,5 @@
-//! A merge divides the tables of all inputs at common values, which it knows by the keys of their blocks, so that threads
-//! merge the parts; the records of a part are gathered and sorted.
+//! Divides the tables of all inputs at common values, taken from the keys of their blocks, into parts that threads merge
+//! independently; gathers and sorts the records of a part.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

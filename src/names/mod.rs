@@ -97,7 +97,23 @@ fn packed_bytes(count: u64, bits: u32) -> Option<u64> {
     u64::try_from((u128::from(count) * u128::from(bits)).div_ceil(8)).ok()
 }
 
+/// The two sections of an open file that have the name of each id.
+pub(crate) struct NameTable {
+    pub(crate) directory: Section,
+    /// The names, by id.
+    pub(crate) values: Section,
+}
+
 impl NameTable {
+    /// Opens the directory, and checks that it fits the names.
+    pub(crate) fn open<'a>(&'a self, file: &'a [u8], path: Option<&'a Path>) -> Result<Names<'a>, ReadError> {
+        let directory = Directory::open(file, &self.directory, path)?;
+        if directory.start(directory.len())? != self.values.length() as u64 {
+            return Err(directory.damaged("its last entry does not end with the section it describes"));
+        }
+        Ok(Names { directory, values: &self.values })
+    }
+
     /// Checks both sections, and that every id of the file has a name. Returns the number of names. Ends early with an
     /// error of `check_cancelled`.
     pub(crate) fn verify(
@@ -113,29 +129,11 @@ impl NameTable {
     }
 }
 
-/// The two sections of an open file that have the name of each id.
-pub(crate) struct NameTable {
-    pub(crate) directory: Section,
-    /// The names, by id.
-    pub(crate) values: Section,
-}
-
 /// The names of an index's ids: made by [`Index::names`](crate::Index::names).
 #[derive(Clone, Copy)]
 pub struct Names<'a> {
     directory: Directory<'a>,
     values: &'a Section,
-}
-
-impl NameTable {
-    /// Opens the directory, and checks that it fits the names.
-    pub(crate) fn open<'a>(&'a self, file: &'a [u8], path: Option<&'a Path>) -> Result<Names<'a>, ReadError> {
-        let directory = Directory::open(file, &self.directory, path)?;
-        if directory.start(directory.len())? != self.values.length() as u64 {
-            return Err(directory.damaged("its last entry does not end with the section it describes"));
-        }
-        Ok(Names { directory, values: &self.values })
-    }
 }
 
 impl<'a> Names<'a> {

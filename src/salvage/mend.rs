@@ -5,7 +5,6 @@ use std::marker::PhantomData;
 use byteorder::{ByteOrder, LittleEndian};
 use hamdex_fingerprint::Fingerprint;
 
-use crate::bits;
 use crate::codec::{BlockCodec, CHECKSUM_BYTES, Scratch};
 use crate::design::MAX_TABLES;
 use crate::error::Place;
@@ -14,7 +13,7 @@ use crate::format::checksum::{Context, UnitKind};
 use crate::format::footer::{Arrangement, Counts, Footer, RANKED_PLACES};
 use crate::format::section::{PAGE, Section, extent};
 use crate::format::{self, FileId, Header, PAGE_BYTES, SectionRecord, Trailer};
-use crate::ids::Packer;
+use crate::ids::{self, Packer};
 use crate::names::directory::Directory;
 use crate::names::{self};
 use crate::salvage::changed_byte;
@@ -379,11 +378,7 @@ fn distinct_ids(file: &[u8], file_id: FileId, footer: &Footer) -> Option<Vec<u64
     if ids.count > packed.len() as u64 * 8 / u64::from(ids.bits) {
         return None;
     }
-    let id = |place: u64| {
-        let bit = place * u64::from(ids.bits);
-        let rest = packed.get((bit / 8) as usize..).unwrap_or_default();
-        ids.base.wrapping_add(bits::read::<u64>(rest, (bit % 8) as usize, ids.bits))
-    };
+    let id = |place| ids.base.wrapping_add(ids::get(packed, place, ids.bits));
     let mut distinct = Vec::new();
     distinct.try_reserve_exact(ids.count as usize).ok()?;
     distinct.extend((0..ids.count).map(id));

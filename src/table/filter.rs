@@ -1,4 +1,5 @@
-//! The filter of a table of an open file: its section is checked, and it is asked. `filter_bits.rs` has the format of its bits.
+//! The filter of a table of an open file: verifies its section, and tests prefixes. `filter_bits.rs` has the format of
+//! its bits.
 
 use byteorder::{ByteOrder, LittleEndian};
 

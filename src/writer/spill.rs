@@ -205,7 +205,7 @@ impl<'a, R: Record> Merge<'a, R> {
             let next = self.read(number)?;
             let mut head = self.heads.peek_mut().expect("it has been peeked at");
             match next {
-                // In place: the heap is put right when `head` goes.
+                // In place: `head` restores the heap when it is dropped.
                 Some(next) => *head = Reverse((next, number)),
                 None => drop(std::collections::binary_heap::PeekMut::pop(head)),
             }

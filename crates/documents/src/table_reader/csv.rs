@@ -7,7 +7,7 @@ use csv_core::{ReadRecordResult, ReaderBuilder, Terminator};
 use crate::error::Error;
 use crate::input::Input;
 use crate::problem::{Place, Problem};
-use crate::table_reader::quoting::{self, Quoting};
+use crate::table_reader::quoting::{self, Quoting, is_line_end};
 
 /// The greatest number of fields of a record.
 const MAX_FIELDS: usize = 1 << 16;
@@ -15,10 +15,6 @@ const MAX_FIELDS: usize = 1 << 16;
 /// The initial capacity of a record, in bytes and fields; it grows up to the limits.
 const INITIAL_RECORD_BYTES: usize = 1 << 12;
 const INITIAL_FIELDS: usize = 64;
-
-fn is_line_end(byte: &u8) -> bool {
-    matches!(byte, b'\n' | b'\r')
-}
 
 pub(crate) enum Next {
     End,
@@ -109,14 +105,14 @@ impl Records {
 
     /// Returns the latest record as it is written in the input, without its line end.
     pub(crate) fn raw_record(&self) -> &[u8] {
-        let start = self.raw.iter().position(|byte| !is_line_end(byte)).unwrap_or(self.raw.len());
-        let end = self.raw.iter().rposition(|byte| !is_line_end(byte)).map_or(start, |last| last + 1);
+        let start = self.raw.iter().position(|byte| !is_line_end(*byte)).unwrap_or(self.raw.len());
+        let end = self.raw.iter().rposition(|byte| !is_line_end(*byte)).map_or(start, |last| last + 1);
         &self.raw[start..end]
     }
 
     /// Returns the line end behind the latest record.
     pub(crate) fn line_end(&self) -> &'static [u8] {
-        let line_end = self.raw.rsplit(|byte| !matches!(byte, b'\n' | b'\r')).next().unwrap_or_default();
+        let line_end = self.raw.rsplit(|byte| !is_line_end(*byte)).next().unwrap_or_default();
         if line_end.contains(&b'\r') { b"\r\n" } else { b"\n" }
     }
 
@@ -180,7 +176,7 @@ impl Records {
                 self.has_ended = read > 0;
             } else {
                 // Blank lines before a record can be any number.
-                if filled + fields == 0 && self.raw.iter().all(is_line_end) {
+                if filled + fields == 0 && self.raw.iter().all(|byte| is_line_end(*byte)) {
                     self.raw.clear();
                 }
                 if too_long.is_none() {

@@ -137,7 +137,7 @@ fn fields(line: &[u8]) -> (usize, usize) {
     (fields, fields - empty)
 }
 
-fn is_line_end(byte: u8) -> bool {
+pub(crate) fn is_line_end(byte: u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
 

@@ -23,6 +23,7 @@ use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::time;
 use tracing::Instrument;
 
+use crate::admission;
 use crate::api::{App, service};
 use crate::problem::{Logged, Problem};
 use crate::tokens::Access;
@@ -59,7 +60,7 @@ pub(crate) async fn guard(State(app): State<Arc<App>>, mut request: Request, nex
             Err(problem) => problem.into_response(),
             Ok(()) => AssertUnwindSafe(next.run(request)).catch_unwind().await.unwrap_or_else(|_| {
                 tracing::error!("a request ended in a panic");
-                Problem::internal("an error in the service itself; its log has more").into_response()
+                admission::panicked().into_response()
             }),
         }
     };

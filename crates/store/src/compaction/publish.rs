@@ -4,8 +4,8 @@
 //! since. The manifest has, per segment, the sequence number up to which its removals are reflected, so that a replay of
 //! the log neither misses a removal nor applies one to later pairs.
 //!
-//! All that can fail comes before the manifest is replaced. Afterwards nothing fails, so that no file goes that it
-//! names.
+//! All that can fail comes before the manifest is replaced. Afterwards nothing fails, so no file that it names is
+//! removed.
 
 use std::sync::Arc;
 

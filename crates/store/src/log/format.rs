@@ -38,8 +38,6 @@
 
 use hamdex::Fingerprint;
 
-use crate::disk::Disk;
-use crate::error::Error;
 use crate::manifest::identity::{Identity, StoreId};
 use crate::manifest::identity::{Kind, checksum};
 use crate::write::{Batch, Document, Name, Operation};
@@ -47,7 +45,7 @@ use crate::write::{Batch, Document, Name, Operation};
 pub(crate) const HEADER_BYTES: usize = 64;
 
 /// As in PNG: a byte that is not text, the name, and bytes that a conversion of line ends would change.
-const MAGIC: [u8; 8] = *b"\x89HDXL\r\n\x1a";
+pub(crate) const MAGIC: [u8; 8] = *b"\x89HDXL\r\n\x1a";
 
 /// The version of the format of logs.
 pub(crate) const VERSION: u32 = 1;
@@ -70,17 +68,6 @@ pub(crate) enum HeaderError {
     Torn(&'static str),
     /// The header has a valid checksum, but no writer writes it.
     Damaged(&'static str),
-}
-
-/// Whether a file is a log without records, as an interrupted creation leaves it: the whole header, or as much of it as
-/// had come to the disk.
-///
-/// # Errors
-/// When the operating system refuses it.
-pub(crate) fn is_unused_log(disk: &dyn Disk, name: &str) -> Result<bool, Error> {
-    let bytes = disk.read_first(name, HEADER_BYTES + 1).map_err(Error::io("read it", disk.path(name)))?;
-    let is_header = bytes.iter().zip(&MAGIC).all(|(byte, expected)| byte == expected);
-    Ok(bytes.len() <= HEADER_BYTES && (is_header || bytes.iter().all(|&byte| byte == 0)))
 }
 
 impl Header {

@@ -11,11 +11,11 @@ mod replay;
 mod scan;
 mod writer;
 
-pub(crate) use format::{HEADER_BYTES, Header, is_unused_log, operation_bytes, units};
+pub(crate) use format::{HEADER_BYTES, Header, operation_bytes, units};
 pub use format::{MAX_OPERATIONS, MAX_SEQUENCE};
 pub(crate) use replay::replay_by_log;
 pub use replay::{Position, Replayed, Salvaged, Sealed, TornTail, replay, salvage};
 pub use scan::Lost;
-pub(crate) use scan::{check_names, log_files, read_header};
+pub(crate) use scan::{check_names, is_unused_log, log_files, read_header};
 pub(crate) use writer::is_out_of_space;
 pub use writer::{LogWriter, PendingSync};

@@ -5,7 +5,7 @@ use std::io;
 
 use crate::disk::{Disk, layout};
 use crate::error::{Error, is_unreadable};
-use crate::log::format::{HEADER_BYTES, Header, MARKER, RECORD_HEADER_BYTES, RecordHeader};
+use crate::log::format::{HEADER_BYTES, Header, MAGIC, MARKER, RECORD_HEADER_BYTES, RecordHeader};
 use crate::manifest::identity::Identity;
 
 /// The bytes of a log from an offset on.
@@ -16,6 +16,17 @@ pub(crate) struct LogBytes<'a> {
     /// The offset of the first byte.
     pub(crate) start: u64,
     pub(crate) bytes: &'a [u8],
+}
+
+/// Whether a file is a log without records, as an interrupted creation leaves it: the whole header, or as much of it as
+/// had come to the disk.
+///
+/// # Errors
+/// When the operating system refuses it.
+pub(crate) fn is_unused_log(disk: &dyn Disk, name: &str) -> Result<bool, Error> {
+    let bytes = disk.read_first(name, HEADER_BYTES + 1).map_err(Error::io("read it", disk.path(name)))?;
+    let is_header = bytes.iter().zip(&MAGIC).all(|(byte, expected)| byte == expected);
+    Ok(bytes.len() <= HEADER_BYTES && (is_header || bytes.iter().all(|&byte| byte == 0)))
 }
 
 /// An intact record.

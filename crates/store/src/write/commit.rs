@@ -1,4 +1,4 @@
-//! Group commits, and the back-pressure before them.
+//! Group commits, the back-pressure before them, and the freezing of a full memtable.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -197,7 +197,7 @@ impl<F: Fingerprint> StoreInner<F> {
             if reply.is_ok() && units > MAX_OPERATIONS {
                 reply = Ok(Reply::TooLarge(units));
             }
-            if let Ok(Reply::SearchAgain | Reply::NoIdsLeft | Reply::TooLarge(_)) | Err(_) = reply {
+            if reply.as_ref().map_or(true, Reply::is_refusal) {
                 effective = Batch::default();
                 view = unchanged.unwrap_or(view);
             }

@@ -120,6 +120,16 @@ pub(crate) enum Reply<F> {
     SearchAgain,
 }
 
+impl<F> Reply<F> {
+    /// Whether the request was refused: its changes of the view are discarded.
+    pub(crate) fn is_refusal(&self) -> bool {
+        match self {
+            Self::NoIdsLeft | Self::TooLarge(_) | Self::SearchAgain => true,
+            Self::Written(_) | Self::Named(..) | Self::Put(_) => false,
+        }
+    }
+}
+
 /// The result of a [`Store::put`](crate::Store::put).
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]

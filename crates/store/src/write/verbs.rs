@@ -1,5 +1,5 @@
-//! The verbs of writers: the one that stores records, always or unless something is near or similar, next to others or
-//! in their place; batches of operations; and removal, also by id and by name.
+//! The write methods of a store: `put`, which stores records, always or unless something is near or similar, next to
+//! others or in their place; batches of operations; removal by pair, fingerprint, id or name.
 
 use std::collections::{HashMap, HashSet};
 
@@ -335,7 +335,10 @@ impl<F: Fingerprint> Store<F> {
     pub(super) fn refused(&self, reply: &Reply<F>) -> Error {
         match *reply {
             Reply::TooLarge(count) => Error::BatchTooLarge { count, max: MAX_OPERATIONS },
-            _ => self.no_ids_left(),
+            Reply::NoIdsLeft => self.no_ids_left(),
+            Reply::Written(_) | Reply::Named(..) | Reply::Put(_) | Reply::SearchAgain => {
+                unreachable!("the reply does not fit the request")
+            }
         }
     }
 

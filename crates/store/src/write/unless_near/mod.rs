@@ -57,6 +57,7 @@ impl<F: Fingerprint> Store<F> {
                 self.inner().check_held()?;
                 return Ok(Some(put));
             }
+            // Held until the commit returns, so that the view is not dropped under the writer's lock, which takes time.
             let _searched = Arc::clone(&request.searched);
             self.commit_conditional(request, attempt)
         })

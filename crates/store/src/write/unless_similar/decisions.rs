@@ -27,7 +27,7 @@ pub(super) struct UnlessSimilar<F> {
     pub(super) condition: Condition,
     pub(super) replaces: bool,
     /// The similar documents of the snapshot, of each.
-    pub(super) known: Vec<Known>,
+    pub(super) known: Vec<SimilarIds>,
     /// The documents before each that are similar to it and presumed to be new, by their places, the most similar first.
     pub(super) own: Vec<Vec<(usize, f64)>>,
     /// Whether each is new as far as the search knows.
@@ -39,7 +39,7 @@ pub(super) struct UnlessSimilar<F> {
 }
 
 /// The documents of a snapshot that are similar to another: ids, the most similar first.
-pub(super) struct Known {
+pub(super) struct SimilarIds {
     pub(super) ids: Vec<(u64, f64)>,
     /// Whether there are more.
     pub(super) are_cut: bool,
@@ -155,7 +155,7 @@ impl<F: Fingerprint> UnlessSimilar<F> {
     ) -> Result<Found, Error> {
         let (set, name) = (&self.sets[number], self.named[number].1.name());
         let mut best: Option<(u64, f64)> = None;
-        let Known { ids, are_cut } = &self.known[number];
+        let SimilarIds { ids, are_cut } = &self.known[number];
         let has_removals = view.removals != self.searched.removals;
         for &(id, similarity) in ids {
             match if has_removals { view.has_document(id)? } else { Some(true) } {

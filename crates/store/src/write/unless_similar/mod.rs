@@ -18,7 +18,7 @@ use crate::store::Store;
 use crate::write::Document;
 use crate::write::conditional::go_on_until;
 use crate::write::request::{Inserted, Put};
-use crate::write::unless_similar::decisions::{Known, UnlessSimilar, set_of};
+use crate::write::unless_similar::decisions::{SimilarIds, UnlessSimilar, set_of};
 
 /// The most similar documents of a snapshot that are kept for each new one: if all of them have been removed when it is
 /// committed, the search is repeated.
@@ -48,6 +48,7 @@ impl<F: Fingerprint> Store<F> {
                 self.inner().check_held()?;
                 return Ok(Some(self.all_similar(&request)?));
             }
+            // Held until the commit returns, so that the view is not dropped under the writer's lock, which takes time.
             let _searched = Arc::clone(&request.searched);
             self.commit_conditional(request, attempt)
         })
@@ -55,7 +56,7 @@ impl<F: Fingerprint> Store<F> {
 
     /// Returns the outcomes of documents to all of which something stored is similar.
     fn all_similar(&self, request: &UnlessSimilar<F>) -> Result<Put<F>, Error> {
-        let outcome = |known: &Known| {
+        let outcome = |known: &SimilarIds| {
             let &(id, similarity) = known.ids.first().expect("something is similar to each");
             Ok(Inserted::Similar(Box::new(request.searched.similar(id, similarity)?)))
         };
@@ -111,7 +112,7 @@ fn known_of<F: Fingerprint>(
     set: &[u64],
     condition: &Condition,
     except: Option<&[u8]>,
-) -> Result<Known, Error> {
+) -> Result<SimilarIds, Error> {
     // One more than are kept; with a name, usually one is of that name.
     let mut limit = MAX_KNOWN + 1 + usize::from(except.is_some());
     loop {
@@ -125,11 +126,11 @@ fn known_of<F: Fingerprint>(
             }
             if ids.len() > MAX_KNOWN {
                 ids.pop();
-                return Ok(Known { ids, are_cut: true });
+                return Ok(SimilarIds { ids, are_cut: true });
             }
         }
         if is_all {
-            return Ok(Known { ids, are_cut: false });
+            return Ok(SimilarIds { ids, are_cut: false });
         }
         limit = usize::MAX;
     }

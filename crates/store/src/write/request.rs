@@ -136,8 +136,8 @@ impl<F> Reply<F> {
 pub struct Put<F> {
     /// The outcome of each record, in order.
     pub outcomes: Vec<Inserted<F>>,
-    /// The pairs that were inserted, whether or not they were stored before; with
-    /// [`When::replacing`](crate::When::replacing) only those that were not.
+    /// The pairs that were inserted, including pairs that were stored before; with
+    /// [`When::replacing`](crate::When::replacing), without them.
     pub inserted: u64,
     /// The pairs that were removed for others with their id or name.
     pub removed: u64,

@@ -24,7 +24,7 @@ use crate::write::{Document, Pair};
 /// Minimum number of pairs that are searched for as a batch, by all threads.
 const MIN_BATCH: usize = 64;
 
-/// The nearest fingerprint to a record, except those that it would replace.
+/// The nearest fingerprint to a record, as far as the record would not replace it.
 #[derive(Debug, Clone, Copy)]
 enum Known<F> {
     /// It was not searched for, since it depends on the records before, or it has gone since.

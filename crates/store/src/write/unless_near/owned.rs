@@ -1,4 +1,4 @@
-//! What the records of a replacement own: the stored pairs that have their ids or names, and that each would replace.
+//! The stored pairs that the records of a replacement own: pairs with their ids or names, which they would replace.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::Hash;

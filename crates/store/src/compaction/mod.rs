@@ -297,7 +297,7 @@ impl<F: Fingerprint> StoreInner<F> {
     fn level_above(&self, claim: &Claim<'_>) -> u32 {
         let manifest = self.manifest.load();
         let of_inputs = manifest.segments.iter().filter(|entry| claim.numbers.contains(&entry.number));
-        of_inputs.map(|entry| entry.level).max().unwrap_or(0) + 1
+        of_inputs.map(|entry| entry.level).max().unwrap_or(0).saturating_add(1)
     }
 
     /// Excludes the damaged ones of claimed segments from background merges, so that merges of others go on.

@@ -152,9 +152,9 @@ impl<F: Fingerprint> StoreInner<F> {
             entry.born = added.journal.as_ref().map_or(sequence, |reader| reader.sequence);
             entry.applied = sequence;
             self.write_removals(&mut manifest, &mut entry, &added.live.removed)?;
-            manifest.written.segments += entry.bytes;
+            add(&mut manifest.written.segments, entry.bytes);
             if dropped.is_empty() {
-                manifest.written.added += entry.bytes;
+                add(&mut manifest.written.added, entry.bytes);
             }
             manifest.segments.push(entry);
             manifest.segments.sort_by_key(|entry| entry.number);
@@ -162,7 +162,7 @@ impl<F: Fingerprint> StoreInner<F> {
         if *is_flush && let Some(frozen) = view.frozen.first() {
             manifest.first_log = frozen.next_log;
             manifest.sequence = frozen.sequence;
-            manifest.written.logs += frozen.log_bytes;
+            add(&mut manifest.written.logs, frozen.log_bytes);
             manifest.sealed = None;
         }
         manifest.next_segment = self.peek_next_segment();
@@ -234,8 +234,14 @@ impl<F: Fingerprint> StoreInner<F> {
         let places = removed.to_places();
         let version = entry.removals.map_or(1, |removals| removals.version + 1);
         let store = manifest.identity.store;
-        manifest.written.removals += removals_file::write(&*self.disk, store, entry, version, &places)?;
+        let bytes = removals_file::write(&*self.disk, store, entry, version, &places)?;
+        add(&mut manifest.written.removals, bytes);
         entry.removals = Some(RemovalsEntry { version, count: places.len() });
         Ok(())
     }
+}
+
+/// Adds to a count for statistics. A forged manifest may have the greatest.
+fn add(count: &mut u64, bytes: u64) {
+    *count = count.saturating_add(bytes);
 }

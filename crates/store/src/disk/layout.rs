@@ -30,6 +30,9 @@ pub(crate) const LOGS: &str = "log";
 /// The directory of damaged files that a repair has kept aside. Only a repair creates it.
 pub(crate) const DAMAGED: &str = "damaged";
 
+/// The greatest number of a segment, a log, or a version of removals: 2^53, which every JSON parser represents exactly.
+pub const MAX_NUMBER: u64 = 1 << 53;
+
 /// Returns the name of a segment.
 pub(crate) fn segment(number: u64) -> String {
     format!("{SEGMENTS}/{number:06}.hamdex")
@@ -147,9 +150,10 @@ pub(crate) fn parse_log(file: &str) -> Option<u64> {
     (log(number).ends_with(&format!("/{file}"))).then_some(number)
 }
 
-/// Parses digits, without a sign.
+/// Parses digits, without a sign, of a number that a store can give.
 fn parse(digits: &str) -> Option<u64> {
-    digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
+    let number = digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())??;
+    (1..=MAX_NUMBER).contains(&number).then_some(number)
 }
 
 #[cfg(test)]
@@ -158,7 +162,7 @@ mod tests {
 
     #[test]
     fn names_lead_back_to_their_numbers() {
-        for number in [0, 1, 17, 999_999, 1_000_000, u64::MAX] {
+        for number in [1, 17, 999_999, 1_000_000, MAX_NUMBER] {
             assert_eq!(parse_segment(segment(number).strip_prefix("segments/").unwrap()), Some(number));
             assert_eq!(parse_log(log(number).strip_prefix("log/").unwrap()), Some(number));
             let name = removals(number, 4);
@@ -192,6 +196,12 @@ mod tests {
         }
         for name in ["000017", "000017-", "000017-04", "17-4", "000017-4-5", "-4"] {
             assert_eq!(parse_removals(name), None, "{name}");
+        }
+        for number in [0, MAX_NUMBER + 1, u64::MAX] {
+            assert_eq!(parse_log(&format!("{number:06}")), None);
+            assert_eq!(parse_segment(&format!("{number:06}.hamdex")), None);
+            assert_eq!(parse_removals(&format!("{number:06}-4")), None);
+            assert_eq!(parse_removals(&format!("000017-{number}")), None);
         }
     }
 }

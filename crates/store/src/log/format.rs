@@ -38,6 +38,7 @@
 
 use hamdex::Fingerprint;
 
+use crate::disk::layout::MAX_NUMBER;
 use crate::manifest::identity::{Identity, StoreId};
 use crate::manifest::identity::{Kind, checksum};
 use crate::write::{Batch, Document, Name, Operation};
@@ -124,6 +125,11 @@ impl Header {
         if !matches!(width, 64 | 128) || has_ids > 1 || has_names > 2 * has_ids || bytes[58..60] != [0; 2] {
             return Err(HeaderError::Damaged("a field of the header is out of its range"));
         }
+        let (number, first_sequence) = (u64_at(bytes, 32), u64_at(bytes, 40));
+        // A log behind the last possible batch begins one above it.
+        if !(1..=MAX_NUMBER).contains(&number) || first_sequence > MAX_SEQUENCE + 1 {
+            return Err(HeaderError::Damaged("a number of the header is out of its range"));
+        }
         let store = StoreId(bytes[16..32].try_into().expect("16 bytes"));
         Ok(Self {
             identity: Identity {
@@ -133,8 +139,8 @@ impl Header {
                 has_names: has_names > 0,
                 has_shingles: has_names == 2,
             },
-            number: u64_at(bytes, 32),
-            first_sequence: u64_at(bytes, 40),
+            number,
+            first_sequence,
             previous_bytes: u64_at(bytes, 48),
         })
     }
@@ -412,7 +418,9 @@ mod tests {
     #[test]
     fn what_is_out_of_range_is_refused_under_a_right_checksum() {
         assert_eq!(Header::parse(&changed(8, 2)), Err(HeaderError::Newer(2)));
-        for (at, byte) in [(8, 0), (12, 32), (56, 2), (56, 0), (57, 3), (58, 1), (59, 1)] {
+        for (at, byte) in
+            [(8, 0), (12, 32), (32, 0), (39, 1), (47, 128), (56, 2), (56, 0), (57, 3), (58, 1), (59, 1)]
+        {
             assert!(matches!(Header::parse(&changed(at, byte)), Err(HeaderError::Damaged(_))), "byte {at}");
         }
     }

@@ -7,9 +7,9 @@ use hamdex::Fingerprint;
 
 use super::format::{HEADER_BYTES, Header, encode, units};
 use super::replay::{Replayed, Sealed, check_width};
+use crate::disk::layout::MAX_NUMBER;
 use crate::disk::{Disk, DiskFile, create_replacing, layout};
 use crate::error::{Error, clone_io_error};
-use crate::manifest::MAX_NUMBER;
 use crate::manifest::identity::Identity;
 use crate::write::{Name, Operation};
 

@@ -159,7 +159,8 @@ impl StoreStats {
         let left = pairs - removed + recent;
         let has_ids = manifest.identity.has_ids;
         let written = manifest.written;
-        let all_written = written.segments + written.removals + written.logs;
+        let all_written =
+            [written.removals, written.logs].into_iter().fold(written.segments, u64::saturating_add);
         let (fingerprints, is_exact) = view.fingerprints(has_ids);
         Self {
             fingerprints,

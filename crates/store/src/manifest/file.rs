@@ -115,13 +115,14 @@ impl ManifestFile {
     /// Replaces the manifest and its copy atomically and durably. The files that it names must be durable before.
     ///
     /// # Errors
-    /// When the operating system refuses an operation; the old manifest stays in place then. But if renaming failed, it
-    /// is unknown which of them a crash would leave: this is *poisoned* then, and no file that either of them names may
-    /// be removed.
+    /// When no store can have this manifest, or the operating system refuses an operation; the old manifest stays in
+    /// place then. But if renaming failed, it is unknown which of them a crash would leave: this is *poisoned* then, and
+    /// no file that either of them names may be removed.
     pub fn replace(&mut self, manifest: &Manifest) -> Result<(), Error> {
         self.check()?;
         let path = self.disk.path(MANIFEST);
-        debug_assert_eq!(manifest.check(), Ok(()));
+        let is_possible = manifest.check().map_err(io::Error::other);
+        is_possible.map_err(Error::io("write the next one", &path))?;
         // If a file stays, the next replacement removes it.
         let tidy =
             |_: &io::Error| [NEW_COPY, NEW_MANIFEST].iter().for_each(|name| drop(self.disk.remove(name)));

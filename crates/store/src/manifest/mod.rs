@@ -20,6 +20,8 @@ pub use leftovers::{Leftovers, leftovers};
 pub use salvage::{SalvagedManifest, salvage};
 pub use text::{TextError, parse, to_text};
 
+pub use crate::disk::layout::MAX_NUMBER;
+
 use hamdex::{BuildOptions, Codec, Design, DesignError, FilterChoice, Fingerprint};
 
 use crate::log::{MAX_SEQUENCE, Position, Sealed};
@@ -30,9 +32,6 @@ pub const VERSION: u64 = 1;
 
 /// Bytes of a manifest that are read at most.
 pub(crate) const MAX_BYTES: usize = text::FORM.bytes_to_read();
-
-/// The greatest number of a segment or a log: 2^53, which every JSON parser represents exactly.
-pub const MAX_NUMBER: u64 = 1 << 53;
 
 /// The contents of a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -209,9 +208,9 @@ impl SegmentEntry {
             true => self.pairs >= self.fingerprints && (self.fingerprints > 0 || self.pairs == 0),
             false => self.pairs == self.fingerprints,
         };
-        let count_is_possible = self
-            .removals
-            .is_none_or(|removals| (1..=self.pairs).contains(&removals.count) && removals.version > 0);
+        let count_is_possible = self.removals.is_none_or(|removals| {
+            (1..=self.pairs).contains(&removals.count) && (1..=MAX_NUMBER).contains(&removals.version)
+        });
         // The sequence number of the next batch is greater.
         let applied_is_possible = self.applied <= MAX_SEQUENCE;
         pairs_are_possible && count_is_possible && applied_is_possible && self.number > 0

@@ -58,7 +58,7 @@ prop_compose! {
     ) -> SegmentEntry {
         let pairs = if has_ids && fingerprints > 0 { fingerprints.saturating_add(more) } else { fingerprints };
         let removals = removals.filter(|_| pairs > 0).map(|(version, count)| RemovalsEntry {
-            version: version.max(1),
+            version: version % MAX_NUMBER + 1,
             count: count % pairs + 1,
         });
         SegmentEntry { number: 0, file_id, bytes, fingerprints, pairs, level, born, applied, removals }
@@ -414,4 +414,21 @@ fn the_later_generation_counts_and_the_other_is_not_forgotten() {
     let found = salvage(spoilt.as_bytes(), before.as_bytes()).unwrap();
     assert!(found.is_whole() && found.is_latest);
     assert_eq!(found.manifest, manifest(7));
+}
+
+#[test]
+fn a_manifest_that_no_store_can_have_replaces_none() {
+    let (disk, before) = (disk(), manifest(1));
+    let mut file = ManifestFile::new(&disk);
+    file.replace(&before).unwrap();
+    let removals = Some(RemovalsEntry { version: MAX_NUMBER + 1, count: 3 });
+    for impossible in [
+        Manifest { first_log: 0, ..manifest(2) },
+        Manifest { next_segment: MAX_NUMBER + 1, ..manifest(2) },
+        Manifest { segments: vec![SegmentEntry { removals, ..entry(17) }], ..manifest(2) },
+    ] {
+        assert!(matches!(file.replace(&impossible), Err(Error::Io { .. })));
+        assert_eq!(read(&disk).unwrap(), before);
+    }
+    file.replace(&manifest(2)).unwrap();
 }

@@ -104,6 +104,42 @@ fn each_kind_of_damage_costs_no_more_than_itself() {
     }
 }
 
+#[test]
+fn files_with_numbers_that_no_store_gives_are_none_of_it() {
+    for name in [
+        "log/000000",
+        "log/9007199254740993",
+        "log/18446744073709551615",
+        "segments/18446744073709551615.hamdex",
+        "deletes/000017-18446744073709551615",
+    ] {
+        let (disk, ..) = closed();
+        put(&disk, name);
+        assert_eq!(batches(&disk).unwrap().len() as u64, BATCHES, "{name}");
+        disk.alter("log/000023", |bytes| bytes[64 + 40] ^= 1);
+        assert_eq!(repair_on(&disk).unwrap().saved_batches, BATCHES - 1, "{name}");
+        assert_eq!(batches(&disk).unwrap().len() as u64, BATCHES - 1, "{name}");
+        assert_eq!(read(&disk).unwrap().first_log, 25, "{name}");
+        assert!(disk.exists(name).unwrap(), "{name}");
+    }
+}
+
+#[test]
+fn a_log_of_a_number_that_no_store_gives_counts_by_its_name() {
+    for number in [0, (1 << 53) + 1, u64::MAX] {
+        let (disk, ..) = closed();
+        let mut header = disk.read_first("log/000024", 64).unwrap();
+        header[32..40].copy_from_slice(&number.to_le_bytes());
+        let checksum = crc32fast::hash(&header[..60]);
+        header[60..].copy_from_slice(&checksum.to_le_bytes());
+        disk.create_new("log/000025").unwrap().write_all(&header).unwrap();
+        assert!(batches(&disk).is_err(), "{number}");
+        assert_eq!(repair_on(&disk).unwrap().saved_batches, BATCHES, "{number}");
+        assert_eq!(batches(&disk).unwrap().len() as u64, BATCHES, "{number}");
+        assert_eq!(read(&disk).unwrap().first_log, 26, "{number}");
+    }
+}
+
 /// The files of logs of a store, by name.
 type Files = BTreeMap<String, Vec<u8>>;
 

@@ -62,9 +62,10 @@ fn read(bytes: &[u8], identity: &Identity, sealed: Option<Sealed>) {
         assert!(batches.iter().all(|batch| saved.contains(batch)), "{saved:?} lacks some of {batches:?}");
         // The log goes on where it ended.
         if let Ok(mut writer) = LogWriter::<u64>::resume(&disk, *identity, &replayed) {
-            let Some(next) = replayed.end.sequence.checked_add(1).filter(|next| next >> 63 == 0) else {
+            let next = replayed.end.sequence + 1;
+            if next >> 63 > 0 {
                 return;
-            };
+            }
             writer.push(next, &[]);
             writer.sync().expect("a simulated disk");
             let mut last = 0;
@@ -86,6 +87,7 @@ fn second_reader(bytes: &[u8], identity: &Identity, sealed: Option<Sealed>) -> O
         && (Le::read_u32(&header[8..]), Le::read_u32(&header[12..])) == (1, identity.width)
         && header[16..32] == identity.store.0
         && Le::read_u64(&header[32..]) == 1
+        && Le::read_u64(&header[40..]) <= 1 << 63
         && header[56..60] == [u8::from(identity.has_ids), u8::from(identity.has_names), 0, 0];
     if !is_header {
         return None;

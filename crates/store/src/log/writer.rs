@@ -219,6 +219,14 @@ impl<F: Fingerprint> LogWriter<F> {
         self.check().err()
     }
 
+    /// Checks that batches can have numbers up to this one. A forged record can have the greatest.
+    pub(crate) fn check_sequence(&self, last: u64) -> Result<(), Error> {
+        match last > super::MAX_SEQUENCE {
+            true => Err(self.error("write to it")(io::Error::other("no sequence number is left for it"))),
+            false => Ok(()),
+        }
+    }
+
     /// Adds a batch to the buffer.
     ///
     /// # Panics

@@ -96,6 +96,7 @@ impl<F: Fingerprint> Writer<F> {
     ) -> Result<(), Error> {
         // A batch whose sync failed may be in the log, so no other can have its number.
         self.log.check()?;
+        self.log.check_sequence(self.sequence + batches.len() as u64)?;
         for (number, batch) in (1..).zip(batches.clone()) {
             self.log.push_named(self.sequence + number, &batch.operations, &batch.names);
         }

@@ -9,7 +9,7 @@ use hamdex_store::disk::Disk;
 use hamdex_store::internals::log::{LogWriter, Salvaged, salvage};
 use hamdex_store::internals::manifest::{Manifest, ManifestFile, leftovers, parse, read};
 use hamdex_store::internals::repair_on;
-use hamdex_store::{Error, ReadOptions, Store, StoreOptions, StoreReader};
+use hamdex_store::{Error, Operation, ReadOptions, Store, StoreOptions, StoreReader};
 
 use crate::common::{Batch, IDENTITY, batch, disk, replayed_from, survivals};
 use crate::manifest::manifest;
@@ -137,6 +137,25 @@ fn a_log_of_a_number_that_no_store_gives_counts_by_its_name() {
         assert_eq!(repair_on(&disk).unwrap().saved_batches, BATCHES, "{number}");
         assert_eq!(batches(&disk).unwrap().len() as u64, BATCHES, "{number}");
         assert_eq!(read(&disk).unwrap().first_log, 26, "{number}");
+    }
+}
+
+#[test]
+fn a_store_whose_log_has_the_greatest_sequence_number_refuses_writes_and_stays_whole() {
+    let disk = disk();
+    let mut log = LogWriter::create(&disk, IDENTITY, 23, 5).unwrap();
+    log.push(i64::MAX as u64, &[Operation::Insert(1_u64, 1)]);
+    log.sync().unwrap();
+    let manifest = Manifest { sequence: 5, sealed: None, segments: Vec::new(), ..manifest(5) };
+    ManifestFile::new(&disk).replace(&manifest).unwrap();
+    for _ in 0..2 {
+        let store = Store::<u64>::open_on(disk.clone(), StoreOptions::new()).unwrap();
+        let refused = store.insert(2, 2).unwrap_err();
+        assert!(matches!(refused, Error::Io { .. }), "{refused:?}");
+        assert_eq!(store.snapshot().ids(1).unwrap(), [1]);
+        assert!(!store.snapshot().contains(2).unwrap());
+        store.flush().unwrap();
+        store.close().unwrap();
     }
 }
 

@@ -141,7 +141,7 @@ impl<'s, F: Fingerprint> Applier<'s, F> {
         batch: &Batch<F>,
         mut removed: impl FnMut(Pair<F>),
     ) -> Result<(), Error> {
-        if let Some(&(last, _)) = batch.names.last() {
+        if let Some(last) = batch.last_id() {
             self.view.next_id = self.view.next_id.max(last.saturating_add(1));
             self.view.memtable.documents.insert(&batch.names);
         }

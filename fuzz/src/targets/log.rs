@@ -105,6 +105,10 @@ fn second_reader(bytes: &[u8], identity: &Identity, sealed: Option<Sealed>) -> O
         batches.push((sequence, if identity.has_names { named(&units)? } else { operations(&units)? }));
         at += 32 + body.len();
     }
+    let ids = || batches.iter().flat_map(|(_, batch)| batch.names.iter().map(|(id, _)| id));
+    if !ids().is_sorted_by(|a, b| a < b) {
+        return None;
+    }
     let synced = (at..bytes.len()).filter_map(|at| good_header(bytes, at)).map(|header| header.synced).max();
     let sealed = sealed.map_or(0, |sealed| sealed.bytes);
     (synced.unwrap_or(0).max(sealed) <= at as u64).then_some((batches, at as u64))
@@ -153,8 +157,7 @@ fn named(mut units: &[&[u8]]) -> Option<Batch<u64>> {
         Operation::Insert(_, id) => Some(id),
         Operation::Remove(..) => None,
     });
-    let ids = || batch.names.iter().map(|(id, _)| id);
-    (inserted.eq(ids()) && ids().is_sorted_by(|a, b| a < b)).then_some(batch)
+    inserted.eq(batch.names.iter().map(|(id, _)| id)).then_some(batch)
 }
 
 fn operations(units: &[&[u8]]) -> Option<Batch<u64>> {

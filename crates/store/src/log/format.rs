@@ -295,10 +295,12 @@ fn encode_name(into: &mut Vec<u8>, identity: &Identity, id: u64, name: &[u8]) {
     name.chunks(payload_bytes).for_each(|bytes| unit(NAME_BYTES, bytes));
 }
 
-/// Decodes the operations of a record and the names before them.
+/// Decodes the operations of a record and the names before them, whose ids must be above the last one of the records
+/// before.
 pub(crate) fn decode<F: Fingerprint>(
     body: &[u8],
     identity: &Identity,
+    mut last_id: Option<u64>,
     into: &mut Batch<F>,
 ) -> Result<(), &'static str> {
     into.operations.clear();
@@ -310,7 +312,7 @@ pub(crate) fn decode<F: Fingerprint>(
             let (id, bytes) = decode_name(first, &mut units)?;
             let document = Document::of_logged(bytes, identity.has_shingles);
             let name = (id, document.ok_or("the shingles of a document are not a set")?);
-            if into.names.last().is_some_and(|last| last.0 >= name.0) {
+            if last_id.replace(id).is_some_and(|last| last >= id) {
                 return Err("names are out of order");
             }
             into.names.push(name);

@@ -117,6 +117,7 @@ pub(crate) fn replay_by_log<F: Fingerprint>(
     let mut replayed =
         Replayed { end, batches: 0, operations: 0, is_clean: false, torn: None, unfinished_log };
     let mut batch = Batch::default();
+    let mut last_id = None;
     for (at, &number) in numbers.iter().enumerate() {
         if number != from.log {
             end = Position::start_of(number, end.sequence);
@@ -131,7 +132,8 @@ pub(crate) fn replay_by_log<F: Fingerprint>(
         let known =
             KnownLengths { synced: complete_bytes.max(sealed_bytes).unwrap_or(0), complete: complete_bytes };
         let mut each = |sequence, body: &[u8], offset| {
-            decode(body, identity, &mut batch).map_err(|what| log.damaged(offset, what))?;
+            decode(body, identity, last_id, &mut batch).map_err(|what| log.damaged(offset, what))?;
+            last_id = batch.last_id().or(last_id);
             replayed.batches += 1;
             replayed.operations += batch.operations.len() as u64;
             apply(number, sequence, &batch)
@@ -317,7 +319,7 @@ pub fn salvage<F: Fingerprint>(
 ) -> Result<Salvaged, Error> {
     check_width::<F>(disk, identity)?;
     let mut salvaged = Salvaged::default();
-    let mut last_sequence = start.sequence;
+    let (mut last_sequence, mut last_id) = (start.sequence, None);
     let mut before = PreviousLog { log: start.log.saturating_sub(1), bytes: 0 };
     let mut batch = Batch::default();
     let (mut by_number, mut displacing) = (Vec::new(), Vec::new());
@@ -340,15 +342,21 @@ pub fn salvage<F: Fingerprint>(
         if header_of(bytes.bytes, identity).is_none() {
             salvaged.damaged_headers.push(log);
         }
-        bytes.for_each_intact(&mut salvaged.lost, |_, Record { sequence, body, .. }| {
+        let mut refused = Vec::new();
+        bytes.for_each_intact(&mut salvaged.lost, |offset, Record { sequence, body, end }| {
             // An interrupted repair may have left some batches twice.
-            if sequence <= last_sequence || decode(body, identity, &mut batch).is_err() {
+            if sequence <= last_sequence {
                 return Ok(());
             }
-            last_sequence = sequence;
+            if let Err(what) = decode(body, identity, last_id, &mut batch) {
+                refused.push(Lost { log, offset, bytes: end - offset, what });
+                return Ok(());
+            }
+            (last_sequence, last_id) = (sequence, batch.last_id().or(last_id));
             salvaged.batches += 1;
             apply(sequence, &batch)
         })?;
+        salvaged.lost.extend(refused);
         by_number.push((log, files));
     }
     let last = sealed.map_or(start.log, |sealed| sealed.log.max(start.log));

@@ -151,6 +151,13 @@ impl<F> Default for Batch<F> {
     }
 }
 
+impl<F> Batch<F> {
+    /// Returns the greatest id with a name.
+    pub(crate) fn last_id(&self) -> Option<u64> {
+        self.names.last().map(|name| name.0)
+    }
+}
+
 /// A fingerprint to write, with what the store keeps for it: an id, a name, or a name and shingles.
 ///
 /// Tuples are records as well: `(fingerprint, id)` and `(fingerprint, name)`, and references to them.

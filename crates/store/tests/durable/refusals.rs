@@ -118,6 +118,11 @@ const UNIT: usize = 17;
 /// Makes it a store with names, whose one log has a record with the name of id 5, in two units more, and of id 9; then
 /// changes that record, and mends its checksums.
 fn named(change: fn(&mut [u8])) -> Edit {
+    named_twice(change, None)
+}
+
+/// Makes it such a store as [`named`], perhaps with a second record, of the name of another id.
+fn named_twice(change: fn(&mut [u8]), second: Option<u64>) -> Edit {
     Box::new(move |disk| {
         let identity = Identity { has_names: true, ..IDENTITY };
         let other = crate::common::disk();
@@ -134,6 +139,11 @@ fn named(change: fn(&mut [u8])) -> Edit {
         record[28..32].copy_from_slice(&body);
         let header = checksum(1, 23, 64, &record[8..32]);
         record[4..8].copy_from_slice(&header);
+        if let Some(id) = second {
+            log.push_named(3, &[Operation::Insert(1, id)], &[(id, b"c".as_slice().into())]);
+            log.sync().unwrap();
+            bytes.extend(&other.read("log/000023").unwrap()[bytes.len()..]);
+        }
         disk.alter("log/000023", |log| *log = bytes.clone());
         let sealed = read(disk).unwrap().sealed.unwrap();
         disk.remove("log/000024").unwrap();
@@ -147,6 +157,9 @@ fn named(change: fn(&mut [u8])) -> Edit {
 fn the_store_with_names_is_whole_as_it_is() {
     let disk = store();
     named(|_| ())(&disk);
+    open::<u64>(&disk).unwrap();
+    let disk = store();
+    named_twice(|_| (), Some(10))(&disk);
     open::<u64>(&disk).unwrap();
 }
 
@@ -323,6 +336,8 @@ fn edits() -> Vec<(&'static str, Edit)> {
         ("log.names", named(|units| units[1] = 6)),
         ("log.names", named(|units| units[5 * UNIT] = 2)),
         ("log.names", named(|units| units[6 * UNIT] = 1)),
+        ("log.names", named_twice(|_| (), Some(9))),
+        ("log.names", named_twice(|_| (), Some(5))),
         ("removals.missing", remove(REMOVALS)),
         ("removals.length", cut(REMOVALS, 75)),
         ("removals.magic", flip(REMOVALS, 3)),

@@ -6,6 +6,7 @@ use std::io::Write;
 use hamdex::VerifyOptions;
 use hamdex_simulated_disk::{Failure, SimulatedDisk, Survival};
 use hamdex_store::disk::Disk;
+use hamdex_store::inspect::Identity;
 use hamdex_store::internals::log::{LogWriter, Salvaged, salvage};
 use hamdex_store::internals::manifest::{Manifest, ManifestFile, leftovers, parse, read};
 use hamdex_store::internals::repair_on;
@@ -157,6 +158,30 @@ fn a_store_whose_log_has_the_greatest_sequence_number_refuses_writes_and_stays_w
         store.flush().unwrap();
         store.close().unwrap();
     }
+}
+
+/// A second batch whose id is below that of the first, in a store with names: a flush would look for its name in vain.
+#[test]
+fn a_batch_whose_ids_are_below_earlier_ones_is_damage() {
+    let identity = Identity { has_names: true, ..IDENTITY };
+    let disk = disk();
+    let mut log = LogWriter::create(&disk, identity, 23, 5).unwrap();
+    for (sequence, id) in [(6, 10), (7, 5), (8, 11)] {
+        log.push_named(sequence, &[Operation::Insert(id, id)], &[(id, b"name".as_slice().into())]);
+        log.sync().unwrap();
+    }
+    let sealed = Some(log.sealed());
+    let manifest = Manifest { identity, sequence: 5, sealed, segments: Vec::new(), ..manifest(5) };
+    ManifestFile::new(&disk).replace(&manifest).unwrap();
+    let refused = Store::<u64>::open_on(disk.clone(), StoreOptions::new()).unwrap_err();
+    assert!(matches!(refused, Error::Damaged { .. }), "{refused:?}");
+    let repaired = repair_on(&disk).unwrap();
+    assert_eq!((repaired.saved_batches, repaired.lost_log_parts), (2, 1));
+    assert_eq!(repaired.kept, [disk.path("damaged/log-000023")]);
+    let store = Store::<u64>::open_on(disk, StoreOptions::new()).unwrap();
+    store.flush().unwrap();
+    let snapshot = store.snapshot();
+    assert_eq!([10, 5, 11].map(|value| snapshot.contains(value).unwrap()), [true, false, true]);
 }
 
 /// The files of logs of a store, by name.

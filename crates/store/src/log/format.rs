@@ -184,7 +184,7 @@ pub(crate) struct RecordHeader {
     /// The length of the synced part of the log when the record was written.
     pub(crate) synced: u64,
     pub(crate) operations: usize,
-    operations_checksum: u32,
+    pub(crate) operations_checksum: u32,
 }
 
 /// Returns the number of units, each of the length of an operation, of a record.
@@ -261,21 +261,6 @@ impl RecordHeader {
             return Err("a field of a record's header is out of its range");
         }
         Ok(parsed)
-    }
-
-    /// Returns the bytes of the operations, with their checksum verified.
-    pub(crate) fn body<'a>(
-        &self,
-        bytes: &'a [u8],
-        identity: &Identity,
-        log: u64,
-        offset: u64,
-    ) -> Result<&'a [u8], &'static str> {
-        let body = bytes.get(RECORD_HEADER_BYTES..self.bytes(identity)).ok_or("a record is cut short")?;
-        match checksum(identity.store, Kind::Operations, log, offset, body) == self.operations_checksum {
-            true => Ok(body),
-            false => Err("the checksum of a record's operations differs"),
-        }
     }
 
     /// Returns the length of the record, in bytes.

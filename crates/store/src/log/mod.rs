@@ -1,11 +1,13 @@
 //! The write-ahead log: the writes since the last flush, one record per batch.
 //!
 //! - [`format`](mod@format): the bytes, as `store-spec.md` describes them
+//! - [`checksums`]: of its parts
 //! - [`scan`]: the records of one log, and the files that have them
 //! - [`replay`]: reads all logs of a store, and distinguishes a torn tail from damage; or reads the intact records
 //!   of damaged logs, from whichever files have them; `recovery.rs` of the crate applies them to a view
 //! - [`writer`]: appends, syncs, also concurrently with appends, and rotates
 
+mod checksums;
 mod format;
 mod replay;
 mod scan;

@@ -244,11 +244,10 @@ impl Log<'_> {
     ) -> Result<(Position, Option<TornTail>), Error> {
         let mut at = from;
         let mut least_sequence = from.sequence.saturating_add(1);
-        let mut log = LogBytes { identity: self.identity, number: self.number, start: from.offset, bytes };
-        if let Some(complete) = known.complete {
-            // Bytes after the end are no part of the log.
-            log.bytes = &bytes[..bytes.len().min(complete.saturating_sub(from.offset) as usize)];
-        }
+        // Bytes after the end are no part of the log.
+        let length = known.complete.map_or(u64::MAX, |complete| complete.saturating_sub(from.offset));
+        let own = &bytes[..(bytes.len() as u64).min(length) as usize];
+        let mut log = LogBytes::new(self.identity, self.number, from.offset, own);
         if from.offset == 0 {
             least_sequence = least_sequence.max(self.header(bytes)?.first_sequence);
             // A writer that continues a log without records keeps to its header as well.
@@ -337,7 +336,7 @@ pub fn salvage<F: Fingerprint>(
         }
         salvaged.misnamed.extend(misnamed);
         let bytes = read_joined(disk, identity, log, &files, &mut salvaged.lost)?;
-        let bytes = LogBytes { identity, number: log, start: 0, bytes: &bytes };
+        let mut bytes = LogBytes::new(identity, log, 0, &bytes);
         before.check(&bytes, sealed, &mut salvaged.lost);
         if header_of(bytes.bytes, identity).is_none() {
             salvaged.damaged_headers.push(log);

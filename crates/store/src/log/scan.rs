@@ -5,17 +5,19 @@ use std::io;
 
 use crate::disk::{Disk, layout};
 use crate::error::{Error, is_unreadable};
+use crate::log::checksums::PartChecksums;
 use crate::log::format::{HEADER_BYTES, Header, MAGIC, MARKER, RECORD_HEADER_BYTES, RecordHeader};
-use crate::manifest::identity::Identity;
+use crate::manifest::identity::{Identity, Kind, context};
 
 /// The bytes of a log from an offset on.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct LogBytes<'a> {
     pub(crate) identity: &'a Identity,
     pub(crate) number: u64,
     /// The offset of the first byte.
-    pub(crate) start: u64,
+    start: u64,
     pub(crate) bytes: &'a [u8],
+    checksums: PartChecksums<'a>,
 }
 
 /// Whether a file is a log without records, as an interrupted creation leaves it: the whole header, or as much of it as
@@ -54,18 +56,27 @@ pub struct Lost {
 }
 
 impl<'a> LogBytes<'a> {
+    pub(crate) fn new(identity: &'a Identity, number: u64, start: u64, bytes: &'a [u8]) -> Self {
+        Self { identity, number, start, bytes, checksums: PartChecksums::new(bytes) }
+    }
+
     /// Returns the offset of the end of the bytes.
     pub(crate) fn end(&self) -> u64 {
         self.start + self.bytes.len() as u64
     }
 
     /// Reads the record at an offset of the log.
-    pub(crate) fn record(&self, offset: u64) -> Result<Record<'a>, &'static str> {
-        let bytes = &self.bytes[(offset - self.start) as usize..];
-        let header = RecordHeader::parse(bytes, self.identity, self.number, offset)?;
-        let body = header.body(bytes, self.identity, self.number, offset)?;
-        let end = offset + header.bytes(self.identity) as u64;
-        Ok(Record { sequence: header.sequence, body, end })
+    pub(crate) fn record(&mut self, offset: u64) -> Result<Record<'a>, &'static str> {
+        let at = (offset - self.start) as usize;
+        let header = RecordHeader::parse(&self.bytes[at..], self.identity, self.number, offset)?;
+        let end = at + header.bytes(self.identity);
+        let range = at + RECORD_HEADER_BYTES..end;
+        let body = self.bytes.get(range.clone()).ok_or("a record is cut short")?;
+        let context = context(self.identity.store, Kind::Operations, self.number, offset);
+        if self.checksums.of(context, range) != header.operations_checksum {
+            return Err("the checksum of a record's operations differs");
+        }
+        Ok(Record { sequence: header.sequence, body, end: self.start + end as u64 })
     }
 
     /// Returns the greatest synced length in the records from an offset on; 0 if there are none.
@@ -81,7 +92,7 @@ impl<'a> LogBytes<'a> {
 
     /// Visits the intact records with their offsets, and lists the parts between them.
     pub(crate) fn for_each_intact(
-        &self,
+        &mut self,
         lost: &mut Vec<Lost>,
         mut each: impl FnMut(u64, Record<'a>) -> Result<(), Error>,
     ) -> Result<(), Error> {
@@ -103,7 +114,7 @@ impl<'a> LogBytes<'a> {
     }
 
     /// Returns the offset of the first intact record at or after an offset.
-    fn next_record(&self, offset: u64) -> Option<u64> {
+    fn next_record(&mut self, offset: u64) -> Option<u64> {
         let mut at = offset;
         while let Some((found, _)) = self.next_header(at.min(self.end())) {
             if self.record(found).is_ok() {
@@ -180,8 +191,11 @@ fn number_of_records(
     bytes: &[u8],
     numbers: impl IntoIterator<Item = u64>,
 ) -> Option<u64> {
-    let has_record = |&number: &u64| LogBytes { identity, number, start: 0, bytes }.next_record(0).is_some();
-    numbers.into_iter().find(has_record)
+    let mut log = LogBytes::new(identity, 0, 0, bytes);
+    numbers.into_iter().find(|&number| {
+        log.number = number;
+        log.next_record(0).is_some()
+    })
 }
 
 /// Checks that no live log has the name of another: under that of an earlier one it would count as a leftover.
@@ -261,17 +275,19 @@ fn join(
         into[..HEADER_BYTES].copy_from_slice(&other[..HEADER_BYTES]);
     }
     let mut damaged = Vec::new();
-    LogBytes { identity, number, start: 0, bytes: into }.for_each_intact(&mut damaged, |_, _| Ok(()))?;
+    LogBytes::new(identity, number, 0, into).for_each_intact(&mut damaged, |_, _| Ok(()))?;
     let end = into.len() as u64;
     let mut gaps: Vec<_> = damaged.iter().map(|gap| gap.offset..gap.offset + gap.bytes).collect();
     match gaps.last_mut().filter(|gap| gap.end == end) {
         Some(last) => last.end = u64::MAX,
         None => gaps.push(end..u64::MAX),
     }
-    LogBytes { identity, number, start: 0, bytes: other }.for_each_intact(&mut Vec::new(), |at, record| {
+    LogBytes::new(identity, number, 0, other).for_each_intact(&mut Vec::new(), |at, record| {
         let range = at as usize..record.end as usize;
         let found = &other[range.clone()];
-        if gaps.iter().any(|gap| gap.start <= at && record.end <= gap.end) {
+        // Gaps are in order, and there may be as many as records.
+        let before = gaps.partition_point(|gap| gap.start <= at);
+        if gaps[..before].last().is_some_and(|gap| record.end <= gap.end) {
             into.resize(into.len().max(range.end), 0);
             into[range].copy_from_slice(found);
         } else if into.get(range) != Some(found) {
@@ -287,5 +303,63 @@ fn read_readable(disk: &dyn Disk, name: &str) -> Result<Vec<u8>, Error> {
     match disk.read(name) {
         Err(error) if is_unreadable(&error) || is_gone(&error) => Ok(Vec::new()),
         outcome => outcome.map_err(Error::io("read it", disk.path(name))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manifest::identity::{StoreId, checksum};
+
+    const IDENTITY: Identity = Identity {
+        store: StoreId([7; 16]),
+        width: 64,
+        has_ids: false,
+        has_names: false,
+        has_shingles: false,
+    };
+
+    /// Returns a log in which headers, 32 bytes apart, claim all the rest as their operations, under another checksum;
+    /// each `intact`th one has none, and is intact.
+    fn headers(count: usize, intact: usize) -> Vec<u8> {
+        let end = HEADER_BYTES + count * RECORD_HEADER_BYTES;
+        let mut bytes = vec![0; HEADER_BYTES];
+        for number in 1..=count {
+            let place = bytes.len() as u64;
+            let (operations, body) = match number % intact {
+                0 => (0, checksum(IDENTITY.store, Kind::Operations, 1, place, &[])),
+                _ => ((end - bytes.len() - RECORD_HEADER_BYTES) / 9, 0),
+            };
+            let mut header = [0; RECORD_HEADER_BYTES];
+            header[..4].copy_from_slice(&MARKER);
+            header[8..16].copy_from_slice(&(number as u64).to_le_bytes());
+            header[24..28].copy_from_slice(&(operations as u32).to_le_bytes());
+            header[28..].copy_from_slice(&body.to_le_bytes());
+            let of_header = checksum(IDENTITY.store, Kind::RecordHeader, 1, place, &header[8..]);
+            header[4..8].copy_from_slice(&of_header.to_le_bytes());
+            bytes.extend(header);
+        }
+        bytes
+    }
+
+    #[test]
+    fn headers_that_claim_all_the_rest_are_read_in_linear_time() {
+        let count = 4000;
+        for intact in [2, 3, count + 1] {
+            let bytes = headers(count, intact);
+            let mut log = LogBytes::new(&IDENTITY, 1, 0, &bytes);
+            let (mut lost, mut found) = (Vec::new(), 0);
+            let each = |_, _: Record<'_>| {
+                found += 1;
+                Ok(())
+            };
+            log.for_each_intact(&mut lost, each).unwrap();
+            assert_eq!(
+                (found, lost.len()),
+                (count / intact, count / intact + usize::from(count % intact > 0))
+            );
+            let read = log.checksums.read();
+            assert!(read <= 64 * bytes.len(), "{read} bytes were read for checksums of {}", bytes.len());
+        }
     }
 }

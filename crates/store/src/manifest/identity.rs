@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use crc32fast::Hasher;
+
 /// The random, unique id of a store.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct StoreId(pub [u8; 16]);
@@ -81,15 +83,21 @@ pub(crate) enum Kind {
 /// 40    …  the bytes
 /// ```
 pub(crate) fn checksum(store: StoreId, kind: Kind, number: u64, place: u64, bytes: &[u8]) -> u32 {
+    let mut hasher = context(store, kind, number, place);
+    hasher.update(bytes);
+    hasher.finalize()
+}
+
+/// Returns a [`checksum`] of the context alone, to which the bytes are to be added.
+pub(crate) fn context(store: StoreId, kind: Kind, number: u64, place: u64) -> Hasher {
     let mut context = [0; 40];
     context[..16].copy_from_slice(&store.0);
     context[16] = kind as u8;
     context[24..32].copy_from_slice(&number.to_le_bytes());
     context[32..].copy_from_slice(&place.to_le_bytes());
-    let mut hasher = crc32fast::Hasher::new();
+    let mut hasher = Hasher::new();
     hasher.update(&context);
-    hasher.update(bytes);
-    hasher.finalize()
+    hasher
 }
 
 #[cfg(test)]

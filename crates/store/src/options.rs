@@ -2,12 +2,22 @@
 
 use hamdex::{Codec, FilterChoice, default_memory};
 
+use crate::log::MAX_OPERATIONS;
 use crate::segment::Opening;
 use crate::write::writer::Durability;
 
 /// Greatest default and least memory for the memtable, in bytes.
 const MAX_DEFAULT_MEMTABLE_BYTES: u64 = 256 << 20;
 const MIN_MEMTABLE_BYTES: u64 = 1 << 12;
+
+/// Greatest memory for the memtable, in bytes.
+const MAX_MEMTABLE_BYTES: u64 = 8 << 30;
+
+// After a crash, one memtable gets the pairs of up to three and of a group of batches. Each takes at least its id.
+const _: () = assert!(
+    3 * MAX_MEMTABLE_BYTES / 8 + 8 * MAX_OPERATIONS as u64 <= u32::MAX as u64,
+    "the places of a run have 32 bits"
+);
 
 /// Number of fingerprints that the default design is chosen for.
 pub(crate) const EXPECTED_FINGERPRINTS: u64 = 100_000_000;
@@ -44,12 +54,12 @@ impl StoreOptions {
         self
     }
 
-    /// Sets the memory of the memtable, in bytes; a pair takes about 40. A full memtable is flushed concurrently with
-    /// further writes, and so is one whose log is as long, for example with removals. Writers are slowed down from 1.5
-    /// times this on, and wait at three times this.
+    /// Sets the memory of the memtable, in bytes: at most 8 GiB, and more counts as that. A pair takes about 40. A full
+    /// memtable is flushed concurrently with further writes, and so is one whose log is as long, for example with
+    /// removals. Writers are slowed down from 1.5 times this on, and wait at three times this.
     #[must_use]
     pub fn memory(mut self, bytes: u64) -> Self {
-        self.memory = bytes.max(MIN_MEMTABLE_BYTES);
+        self.memory = bytes.clamp(MIN_MEMTABLE_BYTES, MAX_MEMTABLE_BYTES);
         self
     }
 
@@ -193,5 +203,16 @@ impl CreateOptions {
     pub fn recipe(mut self, recipe: impl Into<String>) -> Self {
         self.recipe = Some(recipe.into());
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_has_bounds() {
+        let memory_of = |bytes: u64| StoreOptions::new().memory(bytes).memory;
+        assert_eq!([0, 1 << 20, u64::MAX].map(memory_of), [1 << 12, 1 << 20, 8 << 30]);
     }
 }

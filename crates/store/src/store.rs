@@ -23,6 +23,7 @@ use crate::write::request::Request;
 /// same store. The store is closed when the last handle is dropped; [`Store::close`] also returns the error, if any.
 ///
 /// Any number of threads may use it. Only one process at a time can have a store open for writing.
+#[derive(Clone)]
 pub struct Store<F: Fingerprint> {
     open: Arc<Open<F>>,
     deadline: Option<Instant>,
@@ -289,12 +290,6 @@ impl<F: Fingerprint> Store<F> {
             return Err(Error::NoIds { path: self.inner().disk.path("") });
         }
         Ok(())
-    }
-}
-
-impl<F: Fingerprint> Clone for Store<F> {
-    fn clone(&self) -> Self {
-        Self { open: Arc::clone(&self.open), deadline: self.deadline }
     }
 }
 

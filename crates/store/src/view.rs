@@ -15,6 +15,7 @@ use crate::write::gone_names::{GoneNames, Moment};
 use crate::write::{Batch, Document, Operation, Pair};
 
 /// The memtables and segments of the set at one moment.
+#[derive(Clone)]
 pub(crate) struct View<F> {
     /// The generation of the active memtable. The frozen ones have the generations before it.
     pub(crate) generation: u64,
@@ -40,7 +41,7 @@ pub(crate) struct View<F> {
 }
 
 /// A memtable that waits for its flush. Its pairs can still be removed.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct FrozenMemtable<F> {
     pub(crate) memtable: Memtable<F>,
     /// The first log after its pairs.
@@ -49,30 +50,6 @@ pub(crate) struct FrozenMemtable<F> {
     pub(crate) sequence: u64,
     /// The length of the log before that one.
     pub(crate) log_bytes: u64,
-}
-
-impl<F> Clone for FrozenMemtable<F> {
-    fn clone(&self) -> Self {
-        Self { memtable: self.memtable.clone(), ..*self }
-    }
-}
-
-impl<F> Clone for View<F> {
-    fn clone(&self) -> Self {
-        Self {
-            generation: self.generation,
-            ingests: self.ingests,
-            sequence: self.sequence,
-            removals: self.removals,
-            next_id: self.next_id,
-            log_bytes: self.log_bytes,
-            memtable: self.memtable.clone(),
-            frozen: self.frozen.clone(),
-            segments: Arc::clone(&self.segments),
-            pending: self.pending.clone(),
-            gone_names: Arc::clone(&self.gone_names),
-        }
-    }
 }
 
 /// The changes between two views. A search without a lock is valid for the later view if these are taken into account.

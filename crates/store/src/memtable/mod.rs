@@ -49,7 +49,7 @@ const MAX_BACKLOG_PAIRS: u64 = 1 << 16;
 const MIN_BACKLOG_RUNS: usize = 4;
 
 /// Memtable pairs, some of them perhaps more than once. Cloning is cheap, and a clone never changes.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Memtable<F> {
     distance: u32,
     /// Maximum number of pairs in a run that an insertion merges.
@@ -61,19 +61,6 @@ pub(crate) struct Memtable<F> {
     runs: Arc<Vec<LiveRun<F>>>,
     /// The names of all inserted ids, including removed ones.
     pub(crate) documents: MemtableDocuments,
-}
-
-impl<F> Clone for Memtable<F> {
-    fn clone(&self) -> Self {
-        Self {
-            distance: self.distance,
-            max_short: self.max_short,
-            insertions: self.insertions,
-            tail: Arc::clone(&self.tail),
-            runs: Arc::clone(&self.runs),
-            documents: self.documents.clone(),
-        }
-    }
 }
 
 impl<F: Fingerprint> Memtable<F> {

@@ -204,22 +204,12 @@ impl<F: Fingerprint> Run<F> {
 }
 
 /// A run and the places of its removed pairs.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct LiveRun<F> {
     pub(crate) run: Arc<Run<F>>,
     pub(crate) removed: RemovedPlaces,
     /// The number of the insertion of its newest pair.
     pub(super) last_insertion: u64,
-}
-
-impl<F> Clone for LiveRun<F> {
-    fn clone(&self) -> Self {
-        Self {
-            run: Arc::clone(&self.run),
-            removed: self.removed.clone(),
-            last_insertion: self.last_insertion,
-        }
-    }
 }
 
 impl<F: Fingerprint> LiveRun<F> {

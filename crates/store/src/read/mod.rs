@@ -31,6 +31,7 @@ const MEMORY: &str = "(memory)";
 
 /// An immutable snapshot of the set. It is cheap to take and to clone. The files that it needs are kept as long as it
 /// is held, even after they have been merged.
+#[derive(Clone)]
 pub struct Snapshot<F: Fingerprint> {
     view: Arc<View<F>>,
     schema: Arc<Schema>,
@@ -171,14 +172,6 @@ impl<F: Fingerprint> Snapshot<F> {
             all.push(Arc::new(OpenOptions::new().from_mapping::<F>(bytes.into(), Path::new(MEMORY))?));
         }
         Ok(view.with_segment_indexes(all))
-    }
-}
-
-impl<F: Fingerprint> Clone for Snapshot<F> {
-    fn clone(&self) -> Self {
-        let Self { view, schema, removed_ids, files } = self;
-        let (view, schema) = (Arc::clone(view), Arc::clone(schema));
-        Self { view, schema, removed_ids: removed_ids.clone(), files: files.clone() }
     }
 }
 

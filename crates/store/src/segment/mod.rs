@@ -109,15 +109,10 @@ impl<F> fmt::Debug for Segment<F> {
 }
 
 /// A segment and the places of its removed pairs.
+#[derive(Clone)]
 pub(crate) struct LiveSegment<F> {
     pub(crate) segment: Arc<Segment<F>>,
     pub(crate) removed: RemovedPlaces,
-}
-
-impl<F> Clone for LiveSegment<F> {
-    fn clone(&self) -> Self {
-        Self { segment: Arc::clone(&self.segment), removed: self.removed.clone() }
-    }
 }
 
 impl<F: Fingerprint> LiveSegment<F> {

@@ -17,19 +17,13 @@ use std::sync::{Arc, Weak};
 use crate::write::Pair;
 
 /// Removed pairs, in order, from the first that a reader has not read.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Journal<F> {
     pairs: VecDeque<Pair<F>>,
     /// The position of the first of them. Positions ascend, and are never reused.
     first: u64,
     /// The position up to which each reader has read, while there is the reader.
     readers: Vec<Weak<AtomicU64>>,
-}
-
-impl<F> Default for Journal<F> {
-    fn default() -> Self {
-        Self { pairs: VecDeque::new(), first: 0, readers: Vec::new() }
-    }
 }
 
 /// The removals that concern a segment that is being written. The journal keeps them until they are read, or this is

@@ -137,18 +137,12 @@ impl<F: Copy> Operation<F> {
 pub type Name = (u64, Document);
 
 /// Operations that are applied atomically, and the names of the ids that they insert.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Batch<F> {
     /// The operations, in the order in which they are applied.
     pub operations: Vec<Operation<F>>,
     /// The names, by ascending id; empty in a store without names.
     pub names: Vec<Name>,
-}
-
-impl<F> Default for Batch<F> {
-    fn default() -> Self {
-        Self { operations: Vec::new(), names: Vec::new() }
-    }
 }
 
 impl<F> Batch<F> {

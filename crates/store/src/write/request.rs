@@ -131,7 +131,7 @@ impl<F> Reply<F> {
 }
 
 /// The result of a [`Store::put`](crate::Store::put).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Put<F> {
     /// The outcome of each record, in order.
@@ -141,12 +141,6 @@ pub struct Put<F> {
     pub inserted: u64,
     /// The pairs that were removed for others with their id or name.
     pub removed: u64,
-}
-
-impl<F> Default for Put<F> {
-    fn default() -> Self {
-        Self { outcomes: Vec::new(), inserted: 0, removed: 0 }
-    }
 }
 
 impl<F> Put<F> {

@@ -7,6 +7,7 @@
 //! is the torn tail of a crash, which was never acknowledged as durable, and the log ends before it.
 
 use hamdex::Fingerprint;
+use serde::{Deserialize, Serialize};
 
 use crate::disk::{Disk, layout};
 use crate::error::Error;
@@ -18,7 +19,8 @@ use crate::manifest::identity::Identity;
 use crate::write::Batch;
 
 /// The synced length of a log, as a manifest has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Sealed {
     /// The log's number.
     pub log: u64,

@@ -64,6 +64,21 @@ pub(crate) fn parse_hex(text: &str) -> Option<[u8; 16]> {
     (hex(&bytes) == text).then_some(bytes)
 }
 
+/// The form of a file id in JSON.
+pub(crate) mod as_hex {
+    use serde::de::{Deserialize, Deserializer, Error};
+    use serde::ser::Serializer;
+
+    pub(crate) fn serialize<S: Serializer>(bytes: &[u8; 16], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&super::hex(bytes))
+    }
+
+    pub(crate) fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<[u8; 16], D::Error> {
+        let text = String::deserialize(deserializer)?;
+        super::parse_hex(&text).ok_or_else(|| D::Error::custom("the file id is invalid"))
+    }
+}
+
 /// The kind of bytes that a checksum covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {

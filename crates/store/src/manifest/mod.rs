@@ -23,9 +23,10 @@ pub use text::{TextError, parse, to_text};
 pub use crate::disk::layout::MAX_NUMBER;
 
 use hamdex::{BuildOptions, Codec, Design, DesignError, FilterChoice, Fingerprint};
+use serde::{Deserialize, Serialize};
 
 use crate::log::{MAX_SEQUENCE, Position, Sealed};
-use crate::manifest::identity::Identity;
+use crate::manifest::identity::{Identity, as_hex};
 
 /// The version of the format.
 pub const VERSION: u64 = 1;
@@ -71,7 +72,8 @@ pub struct Manifest {
 }
 
 /// Bytes written over the life of a store.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct WrittenBytes {
     /// To segments.
     pub segments: u64,
@@ -84,11 +86,14 @@ pub struct WrittenBytes {
 }
 
 /// The entry of a segment in a manifest.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SegmentEntry {
     /// Its number, which its file name has.
+    #[serde(rename = "segment")]
     pub number: u64,
     /// The file id of its file.
+    #[serde(with = "as_hex")]
     pub file_id: [u8; 16],
     /// The length of its file, in bytes.
     pub bytes: u64,
@@ -108,7 +113,8 @@ pub struct SegmentEntry {
 }
 
 /// The entry of the removals of a segment in a manifest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RemovalsEntry {
     /// Their version, which their file name has.
     pub version: u64,

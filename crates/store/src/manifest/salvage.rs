@@ -6,7 +6,7 @@ use std::str::from_utf8;
 use hamdex_manifest::{Digits, Pieces, checksum_of, pieces};
 use serde::de::DeserializeOwned;
 
-use super::text::{SegmentLine, StateLine, StoreLine, assemble};
+use super::text::{StateLine, StoreLine, assemble};
 use super::{Manifest, SegmentEntry};
 
 /// The readable part of a manifest and its copy.
@@ -182,7 +182,7 @@ impl<'t> Both<'t> {
             match number {
                 0 => text.store = parsed(&line, is_proven),
                 1 => text.state = parsed(&line, is_proven),
-                _ => match parsed::<SegmentLine>(&line, is_proven).and_then(Line::entry) {
+                _ => match parsed(&line, is_proven) {
                     // With a wrong digit, a segment would give wrong answers.
                     Some(entry) if is_proven || !text.has_checksums => text.entries.push(entry),
                     _ => text.lost.push(number + 1),
@@ -230,12 +230,6 @@ fn mixed(one: &[u8], other: &[u8], checksum: Digits) -> Option<Vec<u8>> {
 
 fn parsed<T: DeserializeOwned>(line: &[u8], is_proven: bool) -> Option<Line<T>> {
     Some(Line { fields: serde_json::from_str(from_utf8(line).ok()?).ok()?, is_proven })
-}
-
-impl Line<SegmentLine> {
-    fn entry(self) -> Option<Line<SegmentEntry>> {
-        Some(Line { fields: self.fields.entry()?, is_proven: self.is_proven })
-    }
 }
 
 /// Drops segments that contradict themselves or others, and returns how many; moves numbers up that are too small.

@@ -6,9 +6,9 @@ pub use hamdex_manifest::TextError;
 use hamdex_manifest::{Form, check_same, line, seal};
 use serde::{Deserialize, Serialize};
 
-use super::{Manifest, RemovalsEntry, SegmentEntry, VERSION, WrittenBytes};
+use super::{Manifest, VERSION, WrittenBytes};
 use crate::log::Sealed;
-use crate::manifest::identity::{Identity, StoreId, hex, parse_hex};
+use crate::manifest::identity::{Identity, StoreId};
 
 /// The form of the manifest of a store: its first field, its version and its greatest length.
 pub(super) const FORM: Form = Form::new("hamdex_store", VERSION, 1 << 24);
@@ -40,48 +40,11 @@ pub(super) struct StateLine {
     generation: u64,
     sequence: u64,
     first_log: u64,
-    sealed: Option<SealedFields>,
+    sealed: Option<Sealed>,
     next_segment: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     next_id: Option<u64>,
-    written: WrittenFields,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SealedFields {
-    log: u64,
-    bytes: u64,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WrittenFields {
-    segments: u64,
-    removals: u64,
-    logs: u64,
-    added: u64,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct SegmentLine {
-    segment: u64,
-    file_id: String,
-    bytes: u64,
-    fingerprints: u64,
-    pairs: u64,
-    level: u32,
-    born: u64,
-    applied: u64,
-    removals: Option<RemovalsFields>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RemovalsFields {
-    version: u64,
-    count: u64,
+    written: WrittenBytes,
 }
 
 impl StateLine {
@@ -98,7 +61,7 @@ impl StateLine {
             sealed: None,
             next_segment: 1,
             next_id: store.names.then_some(0),
-            written: WrittenFields { segments: 0, removals: 0, logs: 0, added: 0 },
+            written: WrittenBytes::default(),
         }
     }
 }
@@ -120,19 +83,16 @@ pub fn to_text(manifest: &Manifest) -> String {
         filter: (manifest.filter != FilterChoice::Auto).then(|| manifest.filter.to_string()),
         recipe: manifest.recipe.clone(),
     });
-    let WrittenBytes { segments, removals, logs, added } = manifest.written;
     text += &line(&StateLine {
         generation: manifest.generation,
         sequence: manifest.sequence,
         first_log: manifest.first_log,
-        sealed: manifest.sealed.map(|Sealed { log, bytes }| SealedFields { log, bytes }),
+        sealed: manifest.sealed,
         next_segment: manifest.next_segment,
         next_id: manifest.identity.has_names.then_some(manifest.next_id),
-        written: WrittenFields { segments, removals, logs, added },
+        written: manifest.written,
     });
-    for entry in &manifest.segments {
-        text += &line(&SegmentLine::of(entry));
-    }
+    text.extend(manifest.segments.iter().map(line));
     seal(text)
 }
 
@@ -149,12 +109,8 @@ pub fn parse(text: &[u8]) -> Result<Manifest, TextError> {
     let mut lines = FORM.check(text)?;
     let (store, state): (StoreLine, StateLine) = (lines.require()?, lines.require()?);
     let mut manifest = assemble(&store, &state).map_err(|what| TextError::damaged(0, what))?;
-    loop {
-        let offset = lines.offset();
-        let Some(line) = lines.read::<SegmentLine>()? else { break };
-        manifest
-            .segments
-            .push(line.entry().ok_or_else(|| TextError::damaged(offset, "the file id is invalid"))?);
+    while let Some(entry) = lines.read()? {
+        manifest.segments.push(entry);
     }
     manifest.check().map_err(|what| TextError::damaged(0, what))?;
     check_same(&to_text(&manifest), text)?;
@@ -188,47 +144,10 @@ pub(super) fn assemble(store: &StoreLine, state: &StateLine) -> Result<Manifest,
         generation: state.generation,
         sequence: state.sequence,
         first_log: state.first_log,
-        sealed: state.sealed.as_ref().map(|&SealedFields { log, bytes }| Sealed { log, bytes }),
+        sealed: state.sealed,
         next_segment: state.next_segment,
         next_id: state.next_id.unwrap_or(0),
-        written: WrittenBytes {
-            segments: state.written.segments,
-            removals: state.written.removals,
-            logs: state.written.logs,
-            added: state.written.added,
-        },
+        written: state.written,
         segments: Vec::new(),
     })
-}
-
-impl SegmentLine {
-    fn of(entry: &SegmentEntry) -> Self {
-        let removals = |&RemovalsEntry { version, count }: &RemovalsEntry| RemovalsFields { version, count };
-        Self {
-            segment: entry.number,
-            file_id: hex(&entry.file_id),
-            bytes: entry.bytes,
-            fingerprints: entry.fingerprints,
-            pairs: entry.pairs,
-            level: entry.level,
-            born: entry.born,
-            applied: entry.applied,
-            removals: entry.removals.as_ref().map(removals),
-        }
-    }
-
-    pub(super) fn entry(&self) -> Option<SegmentEntry> {
-        let removals = |&RemovalsFields { version, count }: &RemovalsFields| RemovalsEntry { version, count };
-        Some(SegmentEntry {
-            number: self.segment,
-            file_id: parse_hex(&self.file_id)?,
-            bytes: self.bytes,
-            fingerprints: self.fingerprints,
-            pairs: self.pairs,
-            level: self.level,
-            born: self.born,
-            applied: self.applied,
-            removals: self.removals.as_ref().map(removals),
-        })
-    }
 }

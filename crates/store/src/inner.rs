@@ -2,7 +2,7 @@
 //! which long reads pin.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
@@ -14,6 +14,7 @@ use crate::disk::Disk;
 use crate::disk::lock::StoreLock;
 use crate::error::Error;
 use crate::health::{Event, Work};
+use crate::locks::Unpoisoned;
 use crate::log::Sealed;
 use crate::manifest::Manifest;
 use crate::manifest::Schema;
@@ -98,17 +99,17 @@ impl<F: Fingerprint> StoreInner<F> {
 
     /// Locks the writer. A panic under the lock leaves no partial batch, since the log decides.
     pub(crate) fn writer(&self) -> MutexGuard<'_, Writer<F>> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+        self.writer.lock().unpoisoned()
     }
 
     /// Locks the manifest, for its replacement.
     pub(crate) fn lock_manifest(&self) -> MutexGuard<'_, CurrentManifest> {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+        self.current.lock().unpoisoned()
     }
 
     /// Locks out other flushes.
     pub(crate) fn begin_flush(&self) -> MutexGuard<'_, ()> {
-        self.flushing.lock().unwrap_or_else(PoisonError::into_inner)
+        self.flushing.lock().unpoisoned()
     }
 
     /// Replaces the manifest.
@@ -191,12 +192,12 @@ impl<F: Fingerprint> StoreInner<F> {
 
     /// Records the time of the oldest unsynced write.
     pub(crate) fn record_unsynced(&self, writer: &Writer<F>) {
-        *self.unsynced_since.lock().unwrap_or_else(PoisonError::into_inner) = writer.unsynced_since();
+        *self.unsynced_since.lock().unpoisoned() = writer.unsynced_since();
     }
 
     /// Returns the age of the oldest unsynced write.
     pub(crate) fn unsynced(&self) -> Option<Duration> {
-        let since = *self.unsynced_since.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = *self.unsynced_since.lock().unpoisoned();
         since.map(|since| since.elapsed())
     }
 
@@ -205,7 +206,7 @@ impl<F: Fingerprint> StoreInner<F> {
     /// # Errors
     /// When the store is closed or lost, or this is a forked process.
     pub(crate) fn begin(&self) -> Result<RwLockReadGuard<'_, ()>, Error> {
-        let activity = self.activity.read().unwrap_or_else(PoisonError::into_inner);
+        let activity = self.activity.read().unpoisoned();
         self.check_open()?;
         self.check_held()?;
         Ok(activity)
@@ -234,13 +235,13 @@ impl<F: Fingerprint> StoreInner<F> {
 
     /// Checks that this is not a forked process.
     pub(crate) fn check_process(&self) -> Result<(), Error> {
-        let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = self.lock.lock().unpoisoned();
         lock.as_ref().map_or(Ok(()), StoreLock::check)
     }
 
     /// Writes a status line into the lock file, for other processes.
     pub(crate) fn set_status(&self, line: &str) {
-        if let Some(lock) = &*self.lock.lock().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(lock) = &*self.lock.lock().unpoisoned() {
             lock.set_status(line);
         }
     }
@@ -256,9 +257,9 @@ impl<F: Fingerprint> StoreInner<F> {
     /// # Errors
     /// When the disk refuses an operation. The lock is released nevertheless.
     pub(crate) fn end_close(&self) -> Result<(), Error> {
-        let _activity = self.activity.write().unwrap_or_else(PoisonError::into_inner);
+        let _activity = self.activity.write().unpoisoned();
         let sealed = self.seal();
-        *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.lock.lock().unpoisoned() = None;
         sealed
     }
 
@@ -283,7 +284,7 @@ impl<F: Fingerprint> StoreInner<F> {
         self.background.cancel_running();
         // Running calls need files that the manifest does not name yet. Merges go on until flushes have ended, which
         // may wait for them.
-        let _activity = self.activity.write().unwrap_or_else(PoisonError::into_inner);
+        let _activity = self.activity.write().unpoisoned();
         self.check_open()?;
         self.check_held()?;
         let _flushing = self.begin_flush();

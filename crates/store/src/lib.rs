@@ -57,6 +57,7 @@ mod disk;
 mod error;
 pub mod health;
 mod inner;
+mod locks;
 mod log;
 mod maintenance;
 mod manifest;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
@@ -13,6 +13,7 @@ use crate::disk::{Disk, RealDisk};
 use crate::error::Error;
 use crate::health::Event;
 use crate::inner::StoreInner;
+use crate::locks::Unpoisoned;
 use crate::log::MAX_OPERATIONS;
 use crate::options::{CreateOptions, StoreOptions};
 use crate::read::Snapshot;
@@ -304,26 +305,22 @@ impl<F: Fingerprint> Open<F> {
         let inner = Arc::clone(&self.inner);
         let thread = thread::Builder::new().name(name.to_owned()).spawn(move || work(&inner));
         let thread = thread.map_err(Error::io("start a thread for it", self.inner.disk.path("")))?;
-        self.threads().push(thread);
+        self.threads.lock().unpoisoned().push(thread);
         Ok(())
-    }
-
-    fn threads(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
-        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Ends the threads, makes everything durable, and marks the shutdown as clean.
     fn close(&self) -> Result<(), Error> {
         if let Err(error) = self.inner.check_process() {
             // A forked process does not own the store. It has none of its threads, so joining them would never end.
-            self.threads().clear();
+            self.threads.lock().unpoisoned().clear();
             return Err(error);
         }
         if !self.inner.begin_close() {
             return Ok(());
         }
         self.inner.background.stop();
-        let running = std::mem::take(&mut *self.threads());
+        let running = std::mem::take(&mut *self.threads.lock().unpoisoned());
         running.into_iter().for_each(join);
         self.inner.end_close()
     }

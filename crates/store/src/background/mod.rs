@@ -11,13 +11,14 @@
 pub(crate) mod workers;
 
 use std::fmt;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use hamdex::Cancellation;
 
 use crate::error::Error;
 use crate::health::{Event, Failure, Failures, Observer, Pressure, Work};
+use crate::locks::Unpoisoned;
 
 /// Maximum time that a writer waits for a signal before it checks for room.
 const MAX_WAIT: Duration = Duration::from_millis(100);
@@ -58,7 +59,7 @@ impl Background {
     pub(crate) fn wait_for_work(&self, seen: &mut u64, at_most: Duration) -> bool {
         let is_idle = |signals: &mut Signals| signals.calls == *seen && !signals.is_stopping;
         let waited = self.work.wait_timeout_while(self.signals(), at_most, is_idle);
-        let (signals, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let (signals, _) = waited.unpoisoned();
         *seen = signals.calls;
         !signals.is_stopping
     }
@@ -75,7 +76,7 @@ impl Background {
     pub(crate) fn wait_for_consolidation(&self) -> bool {
         let is_idle = |signals: &mut Signals| !signals.is_consolidation_due && !signals.is_stopping;
         let waited = self.consolidation.wait_while(self.signals(), is_idle);
-        let mut signals = waited.unwrap_or_else(PoisonError::into_inner);
+        let mut signals = waited.unpoisoned();
         signals.is_consolidation_due = false;
         !signals.is_stopping
     }
@@ -83,7 +84,7 @@ impl Background {
     /// Waits for a time, regardless of signals. Returns whether to go on.
     pub(crate) fn pause(&self, time: Duration) -> bool {
         let waited = self.work.wait_timeout_while(self.signals(), time, |signals| !signals.is_stopping);
-        let (signals, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let (signals, _) = waited.unpoisoned();
         !signals.is_stopping
     }
 
@@ -196,12 +197,11 @@ impl Background {
     ) -> MutexGuard<'a, T> {
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let time = left.map_or(MAX_WAIT, |left| left.min(MAX_WAIT));
-        self.room.wait_timeout(guard, time).unwrap_or_else(PoisonError::into_inner).0
+        self.room.wait_timeout(guard, time).unpoisoned().0
     }
 
     fn signals(&self) -> MutexGuard<'_, Signals> {
-        // No critical section can leave a partial change.
-        self.signals.lock().unwrap_or_else(PoisonError::into_inner)
+        self.signals.lock().unpoisoned()
     }
 }
 
@@ -276,18 +276,18 @@ impl Throttle {
     /// Records a flush of `pairs` pairs.
     pub(crate) fn record_flush(&self, pairs: u64, time: Duration) {
         let rate = pairs as f64 / time.as_secs_f64().max(1e-6);
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock().unpoisoned();
         inner.flush_rate = if inner.flush_rate == 0.0 { rate } else { (inner.flush_rate + rate) / 2.0 };
     }
 
     /// Whether writers are slowed down at a load.
     pub(crate) fn is_slow(&self, load: f64) -> bool {
-        load > SLOW_FROM && self.lock().flush_rate > 0.0
+        load > SLOW_FROM && self.inner.lock().unpoisoned().flush_rate > 0.0
     }
 
     /// Returns the delay of a write of `pairs` pairs at a load, and schedules the next write after it.
     pub(crate) fn delay(&self, pairs: u64, load: f64, now: Instant) -> Duration {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock().unpoisoned();
         if load <= SLOW_FROM || inner.flush_rate == 0.0 {
             inner.next = None;
             return Duration::ZERO;
@@ -303,11 +303,7 @@ impl Throttle {
 
     /// Cancels the schedule, after a write that does not take place.
     pub(crate) fn give_back(&self) {
-        self.lock().next = None;
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock().unpoisoned().next = None;
     }
 }
 

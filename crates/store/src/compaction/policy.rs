@@ -13,10 +13,12 @@
 //! merge newer ones. So it ends even if writes go on, and the newer segments stay few meanwhile.
 
 use std::collections::HashMap;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use hamdex::MAX_MERGED;
+
+use crate::locks::Unpoisoned;
 
 /// Maximum ratio of a segment to all smaller ones together at which they are merged.
 const MAX_RATIO: u64 = 2;
@@ -135,7 +137,7 @@ impl Claims {
     pub(crate) fn begin_foreground(&self, limit: impl FnOnce() -> u64) -> Foreground<'_> {
         let is_taken = |inner: &mut Inner| inner.foreground.is_some();
         let waited = self.released.wait_while(self.lock(), is_taken);
-        let mut inner = waited.unwrap_or_else(PoisonError::into_inner);
+        let mut inner = waited.unpoisoned();
         let limit = limit();
         inner.foreground = Some(limit);
         Foreground { claims: self, limit }
@@ -167,7 +169,7 @@ impl Claims {
     ) -> Option<Claim<'_>> {
         let is_waiting = |inner: &mut Inner| inner.busy.keys().any(|&number| is_wanted(number));
         let waited = self.released.wait_while(self.lock(), is_waiting);
-        let mut inner = waited.unwrap_or_else(PoisonError::into_inner);
+        let mut inner = waited.unpoisoned();
         let chosen = choose(&inner)?;
         Some(self.take(&mut inner, chosen))
     }
@@ -193,8 +195,7 @@ impl Claims {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        // No critical section can leave a partial change.
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock().unpoisoned()
     }
 }
 

@@ -2,10 +2,11 @@
 //! have ended.
 
 use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use crate::disk::{Disk, layout};
 use crate::error::{Error, is_unreadable};
+use crate::locks::Unpoisoned;
 use crate::log::HEADER_BYTES;
 use crate::manifest::{Manifest, SegmentEntry};
 
@@ -159,19 +160,19 @@ struct Inner {
 impl StaleFiles {
     /// Keeps all present files until [`StaleFiles::unpin`].
     pub(crate) fn pin(&self) {
-        self.lock().readers += 1;
+        self.inner.lock().unpoisoned().readers += 1;
     }
 
     /// Ends a reader. Returns the files to remove now.
     pub(crate) fn unpin(&self) -> Vec<String> {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock().unpoisoned();
         inner.readers -= 1;
         if inner.readers == 0 { std::mem::take(&mut inner.stale) } else { Vec::new() }
     }
 
     /// Adds stale files. Returns the files to remove at once.
     pub(crate) fn retire(&self, names: Vec<String>) -> Vec<String> {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock().unpoisoned();
         if inner.readers == 0 {
             return names;
         }
@@ -181,12 +182,7 @@ impl StaleFiles {
 
     /// Whether a file stays because of a reader.
     pub(crate) fn holds(&self, name: &str) -> bool {
-        self.lock().stale.iter().any(|stale| stale == name)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        // No critical section can leave a partial change.
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock().unpoisoned().stale.iter().any(|stale| stale == name)
     }
 }
 

@@ -1,11 +1,12 @@
 //! The documents of a memtable: the names of ids, and their shingles, which are searched for similar documents.
 
 use std::hash::{DefaultHasher, Hasher};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use hamdex::similar::{Alike, Condition, MemoryLists, Search};
 use hamdex::{ReadError, Report, shingles};
 
+use crate::locks::Unpoisoned;
 use crate::memtable::shingle_filter::ShingleFilter;
 use crate::write::{Document, Name};
 
@@ -91,7 +92,7 @@ impl NameChunk {
         let lists = self.lists.get_or_init(|| {
             is_made = true;
             // A writer may merge this chunk meanwhile, and takes them over.
-            let earlier = self.earlier().clone();
+            let earlier = self.earlier.lock().unpoisoned().clone();
             if earlier.is_empty() {
                 return documents.clone().map(|documents| Arc::new(lists_of(documents))).collect();
             }
@@ -105,7 +106,7 @@ impl NameChunk {
             Box::new([Arc::new(MemoryLists::joined(parts.iter().map(Arc::as_ref)))])
         });
         if is_made {
-            self.earlier().clear();
+            self.earlier.lock().unpoisoned().clear();
         }
         documents.zip(lists.iter().map(Arc::as_ref))
     }
@@ -114,19 +115,15 @@ impl NameChunk {
     fn known_lists(&self) -> Vec<(usize, Arc<MemoryLists>)> {
         match self.lists.get() {
             Some(lists) => lists.iter().map(|lists| (0, Arc::clone(lists))).collect(),
-            None => self.earlier().clone(),
+            None => self.earlier.lock().unpoisoned().clone(),
         }
     }
 
     fn bytes_of_lists(&self) -> usize {
         match self.lists.get() {
             Some(lists) => lists.iter().map(|lists| lists.bytes()).sum(),
-            None => self.earlier().iter().map(|(_, lists)| lists.bytes()).sum(),
+            None => self.earlier.lock().unpoisoned().iter().map(|(_, lists)| lists.bytes()).sum(),
         }
-    }
-
-    fn earlier(&self) -> MutexGuard<'_, Vec<(usize, Arc<MemoryLists>)>> {
-        self.earlier.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 use hamdex::multi::MultiSearcher;
@@ -12,6 +12,7 @@ use hamdex::similar::{Condition, SimilarDocument};
 use hamdex::{BatchOptions, Fingerprint, Match, ReadError, ReadErrorKind, Report};
 
 use crate::error::Error;
+use crate::locks::Unpoisoned;
 use crate::read::Snapshot;
 use crate::segment::LiveSegment;
 use crate::view::View;
@@ -132,7 +133,7 @@ impl<F: Fingerprint> SearcherPool<F> {
     /// Returns a searcher for a snapshot.
     pub(crate) fn take(&self, snapshot: Snapshot<F>) -> Searcher<F> {
         let fitting = {
-            let mut pooled = self.pooled();
+            let mut pooled = self.pooled.lock().unpoisoned();
             let at = pooled.iter().rposition(|pooled| pooled.is_for(&snapshot.view().segments));
             at.map(|at| pooled.swap_remove(at))
         };
@@ -145,7 +146,7 @@ impl<F: Fingerprint> SearcherPool<F> {
     /// Returns a searcher to the pool, if it is for the segments of the current view.
     pub(crate) fn put_back(&self, searcher: Searcher<F>, view: &ArcSwap<View<F>>) {
         let searcher = searcher.detach();
-        let mut pooled = self.pooled();
+        let mut pooled = self.pooled.lock().unpoisoned();
         // Loaded under the lock: a thread that replaces segments clears the pool afterwards.
         let view = view.load();
         if searcher.is_for(&view.segments) {
@@ -158,14 +159,9 @@ impl<F: Fingerprint> SearcherPool<F> {
 
     /// Drops all searchers, after segments have been replaced.
     pub(crate) fn clear(&self) {
-        let gone = std::mem::take(&mut *self.pooled());
+        let gone = std::mem::take(&mut *self.pooled.lock().unpoisoned());
         // Dropped without the lock, since files may be removed with them.
         drop(gone);
-    }
-
-    fn pooled(&self) -> MutexGuard<'_, Vec<PooledSearcher<F>>> {
-        // No critical section can leave a partial change.
-        self.pooled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

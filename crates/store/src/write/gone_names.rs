@@ -5,7 +5,9 @@
 //! suffices to know the first id that may be left.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
+
+use crate::locks::Unpoisoned;
 
 /// Gone ids per name, on average, that a look-up visits before it is worth to record them.
 pub(crate) const MAX_GONE: usize = 16;
@@ -51,22 +53,18 @@ impl GoneNames {
         // An earlier view may still have the pairs that have gone since.
         let is_known =
             |left: &&Left| left.since.sequence <= now.sequence && left.since.ingests == now.ingests;
-        self.recorded().names.get(name).filter(is_known).map_or(0, |left| left.first)
+        self.recorded.lock().unpoisoned().names.get(name).filter(is_known).map_or(0, |left| left.first)
     }
 
     /// Records that no id of a name before one has a pair at a published moment.
     pub(crate) fn record(&self, name: &[u8], first: u64, since: Moment) {
-        let mut recorded = self.recorded();
+        let mut recorded = self.recorded.lock().unpoisoned();
         if recorded.names.len() >= MAX_NAMES || recorded.bytes + name.len() > MAX_NAME_BYTES {
             *recorded = Recorded::default();
         }
         if recorded.names.insert(name.into(), Left { first, since }).is_none() {
             recorded.bytes += name.len();
         }
-    }
-
-    fn recorded(&self) -> MutexGuard<'_, Recorded> {
-        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -85,12 +83,12 @@ mod tests {
         assert_eq!(gone.first_left(b"a", at(8, 2)), 0, "an ingested file may have earlier ids");
         assert_eq!(gone.first_left(b"b", at(8, 1)), 0);
         (0..=MAX_NAMES).for_each(|number| gone.record(&number.to_le_bytes(), 1, at(7, 1)));
-        assert!(gone.recorded().names.len() <= MAX_NAMES);
+        assert!(gone.recorded.lock().unpoisoned().names.len() <= MAX_NAMES);
         let long = |number: u64| [&number.to_le_bytes()[..], &[7; 1 << 16]].concat();
         for number in 0..200 {
             // Twice, and counted once.
             (0..2).for_each(|_| gone.record(&long(number), 1, at(7, 1)));
-            let recorded = gone.recorded();
+            let recorded = gone.recorded.lock().unpoisoned();
             let bytes: usize = recorded.names.keys().map(|name| name.len()).sum();
             assert_eq!(recorded.bytes, bytes);
             assert!(bytes <= MAX_NAME_BYTES);

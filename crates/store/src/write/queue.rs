@@ -1,8 +1,10 @@
 //! The queue of group commits: a leader serves all waiting requests together.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Instant;
+
+use crate::locks::Unpoisoned;
 
 /// A queue of requests with at most one leader.
 ///
@@ -67,7 +69,7 @@ impl<R, A> Queue<R, A> {
             None => {
                 let mut inner = self.lock();
                 if let Some(at) = inner.place_of(&waiter)
-                    && waiter.lock().is_none()
+                    && waiter.call.lock().unpoisoned().is_none()
                 {
                     inner.waiting.remove(at);
                     return Err(NotServed::TimedOut);
@@ -119,8 +121,7 @@ impl<R, A> Queue<R, A> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner<R, A>> {
-        // No critical section can leave a partial change.
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock().unpoisoned()
     }
 }
 
@@ -188,32 +189,28 @@ impl<A> Waiter<A> {
     }
 
     fn call(&self, call: Call<A>) {
-        *self.lock() = Some(call);
+        *self.call.lock().unpoisoned() = Some(call);
         self.called.notify_one();
     }
 
     /// Waits for a call; `None` if the deadline passes first.
     fn wait(&self, deadline: Option<Instant>) -> Option<Call<A>> {
-        let mut call = self.lock();
+        let mut call = self.call.lock().unpoisoned();
         loop {
             if let Some(call) = call.take() {
                 return Some(call);
             }
             call = match deadline {
-                None => self.called.wait(call).unwrap_or_else(PoisonError::into_inner),
+                None => self.called.wait(call).unpoisoned(),
                 Some(deadline) => {
                     let time = deadline.saturating_duration_since(Instant::now());
                     if time.is_zero() {
                         return None;
                     }
-                    self.called.wait_timeout(call, time).unwrap_or_else(PoisonError::into_inner).0
+                    self.called.wait_timeout(call, time).unpoisoned().0
                 }
             };
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Call<A>>> {
-        self.call.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

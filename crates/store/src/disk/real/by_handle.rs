@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use rustix::fs::{
     self as at, AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, mkdirat, openat, renameat, statat,
@@ -15,6 +15,7 @@ use rustix::io::{Errno, retry_on_intr};
 
 use super::{Access, sync_opened};
 use crate::disk::Lost;
+use crate::locks::Unpoisoned;
 
 /// The flags of every directory that is opened.
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
@@ -97,19 +98,12 @@ impl Directory {
         Ok(self.root.get_or_init(|| root))
     }
 
-    fn parts(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Held>>> {
-        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn locked(&self) -> MutexGuard<'_, Option<(String, Identity)>> {
-        self.locked.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Calls a system function with an open directory and a name in it.
     fn with<T>(&self, name: &str, call: impl FnOnce(&File, &str) -> Result<T, Errno>) -> io::Result<T> {
         let root = self.root()?;
-        let held =
-            name.split_once('/').and_then(|(part, rest)| Some((self.parts().get(part)?.clone(), rest)));
+        let held = name
+            .split_once('/')
+            .and_then(|(part, rest)| Some((self.parts.lock().unpoisoned().get(part)?.clone(), rest)));
         Ok(match held {
             Some((part, rest)) => call(&part.file, rest)?,
             None => call(&root.file, if name.is_empty() { "." } else { name })?,
@@ -120,10 +114,10 @@ impl Directory {
     fn change<T>(&self, name: &str, call: impl FnOnce(&File, &str) -> Result<T, Errno>) -> io::Result<T> {
         self.check()?;
         if let Some((part, _)) = name.split_once('/') {
-            let is_held = self.parts().contains_key(part);
+            let is_held = self.parts.lock().unpoisoned().contains_key(part);
             if !is_held {
                 let held = Arc::new(Held::open(&self.root()?.file, Path::new(part))?);
-                self.parts().entry(part.to_owned()).or_insert(held);
+                self.parts.lock().unpoisoned().entry(part.to_owned()).or_insert(held);
             }
         }
         self.with(name, call)
@@ -162,7 +156,7 @@ impl Directory {
         if name.is_empty() {
             return sync_opened(&self.root()?.file);
         }
-        if let Some(part) = self.parts().get(name).cloned() {
+        if let Some(part) = self.parts.lock().unpoisoned().get(name).cloned() {
             return sync_opened(&part.file);
         }
         sync_opened(&Held::open(&self.root()?.file, Path::new(name))?.file)
@@ -231,7 +225,7 @@ impl Directory {
 
     /// Remembers the file that this process has locked, for [`Directory::check`].
     pub(super) fn set_locked(&self, locked: Option<(String, Identity)>) {
-        *self.locked() = locked;
+        *self.locked.lock().unpoisoned() = locked;
     }
 
     /// Whether a name leads to an open file.
@@ -246,7 +240,7 @@ impl Directory {
     fn check(&self) -> io::Result<()> {
         self.check_held()?;
         let Some(root) = self.root.get() else { return Ok(()) };
-        for (name, part) in &*self.parts() {
+        for (name, part) in &*self.parts.lock().unpoisoned() {
             if !is_at(&root.file, name, part.identity)? {
                 return self.lose(format!("its directory `{name}` was moved, removed or replaced"));
             }
@@ -263,7 +257,7 @@ impl Directory {
         if !is_at(CWD, &self.absolute, root.identity)? {
             return self.lose("the path no longer leads to the directory that was opened, which was moved, removed or replaced".to_owned());
         }
-        if let Some((name, locked)) = &*self.locked()
+        if let Some((name, locked)) = &*self.locked.lock().unpoisoned()
             && !is_at(&root.file, name, *locked)?
         {
             return self.lose(format!(

@@ -288,6 +288,21 @@ pub(crate) fn create_replacing(disk: &dyn Disk, name: &str) -> io::Result<Box<dy
     }
 }
 
+/// Writes a file, and replaces a leftover of its name. Its bytes are durable when this returns.
+pub(crate) fn write_replacing(disk: &dyn Disk, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let mut file = create_replacing(disk, name)?;
+    file.write_all(bytes)?;
+    file.sync()
+}
+
+/// Removes a file, if it exists.
+pub(crate) fn remove_if_there(disk: &dyn Disk, name: &str) -> io::Result<()> {
+    match disk.remove(name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        outcome => outcome,
+    }
+}
+
 /// The reason for which a process leaves a store alone. It is the cause of an [`io::Error`].
 #[derive(Debug, Clone)]
 pub(crate) struct Lost {

@@ -8,7 +8,7 @@ use hamdex::Fingerprint;
 use super::format::{HEADER_BYTES, Header, encode, units};
 use super::replay::{Replayed, Sealed, check_width};
 use crate::disk::layout::MAX_NUMBER;
-use crate::disk::{Disk, DiskFile, create_replacing, layout};
+use crate::disk::{Disk, DiskFile, create_replacing, layout, remove_if_there, write_replacing};
 use crate::error::{Error, clone_io_error};
 use crate::manifest::identity::Identity;
 use crate::write::{Name, Operation};
@@ -433,10 +433,7 @@ pub(crate) fn is_out_of_space(error: &io::Error) -> bool {
 
 /// Removes a file durably, if it exists.
 fn remove_durably(disk: &dyn Disk, name: &str) -> io::Result<()> {
-    match disk.remove(name) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        outcome => outcome?,
-    }
+    remove_if_there(disk, name)?;
     disk.sync_directory(layout::LOGS)
 }
 
@@ -444,9 +441,7 @@ fn remove_durably(disk: &dyn Disk, name: &str) -> io::Result<()> {
 fn rewrite(disk: &dyn Disk, number: u64, bytes: u64) -> io::Result<()> {
     let mut contents = disk.read(&layout::log(number))?;
     contents.truncate(bytes as usize);
-    let mut file = create_replacing(disk, &layout::new_log(number))?;
-    file.write_all(&contents)?;
-    file.sync()?;
+    write_replacing(disk, &layout::new_log(number), &contents)?;
     publish(disk, number)
 }
 

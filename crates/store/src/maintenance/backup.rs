@@ -1,13 +1,13 @@
 //! Backups and checkpoints: consistent copies of a store.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 use hamdex::{BuildError, Fingerprint, Phase, Progress, Report, Stopped, default_memory};
 
 use crate::disk::copy::{Copied, clone_or_copy, copy};
 use crate::disk::layout::{self, BACKUP, COPY, DELETES, LOGS, MANIFEST, SEGMENTS};
-use crate::disk::{Disk, RealDisk, create_replacing};
+use crate::disk::{Disk, RealDisk, write_replacing};
 use crate::error::Error;
 use crate::log::{Sealed, replay};
 use crate::manifest::file::CurrentManifest;
@@ -232,13 +232,9 @@ fn prepare(target: &dyn Disk) -> Result<(), Error> {
         if layout::is_occupied(target, |_| Ok(false))? {
             return Err(Error::Exists { path: target.path("") });
         }
-        let note = || {
-            let mut file = create_replacing(target, BACKUP)?;
-            file.write_all(b"this copy of a store is not whole; back it up again\n")?;
-            file.sync()?;
-            target.sync_directory("")
-        };
-        note().inspect_err(remove).map_err(refused("write it", BACKUP))?;
+        let note = b"this copy of a store is not whole; back it up again\n";
+        let written = write_replacing(target, BACKUP, note).and_then(|()| target.sync_directory(""));
+        written.inspect_err(remove).map_err(refused("write it", BACKUP))?;
     }
     for directory in [SEGMENTS, DELETES, LOGS] {
         target.create_directory(directory).inspect_err(remove).map_err(refused("create it", directory))?;

@@ -1,10 +1,10 @@
 //! Reading the manifest file, and replacing it atomically.
 
-use std::io::{self, Write};
+use std::io;
 
 use crate::disk::copy::keep_aside;
 use crate::disk::layout::{COPY, MANIFEST, NEW_COPY, NEW_MANIFEST};
-use crate::disk::{Disk, create_replacing};
+use crate::disk::{Disk, remove_if_there, write_replacing};
 use crate::error::{Error, clone_io_error};
 use crate::manifest::text::{FORM, TextError, parse, to_text};
 use crate::manifest::{Manifest, VERSION, leftovers};
@@ -127,8 +127,8 @@ impl ManifestFile {
         let tidy =
             |_: &io::Error| [NEW_COPY, NEW_MANIFEST].iter().for_each(|name| drop(self.disk.remove(name)));
         let text = to_text(manifest);
-        write_new(&*self.disk, NEW_COPY, &text)
-            .and_then(|()| write_new(&*self.disk, NEW_MANIFEST, &text))
+        write_replacing(&*self.disk, NEW_COPY, text.as_bytes())
+            .and_then(|()| write_replacing(&*self.disk, NEW_MANIFEST, text.as_bytes()))
             .inspect_err(tidy)
             .map_err(Error::io("write the next one", &path))?;
         // The copy first, so that it is never older than the manifest.

@@ -14,12 +14,12 @@
 //! …    4  CRC-32 of everything before, with context
 //! ```
 
-use std::io::{self, Write};
+use std::io;
 
 use roaring::{RoaringBitmap, RoaringTreemap};
 
 use crate::disk::layout;
-use crate::disk::{Disk, create_replacing};
+use crate::disk::{Disk, write_replacing};
 use crate::error::{Error, is_unreadable};
 use crate::manifest::identity::StoreId;
 use crate::manifest::identity::{Kind, checksum};
@@ -45,13 +45,8 @@ pub fn write(
 ) -> Result<u64, Error> {
     let bytes = to_bytes(store, segment, version, removed);
     let name = layout::removals(segment.number, version);
-    let write = || {
-        let mut file = create_replacing(disk, &name)?;
-        file.write_all(&bytes)?;
-        file.sync()?;
-        disk.sync_directory(layout::DELETES)
-    };
-    match write() {
+    let written = write_replacing(disk, &name, &bytes).and_then(|()| disk.sync_directory(layout::DELETES));
+    match written {
         Ok(()) => Ok(bytes.len() as u64),
         Err(error) => {
             // If it stays, no manifest names it, and the next writer removes it.

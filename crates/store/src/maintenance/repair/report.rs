@@ -1,7 +1,7 @@
 //! The report of a repair. It is written before the repair changes anything and removed once it is delivered, so an
 //! interrupted repair can still report.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use hamdex::chain;
@@ -9,7 +9,7 @@ use hamdex_manifest::{Form, TextError, check_same, line, seal};
 use serde::{Deserialize, Serialize};
 
 use crate::disk::layout::{NEW_REPORT, REPORT};
-use crate::disk::{Disk, create_replacing};
+use crate::disk::{Disk, write_replacing};
 use crate::error::Error;
 use crate::maintenance::repair::separate_damage;
 
@@ -244,9 +244,7 @@ impl KeptReport {
     /// When the operating system refuses an operation.
     pub(super) fn write(&self, disk: &dyn Disk) -> Result<(), Error> {
         let write = || {
-            let mut file = create_replacing(disk, NEW_REPORT)?;
-            file.write_all(self.to_text().as_bytes())?;
-            file.sync()?;
+            write_replacing(disk, NEW_REPORT, self.to_text().as_bytes())?;
             disk.rename(NEW_REPORT, REPORT)?;
             disk.sync_directory("")
         };

@@ -144,7 +144,7 @@ impl<F: Fingerprint> Store<F> {
         let current = self.inner().lock_manifest();
         current.check()?;
         let mut held = Vec::new();
-        for name in manifest::leftovers(disk, current.manifest())?.own {
+        for name in manifest::leftovers(disk, current.manifest())? {
             let path = disk.path(&name);
             if name.starts_with(SEGMENTS) || self.inner().stale_files.holds(&name) {
                 held.push(path);
@@ -195,7 +195,7 @@ pub(crate) fn verify<F: Fingerprint>(disk: &dyn Disk, options: &VerifyOptions) -
         ));
     }
     let unfinished = replayed.unfinished_log.map(layout::log);
-    for name in manifest::leftovers(disk, &manifest)?.own.into_iter().chain(unfinished) {
+    for name in manifest::leftovers(disk, &manifest)?.into_iter().chain(unfinished) {
         verified
             .notes
             .push(format!("{}: left by a crash, and no part of the store", disk.path(&name).display()));

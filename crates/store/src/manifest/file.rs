@@ -158,16 +158,14 @@ impl ManifestFile {
     pub fn take_over(&mut self, manifest: &Manifest, was_clean: bool) -> Result<Vec<String>, Error> {
         self.restore_copies(manifest, was_clean)?;
         let found = leftovers::leftovers(&*self.disk, manifest)?;
-        leftovers::remove(&*self.disk, &found)?;
-        Ok(found.own)
+        for name in &found {
+            remove_if_there(&*self.disk, name).map_err(Error::io("remove it", self.disk.path(name)))?;
+        }
+        Ok(found)
     }
 
-    /// Writes the manifest and its copy, unless both are intact and `is_in_order`. Damaged ones are kept aside first;
-    /// returns their names there.
-    ///
-    /// # Errors
-    /// When the operating system refuses it.
-    fn restore_copies(&mut self, manifest: &Manifest, mut is_in_order: bool) -> Result<Vec<String>, Error> {
+    /// Writes the manifest and its copy, unless both are intact and `is_in_order`. Damaged ones are kept aside first.
+    fn restore_copies(&mut self, manifest: &Manifest, mut is_in_order: bool) -> Result<(), Error> {
         let mut damaged = Vec::new();
         for name in [MANIFEST, COPY] {
             match read_named(&*self.disk, name) {
@@ -182,18 +180,9 @@ impl ManifestFile {
                 Err(error) => return Err(error),
             }
         }
-        let kept = keep_aside(&*self.disk, damaged.into_iter())?;
-        if !is_in_order {
-            self.replace(manifest)?;
-        }
-        Ok(kept)
+        keep_aside(&*self.disk, damaged.into_iter())?;
+        if is_in_order { Ok(()) } else { self.replace(manifest) }
     }
-}
-
-fn write_new(disk: &dyn Disk, name: &str, text: &str) -> io::Result<()> {
-    let mut file = create_replacing(disk, name)?;
-    file.write_all(text.as_bytes())?;
-    file.sync()
 }
 
 /// The manifest in place. Its owner has the right to replace it.

@@ -10,52 +10,29 @@ use crate::locks::Unpoisoned;
 use crate::log::HEADER_BYTES;
 use crate::manifest::{Manifest, SegmentEntry};
 
-/// Names of files in the directory of a store that are not part of it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Leftovers {
-    /// Files that the store wrote and no longer needs. The next writer removes them.
-    pub own: Vec<String>,
-    /// Files that the store did not write. They are never removed.
-    pub foreign: Vec<String>,
-}
-
-/// Lists the files that are not part of the store of this manifest.
+/// Returns the names of the files that the store of this manifest wrote and no longer needs. Files that it did not write
+/// are not among them.
 ///
 /// # Errors
 /// When the operating system refuses it.
-pub fn leftovers(disk: &dyn Disk, manifest: &Manifest) -> Result<Leftovers, Error> {
-    let mut found = Leftovers::default();
+pub fn leftovers(disk: &dyn Disk, manifest: &Manifest) -> Result<Vec<String>, Error> {
+    let mut found = Vec::new();
     for directory in ["", layout::SEGMENTS, layout::DELETES, layout::LOGS] {
         let names = disk.list(directory).map_err(Error::io("list it", disk.path(directory)))?;
-        for name in names {
-            let part = part_of(manifest, directory, &name);
-            let name = if directory.is_empty() { name } else { format!("{directory}/{name}") };
-            match part {
-                Part::Needed => {}
-                Part::Leftover => found.own.push(name),
-                Part::Foreign => found.foreign.push(name),
-            }
+        for name in names.into_iter().filter(|name| is_leftover(manifest, directory, name)) {
+            found.push(if directory.is_empty() { name } else { format!("{directory}/{name}") });
         }
     }
     Ok(found)
 }
 
-enum Part {
-    Needed,
-    Leftover,
-    Foreign,
-}
-
-/// Returns the part of a file in a store.
-fn part_of(manifest: &Manifest, directory: &str, name: &str) -> Part {
-    let of_segment = |number: u64| manifest.segments.iter().find(|segment| segment.number == number);
+/// Whether a file has a name that a store gives, and is not part of the store of this manifest.
+fn is_leftover(manifest: &Manifest, directory: &str, name: &str) -> bool {
     let is_needed = match directory {
-        layout::SEGMENTS => layout::parse_segment(name).map(|number| of_segment(number).is_some()),
+        layout::SEGMENTS => layout::parse_segment(name).map(|number| manifest.entry(number).is_some()),
         layout::DELETES => layout::parse_removals(name).map(|(number, version)| {
-            of_segment(number)
-                .and_then(|segment| segment.removals)
-                .is_some_and(|named| named.version == version)
+            let removals = manifest.entry(number).and_then(|entry| entry.removals);
+            removals.is_some_and(|named| named.version == version)
         }),
         layout::LOGS => match name.strip_suffix(".new") {
             Some(number) => layout::parse_log(number).map(|_| false),
@@ -67,11 +44,7 @@ fn part_of(manifest: &Manifest, directory: &str, name: &str) -> Part {
             _ => None,
         },
     };
-    match is_needed {
-        Some(true) => Part::Needed,
-        Some(false) => Part::Leftover,
-        None => Part::Foreign,
-    }
+    is_needed == Some(false)
 }
 
 /// Whether the copy of the manifest is current: every file that it names exists, and none that only a later manifest
@@ -131,17 +104,6 @@ pub(super) fn has_contents(disk: &dyn Disk) -> Result<bool, Error> {
     let has_records =
         |log: &u64| disk.length(&layout::log(*log)).is_ok_and(|bytes| bytes > HEADER_BYTES as u64);
     Ok(!segments.is_empty() || logs.iter().any(has_records))
-}
-
-/// Removes the leftovers of the store itself.
-pub(super) fn remove(disk: &dyn Disk, leftovers: &Leftovers) -> Result<(), Error> {
-    for name in &leftovers.own {
-        match disk.remove(name) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            outcome => outcome.map_err(Error::io("remove it", disk.path(name)))?,
-        }
-    }
-    Ok(())
 }
 
 /// Names of files that only readers of an earlier moment need. They are removed when the last of these has ended. After

@@ -16,7 +16,7 @@ mod text;
 
 pub(crate) use file::read_named;
 pub use file::{ManifestFile, read};
-pub use leftovers::{Leftovers, leftovers};
+pub use leftovers::leftovers;
 pub use salvage::{SalvagedManifest, salvage};
 pub use text::{TextError, parse, to_text};
 

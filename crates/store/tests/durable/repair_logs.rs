@@ -378,7 +378,7 @@ fn a_last_log_that_another_has_replaced_is_lost() {
 #[test]
 fn a_log_with_the_greatest_number_in_its_header_loses_no_other() {
     let (whole, sealed_manifest, _) = closed();
-    for number in [u64::MAX, u64::MAX - 1] {
+    for number in [u64::MAX, 1 << 53] {
         let other = disk();
         let mut log = LogWriter::create(&other, IDENTITY, number, 5 + BATCHES).unwrap();
         let (sequence, operations) = batch(6 + BATCHES, 3);
@@ -491,16 +491,15 @@ fn leftovers_go_and_nothing_else_does() {
         names
     };
     let mut found = leftovers(&disk, &manifest).unwrap();
-    found.own.sort();
-    found.foreign.sort();
-    assert_eq!((found.own, found.foreign), (sorted(&own), sorted(&foreign)));
+    found.sort();
+    assert_eq!(found, sorted(&own));
     let mut removed = file.take_over(&manifest, true).unwrap();
     removed.sort();
     assert_eq!(removed, sorted(&own));
     for name in needed.iter().chain(&foreign) {
         assert!(disk.exists(name).unwrap(), "{name}");
     }
-    assert!(leftovers(&disk, &manifest).unwrap().own.is_empty());
+    assert!(leftovers(&disk, &manifest).unwrap().is_empty());
 }
 
 /// A manifest is renamed into place, and the sync of its name fails. The next process finds it, and removes the files

@@ -170,7 +170,7 @@ fn apply<F: Fingerprint>(
     if is_changed {
         if is_doubtful {
             // Files that only a lost line named look like leftovers.
-            let unnamed = manifest::leftovers(disk, &as_found)?.own.into_iter();
+            let unnamed = manifest::leftovers(disk, &as_found)?.into_iter();
             damaged.extend(unnamed.filter(|name| !evidence.is_own(name)));
         }
         repaired.kept = keep_damaged(disk, damaged)?;

@@ -10,7 +10,6 @@
 
 pub(crate) mod workers;
 
-use std::fmt;
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -202,12 +201,6 @@ impl Background {
 
     fn signals(&self) -> MutexGuard<'_, Signals> {
         self.signals.lock().unpoisoned()
-    }
-}
-
-impl fmt::Debug for Background {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Background").finish_non_exhaustive()
     }
 }
 

@@ -165,12 +165,6 @@ impl<F: Fingerprint> SearcherPool<F> {
     }
 }
 
-impl<F: Fingerprint> fmt::Debug for SearcherPool<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SearcherPool").finish_non_exhaustive()
-    }
-}
-
 impl<F: Fingerprint> Snapshot<F> {
     /// Calls `visit` with the index of each query and all fingerprints within `distance` of it, nearest first, then by
     /// fingerprint. Queries are visited in order, including those without a match. An error of `visit` ends it. Memory

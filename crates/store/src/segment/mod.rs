@@ -8,7 +8,6 @@ mod new_segment;
 pub(crate) mod removals_file;
 pub(crate) mod removed_places;
 
-use std::fmt;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -99,12 +98,6 @@ impl<F> Drop for Segment<F> {
             // If it stays, no manifest names it, and the next writer removes it.
             let _ = self.disk.remove(&layout::segment(self.number));
         }
-    }
-}
-
-impl<F> fmt::Debug for Segment<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Segment").field("number", &self.number).finish_non_exhaustive()
     }
 }
 

@@ -26,12 +26,7 @@ pub enum Work {
 
 impl fmt::Display for Work {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Flush => "flush",
-            Self::Merge => "merge",
-            Self::Sync => "sync",
-            Self::Log => "log",
-        })
+        self.serialize(f)
     }
 }
 
@@ -115,11 +110,7 @@ pub enum Pressure {
 
 impl fmt::Display for Pressure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::None => "none",
-            Self::Slowed => "slowed",
-            Self::Stopped => "stopped",
-        })
+        self.serialize(f)
     }
 }
 
@@ -139,11 +130,7 @@ pub enum Merges {
 
 impl fmt::Display for Merges {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::On => "on",
-            Self::Paused => "paused",
-            Self::Off => "off",
-        })
+        self.serialize(f)
     }
 }
 

@@ -13,6 +13,7 @@ use crate::maintenance::repair::report::{KeptReport, problem_of};
 use crate::maintenance::repair::separate_damage;
 use crate::manifest::identity::Identity;
 use crate::manifest::{self, Manifest, SalvagedManifest, SegmentEntry};
+use crate::segment::Segment;
 
 /// Contents of the manifest and its copy.
 pub(super) struct Texts {
@@ -155,9 +156,10 @@ impl SegmentFile {
         let file_id = separate_damage(layout::file_id(disk, &name).map_err(Error::io("read it", &path)))?;
         let file_id = file_id.ok().flatten();
         let mut found = Self { bytes, file_id, entry: None, has_form: false, last_id: None, damage: None };
-        let damage = match separate_damage(map::<F>(disk, number))? {
-            Ok(index) => {
-                found.describe(manifest, number, &index);
+        let damage = match separate_damage(Segment::<F>::open(disk, number))? {
+            Ok(segment) => {
+                let index = &segment.index;
+                found.describe(manifest, number, index);
                 let options = VerifyOptions::new().report_to(report.clone());
                 separate_damage(index.verify_with(&options).map_err(Error::from))?.err()
             }
@@ -201,13 +203,6 @@ impl SegmentFile {
             counts(own) == counts(entry)
         })
     }
-}
-
-fn map<F: Fingerprint>(disk: &dyn Disk, number: u64) -> Result<Index<F>, Error> {
-    let name = layout::segment(number);
-    let path = disk.path(&name);
-    let data = disk.map(&name).map_err(Error::io("map it", &path))?;
-    OpenOptions::new().from_mapping::<F>(data, &path).map_err(Error::Read)
 }
 
 /// Opens a damaged segment, if possible: a copy in memory that is mended with its length and its file id.

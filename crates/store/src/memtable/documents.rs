@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hasher};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use hamdex::similar::{Alike, Condition, MemoryLists, Search};
-use hamdex::{ReadError, Report, shingles};
+use hamdex::{ReadError, Report};
 
 use crate::locks::Unpoisoned;
 use crate::memtable::shingle_filter::ShingleFilter;
@@ -127,17 +127,11 @@ impl NameChunk {
     }
 }
 
-/// Replaces the contents of `set` by the shingles of a document.
-fn decode((_, document): &Name, set: &mut Vec<u64>) {
-    let is_set = shingles::decode(document.shingles(), set);
-    debug_assert!(is_set, "it was encoded, or checked when it was read from the log");
-}
-
 /// Returns the lists of the shingles of documents.
 fn lists_of(documents: &[Name]) -> MemoryLists {
-    MemoryLists::of(documents.iter().map(|document| {
+    MemoryLists::of(documents.iter().map(|(_, document)| {
         let mut set = Vec::new();
-        decode(document, &mut set);
+        document.decode_shingles(&mut set);
         set
     }))
 }
@@ -208,8 +202,8 @@ impl MemtableDocuments {
         }
         self.bytes += names.iter().map(|(_, name)| size_of::<Name>() + name.len()).sum::<usize>();
         let mut set = Vec::new();
-        for name in names.iter().filter(|(_, document)| !document.shingles().is_empty()) {
-            decode(name, &mut set);
+        for (_, document) in names.iter().filter(|(_, document)| !document.shingles().is_empty()) {
+            document.decode_shingles(&mut set);
             self.filter.add(&set, self.shingles);
             self.shingles += set.len() as u64;
         }
@@ -315,6 +309,7 @@ impl MemtableDocuments {
 
 #[cfg(test)]
 mod tests {
+    use hamdex::shingles;
     use hamdex::similar::Measure;
 
     use super::*;

@@ -69,6 +69,12 @@ impl Document {
         &self.bytes[self.name_bytes..]
     }
 
+    /// Replaces the contents of `set` by its shingles.
+    pub(crate) fn decode_shingles(&self, set: &mut Vec<u64>) {
+        let is_set = shingles::decode(self.shingles(), set);
+        debug_assert!(is_set, "it was encoded, or checked when it was read from the log");
+    }
+
     /// Returns the length of its bytes.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use hamdex::similar::{Condition, GrowingLists, Search};
-use hamdex::{Fingerprint, ReadError, Report, shingles};
+use hamdex::{Fingerprint, ReadError, Report};
 
 use crate::error::Error;
 use crate::manifest::Schema;
@@ -63,8 +63,7 @@ enum Found {
 
 pub(super) fn set_of(document: &Document) -> Vec<u64> {
     let mut set = Vec::new();
-    let is_set = shingles::decode(document.shingles(), &mut set);
-    debug_assert!(is_set, "it was encoded, or checked when it was read from the log");
+    document.decode_shingles(&mut set);
     set
 }
 

@@ -87,17 +87,60 @@ impl<F: Fingerprint> FingerprintSet<F> for Snapshot<F> {
         Ok(Some(Cow::Borrowed(self.name(id.id)?.unwrap_or_default())))
     }
 
+    /// Divides the documents into parts: those of the segments, from 0 on, and then those of the memtables.
     fn shingle_parts(&self, memory: u64) -> Result<Option<Vec<ShinglePart>>, SetError> {
-        self.parts_of_shingles(memory)
+        if !self.schema.identity.has_shingles {
+            return Ok(None);
+        }
+        self.removed_ids()?;
+        let mut parts = Vec::new();
+        for (file, live) in self.view().segments.iter().enumerate() {
+            let documents =
+                live.index().shingles()?.map_or(Ok(Vec::new()), |shingles| shingles.parts(memory))?;
+            parts.extend(documents.into_iter().map(|documents| ShinglePart { file, documents }));
+        }
+        let first = self.view().segments.len();
+        for (file, memtable) in (first..).zip(self.view().memtables()) {
+            let count = memtable.documents.len() as u64;
+            let starts = (0..count).step_by(MEMTABLE_PART as usize);
+            parts.extend(
+                starts.map(|start| ShinglePart { file, documents: start..count.min(start + MEMTABLE_PART) }),
+            );
+        }
+        Ok(Some(parts))
     }
 
+    /// Visits the documents of a part whose pairs have not been removed.
     fn visit_shingles(
         &self,
         part: &ShinglePart,
         check_cancelled: &dyn Fn() -> Result<(), ReadError>,
         visit: &mut dyn FnMut(StoredId, &[u64]) -> Visited,
     ) -> Result<(), SetError> {
-        self.visit_shingles_of(part, check_cancelled, visit)
+        let documents = part.documents.clone();
+        let mut visit = |id, set: &[u64]| visit(StoredId { part: 0, id }, set);
+        let view = self.view();
+        let Some(live) = view.segments.get(part.file) else {
+            let Some(memtable) = view.memtables().nth(part.file - view.segments.len()) else {
+                return Ok(());
+            };
+            let count = (documents.end - documents.start) as usize;
+            let names = || memtable.documents.iter_from(documents.start as usize).take(count);
+            let mut pairs = Vec::new();
+            memtable.append_pairs_with_ids(&names().map(|(id, _)| *id).collect(), &mut pairs);
+            let stored: HashSet<u64> = pairs.into_iter().map(|(_, id)| id).collect();
+            let mut set = Vec::new();
+            for (id, document) in names().filter(|(id, _)| stored.contains(id)) {
+                document.decode_shingles(&mut set);
+                visit(*id, &set)?;
+            }
+            return Ok(());
+        };
+        let Some(shingles) = live.index().shingles()? else { return Ok(()) };
+        let removed = self.removed_ids.get().map(|removed| &removed[part.file]);
+        shingles.for_each_while(documents, check_cancelled, |id, set| {
+            if removed.is_some_and(|removed| removed.contains(&id)) { Ok(()) } else { visit(id, set) }
+        })
     }
 
     fn check_files(&self) -> Result<(), SetError> {
@@ -148,62 +191,3 @@ impl<F: Fingerprint> SetSearcher<F> for Searcher<F> {
 
 /// Documents of a memtable in one part.
 const MEMTABLE_PART: u64 = 1 << 12;
-
-impl<F: Fingerprint> Snapshot<F> {
-    /// Divides the documents into parts: those of the segments, from 0 on, and then those of the memtables.
-    fn parts_of_shingles(&self, memory: u64) -> Result<Option<Vec<ShinglePart>>, SetError> {
-        if !self.schema.identity.has_shingles {
-            return Ok(None);
-        }
-        self.removed_ids()?;
-        let mut parts = Vec::new();
-        for (file, live) in self.view().segments.iter().enumerate() {
-            let documents =
-                live.index().shingles()?.map_or(Ok(Vec::new()), |shingles| shingles.parts(memory))?;
-            parts.extend(documents.into_iter().map(|documents| ShinglePart { file, documents }));
-        }
-        let first = self.view().segments.len();
-        for (file, memtable) in (first..).zip(self.view().memtables()) {
-            let count = memtable.documents.len() as u64;
-            let starts = (0..count).step_by(MEMTABLE_PART as usize);
-            parts.extend(
-                starts.map(|start| ShinglePart { file, documents: start..count.min(start + MEMTABLE_PART) }),
-            );
-        }
-        Ok(Some(parts))
-    }
-
-    /// Visits the documents of a part whose pairs have not been removed.
-    fn visit_shingles_of(
-        &self,
-        part: &ShinglePart,
-        check_cancelled: &dyn Fn() -> Result<(), ReadError>,
-        visit: &mut dyn FnMut(StoredId, &[u64]) -> Visited,
-    ) -> Result<(), SetError> {
-        let documents = part.documents.clone();
-        let mut visit = |id, set: &[u64]| visit(StoredId { part: 0, id }, set);
-        let view = self.view();
-        let Some(live) = view.segments.get(part.file) else {
-            let Some(memtable) = view.memtables().nth(part.file - view.segments.len()) else {
-                return Ok(());
-            };
-            let count = (documents.end - documents.start) as usize;
-            let names = || memtable.documents.iter_from(documents.start as usize).take(count);
-            let mut pairs = Vec::new();
-            memtable.append_pairs_with_ids(&names().map(|(id, _)| *id).collect(), &mut pairs);
-            let stored: HashSet<u64> = pairs.into_iter().map(|(_, id)| id).collect();
-            let mut set = Vec::new();
-            for (id, document) in names().filter(|(id, _)| stored.contains(id)) {
-                let is_set = shingles::decode(document.shingles(), &mut set);
-                debug_assert!(is_set, "it was encoded, or checked when it was read from the log");
-                visit(*id, &set)?;
-            }
-            return Ok(());
-        };
-        let Some(shingles) = live.index().shingles()? else { return Ok(()) };
-        let removed = self.removed_ids.get().map(|removed| &removed[part.file]);
-        shingles.for_each_while(documents, check_cancelled, |id, set| {
-            if removed.is_some_and(|removed| removed.contains(&id)) { Ok(()) } else { visit(id, set) }
-        })
-    }
-}

@@ -142,8 +142,7 @@ impl<F: Fingerprint> StoreInner<F> {
         }
         manifest.segments.retain(|entry| !dropped.contains(&entry.number));
         for number in dropped {
-            let before = current.segments.iter().find(|entry| entry.number == *number);
-            let removals = before.and_then(|entry| entry.removals);
+            let removals = current.entry(*number).and_then(|entry| entry.removals);
             stale.extend(removals.map(|removals| layout::removals(*number, removals.version)));
         }
         if let Some(added) = added {

@@ -137,10 +137,7 @@ pub struct SegmentStats {
 impl StoreStats {
     pub(crate) fn of<F: Fingerprint>(manifest: &Manifest, view: &View<F>) -> Self {
         // The manifest may be of another moment, so only the level comes from it.
-        let level_of = |number: u64| {
-            let entry = manifest.segments.iter().find(|entry| entry.number == number);
-            entry.map_or(0, |entry| entry.level)
-        };
+        let level_of = |number: u64| manifest.entry(number).map_or(0, |entry| entry.level);
         let segments: Vec<SegmentStats> = view
             .segments
             .iter()

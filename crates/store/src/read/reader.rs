@@ -306,7 +306,7 @@ impl<F: Fingerprint> Seen<F> {
         opening: Opening,
         removed: &LoggedRemovals<F>,
     ) -> Result<LiveSegment<F>, Error> {
-        let before = self.manifest.segments.iter().find(|before| before.number == entry.number);
+        let before = self.manifest.entry(entry.number);
         let live = self.view.segments.iter().find(|live| live.segment.number == entry.number);
         let mut live = match (before, live) {
             (Some(before), Some(live)) if before.file_id == entry.file_id => {

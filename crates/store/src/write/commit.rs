@@ -65,13 +65,13 @@ impl<F: Fingerprint> StoreInner<F> {
     /// Commits a single request at once, even if memory is full.
     pub(crate) fn commit_alone(&self, request: Request<F>) -> Outcome<F> {
         self.check_open()?;
-        self.serve(vec![request]).pop().expect("one answer for one request")
+        self.serve_one(request)
     }
 
     /// Serves the requests of a group that only remove pairs, and rejects the others.
     fn serve_without_room(&self, requests: Vec<Request<F>>, error: &Error) -> Vec<Outcome<F>> {
         let serve = |request: Request<F>| match request.only_removes() {
-            true => self.serve(vec![request]).pop().expect("one answer for one request"),
+            true => self.serve_one(request),
             false => Err(error.clone_for_group()),
         };
         requests.into_iter().map(serve).collect()
@@ -150,6 +150,10 @@ impl<F: Fingerprint> StoreInner<F> {
             writer = self.background.wait_for_room(writer, deadline);
         }
         Ok(())
+    }
+
+    fn serve_one(&self, request: Request<F>) -> Outcome<F> {
+        self.serve(vec![request]).pop().expect("one answer for one request")
     }
 
     fn serve(&self, requests: Vec<Request<F>>) -> Vec<Outcome<F>> {

@@ -92,9 +92,6 @@ impl<F: Fingerprint> StoreInner<F> {
     }
 
     /// Flushes all pairs and removals that are in memory at the time of this call, so that no log is needed for them.
-    ///
-    /// # Errors
-    /// When the disk refuses an operation.
     pub(crate) fn flush_all(&self) -> Result<(), Error> {
         // Keeps the number of frozen memtables within its bound, except for a moment if other writers fill one meanwhile.
         let first = self.view.load().frozen.first().map(|frozen| frozen.next_log);
@@ -107,9 +104,6 @@ impl<F: Fingerprint> StoreInner<F> {
     }
 
     /// Flushes the memtables that are frozen at the time of this call.
-    ///
-    /// # Errors
-    /// When the disk refuses an operation.
     pub(crate) fn flush_frozen(&self) -> Result<(), Error> {
         // Memtables that are frozen later are not waited for.
         let last = self.view.load().frozen.last().map_or(0, |frozen| frozen.next_log);
@@ -157,9 +151,6 @@ impl<F: Fingerprint> StoreInner<F> {
     }
 
     /// Merges the segments of the time of this call until no merge of them is due.
-    ///
-    /// # Errors
-    /// As for [`StoreInner::merge_due`].
     pub(crate) fn merge_until_settled(&self) -> Result<(), Error> {
         let foreground = self.begin_foreground();
         while let Some(claim) =
@@ -172,9 +163,6 @@ impl<F: Fingerprint> StoreInner<F> {
 
     /// Merges the segments of the time of this call into one, without the removed pairs; in steps, the smallest first,
     /// if they are too many for one merge.
-    ///
-    /// # Errors
-    /// As for [`StoreInner::merge_due`].
     pub(crate) fn merge_all(&self, report: &Report) -> Result<(), Error> {
         let foreground = self.begin_foreground();
         let choose = |candidates: &[&LiveSegment<F>]| match candidates {
@@ -193,9 +181,6 @@ impl<F: Fingerprint> StoreInner<F> {
     }
 
     /// Rewrites the segments with removed pairs without these. Returns the number of these pairs.
-    ///
-    /// # Errors
-    /// As for [`StoreInner::merge_due`].
     pub(crate) fn rewrite_removed(&self, report: &Report) -> Result<u64, Error> {
         let foreground = self.begin_foreground();
         let mut pairs = 0;

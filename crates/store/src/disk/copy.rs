@@ -121,9 +121,6 @@ pub fn link_or_copy(
 }
 
 /// Links or copies files into the directory of damaged files, durably. Returns their names there.
-///
-/// # Errors
-/// When the operating system refuses it.
 pub(crate) fn keep_aside(disk: &dyn Disk, names: impl Iterator<Item = String>) -> Result<Vec<String>, Error> {
     let mut kept = Vec::new();
     for name in names {

@@ -39,9 +39,6 @@ pub(crate) fn segment(number: u64) -> String {
 }
 
 /// Returns the file id in the first bytes of a segment; `None` if it is shorter.
-///
-/// # Errors
-/// When the operating system refuses it.
 pub(crate) fn file_id(disk: &dyn Disk, segment: &str) -> io::Result<Option<[u8; 16]>> {
     // format-spec.md, section 4: the file id is bytes 32 to 47 of every file.
     let first = disk.read_first(segment, 48)?;
@@ -93,9 +90,6 @@ pub(crate) fn is_occupied(
 }
 
 /// Lists a directory and returns the numbers that `parse` finds in the names of its files, ascending.
-///
-/// # Errors
-/// When the operating system refuses it.
 pub(crate) fn listed<T: Ord>(
     disk: &dyn Disk,
     directory: &str,

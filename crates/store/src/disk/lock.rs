@@ -42,9 +42,6 @@ impl StoreLock {
     }
 
     /// Whether the file `lock` of a new store is missing or one that a store wrote, rather than another's of that name.
-    ///
-    /// # Errors
-    /// When the operating system refuses it.
     pub(crate) fn may_be_taken(disk: &dyn Disk) -> Result<bool, Error> {
         let names = disk.list("").map_err(Error::io("list it", disk.path("")))?;
         if !names.iter().any(|name| name == LOCK) {

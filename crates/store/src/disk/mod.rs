@@ -31,45 +31,30 @@ pub use real::RealDisk;
 /// removed, and never changed in place. It promises what POSIX promises: bytes are durable after
 /// [`DiskFile::sync`], names after [`Disk::sync_directory`], and a rename is atomic.
 ///
+/// Every operation fails if the operating system refuses it, and so does every function that calls one. Sections
+/// about errors say what else fails, and what holds afterwards.
+///
 /// A store holds it as a trait object. Clones are handles of the same directory.
 pub trait Disk: DiskClone + Any + fmt::Debug + Send + Sync {
     /// Returns the path of a file, for messages.
     fn path(&self, name: &str) -> PathBuf;
 
     /// Creates a directory, unless it exists. Its name is durable when this returns.
-    ///
-    /// # Errors
-    /// When the operating system refuses it.
     fn create_directory(&self, name: &str) -> io::Result<()>;
 
     /// Creates a new file and opens it for writing.
-    ///
-    /// # Errors
-    /// When the operating system refuses it.
     fn create_new(&self, name: &str) -> io::Result<Box<dyn DiskFile>>;
 
     /// Opens an existing file for writing at its end.
-    ///
-    /// # Errors
-    /// When the operating system refuses it.
     fn append(&self, name: &str) -> io::Result<Box<dyn DiskFile>>;
 
     /// Makes the names in a directory durable.
-    ///
-    /// # Errors
-    /// When the operating system refuses it.
     fn sync_directory(&self, name: &str) -> io::Result<()>;
 
     /// Renames a file within its directory. A file of the new name is replaced atomically.
-    ///
-    /// # Errors
-    /// When the operating system refuses it.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
 
     /// Removes a file. Open handles and mappings of it stay valid.
-    ///
-    /// # Errors
-    /// When the operating system refuses it.
     fn remove(&self, name: &str) -> io::Result<()>;
 
     /// Links a file to a second name, on this disk or another one.
@@ -89,15 +74,9 @@ pub trait Disk: DiskClone + Any + fmt::Debug + Send + Sync {
     }
 
     /// Returns the names of the files in a directory, in ascending order.
-    ///
-    /// # Errors
-    /// When the operating system refuses it.
     fn list(&self, directory: &str) -> io::Result<Vec<String>>;
 
     /// Returns the names of the directories in a directory, in ascending order. By default none.
-    ///
-    /// # Errors
-    /// When the operating system refuses it.
     fn list_directories(&self, directory: &str) -> io::Result<Vec<String>> {
         let _ = directory;
         Ok(Vec::new())
@@ -110,55 +89,31 @@ pub trait Disk: DiskClone + Any + fmt::Debug + Send + Sync {
     }
 
     /// Returns the length of a file, in bytes.
-    ///
-    /// # Errors
-    /// When the operating system refuses it.
     fn length(&self, name: &str) -> io::Result<u64>;
 
     /// Reads a file from an offset to its end at the time of the call.
-    ///
-    /// # Errors
-    /// When the operating system refuses it.
     fn read_from(&self, name: &str, offset: u64) -> io::Result<Vec<u8>>;
 
     /// Reads at most `bytes` bytes from the start of a file.
-    ///
-    /// # Errors
-    /// When the operating system refuses it.
     fn read_first(&self, name: &str, bytes: usize) -> io::Result<Vec<u8>>;
 
     /// Maps an immutable file.
-    ///
-    /// # Errors
-    /// When the operating system refuses it.
     fn map(&self, name: &str) -> io::Result<Mapping>;
 
     /// Reads an immutable file into memory. By default as [`Disk::map`].
-    ///
-    /// # Errors
-    /// When the operating system refuses it, as with too little memory.
     fn load(&self, name: &str) -> io::Result<Mapping> {
         self.map(name)
     }
 
     /// Maps a private copy of a file that is truncated, or extended with zeros, to a length, and applies a change to
     /// it. The file itself stays unchanged.
-    ///
-    /// # Errors
-    /// When the operating system refuses it, as with too little memory.
     fn map_changed(&self, name: &str, length: u64, change: &mut dyn FnMut(&mut [u8])) -> io::Result<Mapping>;
 
     /// Tries to lock a file exclusively, without waiting. The file is created if needed, and the text is written into
     /// it for other processes. `Err` of the inner result is the text of the present holder.
-    ///
-    /// # Errors
-    /// When the operating system refuses it.
     fn lock(&self, name: &str, text: &str) -> io::Result<Result<Box<dyn DiskLock>, String>>;
 
     /// Returns the text of the process that has locked a file; `None` if none has.
-    ///
-    /// # Errors
-    /// When the operating system refuses it.
     fn lock_text(&self, name: &str) -> io::Result<Option<String>>;
 
     /// Checks that the path still leads to this directory, and the name of a locked file to the file that is locked.
@@ -181,17 +136,11 @@ pub trait Disk: DiskClone + Any + fmt::Debug + Send + Sync {
     }
 
     /// Reads a whole file.
-    ///
-    /// # Errors
-    /// When the operating system refuses it.
     fn read(&self, name: &str) -> io::Result<Vec<u8>> {
         self.read_from(name, 0)
     }
 
     /// Whether a file exists.
-    ///
-    /// # Errors
-    /// When the operating system refuses it, unless the file is missing.
     fn exists(&self, name: &str) -> io::Result<bool> {
         match self.length(name) {
             Ok(_) => Ok(true),
@@ -228,9 +177,6 @@ pub trait DiskLock: fmt::Debug + Send + Sync + 'static {
     }
 
     /// Replaces the text that other processes read. It is for information only, and need not be durable.
-    ///
-    /// # Errors
-    /// When the operating system refuses it.
     fn set_text(&self, text: &str) -> io::Result<()>;
 }
 
@@ -238,15 +184,9 @@ pub trait DiskLock: fmt::Debug + Send + Sync + 'static {
 pub trait DiskFile: io::Write + fmt::Debug + Send + 'static {
     /// Makes all bytes durable that have been written through any handle. After a failure it is unknown which of them
     /// are durable.
-    ///
-    /// # Errors
-    /// When the operating system refuses it.
     fn sync(&mut self) -> io::Result<()>;
 
     /// Truncates the file to a length, and continues to write there.
-    ///
-    /// # Errors
-    /// When the operating system refuses it.
     fn truncate(&mut self, length: u64) -> io::Result<()>;
 
     /// Makes this file, which is empty, a copy of another one that shares its blocks until either is written to, which
@@ -269,9 +209,6 @@ pub trait DiskFile: io::Write + fmt::Debug + Send + 'static {
     }
 
     /// As [`Disk::check_held`], and that the name of this file still leads to it.
-    ///
-    /// # Errors
-    /// As for [`Disk::check_held`].
     fn check_held(&self) -> io::Result<()> {
         Ok(())
     }

@@ -22,9 +22,6 @@ pub(crate) struct LogBytes<'a> {
 
 /// Whether a file is a log without records, as an interrupted creation leaves it: the whole header, or as much of it as
 /// had come to the disk.
-///
-/// # Errors
-/// When the operating system refuses it.
 pub(crate) fn is_unused_log(disk: &dyn Disk, name: &str) -> Result<bool, Error> {
     let bytes = disk.read_first(name, HEADER_BYTES + 1).map_err(Error::io("read it", disk.path(name)))?;
     let is_header = bytes.iter().zip(&MAGIC).all(|(byte, expected)| byte == expected);
@@ -150,9 +147,6 @@ pub(super) const MAX_MISSING_LOGS: usize = 100;
 /// Returns the logs, each with the numbers by which its files are named: the number that its header has; without one,
 /// the number under which a record of it is intact; or else the one of its name. `first` is the first log of the
 /// manifest, which may be missing.
-///
-/// # Errors
-/// When the operating system refuses an operation.
 pub(crate) fn log_files(
     disk: &dyn Disk,
     identity: &Identity,
@@ -240,9 +234,6 @@ fn is_gone(error: &io::Error) -> bool {
 
 /// Reads the files of one log as one: a record that the first lacks is taken from another. One that contradicts the
 /// first counts as lost.
-///
-/// # Errors
-/// When the operating system refuses an operation.
 pub(super) fn read_joined(
     disk: &dyn Disk,
     identity: &Identity,

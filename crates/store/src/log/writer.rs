@@ -112,9 +112,6 @@ impl<F: Fingerprint> LogWriter<F> {
     }
 
     /// Gives an [incomplete](Self::create_incomplete) log its name. It and its name are durable when this returns.
-    ///
-    /// # Errors
-    /// When the operating system refuses an operation.
     pub(crate) fn complete(&mut self) -> Result<(), Error> {
         self.sync()?;
         let path = self.disk.path(&layout::new_log(self.number));
@@ -148,9 +145,6 @@ impl<F: Fingerprint> LogWriter<F> {
     /// Continues the last log at the end that a [replay](super::replay) found. The replayed batches are durable when
     /// this returns: unless the log was closed cleanly, a synced copy replaces it atomically, since an earlier failed
     /// sync may have left it readable but not durable.
-    ///
-    /// # Errors
-    /// When the operating system refuses an operation.
     pub fn resume(disk: &dyn Disk, identity: Identity, replayed: &Replayed) -> Result<Self, Error> {
         check_width::<F>(disk, &identity)?;
         let end = replayed.end;
@@ -416,9 +410,6 @@ pub struct PendingSync {
 
 impl PendingSync {
     /// Syncs the log. Returns its synced length.
-    ///
-    /// # Errors
-    /// When the operating system refuses it.
     pub fn run(mut self) -> io::Result<Sealed> {
         self.file.sync()?;
         Ok(self.sealed)

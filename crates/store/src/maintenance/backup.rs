@@ -66,9 +66,6 @@ pub fn checkpoint(path: impl AsRef<Path>, directory: impl AsRef<Path>) -> Result
 }
 
 /// As [`backup`], on any disk.
-///
-/// # Errors
-/// As for [`backup`].
 pub fn backup_on(disk: &dyn Disk, target: &dyn Disk) -> Result<(), Error> {
     copy_store(disk, target, Kind::Copied, &Report::new())
 }

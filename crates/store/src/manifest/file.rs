@@ -152,9 +152,6 @@ impl ManifestFile {
     /// Unless the last shutdown was clean and both the manifest and its copy exist, they are written again first: an
     /// earlier process may have failed to sync their names, and a crash would bring back the previous manifest, which
     /// needs its files. Damaged ones are kept aside.
-    ///
-    /// # Errors
-    /// When the operating system refuses it.
     pub fn take_over(&mut self, manifest: &Manifest, was_clean: bool) -> Result<Vec<String>, Error> {
         self.restore_copies(manifest, was_clean)?;
         let found = leftovers::leftovers(&*self.disk, manifest)?;

@@ -12,9 +12,6 @@ use crate::manifest::{Manifest, SegmentEntry};
 
 /// Returns the names of the files that the store of this manifest wrote and no longer needs. Files that it did not write
 /// are not among them.
-///
-/// # Errors
-/// When the operating system refuses it.
 pub fn leftovers(disk: &dyn Disk, manifest: &Manifest) -> Result<Vec<String>, Error> {
     let mut found = Vec::new();
     for directory in ["", layout::SEGMENTS, layout::DELETES, layout::LOGS] {
@@ -50,9 +47,6 @@ fn is_leftover(manifest: &Manifest, directory: &str, name: &str) -> bool {
 /// Whether the copy of the manifest is current: every file that it names exists, and none that only a later manifest
 /// would name. A later one either names a segment or removals of a greater number, or does without a file that this one
 /// names.
-///
-/// # Errors
-/// When the operating system refuses it.
 pub(super) fn is_current(disk: &dyn Disk, copy: &Manifest) -> Result<bool, Error> {
     for entry in &copy.segments {
         if !matches_file(disk, entry)? {

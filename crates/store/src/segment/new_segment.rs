@@ -54,9 +54,6 @@ impl<F: Fingerprint> StoreInner<F> {
     }
 
     /// Writes the pairs of a memtable, with the names of their ids, to a new segment: see [`StoreInner::new_segment`].
-    ///
-    /// # Errors
-    /// As for [`StoreInner::new_segment`].
     pub(crate) fn build_segment(
         &self,
         memtable: &Memtable<F>,

@@ -33,9 +33,6 @@ const MAGIC: [u8; 8] = *b"\x89HDXR\r\n\x1a";
 const VERSION: u32 = 1;
 
 /// Writes a removals file. It and its name are durable when this returns. Returns its length.
-///
-/// # Errors
-/// When the operating system refuses it.
 pub fn write(
     disk: &dyn Disk,
     store: StoreId,
@@ -132,9 +129,6 @@ fn find_in(
 }
 
 /// Returns a version of the removals of a segment that no file has.
-///
-/// # Errors
-/// When the operating system refuses it.
 pub(crate) fn next_version(disk: &dyn Disk, segment: u64) -> Result<u64, Error> {
     Ok(versions(disk, segment)?.last().map_or(1, |last| last + 1))
 }

@@ -60,17 +60,11 @@ pub fn repair_with<E: From<Error>>(
 }
 
 /// Repairs a store on any disk: see [`repair`].
-///
-/// # Errors
-/// As for [`repair`].
 pub fn repair_on(disk: &dyn Disk) -> Result<Repaired, Error> {
     repair_and_tell(disk, &Report::new(), |_| Ok(()))
 }
 
 /// Repairs a store on any disk: see [`repair_with`].
-///
-/// # Errors
-/// As for [`repair_with`].
 pub fn repair_and_tell<E: From<Error>>(
     disk: &dyn Disk,
     report: &Report,
@@ -228,9 +222,6 @@ impl<'d> Changes<'d> {
     }
 
     /// Announces changes, unless that was done before.
-    ///
-    /// # Errors
-    /// When the operating system refuses an operation.
     pub(super) fn begin(&mut self) -> Result<(), Error> {
         if !self.has_begun {
             self.announced.write(self.disk)?;
@@ -240,9 +231,6 @@ impl<'d> Changes<'d> {
     }
 
     /// Returns the number of a new segment.
-    ///
-    /// # Errors
-    /// As for [`Self::begin`].
     pub(super) fn new_segment(&mut self) -> Result<u64, Error> {
         self.begin()?;
         self.next_segment += 1;
@@ -255,9 +243,6 @@ impl<'d> Changes<'d> {
     }
 
     /// Keeps the report in the store until it is delivered.
-    ///
-    /// # Errors
-    /// When the operating system refuses an operation.
     pub(super) fn keep(&mut self, repaired: Repaired) -> Result<(), Error> {
         self.announced.repaired = repaired;
         self.has_begun = true;

@@ -239,9 +239,6 @@ impl KeptReport {
     }
 
     /// Writes the report atomically and durably.
-    ///
-    /// # Errors
-    /// When the operating system refuses an operation.
     pub(super) fn write(&self, disk: &dyn Disk) -> Result<(), Error> {
         let write = || {
             write_replacing(disk, NEW_REPORT, self.to_text().as_bytes())?;
@@ -257,9 +254,6 @@ impl KeptReport {
     }
 
     /// Removes the report, if there is one.
-    ///
-    /// # Errors
-    /// When the operating system refuses an operation.
     pub(super) fn remove(disk: &dyn Disk) -> Result<(), Error> {
         let path = disk.path(REPORT);
         match disk.remove(REPORT) {

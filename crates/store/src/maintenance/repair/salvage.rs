@@ -305,9 +305,6 @@ pub(super) fn check_logs<F: Fingerprint>(
 /// Copies every intact batch to the log `number`, which gets its name when it is complete: an incomplete one would
 /// count as damaged in the next repair. The manifest begins with that log then. Adds to the report what was lost, and
 /// returns the names of the damaged logs.
-///
-/// # Errors
-/// When the operating system refuses an operation.
 pub(super) fn copy_intact_logs<F: Fingerprint>(
     disk: &dyn Disk,
     manifest: &mut Manifest,

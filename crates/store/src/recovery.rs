@@ -6,7 +6,7 @@ use hamdex::Fingerprint;
 
 use crate::disk::{Disk, layout};
 use crate::error::Error;
-use crate::log::{HEADER_BYTES, LogWriter, Position, Replayed, check_names, replay};
+use crate::log::{HEADER_BYTES, LogWriter, Replayed, check_names, check_width, replay};
 use crate::manifest::file::CurrentManifest;
 use crate::manifest::{self, Manifest, SegmentEntry};
 use crate::options::StoreOptions;
@@ -75,7 +75,7 @@ pub(crate) fn load_segments<F: Fingerprint>(
     manifest: &Manifest,
     opening: Opening,
 ) -> Result<View<F>, Error> {
-    check_width::<F>(disk, manifest)?;
+    check_width::<F>(disk, &manifest.identity)?;
     let mut view = View::new(manifest.distance);
     view.sequence = manifest.sequence;
     view.next_id = manifest.next_id;
@@ -91,32 +91,11 @@ pub(crate) fn load<F: Fingerprint>(
     opening: Opening,
 ) -> Result<(View<F>, Replayed), Error> {
     let mut view = load_segments(disk, manifest, opening)?;
-    let replayed = replay_logs(disk, manifest, manifest.logs_start(), &mut view)?;
-    Ok((view, replayed))
-}
-
-/// Rejects a store of another width.
-fn check_width<F: Fingerprint>(disk: &dyn Disk, manifest: &Manifest) -> Result<(), Error> {
-    let found = manifest.identity.width;
-    if found == F::BITS {
-        return Ok(());
-    }
-    Err(Error::Width { path: disk.path(""), found, expected: F::BITS })
-}
-
-/// Applies the logs from a position on.
-fn replay_logs<F: Fingerprint>(
-    disk: &dyn Disk,
-    manifest: &Manifest,
-    from: Position,
-    view: &mut View<F>,
-) -> Result<Replayed, Error> {
-    let mut applier = Applier::new(manifest, view);
-    let replayed = replay(disk, &manifest.identity, from, manifest.sealed, |sequence, batch| {
-        applier.apply(sequence, batch, |_| {})
-    })?;
+    let mut applier = Applier::new(manifest, &mut view);
+    let apply = |sequence, batch: &_| applier.apply(sequence, batch, |_| {});
+    let replayed = replay(disk, &manifest.identity, manifest.logs_start(), manifest.sealed, apply)?;
     applier.finish(&replayed);
-    Ok(replayed)
+    Ok((view, replayed))
 }
 
 /// Applies the batches of logs to a view.

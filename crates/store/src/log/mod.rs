@@ -15,8 +15,8 @@ mod writer;
 
 pub(crate) use format::{HEADER_BYTES, Header, operation_bytes, units};
 pub use format::{MAX_OPERATIONS, MAX_SEQUENCE};
-pub(crate) use replay::replay_by_log;
 pub use replay::{Position, Replayed, Salvaged, Sealed, TornTail, replay, salvage};
+pub(crate) use replay::{check_width, replay_by_log};
 pub use scan::Lost;
 pub(crate) use scan::{check_names, is_unused_log, log_files, read_header};
 pub(crate) use writer::is_out_of_space;

@@ -148,7 +148,7 @@ pub(crate) fn replay_by_log<F: Fingerprint>(
 }
 
 /// Rejects a width other than the one of the store.
-pub(super) fn check_width<F: Fingerprint>(disk: &dyn Disk, identity: &Identity) -> Result<(), Error> {
+pub(crate) fn check_width<F: Fingerprint>(disk: &dyn Disk, identity: &Identity) -> Result<(), Error> {
     if identity.width == F::BITS {
         return Ok(());
     }

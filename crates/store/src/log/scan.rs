@@ -242,22 +242,40 @@ pub(super) fn read_joined(
     lost: &mut Vec<Lost>,
 ) -> Result<Vec<u8>, Error> {
     let mut joined = Vec::new();
+    let mut gaps = None;
     for file in files {
         let bytes = read_readable(disk, &layout::log(*file))?;
         if joined.is_empty() {
             joined = bytes;
-        } else {
-            join(identity, number, &mut joined, &bytes, lost)?;
+            continue;
         }
+        let gaps = match &mut gaps {
+            Some(gaps) => gaps,
+            None => gaps.insert(gaps_of(identity, number, &joined)?),
+        };
+        join(identity, number, (&mut joined, gaps), &bytes, lost)?;
     }
     Ok(joined)
+}
+
+/// The parts of a log without intact records: their ends by their starts. The last one has no end.
+type Gaps = BTreeMap<u64, u64>;
+
+fn gaps_of(identity: &Identity, number: u64, log: &[u8]) -> Result<Gaps, Error> {
+    let mut damaged = Vec::new();
+    LogBytes::new(identity, number, 0, log).for_each_intact(&mut damaged, |_, _| Ok(()))?;
+    let end = log.len() as u64;
+    let mut gaps: Gaps = damaged.iter().map(|gap| (gap.offset, gap.offset + gap.bytes)).collect();
+    let start = gaps.last_key_value().filter(|gap| *gap.1 == end).map_or(end, |gap| *gap.0);
+    gaps.insert(start, u64::MAX);
+    Ok(gaps)
 }
 
 /// Adds the intact parts of another file of the same log.
 fn join(
     identity: &Identity,
     number: u64,
-    into: &mut Vec<u8>,
+    (into, gaps): (&mut Vec<u8>, &mut Gaps),
     other: &[u8],
     lost: &mut Vec<Lost>,
 ) -> Result<(), Error> {
@@ -265,22 +283,16 @@ fn join(
         into.resize(into.len().max(HEADER_BYTES), 0);
         into[..HEADER_BYTES].copy_from_slice(&other[..HEADER_BYTES]);
     }
-    let mut damaged = Vec::new();
-    LogBytes::new(identity, number, 0, into).for_each_intact(&mut damaged, |_, _| Ok(()))?;
-    let end = into.len() as u64;
-    let mut gaps: Vec<_> = damaged.iter().map(|gap| gap.offset..gap.offset + gap.bytes).collect();
-    match gaps.last_mut().filter(|gap| gap.end == end) {
-        Some(last) => last.end = u64::MAX,
-        None => gaps.push(end..u64::MAX),
-    }
     LogBytes::new(identity, number, 0, other).for_each_intact(&mut Vec::new(), |at, record| {
         let range = at as usize..record.end as usize;
         let found = &other[range.clone()];
-        // Gaps are in order, and there may be as many as records.
-        let before = gaps.partition_point(|gap| gap.start <= at);
-        if gaps[..before].last().is_some_and(|gap| record.end <= gap.end) {
+        let gap = gaps.range(..=at).next_back().map(|(start, end)| (*start, *end));
+        if let Some((start, end)) = gap.filter(|gap| record.end <= gap.1) {
             into.resize(into.len().max(range.end), 0);
             into[range].copy_from_slice(found);
+            gaps.remove(&start);
+            let left = [(start, at), (record.end, end)];
+            gaps.extend(left.into_iter().filter(|(start, end)| start < end));
         } else if into.get(range) != Some(found) {
             let what = "two files of this log have different records here";
             lost.push(Lost { log: number, offset: at, bytes: record.end - at, what });

@@ -178,7 +178,14 @@ impl Value {
             }
             DataType::Dictionary(..) => {
                 let dictionary = array.as_any_dictionary();
-                Self::read(dictionary.values(), dictionary.normalized_keys()[row])
+                // One key: those of all rows would be made anew at each call.
+                match Self::read(dictionary.keys(), row) {
+                    Self::Integer(key) => {
+                        let key = usize::try_from(key).expect("a key is the number of a value");
+                        Self::read(dictionary.values(), key)
+                    }
+                    _ => Self::Null,
+                }
             }
             kind => unreachable!("columns of {kind} are refused"),
         }

@@ -9,6 +9,8 @@ use crate::copy::union::Columns;
 use crate::copy::union::cells::{self, distinct};
 #[cfg(feature = "parquet")]
 use crate::copy::union::check_readable;
+#[cfg(feature = "parquet")]
+use crate::copy::union::kinds::without_dictionaries;
 use crate::error::{CopyErrorKind, Error};
 use crate::problem::Problem;
 use crate::rows::Shape;
@@ -240,23 +242,9 @@ fn is_whole(shape: &Shape, layout: &Layout) -> bool {
         (Shape::Columns { .. }, Layout::IdsAndTexts(_)) => false,
         #[cfg(feature = "parquet")]
         (_, Layout::Columns { schema, format: TableFormat::Arrow, .. }) => {
-            !schema.fields().iter().any(|field| has_dictionary(field.data_type()))
+            schema.fields().iter().all(|field| without_dictionaries(field.data_type()) == *field.data_type())
         }
         _ => true,
-    }
-}
-
-/// Returns whether a type has a dictionary, which an Arrow file holds once and not for each batch.
-#[cfg(feature = "parquet")]
-fn has_dictionary(kind: &DataType) -> bool {
-    match kind {
-        DataType::Dictionary(..) => true,
-        DataType::List(inner)
-        | DataType::LargeList(inner)
-        | DataType::FixedSizeList(inner, _)
-        | DataType::Map(inner, _) => has_dictionary(inner.data_type()),
-        DataType::Struct(fields) => fields.iter().any(|field| has_dictionary(field.data_type())),
-        _ => false,
     }
 }
 

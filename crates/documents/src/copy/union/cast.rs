@@ -13,8 +13,8 @@ use arrow_array::types::{
 };
 use arrow_array::{
     Array, ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, FixedSizeListArray, GenericListArray,
-    LargeBinaryArray, LargeStringArray, OffsetSizeTrait, PrimitiveArray, StringArray, StringViewArray,
-    StructArray, new_null_array,
+    LargeBinaryArray, LargeStringArray, MapArray, OffsetSizeTrait, PrimitiveArray, StringArray,
+    StringViewArray, StructArray, new_null_array,
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer, i256};
 use arrow_schema::{ArrowError, DataType, FieldRef, Fields, TimeUnit};
@@ -44,14 +44,28 @@ pub(crate) fn cast(array: &ArrayRef, kind: &DataType) -> Result<ArrayRef, Unfit>
             let dictionary = array.as_any_dictionary();
             cast(&take(dictionary.values(), dictionary.keys(), None)?, kind)
         }
-        (DataType::Struct(_), DataType::Struct(fields)) => {
+        (DataType::Struct(own), DataType::Struct(fields)) => {
             let array = array.as_struct();
-            let column = |field: &FieldRef| match array.column_by_name(field.name()) {
+            // By number where the fields are the same, since several can have one name.
+            let names = |fields: &Fields| fields.iter().map(|field| field.name().clone()).collect::<Vec<_>>();
+            let is_same = names(own) == names(fields);
+            let column = |(at, field): (usize, &FieldRef)| match if is_same {
+                Some(array.column(at))
+            } else {
+                array.column_by_name(field.name())
+            } {
                 Some(column) => cast(column, field.data_type()),
                 None => Ok(new_null_array(field.data_type(), array.len())),
             };
-            let columns = fields.iter().map(column).collect::<Result<_, _>>()?;
+            let columns = fields.iter().enumerate().map(column).collect::<Result<_, _>>()?;
             Ok(Arc::new(StructArray::try_new(fields.clone(), columns, array.nulls().cloned())?))
+        }
+        (DataType::Map(..), DataType::Map(entry, is_sorted)) => {
+            let map = array.as_map();
+            let entries: ArrayRef = Arc::new(map.entries().clone());
+            let entries = cast(&entries, entry.data_type())?.as_struct().clone();
+            let (offsets, nulls) = (map.offsets().clone(), map.nulls().cloned());
+            Ok(Arc::new(MapArray::try_new(Arc::clone(entry), offsets, entries, nulls, *is_sorted)?))
         }
         (DataType::List(_), DataType::List(item)) => same_lists::<i32>(array, item),
         (DataType::LargeList(_), DataType::LargeList(item)) => same_lists::<i64>(array, item),

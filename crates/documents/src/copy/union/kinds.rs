@@ -211,6 +211,7 @@ pub(crate) fn without_dictionaries(kind: &DataType) -> DataType {
         DataType::List(item) => DataType::List(plain(item)),
         DataType::LargeList(item) => DataType::LargeList(plain(item)),
         DataType::FixedSizeList(item, count) => DataType::FixedSizeList(plain(item), *count),
+        DataType::Map(entries, is_sorted) => DataType::Map(plain(entries), *is_sorted),
         DataType::Struct(fields) => DataType::Struct(fields.iter().map(plain).collect()),
         kind => kind.clone(),
     }

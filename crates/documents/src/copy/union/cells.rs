@@ -96,33 +96,6 @@ pub(crate) fn distinct(names: Vec<String>) -> Vec<String> {
     names.into_iter().map(numbered).collect()
 }
 
-/// A value, with those within it as they are written.
-#[cfg(feature = "parquet")]
-pub(crate) enum Json<'a> {
-    Null,
-    Flag(bool),
-    Number(&'a str),
-    Text(String),
-    List(Vec<&'a RawValue>),
-    Object(Vec<(String, &'a RawValue)>),
-}
-
-#[cfg(feature = "parquet")]
-impl<'a> Json<'a> {
-    pub(crate) fn of(raw: &'a RawValue) -> Self {
-        let text = raw.get();
-        match text.as_bytes().first() {
-            Some(b'n') => Self::Null,
-            Some(b't') => Self::Flag(true),
-            Some(b'f') => Self::Flag(false),
-            Some(b'"') => Self::Text(json_string(text)),
-            Some(b'[') => serde_json::from_str(text).map_or_else(|_| Self::Text(text.to_owned()), Self::List),
-            Some(b'{') => json_fields(text).map_or_else(|| Self::Text(text.to_owned()), Self::Object),
-            _ => Self::Number(text),
-        }
-    }
-}
-
 /// Returns standard JSON, as which other readers take it.
 pub(crate) fn standard_json(text: &str) -> Cow<'_, str> {
     if json_fields(text).is_some() {
@@ -147,7 +120,7 @@ pub(crate) fn json_text(raw: &RawValue) -> Option<Cow<'_, str>> {
 }
 
 /// Returns the value of a string. Halves of surrogate pairs are replaced.
-fn json_string(text: &str) -> String {
+pub(crate) fn json_string(text: &str) -> String {
     let standard = |_| to_standard_json(text).and_then(|text| serde_json::from_str(&text).ok()).ok_or(());
     serde_json::from_str(text).or_else(standard).unwrap_or_else(|()| text.to_owned())
 }

@@ -4,10 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, FieldRef, Fields, TimeUnit};
-use serde_json::value::RawValue;
 
-use crate::copy::union::cells::Json;
-use crate::copy::union::value::nanoseconds;
+use crate::copy::union::value::{Value, nanoseconds};
 use crate::table_reader::columnar::is_text;
 
 /// Returns the type that takes the values of both. Where there is none but text, sets `is_mixed`.
@@ -256,32 +254,28 @@ struct SeenFields {
 }
 
 impl Seen {
-    pub(crate) fn add(&mut self, raw: &RawValue) {
-        match Json::of(raw) {
-            Json::Null => {}
-            Json::Flag(_) => self.has_flags = true,
-            Json::Text(_) => self.has_texts = true,
-            Json::Number(text) if text.contains(['.', 'e', 'E']) => {
-                match text.parse::<f64>().is_ok_and(f64::is_finite) {
-                    true => self.has_fractions = true,
-                    false => self.has_others = true,
-                }
+    /// Adds a value of JSON.
+    pub(crate) fn add(&mut self, value: Value) {
+        match value {
+            Value::Flag(_) => self.has_flags = true,
+            Value::Text(_) => self.has_texts = true,
+            Value::Fraction(_) => self.has_fractions = true,
+            Value::Integer(number) => {
+                let (least, greatest) = self.integers.unwrap_or((number, number));
+                self.integers = Some((least.min(number), greatest.max(number)));
             }
-            Json::Number(text) => match text.parse::<i128>() {
-                Ok(number) => {
-                    let (least, greatest) = self.integers.unwrap_or((number, number));
-                    self.integers = Some((least.min(number), greatest.max(number)));
-                }
-                Err(_) => self.has_others = true,
-            },
-            Json::List(items) => {
+            Value::Written(json) if json.starts_with(['[', '{']) => self.has_texts = true,
+            Value::Written(_) => self.has_others = true,
+            Value::List(items) => {
                 let seen = self.items.get_or_insert_default();
                 items.into_iter().for_each(|item| seen.add(item));
             }
-            Json::Object(fields) => {
+            Value::Object(fields) => {
                 let seen = self.fields.get_or_insert_default();
                 fields.into_iter().for_each(|(key, value)| seen.add(key, value));
             }
+            // JSON has null, and no other values.
+            _ => {}
         }
     }
 
@@ -325,7 +319,7 @@ impl Seen {
 }
 
 impl SeenFields {
-    fn add(&mut self, key: String, value: &RawValue) {
+    fn add(&mut self, key: String, value: Value) {
         let at = match self.places.get(&key) {
             Some(&at) => at,
             None if self.seen.len() == MAX_FIELDS => {

@@ -22,7 +22,7 @@ use crate::copy::union::cells::distinct;
 #[cfg(feature = "parquet")]
 use crate::copy::union::kinds::Seen;
 #[cfg(feature = "parquet")]
-use crate::copy::union::value::is_readable;
+use crate::copy::union::value::{Value, is_readable};
 use crate::error::{CopyErrorKind, Error};
 use crate::problem::Problem;
 #[cfg(feature = "parquet")]
@@ -129,7 +129,7 @@ impl Columns {
             let at = self.place(&objects.input, &key)?;
             #[cfg(feature = "parquet")]
             if self.has_types {
-                objects.seen.entry(at).or_default().add(value);
+                objects.seen.entry(at).or_default().add(Value::of_json(value));
             }
             #[cfg(not(feature = "parquet"))]
             let _ = (at, value);

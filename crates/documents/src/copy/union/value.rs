@@ -17,7 +17,11 @@ use arrow_buffer::i256;
 use arrow_schema::{DataType, TimeUnit};
 use serde_json::value::RawValue;
 
-use crate::copy::union::cells::{self, Json};
+use crate::copy::union::cells::{json_fields, json_string, json_text, on_one_line};
+
+/// Lists and objects of JSON within each other are values up to this depth, and text below: types and values are walked
+/// by recursion, and other programs refuse Parquet and Arrow files with more than about 50 levels.
+const MAX_DEPTH: u8 = 32;
 
 const SECOND: i128 = 1_000_000_000;
 pub(crate) const DAY: i128 = 86_400 * SECOND;
@@ -32,6 +36,8 @@ pub(crate) enum Value {
     /// Digits, and the number of those behind the point.
     Decimal(i256, i8),
     Text(String),
+    /// JSON as it is written: a number that no type takes exactly, or lists and objects that are nested too deeply.
+    Written(String),
     Bytes(Vec<u8>),
     /// Nanoseconds.
     Moment(Moment, i128),
@@ -70,27 +76,37 @@ pub(crate) fn is_readable(kind: &DataType) -> bool {
 }
 
 impl Value {
-    /// Returns a value of JSON. A number that no type takes exactly stays as it is written.
+    /// Returns a value of JSON.
     pub(crate) fn of_json(raw: &RawValue) -> Self {
-        match Json::of(raw) {
-            Json::Null => Self::Null,
-            Json::Flag(flag) => Self::Flag(flag),
-            Json::Text(text) => Self::Text(text),
-            Json::Number(text) if text.contains(['.', 'e', 'E']) => match text.parse::<f64>() {
-                Ok(number) if number.is_finite() => Self::Fraction(number),
-                _ => Self::Text(text.to_owned()),
-            },
-            Json::Number(text) => text.parse().map_or_else(|_| Self::Text(text.to_owned()), Self::Integer),
-            Json::List(items) => Self::List(items.into_iter().map(Self::of_json).collect()),
-            Json::Object(fields) => {
-                Self::Object(fields.into_iter().map(|(key, value)| (key, Self::of_json(value))).collect())
+        Self::of_json_within(raw, MAX_DEPTH)
+    }
+
+    fn of_json_within(raw: &RawValue, depth: u8) -> Self {
+        let text = raw.get();
+        let inner = |raw| Self::of_json_within(raw, depth - 1);
+        let value = match text.as_bytes().first() {
+            Some(b'n') => Some(Self::Null),
+            Some(b't') => Some(Self::Flag(true)),
+            Some(b'f') => Some(Self::Flag(false)),
+            Some(b'"') => Some(Self::Text(json_string(text))),
+            Some(b'[' | b'{') if depth == 0 => None,
+            Some(b'[') => serde_json::from_str::<Vec<&RawValue>>(text)
+                .ok()
+                .map(|items| Self::List(items.into_iter().map(inner).collect())),
+            Some(b'{') => json_fields(text).map(|fields| {
+                Self::Object(fields.into_iter().map(|(key, value)| (key, inner(value))).collect())
+            }),
+            _ if text.contains(['.', 'e', 'E']) => {
+                text.parse().ok().filter(|number: &f64| number.is_finite()).map(Self::Fraction)
             }
-        }
+            _ => text.parse().ok().map(Self::Integer),
+        };
+        value.unwrap_or_else(|| Self::Written(on_one_line(text).into_owned()))
     }
 
     /// Returns a value of JSON as text where it is not a text.
     pub(crate) fn text_of_json(raw: &RawValue) -> Self {
-        cells::json_text(raw).map_or(Self::Null, |text| Self::Text(text.into_owned()))
+        json_text(raw).map_or(Self::Null, |text| Self::Text(text.into_owned()))
     }
 
     /// Reads a value of a readable type.
@@ -196,7 +212,7 @@ impl Value {
     pub(crate) fn into_text(self) -> Option<String> {
         match self {
             Self::Null => None,
-            Self::Text(text) => Some(text),
+            Self::Text(text) | Self::Written(text) => Some(text),
             Self::Bytes(bytes) => {
                 Some(String::from_utf8(bytes).unwrap_or_else(|error| hexadecimal(error.as_bytes())))
             }
@@ -221,6 +237,7 @@ impl Value {
                 write!(out, "{number:?}").expect("a string takes all");
             }
             Self::Decimal(digits, scale) => out.push_str(&decimal(digits, scale)),
+            Self::Written(json) => out.push_str(&json),
             Self::List(items) => {
                 out.push('[');
                 for (at, item) in items.into_iter().enumerate() {

@@ -28,6 +28,7 @@ use crate::format::{self, Format};
 use crate::input::{Input, OnRead};
 use crate::problem::Place;
 use crate::table_reader::Value;
+use crate::table_reader::footer::check_schema;
 use crate::table_writer::parquet::Container;
 
 /// The start of an Arrow file, behind which it is as a stream.
@@ -176,6 +177,7 @@ impl Batches {
         let file = input.into_file()?;
         let bytes = file.metadata().map_or(u64::MAX, |metadata| metadata.len());
         let options = ArrowReaderOptions::new();
+        check_schema(&file).map_err(|what| refused(what.into()))?;
         let metadata = guarded(|| ArrowReaderMetadata::load(&file, options)).map_err(refused)?;
         let mut columns = select(metadata.schema())?;
         let metadata = if with_all { metadata } else { with_views(metadata) };

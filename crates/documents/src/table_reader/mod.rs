@@ -3,10 +3,13 @@
 //! - [`csv`]: comma- or tab-separated records
 //! - [`quoting`]: whether their fields can be in quotes
 //! - [`columnar`]: Parquet and Arrow files, read in batches of rows
+//! - [`footer`]: the schema in the footer of a Parquet file, looked through before it is decoded
 
 #[cfg(feature = "parquet")]
 pub(crate) mod columnar;
 pub(crate) mod csv;
+#[cfg(feature = "parquet")]
+mod footer;
 pub(crate) mod quoting;
 
 use std::borrow::Cow;

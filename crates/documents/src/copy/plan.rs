@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{File, Metadata};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{self, Read, Seek, Write};
+use std::io::Seek;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -11,12 +11,10 @@ use crate::copy::agreed::Agreed;
 use crate::document::Counts;
 use crate::error::{CopyErrorKind, Error};
 use crate::format::Format;
-use crate::input::Input;
 use crate::input::source::{self, Compression};
+use crate::input::{Input, input_name, spool};
 use crate::problem::Problem;
 use crate::rows::Shape;
-
-const BUFFER_BYTES: usize = 1 << 18;
 
 /// The output of a copy.
 pub(crate) enum Target {
@@ -137,29 +135,20 @@ impl Plan {
         &mut self,
         path: &Path,
         directory: &Path,
-        on_read: &dyn Fn(u64),
-    ) -> Result<File, io::Error> {
+        on_read: impl Fn(u64),
+    ) -> Result<File, Error> {
         if self.opened == self.streams.len() {
-            let mut stream = source::open((path.as_os_str() != "-").then_some(path))?;
-            let mut file = tempfile::tempfile_in(directory)?;
-            let mut buffer = vec![0; BUFFER_BYTES];
-            loop {
-                match stream.read(&mut buffer) {
-                    Ok(0) => break,
-                    Ok(count) => {
-                        file.write_all(&buffer[..count])?;
-                        on_read(count as u64);
-                    }
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    Err(error) => return Err(error),
-                }
-            }
+            let unreadable = |source| Error::Read { input: input_name(path), source };
+            let mut stream = source::open((path.as_os_str() != "-").then_some(path)).map_err(unreadable)?;
+            let mut file = tempfile::tempfile_in(directory)
+                .map_err(Error::temporary("create a temporary file in it", directory))?;
+            spool(&mut stream, &mut file, directory, unreadable, on_read)?;
             self.streams.push(file);
         }
         let file = &mut self.streams[self.opened];
         self.opened += 1;
-        file.rewind()?;
-        file.try_clone()
+        let again = file.rewind().and_then(|()| file.try_clone());
+        again.map_err(Error::temporary("read a temporary file in it", directory))
     }
 }
 
@@ -288,6 +277,23 @@ mod tests {
             assert!(plan.is_file(&path));
             assert_eq!(plan.end(&Counts::default()).is_ok(), is_same);
         }
+    }
+
+    #[test]
+    fn a_failure_of_the_temporary_file_is_not_one_of_the_input() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, missing) = (directory.path().join("a"), directory.path().join("missing"));
+        std::fs::write(&path, "one").unwrap();
+        let mut plan = Plan::new(Target::Folder(Folder::default()));
+        let mut open = |path, directory| plan.open_stream(path, directory, |_| {});
+        assert!(matches!(open(&path, &missing), Err(Error::Temporary { .. })));
+        assert!(matches!(open(&missing, directory.path()), Err(Error::Read { .. })));
+        // A file that cannot be written, as on a full disk.
+        let unreadable = |_| -> Error { unreachable!("the input can be read") };
+        let mut file = File::open(&path).unwrap();
+        let spooled = spool(&mut &b"two"[..], &mut file, directory.path(), unreadable, |_| {});
+        assert!(matches!(spooled, Err(Error::Temporary { .. })));
+        assert!(open(&path, directory.path()).is_ok() && open(&path, directory.path()).is_ok());
     }
 
     #[test]

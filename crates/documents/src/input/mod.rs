@@ -369,18 +369,38 @@ impl Input {
         let directory = self.temp_dir.take().unwrap_or_else(|| hamdex_atomic_file::temporary_directory(None));
         let mut file = tempfile::tempfile_in(&directory)
             .map_err(Error::temporary("create a temporary file in it", &directory))?;
-        loop {
-            let bytes = self.peek()?;
-            if bytes.is_empty() {
-                break;
-            }
-            let count = bytes.len();
-            file.write_all(bytes).map_err(Error::temporary("write a temporary file in it", &directory))?;
-            self.consume(count);
-        }
-        file.rewind().map_err(Error::temporary("read a temporary file in it", &directory))?;
+        let unreadable = self.unreadable();
+        spool(&mut self, &mut file, &directory, unreadable, |_| {})?;
         Ok(file)
     }
+}
+
+/// Copies what can be read only once to a temporary file in this directory, and returns to its start. Calls `on_read` with
+/// the number of bytes read since the last call, and returns that of all.
+pub(crate) fn spool(
+    from: &mut impl Read,
+    file: &mut (impl Write + Seek),
+    directory: &Path,
+    unreadable: impl FnOnce(io::Error) -> Error,
+    on_read: impl Fn(u64),
+) -> Result<u64, Error> {
+    let mut buffer = vec![0; 1 << 16];
+    let mut bytes = 0;
+    loop {
+        match from.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => {
+                let written = file.write_all(&buffer[..count]);
+                written.map_err(Error::temporary("write a temporary file in it", directory))?;
+                bytes += count as u64;
+                on_read(count as u64);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(unreadable(error)),
+        }
+    }
+    file.rewind().map_err(Error::temporary("read a temporary file in it", directory))?;
+    Ok(bytes)
 }
 
 /// Returns the name of an input, in messages and as the id of a file that is one document: its path, or `standard

@@ -145,8 +145,7 @@ impl<'a> Collector<'a> {
                 report(count);
             }
         };
-        let file = plan.open_stream(path, &directory, &on_read);
-        file.map(Some).map_err(|source| Error::Read { input: input_name(path), source })
+        plan.open_stream(path, &directory, on_read).map(Some)
     }
 
     /// Returns whether a file was read before, under another name or path. It is counted and reported then, and not to

@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, Write};
+use std::io::{self, BufReader, Read};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tar::{Archive, EntryType};
 
 use crate::error::Error;
 use crate::format::{FileKind, FileSort};
-use crate::input::Input;
+use crate::input::{Input, spool};
 use crate::problem::{Place, Problem};
 use crate::read::collector::Collector;
 use crate::walk::FileSet;
@@ -215,14 +215,9 @@ fn read_tar(input: Input, path: &Path, collector: &mut Collector<'_>) -> Result<
         let bytes = entry.size();
         let directory = collector.temp_dir();
         let mut file = tempfile::spooled_tempfile_in(MAX_FILE_BYTES, &directory);
-        copy(&mut entry, &mut file).map_err(|failure| match failure {
-            Failure::Read(source) => damaged(source),
-            Failure::Write(source) => Error::temporary("write a temporary file in it", &directory)(source),
-        })?;
-        if file.stream_position().ok() != Some(bytes) {
+        if spool(&mut entry, &mut file, &directory, damaged, |_| {})? != bytes {
             return Err(damaged(io::Error::other(format!("it ends within {inner}"))));
         }
-        file.rewind().map_err(Error::temporary("read a temporary file in it", &directory))?;
         unread = 0;
         let opened = Input::of(format!("{name}/{inner}"), &whole, Box::new(file));
         file_set.read_member(&whole, opened, collector)?;
@@ -232,23 +227,6 @@ fn read_tar(input: Input, path: &Path, collector: &mut Collector<'_>) -> Result<
     }
     file_set.finish(collector);
     Ok(())
-}
-
-enum Failure {
-    Read(io::Error),
-    Write(io::Error),
-}
-
-fn copy(from: &mut impl Read, to: &mut impl Write) -> Result<(), Failure> {
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match from.read(&mut buffer) {
-            Ok(0) => return Ok(()),
-            Ok(count) => to.write_all(&buffer[..count]).map_err(Failure::Write)?,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(Failure::Read(error)),
-        }
-    }
 }
 
 /// Bytes that may still be read, and the zero bytes at the end of the bytes read.

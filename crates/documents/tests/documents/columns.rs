@@ -9,9 +9,10 @@ use arrow_array::{
     StructArray, Time64MicrosecondArray, TimestampMillisecondArray,
 };
 use arrow_ipc::writer::{FileWriter, StreamWriter};
-use arrow_schema::{DataType, Field};
+use arrow_schema::{DataType, Field, Schema};
 use hamdex_documents::Error;
 use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
 
 use crate::common::Scratch;
 
@@ -167,6 +168,33 @@ fn damaged_files_are_errors_and_never_panics() {
             scratch.write(name, &damaged);
             // Most of these bytes have no checksum; what matters is that reading ends.
             let _ = scratch.try_read(scratch.documents(&[name]).text_field("title"));
+        }
+    }
+}
+
+#[test]
+fn columns_that_are_nested_too_deeply_are_refused() {
+    /// A file without rows, with so many structures within each other.
+    fn nested(depth: usize) -> Vec<u8> {
+        let mut kind = DataType::Utf8;
+        for _ in 0..depth {
+            kind = DataType::Struct(vec![Field::new("k", kind, true)].into());
+        }
+        let fields = vec![Field::new("text", DataType::Utf8, true), Field::new("a", kind, true)];
+        let options = ArrowWriterOptions::new().with_skip_arrow_metadata(true);
+        let writer = ArrowWriter::try_new_with_options(Vec::new(), Arc::new(Schema::new(fields)), options);
+        writer.unwrap().into_inner().unwrap()
+    }
+    let scratch = Scratch::new();
+    // The root and the innermost column are levels, too.
+    for (depth, is_read) in [(100, true), (126, true), (127, false), (1000, false), (3000, false)] {
+        let writing = std::thread::Builder::new().stack_size(1 << 28).spawn(move || nested(depth));
+        scratch.write("a.parquet", writing.unwrap().join().unwrap());
+        match scratch.try_read(scratch.documents(&["a.parquet"])) {
+            Ok(read) => assert!(is_read && read.documents.is_empty(), "{depth}"),
+            Err(error) => {
+                assert_eq!((is_read, error.as_str()), (false, "a.parquet: not a Parquet file"), "{depth}");
+            }
         }
     }
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use arrow_array::builder::{MapBuilder, StringBuilder, StringDictionaryBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type, UInt64Type};
 use arrow_array::{
@@ -226,21 +228,13 @@ fn cell(array: &dyn Array, row: usize) -> Value {
 
 /// The names of the columns, and the rows.
 fn read_back(scratch: &Scratch, name: &str) -> (Vec<String>, Vec<Vec<Value>>) {
-    let file = || File::open(scratch.path(name)).unwrap();
-    let batches: Vec<RecordBatch> = match name.rsplit('.').next().unwrap() {
-        "csv" => {
-            let mut reader = csv::Reader::from_reader(file());
-            let names = reader.headers().unwrap().iter().map(str::to_owned).collect();
-            let row =
-                |row: Result<csv::StringRecord, csv::Error>| row.unwrap().iter().map(Value::from).collect();
-            return (names, reader.records().map(row).collect());
-        }
-        "parquet" => {
-            let reader = ParquetRecordBatchReaderBuilder::try_new(file()).unwrap().build().unwrap();
-            reader.map(Result::unwrap).collect()
-        }
-        _ => FileReader::try_new(file(), None).unwrap().map(Result::unwrap).collect(),
-    };
+    if name.ends_with("csv") {
+        let mut reader = csv::Reader::from_path(scratch.path(name)).unwrap();
+        let names = reader.headers().unwrap().iter().map(str::to_owned).collect();
+        let row = |row: Result<csv::StringRecord, csv::Error>| row.unwrap().iter().map(Value::from).collect();
+        return (names, reader.records().map(row).collect());
+    }
+    let batches = batches(scratch, name);
     let names = batches.first().map_or(Vec::new(), |batch| {
         batch.schema().fields().iter().map(|field| field.name().clone()).collect()
     });
@@ -368,10 +362,147 @@ proptest! {
     }
 }
 
+/// Copies all rows of inputs to one table.
+fn copy_all(scratch: &Scratch, names: &[&str], output: &str) {
+    let path = scratch.path(output);
+    let documents = scratch.documents(names).copyable(Some(TableFormat::of(&path).unwrap()));
+    let counts = documents.read(|_| Ok::<(), Error>(())).unwrap();
+    let file = AtomicFile::options().overwrite(true).create(&path).unwrap();
+    documents.copy(0..counts.documents as u32, file).unwrap();
+}
+
+/// A file of one batch.
+fn arrow(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
+    let columns = columns.into_iter().map(|(name, array)| (name, array, true));
+    let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
+    let mut writer = FileWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+    writer.write(&batch).unwrap();
+    writer.into_inner().unwrap()
+}
+
+fn batches(scratch: &Scratch, name: &str) -> Vec<RecordBatch> {
+    let file = File::open(scratch.path(name)).unwrap();
+    if name.ends_with("parquet") {
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap();
+        return reader.map(Result::unwrap).collect();
+    }
+    FileReader::try_new(file, None).unwrap().map(Result::unwrap).collect()
+}
+
+#[test]
+fn json_that_is_nested_deeply_is_text_within_the_deepest_list() {
+    const MOST: usize = 32;
+    let scratch = Scratch::new();
+    for (open, close) in [("[", "]"), ("{\"k\":", "}")] {
+        let nested = |depth: usize| format!("{}1{}", open.repeat(depth), close.repeat(depth));
+        for depth in [1, MOST - 1, MOST, MOST + 1, 127, 128, 129, 1000, 100_000] {
+            let value = nested(depth);
+            scratch.write("in.jsonl", format!("{{\"text\":\"x\",\"id\":\"i\",\"a\":{value}}}\n"));
+            for ending in ENDINGS {
+                let output = format!("out.{ending}");
+                copy_all(&scratch, &["in.jsonl"], &output);
+                if ending == "jsonl" {
+                    let copied = std::fs::read_to_string(scratch.path(&output)).unwrap();
+                    assert!(copied.contains(&value), "{depth} {open}");
+                    continue;
+                }
+                assert_eq!(scratch.read_file(&output).texts(), ["x"], "{depth} {open}");
+                if ending == "csv" {
+                    assert!(read_back(&scratch, &output).1 == [["x", "i", &value].map(Value::from)]);
+                    continue;
+                }
+                let mut array = Arc::clone(batches(&scratch, &output)[0].column(2));
+                let mut levels = 0;
+                while array.data_type().is_nested() {
+                    levels += 1;
+                    array = match array.data_type() {
+                        DataType::List(_) => Arc::clone(array.as_list::<i32>().values()),
+                        _ => Arc::clone(array.as_struct().column(0)),
+                    };
+                }
+                assert_eq!(levels, depth.min(MOST), "{ending} {open}");
+                let expected = if depth > MOST { json!(nested(depth - MOST)) } else { json!(1) };
+                assert!(cell(&array, 0) == expected, "{ending} {depth} {open}");
+            }
+        }
+    }
+}
+
+#[test]
+fn json_that_no_type_takes_stays_as_it_is_written() {
+    let scratch = Scratch::new();
+    let deep = format!("{}7{}", "[".repeat(40), "]".repeat(40));
+    let values =
+        [deep.as_str(), "[1e999,12345678901234567890123456789012345678901234567890]", "{\"k\":[\"x\"]}"];
+    let lines = values.map(|value| format!("{{\"text\":\"x\",\"id\":\"i\",\"a\":[{value}]}}\n"));
+    scratch.write("in.jsonl", lines.concat());
+    for ending in ["parquet", "arrow"] {
+        let output = format!("out.{ending}");
+        copy_all(&scratch, &["in.jsonl"], &output);
+        let found: Vec<Value> =
+            read_back(&scratch, &output).1.into_iter().map(|row| row[2].clone()).collect();
+        assert_eq!(found, values.map(|value| json!([value])), "{ending}");
+    }
+}
+
+#[test]
+fn dictionaries_that_differ_from_input_to_input_are_texts_in_arrow() {
+    let scratch = Scratch::new();
+    for (name, words) in [("1.arrow", ["a", "b"]), ("2.arrow", ["c", "d"])] {
+        let texts: ArrayRef = Arc::new(StringArray::from(words.to_vec()));
+        let dictionary: ArrayRef = Arc::new(words.into_iter().collect::<DictionaryArray<Int32Type>>());
+        let mut map =
+            MapBuilder::new(None, StringBuilder::new(), StringDictionaryBuilder::<Int32Type>::new());
+        for word in words {
+            map.keys().append_value("k");
+            map.values().append_value(word);
+            map.append(true).unwrap();
+        }
+        // Both fields have one name.
+        let kinds = [dictionary.data_type(), texts.data_type()];
+        let fields: Vec<Field> = kinds.iter().map(|&kind| Field::new("k", kind.clone(), true)).collect();
+        let numbered: ArrayRef =
+            Arc::new(StringArray::from(words.map(|word| format!("{word}{word}")).to_vec()));
+        let structure = StructArray::new(fields.into(), vec![Arc::clone(&dictionary), numbered], None);
+        let columns: Vec<(&str, ArrayRef)> =
+            vec![("text", texts), ("map", Arc::new(map.finish())), ("structure", Arc::new(structure))];
+        scratch.write(name, arrow(columns));
+    }
+    copy_all(&scratch, &["1.arrow", "2.arrow"], "out.arrow");
+    let mut found = Vec::new();
+    for batch in batches(&scratch, "out.arrow") {
+        let map = batch.column(1).as_map();
+        let structure = batch.column(2).as_struct();
+        for row in 0..batch.num_rows() {
+            assert_eq!((map.value_length(row), map.keys().as_string::<i32>().value(row)), (1, "k"));
+            let words = [map.values(), structure.column(0), structure.column(1)];
+            found.push(words.map(|array| array.as_string::<i32>().value(row).to_owned()).join(" "));
+        }
+    }
+    assert_eq!(found, ["a a aa", "b b bb", "c c cc", "d d dd"]);
+}
+
+#[test]
+fn each_row_of_a_dictionary_is_read_by_its_own_key() {
+    const ROWS: usize = 100_000;
+    let scratch = Scratch::new();
+    let words = ["one", "two", "three"];
+    let dictionary: DictionaryArray<Int32Type> = (0..ROWS).map(|row| words[row % words.len()]).collect();
+    let texts: ArrayRef = Arc::new(StringArray::from_iter_values((0..ROWS).map(|row| row.to_string())));
+    scratch.write("in.arrow", arrow(vec![("text", texts), ("word", Arc::new(dictionary))]));
+    let start = Instant::now();
+    copy_all(&scratch, &["in.arrow"], "out.csv");
+    // With the keys of all rows at each row, it takes hours.
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+    let (_, rows) = read_back(&scratch, "out.csv");
+    assert!(rows.iter().enumerate().all(|(at, row)| row[1] == words[at % words.len()]));
+    assert_eq!(rows.len(), ROWS);
+}
+
 #[test]
 fn a_long_row_makes_no_small_batches_of_others() {
     let scratch = Scratch::new();
-    let (input, output) = (scratch.path("in.parquet"), scratch.path("out.arrow"));
+    let input = scratch.path("in.parquet");
     let texts = |range: std::ops::Range<i32>| -> ArrayRef {
         Arc::new(StringArray::from_iter_values(
             range.map(|number| format!("the text with the number {number}")),
@@ -379,22 +510,19 @@ fn a_long_row_makes_no_small_batches_of_others() {
     };
     let long: ArrayRef = Arc::new(StringArray::from(vec!["a long text ".repeat(100_000)]));
     let groups = [texts(0..5000), long, texts(5000..10_000), texts(10_000..12_000)];
-    let batches = groups.map(|texts| RecordBatch::try_from_iter([("text", texts)]).unwrap());
-    let mut writer = ArrowWriter::try_new(File::create(&input).unwrap(), batches[0].schema(), None).unwrap();
-    for batch in &batches {
+    let groups = groups.map(|texts| RecordBatch::try_from_iter([("text", texts)]).unwrap());
+    let mut writer = ArrowWriter::try_new(File::create(&input).unwrap(), groups[0].schema(), None).unwrap();
+    for batch in &groups {
         writer.write(batch).unwrap();
         writer.flush().unwrap();
     }
     writer.close().unwrap();
-    let documents = scratch.documents(&["in.parquet"]).copyable(Some(TableFormat::Arrow));
-    let counts = documents.read(|_| Ok::<(), Error>(())).unwrap();
-    documents.copy(0..counts.documents as u32, AtomicFile::options().create(&output).unwrap()).unwrap();
-    let copied: Vec<_> =
-        FileReader::try_new(File::open(&output).unwrap(), None).unwrap().map(Result::unwrap).collect();
+    copy_all(&scratch, &["in.parquet"], "out.arrow");
+    let copied = batches(&scratch, "out.arrow");
     let column = |batches: &[RecordBatch]| -> Vec<String> {
         let texts = batches.iter().map(|batch| batch.column(0).as_string::<i32>());
         texts.flat_map(|texts| texts.iter().map(|text| text.unwrap().to_owned())).collect()
     };
-    assert_eq!(column(&copied), column(&batches));
+    assert_eq!(column(&copied), column(&groups));
     assert!(copied.len() < 40, "{} batches", copied.len());
 }

@@ -249,21 +249,8 @@ pub(crate) fn is_arrow_file(start: &[u8]) -> bool {
 }
 
 /// Names of header fields that mail has. Two of them are needed, since other texts begin with one.
-const FIELDS: [&[u8]; 13] = [
-    b"from",
-    b"to",
-    b"cc",
-    b"date",
-    b"subject",
-    b"message-id",
-    b"received",
-    b"return-path",
-    b"delivered-to",
-    b"reply-to",
-    b"mime-version",
-    b"x-mozilla-status",
-    b"x-gmail-labels",
-];
+const FIELDS: &str = "from to cc date subject message-id received return-path delivered-to reply-to mime- \
+    version x-mozilla-status x-gmail-labels";
 
 /// The start of the line before each message of a mailbox.
 const SEPARATOR: &[u8] = b"From ";
@@ -295,7 +282,7 @@ fn is_message(start: &[u8]) -> bool {
         if name.len() == line.len() || name.is_empty() || !name.iter().all(|&byte| byte.is_ascii_graphic()) {
             return false;
         }
-        known += usize::from(FIELDS.iter().any(|field| name.eq_ignore_ascii_case(field)));
+        known += usize::from(FIELDS.split(' ').any(|field| name.eq_ignore_ascii_case(field.as_bytes())));
     }
     known >= 2 && !is_cut
 }

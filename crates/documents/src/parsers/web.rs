@@ -15,52 +15,9 @@ const UNREAD: [&[u8]; 4] = [b"script", b"style", b"template", b"svg"];
 
 /// Elements that no picture contains: one of them ends a picture that is not closed, as in a browser (HTML Standard,
 /// 13.2.6.5).
-const OUTSIDE_SVG: [&[u8]; 44] = [
-    b"b",
-    b"big",
-    b"blockquote",
-    b"body",
-    b"br",
-    b"center",
-    b"code",
-    b"dd",
-    b"div",
-    b"dl",
-    b"dt",
-    b"em",
-    b"embed",
-    b"h1",
-    b"h2",
-    b"h3",
-    b"h4",
-    b"h5",
-    b"h6",
-    b"head",
-    b"hr",
-    b"i",
-    b"img",
-    b"li",
-    b"listing",
-    b"menu",
-    b"meta",
-    b"nobr",
-    b"ol",
-    b"p",
-    b"pre",
-    b"ruby",
-    b"s",
-    b"small",
-    b"span",
-    b"strike",
-    b"strong",
-    b"sub",
-    b"sup",
-    b"table",
-    b"tt",
-    b"u",
-    b"ul",
-    b"var",
-];
+const OUTSIDE_SVG: &str = "b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i \
+    img li listing menu meta nobr ol p pre ruby s small span strike strong sub sup table tt \
+    u ul var";
 
 /// Elements that do not separate words. All other tags do.
 const INLINE: [&[u8]; 24] = [
@@ -81,7 +38,8 @@ pub(crate) fn html_text(html: &[u8]) -> String {
         match token {
             Token::StartTag(tag) => {
                 let name = tag.name.as_slice();
-                if unread.is_some_and(|(open, _)| open == b"svg") && OUTSIDE_SVG.contains(&name) {
+                let ends_svg = || OUTSIDE_SVG.split(' ').any(|outside| outside.as_bytes() == name);
+                if unread.is_some_and(|(open, _)| open == b"svg") && ends_svg() {
                     unread = None;
                 }
                 match &mut unread {

@@ -10,7 +10,7 @@ use crate::dedup::classes::Classes;
 use crate::dedup::corpus::{Corpus, State};
 use crate::dedup::grouping::Groups;
 use crate::dedup::resources::{CHECK_EVERY, Progress, Resources, Stage};
-use crate::dedup::spill::{Spilled, Strings};
+use crate::dedup::spill::Spilled;
 use crate::dedup::texts::new_texts::Known;
 use crate::document::{Counts, TooShort};
 use crate::error::Error;
@@ -23,7 +23,7 @@ use crate::table_writer::{Cell, Kind, Rows};
 #[derive(Debug)]
 pub struct Clusters {
     pub(crate) members: Vec<Member>,
-    pub(crate) ids: Strings,
+    pub(crate) ids: Spilled<u8>,
     pub(crate) states: Vec<State>,
     pub(crate) counts: Counts,
     pub(crate) too_short: TooShort,
@@ -96,7 +96,7 @@ impl Clusters {
     /// # Panics
     /// When there is no document of this number.
     pub fn id(&self, document: u32) -> Result<Cow<'_, str>, Error> {
-        self.ids.get(document)
+        self.ids.text(document)
     }
 
     /// Returns the id of a document as bytes: those of the path of its file, if that is the id, or of the name of a
@@ -108,7 +108,7 @@ impl Clusters {
     /// # Panics
     /// When there is no document of this number.
     pub fn id_bytes(&self, document: u32) -> Result<Vec<u8>, Error> {
-        Ok(self.ids.bytes(document)?.into_owned())
+        Ok(self.ids.get(document)?.into_owned())
     }
 
     /// Returns the numbers of the documents that are neither duplicates nor known already.

@@ -8,7 +8,7 @@ use crate::dedup::known::{KnownTexts, Reference};
 use crate::dedup::options::Preference;
 use crate::dedup::resources::{Progress, Resources, Stage};
 use crate::dedup::similarity::Similarity;
-use crate::dedup::spill::{SpillWriter, Spilled, Strings, StringsWriter};
+use crate::dedup::spill::{SpillWriter, Spilled};
 use crate::dedup::texts::new_texts::{self, Known, KnownAs, NearestTexts, NewTexts};
 use crate::dedup::texts::prefix::ShingleCounts;
 use crate::dedup::weights::WeightsWriter;
@@ -39,7 +39,7 @@ pub(crate) struct Corpus<F> {
     pub(crate) states: Vec<State>,
     /// Reliable or not; zero for documents without a fingerprint.
     pub(crate) fingerprints: Vec<F>,
-    pub(crate) ids: Strings,
+    pub(crate) ids: Spilled<u8>,
     /// The weight of each document, unless the first one is kept: of a cluster, the greatest is.
     pub(crate) weights: Option<Vec<u64>>,
     /// Digests of the shingles, if texts are compared; otherwise of texts too short for a fingerprint. Blank texts
@@ -96,7 +96,7 @@ impl<'a, F: Fingerprint> Extractor<'a, F> {
 pub(crate) struct CorpusBuilder<F> {
     states: Vec<State>,
     fingerprints: Vec<F>,
-    ids: StringsWriter,
+    ids: SpillWriter<u8>,
     weights: WeightsWriter,
     digests: Vec<(Digest, u32)>,
     sets: Option<SpillWriter<u64>>,
@@ -115,7 +115,7 @@ impl<F: Fingerprint> CorpusBuilder<F> {
         Self {
             states: Vec::new(),
             fingerprints: Vec::new(),
-            ids: StringsWriter::new(&resources.directory, resources.id_bytes()),
+            ids: SpillWriter::new(&resources.directory, resources.id_bytes()),
             weights: WeightsWriter::new(prefer, &resources.directory, resources.id_bytes()),
             digests: Vec::new(),
             sets: with_sets.then(|| SpillWriter::new(&resources.directory, resources.set_bytes())),

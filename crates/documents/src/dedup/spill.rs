@@ -132,39 +132,13 @@ impl<T: Stored> Spilled<T> {
     }
 }
 
-/// Writes strings, in the order of the documents.
-pub(crate) struct StringsWriter(SpillWriter<u8>);
-
-/// The written strings, read by number.
-#[derive(Debug)]
-pub(crate) struct Strings(Spilled<u8>);
-
-impl StringsWriter {
-    /// Keeps up to `max_bytes` in memory; the rest goes to a temporary file.
-    pub(crate) fn new(directory: &Path, max_bytes: u64) -> Self {
-        Self(SpillWriter::new(directory, max_bytes))
-    }
-
-    pub(crate) fn push(&mut self, id: &[u8]) -> Result<(), Error> {
-        self.0.push(id)
-    }
-
-    pub(crate) fn finish(self) -> Result<Strings, Error> {
-        self.0.finish().map(Strings)
-    }
-}
-
-impl Strings {
+impl Spilled<u8> {
     /// Returns a string as text: see [`Names::text_of`].
-    pub(crate) fn get(&self, document: u32) -> Result<Cow<'_, str>, Error> {
-        Ok(match self.bytes(document)? {
+    pub(crate) fn text(&self, number: u32) -> Result<Cow<'_, str>, Error> {
+        Ok(match self.get(number)? {
             Cow::Borrowed(bytes) => Names::text_of(bytes),
             Cow::Owned(bytes) => Cow::Owned(Names::text_of(&bytes).into_owned()),
         })
-    }
-
-    pub(crate) fn bytes(&self, document: u32) -> Result<Cow<'_, [u8]>, Error> {
-        self.0.get(document)
     }
 }
 

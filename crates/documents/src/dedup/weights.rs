@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::path::Path;
 
 use crate::dedup::options::Preference;
-use crate::dedup::spill::{Strings, StringsWriter};
+use crate::dedup::spill::{SpillWriter, Spilled};
 use crate::error::Error;
 
 /// Collects the weights of documents; a cluster keeps the document with the greatest.
@@ -17,7 +17,7 @@ pub(crate) enum WeightsWriter {
 
 /// Collects the values of a field.
 pub(crate) struct ValuesWriter {
-    values: StringsWriter,
+    values: SpillWriter<u8>,
     count: u32,
     /// Whether a document has a value.
     has_some: bool,
@@ -33,7 +33,7 @@ impl WeightsWriter {
             Preference::First => Self::None,
             Preference::Longest => Self::Lengths(Vec::new()),
             Preference::Greatest | Preference::Least => Self::Values(ValuesWriter {
-                values: StringsWriter::new(directory, max_bytes),
+                values: SpillWriter::new(directory, max_bytes),
                 count: 0,
                 has_some: false,
                 are_numbers: true,
@@ -116,10 +116,10 @@ fn key(value: &str, is_number: bool) -> u128 {
 }
 
 /// Sorts documents with equal keys by their values; returns those with equal values together.
-fn sorted(like: &[(u128, u32)], values: &Strings, are_numbers: bool) -> Result<Vec<Vec<u32>>, Error> {
+fn sorted(like: &[(u128, u32)], values: &Spilled<u8>, are_numbers: bool) -> Result<Vec<Vec<u32>>, Error> {
     let mut all = Vec::with_capacity(like.len());
     for &(_, document) in like {
-        all.push((values.get(document)?, document));
+        all.push((values.text(document)?, document));
     }
     let compare = |one: &str, other: &str| {
         if are_numbers { Decimal::of(one).cmp(&Decimal::of(other)) } else { one.cmp(other) }

@@ -78,7 +78,7 @@ impl ValuesWriter {
         let values = self.values.finish()?;
         let mut order = Vec::new();
         for document in 0..self.count {
-            let value = values.get(document)?;
+            let value = values.text(document)?;
             if !value.is_empty() {
                 order.push((key(&value, self.are_numbers), document));
             }
@@ -131,76 +131,50 @@ fn sorted(like: &[(u128, u32)], values: &Spilled<u8>, are_numbers: bool) -> Resu
 
 /// A number as it is written, compared exactly.
 #[derive(Debug, PartialEq, Eq)]
-struct Decimal<'t> {
-    is_negative: bool,
+struct Decimal {
+    /// 0 for zero.
+    sign: i8,
     /// The place of the first digit that is not 0: its power of ten.
     exponent: i64,
-    /// The digits before and behind the point, without zeros at the start; no digits in a zero.
-    digits: (&'t [u8], &'t [u8]),
+    /// The digits without zeros at the start and the end.
+    digits: String,
 }
 
-impl<'t> Decimal<'t> {
+impl Decimal {
     /// Reads a number such as `-12.5e3`.
-    fn of(text: &'t str) -> Option<Self> {
+    fn of(text: &str) -> Option<Self> {
         let rest = text.strip_prefix(['-', '+']).unwrap_or(text);
         let (mantissa, power) = match rest.split_once(['e', 'E']) {
             Some((mantissa, power)) => (mantissa, power.parse::<i32>().ok()?),
             None => (rest, 0),
         };
         let (whole, part) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let are_digits = whole.bytes().chain(part.bytes()).all(|byte| byte.is_ascii_digit());
-        if !are_digits || whole.len() + part.len() == 0 {
+        let all = [whole, part].concat();
+        if all.is_empty() || !all.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
         }
-        let (mut whole, mut part) = (whole.trim_start_matches('0'), part.trim_end_matches('0'));
-        let exponent = if whole.is_empty() {
-            let zeros = part.len() - part.trim_start_matches('0').len();
-            part = &part[zeros..];
-            -(zeros as i64) - 1
-        } else {
-            whole.len() as i64 - 1
-        };
-        if part.is_empty() {
-            whole = whole.trim_end_matches('0');
+        let digits = all.trim_start_matches('0');
+        if digits.is_empty() {
+            return Some(Self { sign: 0, exponent: 0, digits: String::new() });
         }
-        let is_zero = whole.is_empty() && part.is_empty();
+        let zeros = all.len() - digits.len();
         Some(Self {
-            is_negative: text.starts_with('-') && !is_zero,
-            exponent: if is_zero { 0 } else { exponent + i64::from(power) },
-            digits: (whole.as_bytes(), part.as_bytes()),
+            sign: if text.starts_with('-') { -1 } else { 1 },
+            exponent: whole.len() as i64 - zeros as i64 - 1 + i64::from(power),
+            digits: digits.trim_end_matches('0').to_owned(),
         })
     }
-
-    fn is_zero(&self) -> bool {
-        self.digits.0.is_empty() && self.digits.1.is_empty()
-    }
-
-    /// Compares without the signs.
-    fn compare_sizes(&self, other: &Self) -> Ordering {
-        match (self.is_zero(), other.is_zero()) {
-            (true, true) => Ordering::Equal,
-            (true, false) => Ordering::Less,
-            (false, true) => Ordering::Greater,
-            (false, false) => {
-                let digits = |decimal: &Self| -> Vec<u8> { [decimal.digits.0, decimal.digits.1].concat() };
-                self.exponent.cmp(&other.exponent).then_with(|| digits(self).cmp(&digits(other)))
-            }
-        }
-    }
 }
 
-impl Ord for Decimal<'_> {
+impl Ord for Decimal {
     fn cmp(&self, other: &Self) -> Ordering {
-        match (self.is_negative, other.is_negative) {
-            (false, false) => self.compare_sizes(other),
-            (true, true) => other.compare_sizes(self),
-            (true, false) => Ordering::Less,
-            (false, true) => Ordering::Greater,
-        }
+        let sizes = || self.exponent.cmp(&other.exponent).then_with(|| self.digits.cmp(&other.digits));
+        let signs = self.sign.cmp(&other.sign);
+        signs.then_with(|| if self.sign < 0 { sizes().reverse() } else { sizes() })
     }
 }
 
-impl PartialOrd for Decimal<'_> {
+impl PartialOrd for Decimal {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }

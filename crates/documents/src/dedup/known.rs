@@ -14,7 +14,7 @@ use hamdex_simhash::{SHINGLE_BITS, Shingler};
 
 use crate::dedup::texts::new_texts::{KnownAs, Matcher, NearestTexts, NewTexts, Similar};
 use crate::error::Error;
-use crate::read::fingerprint::map_texts_in;
+use crate::read::fingerprint::map_texts;
 use crate::read::options::Documents;
 
 /// Known fingerprints, for [`Dedup::against`](crate::Dedup::against).
@@ -90,8 +90,8 @@ impl KnownTexts for Documents {
         // Problems are reported once.
         let documents = if new.are_first() { self.clone() } else { self.quiet() };
         let mut place = 0;
-        let counts = map_texts_in(
-            new.batch_bytes(),
+        let counts = map_texts(
+            new.resources.batch_bytes(),
             |sink| documents.read_into(sink),
             || (Shingler::new(words), new.matcher()),
             work,
@@ -165,7 +165,7 @@ impl<'s, F: Fingerprint> KnownShingles<'s, F> {
 
     /// Looks the new texts up in the lists of shingles.
     fn look_up(&self, new: &NewTexts<'_>, nearest: &mut NearestTexts) -> Result<(), Error> {
-        let condition = new.condition();
+        let condition = new.similarity().condition();
         let similar_to = |searcher: &mut Box<dyn SetSearcher<F> + Send + '_>, text| {
             new.check_cancelled()?;
             let found = searcher.similar(&new.set(text)?, &condition, 1).map_err(of_set)?;
@@ -193,7 +193,7 @@ impl<F: Fingerprint> KnownTexts for KnownShingles<'_, F> {
             return Ok(());
         }
         let at_once = rayon::current_num_threads();
-        let memory = new.known_bytes() / at_once as u64;
+        let memory = new.resources.known_bytes() / at_once as u64;
         let parts = self.set.shingle_parts(memory).map_err(of_set)?.ok_or(Error::NoShingles)?;
         if self.is_worth_look_ups(new.len() as u64, parts.len() as u64) {
             return self.look_up(new, nearest);

@@ -40,7 +40,7 @@ use crate::dedup::resources::{Progress, Stage};
 use crate::document::{Counts, Document};
 use crate::error::Error;
 use crate::read::collector::Sink;
-use crate::read::fingerprint::map_texts_in;
+use crate::read::fingerprint::map_texts;
 use crate::read::options::Documents;
 
 /// About the memory of a document that is known already: the name of the known one, and its similarity.
@@ -132,7 +132,7 @@ impl<F: Fingerprint> Dedup<'_, F> {
         let needs_fingerprints = method.needs_fingerprints() || of_known.is_some();
         let mut builder = CorpusBuilder::new(&self.resources, with_sets, self.prefer, needs_fingerprints);
         let done = AtomicU64::new(0);
-        let counts = map_texts_in(
+        let counts = map_texts(
             self.resources.batch_bytes(),
             read,
             || Extractor::new(&self.fingerprinter, method.similarity),

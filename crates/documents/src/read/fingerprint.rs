@@ -65,7 +65,7 @@ impl Documents {
     ) -> Result<Counts, E> {
         let mut stopped = None;
         let read = |sink: &mut Sink<'_>| self.read_into(sink);
-        let outcome = map_texts(read, scratch, work, &mut |document, made| {
+        let outcome = map_texts(BATCH_BYTES, read, scratch, work, &mut |document, made| {
             sink(document, made).map_err(|error| {
                 stopped = Some(error);
                 Error::Stopped
@@ -76,18 +76,8 @@ impl Documents {
 }
 
 /// Calls `sink` with every document from `read` and the result of `work` on its text, in order. Ends at the first error
-/// of `work`.
+/// of `work`. About `batch_bytes` of text are read at a time, at most the usual number.
 pub(crate) fn map_texts<S, T: Send>(
-    read: impl FnOnce(&mut Sink<'_>) -> Result<Counts, Error> + Send,
-    scratch: impl Fn() -> S + Send + Sync,
-    work: impl Fn(&mut S, &str) -> Result<T, Error> + Send + Sync,
-    sink: &mut dyn FnMut(Document, T) -> Result<(), Error>,
-) -> Result<Counts, Error> {
-    map_texts_in(BATCH_BYTES, read, scratch, work, sink)
-}
-
-/// [`map_texts`] with about `batch_bytes` of text at a time, at most the usual number.
-pub(crate) fn map_texts_in<S, T: Send>(
     batch_bytes: usize,
     read: impl FnOnce(&mut Sink<'_>) -> Result<Counts, Error> + Send,
     scratch: impl Fn() -> S + Send + Sync,
@@ -194,7 +184,7 @@ mod tests {
             _ => Ok(()),
         };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        let outcome = pool.install(|| map_texts(read, || (), work, &mut |_, ()| Ok(())));
+        let outcome = pool.install(|| map_texts(BATCH_BYTES, read, || (), work, &mut |_, ()| Ok(())));
         assert!(matches!(outcome, Err(Error::Stopped)), "{outcome:?}");
         assert!(worked.into_inner() < 1000 + BATCH_DOCUMENTS);
     }

@@ -63,12 +63,13 @@ pub(crate) fn stars<N: Neighbourhood>(
     max_bytes: u64,
     report: &Report<'_>,
 ) -> Result<Vec<u32>, Error> {
+    let key_bytes = |class| neighbourhood.key_bytes(class);
     let mut centres: Vec<u32> = (0..count).collect();
     let mut start = 0;
     while start < count {
         let mut index = N::Index::default();
         let mut end = start;
-        for batch in weighed_batches(start..count, neighbourhood, max_bytes) {
+        for batch in batches(start..count, max_bytes / KEYS_SHARE, key_bytes) {
             // A batch is added as a whole, and one in any case.
             if end > start && neighbourhood.bytes(&index) >= max_bytes {
                 break;
@@ -76,7 +77,7 @@ pub(crate) fn stars<N: Neighbourhood>(
             end = batch.end;
             add_batch(batch, neighbourhood, &mut index, &mut centres, report)?;
         }
-        for batch in weighed_batches(end..count, neighbourhood, max_bytes) {
+        for batch in batches(end..count, max_bytes / KEYS_SHARE, key_bytes) {
             let found = compare(batch.clone(), neighbourhood, &index, &centres, end, report)?;
             for (class, (_, centre)) in batch.zip(found) {
                 centres[class as usize] = centre.unwrap_or(centres[class as usize]);
@@ -149,33 +150,23 @@ fn compare<N: Neighbourhood>(
     map_numbers(batch.len(), N::Scratch::default, compare)
 }
 
-/// Returns consecutive ranges of classes of growing size, whose keys take a part of the memory.
-fn weighed_batches<N: Neighbourhood>(
+/// Returns consecutive ranges of classes of growing size, each of about `max_bytes` at most.
+pub(crate) fn batches(
     classes: Range<u32>,
-    neighbourhood: &N,
     max_bytes: u64,
+    bytes_of: impl Fn(u32) -> u64,
 ) -> impl Iterator<Item = Range<u32>> {
     let (mut start, mut size) = (classes.start, FIRST_BATCH);
     std::iter::from_fn(move || {
         let most = classes.end.min(start.saturating_add(size));
         let mut bytes = 0;
         let full = (start..most).find(|&class| {
-            bytes += neighbourhood.key_bytes(class);
-            bytes > max_bytes / KEYS_SHARE
+            bytes += bytes_of(class);
+            bytes > max_bytes
         });
         // At least one class, however large its key.
         let end = full.map_or(most, |class| (class + 1).min(most));
         let batch = start..end;
-        (start, size) = (batch.end, LARGEST_BATCH.min(size * 2));
-        (!batch.is_empty()).then_some(batch)
-    })
-}
-
-/// Returns consecutive ranges of classes of growing size.
-pub(crate) fn batches(count: u32) -> impl Iterator<Item = Range<u32>> {
-    let (mut start, mut size) = (0u32, FIRST_BATCH);
-    std::iter::from_fn(move || {
-        let batch = start..count.min(start.saturating_add(size));
         (start, size) = (batch.end, LARGEST_BATCH.min(size * 2));
         (!batch.is_empty()).then_some(batch)
     })

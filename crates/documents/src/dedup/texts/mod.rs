@@ -193,7 +193,7 @@ pub(crate) fn linked(similar: &SetJoin<'_>, stars: &[u32], report: &Report<'_>) 
     let postings = postings(&prefixes, stars, &|| report(0))?;
     let mut unions = UnionFind::of(similar.len());
     (0..).zip(stars).for_each(|(class, &star)| unions.join(class, star));
-    for batch in batches(similar.len()) {
+    for batch in batches(0..similar.len(), 0, |_| 0) {
         let start = batch.start;
         report(start.into())?;
         let roots = unions.firsts();

@@ -22,7 +22,6 @@ use crate::dedup::spill::Spilled;
 use crate::dedup::texts::prefix::ShingleCounts;
 use crate::dedup::texts::share_at_least;
 use crate::error::Error;
-use hamdex::similar::Condition;
 use hamdex_simhash::resemblance;
 
 /// Bits of the mark table per indexed shingle: 1/16 of all other shingles have a mark.
@@ -70,7 +69,7 @@ pub struct NewTexts<'a> {
     lists: HashLists,
     /// A bit for some bits of every shingle in `lists`, so that most others are not looked up.
     marks: Vec<u64>,
-    resources: &'a Resources,
+    pub(crate) resources: &'a Resources,
 }
 
 /// Compares known sets with the new ones, as [`NewTexts::similar`] does, in memory of its own; one per thread.
@@ -199,16 +198,6 @@ impl<'a> NewTexts<'a> {
         Ok(new)
     }
 
-    /// Returns the bytes of known texts to read at a time.
-    pub(crate) fn batch_bytes(&self) -> usize {
-        self.resources.batch_bytes()
-    }
-
-    /// Returns the bytes of known sets of shingles to read at a time.
-    pub(crate) fn known_bytes(&self) -> u64 {
-        self.resources.known_bytes()
-    }
-
     /// Returns whether these are the first of the new documents, so that the known ones have not been read yet.
     #[must_use]
     pub fn are_first(&self) -> bool {
@@ -219,11 +208,6 @@ impl<'a> NewTexts<'a> {
     #[must_use]
     pub fn similarity(&self) -> Similarity {
         self.similarity
-    }
-
-    /// Returns the condition that similar texts meet.
-    pub(crate) fn condition(&self) -> Condition {
-        self.similarity.condition()
     }
 
     /// Returns the number of texts to compare with.
@@ -254,7 +238,7 @@ impl<'a> NewTexts<'a> {
     /// When a temporary file cannot be read.
     pub fn similar(&self, known: &[u64]) -> Result<Vec<Similar>, Error> {
         let mut matcher = self.matcher();
-        matcher.find(known)?;
+        matcher.similar(known)?;
         Ok(matcher.similar)
     }
 
@@ -282,11 +266,6 @@ impl<'a> NewTexts<'a> {
 impl Matcher<'_> {
     /// Returns the new texts that are similar to a known one.
     pub(crate) fn similar(&mut self, known: &[u64]) -> Result<&[Similar], Error> {
-        self.find(known)?;
-        Ok(&self.similar)
-    }
-
-    fn find(&mut self, known: &[u64]) -> Result<(), Error> {
         let Self { new, candidates, similar } = self;
         candidates.clear();
         similar.clear();
@@ -310,6 +289,6 @@ impl Matcher<'_> {
                 similar.push(Similar { text: new.first + hits[0], similarity: resemblance(&set, known) });
             }
         }
-        Ok(())
+        Ok(similar)
     }
 }

@@ -1,13 +1,13 @@
-//! The items of a list within an object, delimited one by one in bounded memory: `pages[]` of `{"pages": [{}, {}]}`.
+//! The values of a file, delimited one by one in bounded memory: the items of an array, or values one after the other; or
+//! the items of a list within each of these objects: `pages[]` of `{"pages": [{}, {}]}`.
 //!
-//! The file is one object, objects one after the other, or an array of objects. Only keys on the way to the list,
-//! brackets and strings are looked at.
+//! Only keys on the way to the list, brackets and strings are looked at.
 
 use std::io::{self, BufRead};
 
-use crate::parsers::json::values::{cut, first};
+use crate::parsers::json::values::{Cut, cut, first};
 
-/// The next item of a list.
+/// The next item.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Next<'b> {
     /// A value, usually an object.
@@ -24,9 +24,9 @@ pub(crate) enum Next<'b> {
 /// The longest key that is compared.
 const MAX_KEY_BYTES: u64 = 1 << 12;
 
-/// Splits the lists of a file into items.
+/// Splits a file, or the lists within its objects, into items.
 pub(crate) struct ListItems<'p> {
-    /// The keys that lead to the list.
+    /// The keys that lead to the list; none if the items are those of the file.
     path: &'p [&'p str],
     max_bytes: u64,
     buffer: Vec<u8>,
@@ -48,7 +48,7 @@ enum Level {
     Objects,
     /// An object that holds the key of this number.
     Object(usize),
-    /// The list.
+    /// The list, or the array that is the file.
     Items,
 }
 
@@ -71,12 +71,12 @@ impl<'p> ListItems<'p> {
     pub(crate) fn next(&mut self, reader: &mut impl BufRead) -> io::Result<Next<'_>> {
         loop {
             let level = self.open.last().copied();
+            let ends = match level {
+                Some(Level::Items) => "the file ends within an array",
+                _ => "the file ends within a bracket",
+            };
             let Some(mut byte) = first(reader)? else {
-                return Ok(if level.is_none() {
-                    Next::End
-                } else {
-                    Next::Broken("the file ends within a bracket")
-                });
+                return Ok(if level.is_none() { Next::End } else { Next::Broken(ends) });
             };
             let closes = match level {
                 None if self.is_behind => return Ok(Next::Broken("something follows the array")),
@@ -88,7 +88,7 @@ impl<'p> ListItems<'p> {
                 reader.consume(1);
                 self.open.pop();
                 self.is_first = false;
-                self.is_behind = level == Some(Level::Objects);
+                self.is_behind = byte == b']' && self.open.is_empty();
                 if level == Some(Level::Object(0)) && !std::mem::take(&mut self.has_list) {
                     return Ok(Next::Missing);
                 }
@@ -101,29 +101,32 @@ impl<'p> ListItems<'p> {
                 reader.consume(1);
                 byte = match first(reader)? {
                     Some(byte) => byte,
-                    None => return Ok(Next::Broken("the file ends within a bracket")),
+                    None => return Ok(Next::Broken(ends)),
                 };
             }
             if matches!(byte, b',' | b']' | b'}' | b':') {
                 return Ok(Next::Broken("a value is missing before a comma or bracket"));
             }
+            let has_path = !self.path.is_empty();
             match (level, byte) {
-                (None, b'[') => self.enter(Level::Objects, reader),
-                (None | Some(Level::Objects), b'{') => self.enter(Level::Object(0), reader),
-                (None, _) => return Ok(Next::Broken("an object with a list is expected")),
+                (None, b'[') if has_path => self.enter(Level::Objects, reader),
+                (None, b'[') if self.is_first => self.enter(Level::Items, reader),
+                (None | Some(Level::Objects), b'{') if has_path => self.enter(Level::Object(0), reader),
+                (None, _) if has_path => return Ok(Next::Broken("an object with a list is expected")),
                 (Some(Level::Objects), _) => {
                     if !self.pass_over(reader)? {
-                        return Ok(Next::Broken("the file ends within a bracket"));
+                        return Ok(Next::Broken(ends));
                     }
                     return Ok(Next::Missing);
                 }
-                (Some(Level::Items), _) => {
+                (None | Some(Level::Items), _) => {
                     self.is_first = false;
                     let item = cut(reader, &mut self.buffer, self.max_bytes)?;
-                    return Ok(match (item.has_end, item.is_too_long) {
-                        (false, _) => Next::Broken("the file ends within an array"),
-                        (true, true) => Next::TooLong,
-                        (true, false) => Next::Item(&self.buffer),
+                    return Ok(match item {
+                        Cut { has_end: false, .. } if level.is_some() => Next::Broken(ends),
+                        Cut { is_too_long: true, .. } => Next::TooLong,
+                        // The parser refuses the last one if it has no end.
+                        _ => Next::Item(&self.buffer),
                     });
                 }
                 (Some(Level::Object(number)), b'"') => {
@@ -223,7 +226,7 @@ mod tests {
         let leaf = prop_oneof![
             Just(json!(null)),
             any::<i64>().prop_map(Value::from),
-            "[a\"\\\\{}\\[\\],:]{0,6}".prop_map(Value::from)
+            "[a\"\\\\{}\\[\\],: \u{fc}\n]{0,9}".prop_map(Value::from)
         ];
         leaf.prop_recursive(4, 40, 4, |inner| {
             prop_oneof![
@@ -284,5 +287,76 @@ mod tests {
         ] {
             assert!(items(broken, &["a"], 64, 100).is_err(), "{broken}");
         }
+    }
+
+    /// All values of a file, read through a buffer of this many bytes; or the defect.
+    fn values(text: &str, buffer_bytes: usize, max_bytes: u64) -> Result<Vec<Option<String>>, &'static str> {
+        let mut reader = BufReader::with_capacity(buffer_bytes, text.as_bytes());
+        let mut values = ListItems::new(&[], max_bytes);
+        let mut found = Vec::new();
+        loop {
+            match values.next(&mut reader).unwrap() {
+                Next::Item(bytes) => found.push(Some(String::from_utf8(bytes.to_vec()).unwrap())),
+                Next::TooLong => found.push(None),
+                Next::End => return Ok(found),
+                Next::Broken(what) => return Err(what),
+                Next::Missing => panic!("no list is looked for"),
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn values_equal_those_of_a_parser(expected in prop::collection::vec(value(), 0..8), pretty: bool, bytes in 1usize..40) {
+            let whole = Value::from(expected.clone());
+            let text = if pretty { serde_json::to_string_pretty(&whole) } else { serde_json::to_string(&whole) }.unwrap();
+            let found: Vec<Value> = values(&text, bytes, 1 << 20)
+                .unwrap()
+                .iter()
+                .map(|value| serde_json::from_str(value.as_ref().unwrap()).unwrap())
+                .collect();
+            prop_assert_eq!(&found, &expected);
+            // Every truncation is detected.
+            for end in (1..text.len()).filter(|&end| text.is_char_boundary(end)) {
+                prop_assert!(values(&text[..end], bytes, 1 << 20).is_err(), "{}", &text[..end]);
+            }
+            let lines: String = expected.iter().map(|value| format!("{value:#} ")).collect();
+            let objects_only = expected.iter().all(Value::is_object);
+            if objects_only {
+                let found = values(&lines, bytes, 1 << 20).unwrap();
+                let found: Vec<Value> = found.iter().map(|v| serde_json::from_str(v.as_ref().unwrap()).unwrap()).collect();
+                prop_assert_eq!(found, expected);
+            }
+        }
+
+        #[test]
+        fn any_values_end(text in "[\\[\\]{}\",: a1\\\\\n]{0,60}", bytes in 1usize..8) {
+            let found = values(&text, bytes, 10);
+            // Every array that a parser accepts is split into its items.
+            if let Ok(Value::Array(expected)) = serde_json::from_str(&text) {
+                prop_assert_eq!(found.unwrap().len(), expected.len());
+            }
+        }
+    }
+
+    #[test]
+    fn long_values_are_skipped_whole() {
+        let text = format!("[{{\"a\": 1}}, {{\"a\": \"{}\"}}, {{\"b\": 2}}]", "x".repeat(10_000));
+        for bytes in [1, 7, 1 << 16] {
+            let found = values(&text, bytes, 100).unwrap();
+            assert_eq!(found, [Some("{\"a\": 1}".to_owned()), None, Some("{\"b\": 2}".to_owned())]);
+        }
+    }
+
+    #[test]
+    fn broken_arrays_are_errors() {
+        for broken in
+            ["[{} {}]", "[{},]", "[,{}]", "[{}", "[", "[{}]]", "[{}] x", "[{\"a\": \"]", "{} ]", "[{}, }"]
+        {
+            assert!(values(broken, 64, 100).is_err(), "{broken}");
+        }
+        assert_eq!(values("", 64, 100), Ok(vec![]));
+        assert_eq!(values(" [ ] \n", 64, 100), Ok(vec![]));
+        assert_eq!(values("{}{}\n{", 64, 100).unwrap().len(), 3, "the parser refuses the last one");
     }
 }

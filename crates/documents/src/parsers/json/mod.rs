@@ -1,7 +1,7 @@
 //! JSON: an object on each line, an array of objects, or consecutive objects. Only the required fields are kept.
 //!
-//! - [`values`]: the objects of a file
-//! - [`list`]: the items of a list within them
+//! - [`list`]: the objects of a file, or the items of a list within them
+//! - [`values`]: where a value ends
 //! - [`fields`]: the required fields of an object
 
 pub(crate) mod fields;
@@ -18,8 +18,8 @@ use crate::document::Document;
 use crate::error::Error;
 use crate::input::Input;
 use crate::parsers::json::fields::{LIST_MARK, Named, Presence, to_standard_json};
-use crate::parsers::json::list::ListItems;
-use crate::parsers::json::values::{Next, Scan, Values};
+use crate::parsers::json::list::{ListItems, Next};
+use crate::parsers::json::values::Scan;
 use crate::parsers::text::{self, At};
 use crate::problem::{Field, Place, Position, Problem, shown_names};
 use crate::read::collector::Collector;
@@ -36,7 +36,7 @@ const SHOWN_OBJECTS: u64 = 10;
 pub(crate) fn read_lines(input: Input, collector: &mut Collector<'_>) -> Result<(), Error> {
     let mut fields = Fields::of(collector.documents)?;
     if fields.list.is_some() {
-        return read_lists(input, fields, collector);
+        return read_items(input, fields, collector);
     }
     let name = input.name().to_owned();
     collector.enter(&name, || Shape::Objects { are_in_array: false })?;
@@ -46,34 +46,13 @@ pub(crate) fn read_lines(input: Input, collector: &mut Collector<'_>) -> Result<
     fields.finish(&name, false, collector)
 }
 
-/// Reads the objects of an array, or consecutive objects, on any number of lines.
+/// Reads the objects of an array, or consecutive objects, on any number of lines; or the items of a list within them.
 pub(crate) fn read(mut input: Input, collector: &mut Collector<'_>) -> Result<(), Error> {
-    let mut fields = Fields::of(collector.documents)?;
-    if fields.list.is_some() {
-        return read_lists(input, fields, collector);
-    }
-    if starts_with_object_line(input.peek()?) {
+    let fields = Fields::of(collector.documents)?;
+    if fields.list.is_none() && starts_with_object_line(input.peek()?) {
         return read_consecutive(input, fields, collector);
     }
-    let name = input.name().to_owned();
-    let are_in_array = input.peek()?.trim_ascii_start().starts_with(b"[");
-    collector.enter(&name, || Shape::Objects { are_in_array })?;
-    let mut values = Values::new(collector.max_bytes());
-    for number in 1u64.. {
-        let place = || Place::object(&name, number);
-        match values.next(&mut input).map_err(input.unreadable())? {
-            Next::End => break,
-            Next::Broken(what) => {
-                return Err(Error::Document { place: place(), problem: Problem::BrokenJson { what } });
-            }
-            Next::TooLong => collector.too_long(place(), "object")?,
-            Next::Value(bytes) => {
-                let text = collector.text(bytes);
-                take(&text, &mut fields, &name, number, place, collector)?;
-            }
-        }
-    }
-    fields.finish(&name, !are_in_array, collector)
+    read_items(input, fields, collector)
 }
 
 /// Reads objects of which the first is a line. After a malformed line, the next lines are read. An object that
@@ -212,27 +191,31 @@ impl Open {
     }
 }
 
-/// Reads the items of a list within each object.
-fn read_lists(mut input: Input, mut fields: Fields<'_>, collector: &mut Collector<'_>) -> Result<(), Error> {
+/// Reads the values of a file, or the items of a list within each.
+fn read_items(mut input: Input, mut fields: Fields<'_>, collector: &mut Collector<'_>) -> Result<(), Error> {
     let name = input.name().to_owned();
-    collector.enter(&name, || Shape::Items)?;
-    let path = fields.list.take().unwrap_or_default();
+    let are_in_array = input.peek()?.trim_ascii_start().starts_with(b"[");
+    let path = fields.list.take();
+    let shape = if path.is_some() { Shape::Items } else { Shape::Objects { are_in_array } };
+    let can_be_alone = path.is_none() && !are_in_array;
+    let path = path.unwrap_or_default();
+    collector.enter(&name, || shape)?;
     let missing = || Problem::MissingList { name: path.join(".") };
     let mut items = ListItems::new(&path, collector.max_bytes());
     let mut without_list = 0u64;
     for number in 1u64.. {
         let place = || Place::object(&name, number);
         match items.next(&mut input).map_err(input.unreadable())? {
-            list::Next::End => break,
-            list::Next::Broken(what) => {
+            Next::End => break,
+            Next::Broken(what) => {
                 return Err(Error::Document { place: place(), problem: Problem::BrokenJson { what } });
             }
-            list::Next::TooLong => collector.too_long(place(), "object")?,
-            list::Next::Missing => {
+            Next::TooLong => collector.too_long(place(), "object")?,
+            Next::Missing => {
                 without_list += 1;
                 collector.lose_row(place(), missing())?;
             }
-            list::Next::Item(bytes) => {
+            Next::Item(bytes) => {
                 let text = collector.text(bytes);
                 take(&text, &mut fields, &name, number, place, collector)?;
             }
@@ -241,7 +224,7 @@ fn read_lists(mut input: Input, mut fields: Fields<'_>, collector: &mut Collecto
     match without_list {
         1 if !items.has_any => refuse(Place::object(&name, 1), missing(), collector),
         2.. if !items.has_any => refuse(Place::whole(name), missing(), collector),
-        _ => fields.finish(&name, false, collector),
+        _ => fields.finish(&name, can_be_alone, collector),
     }
 }
 

@@ -2,13 +2,11 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::document::Document;
-use crate::parsers::json::fields::to_standard_json;
+use crate::parsers::json::fields::{self, to_standard_json};
 use crate::rows::Row;
 
 /// A cell of an input that is text.
@@ -98,7 +96,7 @@ pub(crate) fn distinct(names: Vec<String>) -> Vec<String> {
 
 /// Returns standard JSON, as which other readers take it.
 pub(crate) fn standard_json(text: &str) -> Cow<'_, str> {
-    if json_fields(text).is_some() {
+    if fields::each(text, |_| None::<()>).is_ok() {
         return Cow::Borrowed(text);
     }
     to_standard_json(text).map_or(Cow::Borrowed(text), Cow::Owned)
@@ -106,7 +104,7 @@ pub(crate) fn standard_json(text: &str) -> Cow<'_, str> {
 
 /// Returns the fields of an object; `None` if it is none.
 pub(crate) fn json_fields(text: &str) -> Option<Vec<(String, &RawValue)>> {
-    serde_json::from_str::<Fields<'_>>(text).ok().map(|fields| fields.0)
+    fields::each(text, |key| Some(key.to_owned())).ok()
 }
 
 /// Returns a value as text: a string as it is, any other value as JSON on one line; `None` for null.
@@ -139,29 +137,4 @@ pub(crate) fn on_one_line(text: &str) -> Cow<'_, str> {
         is_kept
     };
     Cow::Owned(text.chars().filter(|&next| is_kept(next)).collect())
-}
-
-/// The fields of an object.
-struct Fields<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'de> Deserialize<'de> for Fields<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visit;
-        impl<'de> Visitor<'de> for Visit {
-            type Value = Fields<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
-                let mut fields = Vec::new();
-                while let Some(field) = map.next_entry()? {
-                    fields.push(field);
-                }
-                Ok(Fields(fields))
-            }
-        }
-        deserializer.deserialize_map(Visit)
-    }
 }

@@ -20,18 +20,36 @@ pub(crate) fn of<'t, 'n>(
     object: &'t str,
     names: &[&'n str],
 ) -> Result<impl Iterator<Item = Result<Option<Named<'t, 'n>>, serde_json::Error>>, serde_json::Error> {
-    let mut deserializer = serde_json::Deserializer::from_str(object);
-    let found = Object { names }.deserialize(&mut deserializer)?;
-    deserializer.end()?;
-    let value = |(name, found): (&&'n str, Found<'t>)| match found {
-        Found::Nothing => Ok(None),
-        Found::Field(value) => Ok(Some((value, ""))),
-        Found::Outer(value, length) => match name[length..].strip_prefix('.') {
-            Some(name) => inner(value, name),
-            None => Ok(Some((value, &name[length..]))),
-        },
+    // A key that begins a name is a part of it.
+    let part = |key: &str, name: &'n str| {
+        let rest = name.strip_prefix(key)?;
+        (rest.is_empty() || leads_into(rest)).then(|| &name[..key.len()])
     };
-    Ok(names.iter().zip(found).map(value))
+    let fields = each(object, |key| names.iter().find_map(|name| part(key, name)))?;
+    let value = move |&name: &&'n str| {
+        if let Some((_, value)) = fields.iter().rev().find(|(key, _)| *key == name) {
+            return Ok(Some((*value, "")));
+        }
+        let rest = |key| name.strip_prefix(key).filter(|rest| leads_into(rest));
+        let outer = fields.iter().rev().find_map(|(key, value)| Some((*value, rest(*key)?)));
+        match outer.map(|(value, rest)| (value, rest, rest.strip_prefix('.'))) {
+            None => Ok(None),
+            Some((value, _, Some(name))) => inner(value, name),
+            Some((value, list, None)) => Ok(Some((value, list))),
+        }
+    };
+    Ok(names.iter().map(value))
+}
+
+/// Returns the fields of an object for whose keys `kept` returns something, in their order.
+pub(crate) fn each<K>(
+    object: &str,
+    kept: impl Fn(&str) -> Option<K>,
+) -> Result<Vec<(K, &RawValue)>, serde_json::Error> {
+    let mut deserializer = serde_json::Deserializer::from_str(object);
+    let fields = deserializer.deserialize_map(Each(kept))?;
+    deserializer.end()?;
+    Ok(fields)
 }
 
 /// Returns all fields of an object; `None` if it is none, or has numbers or depths that are not read.
@@ -81,102 +99,54 @@ pub(crate) fn inner<'t, 'n>(
     of(value.get(), &[name])?.next().transpose().map(Option::flatten)
 }
 
-#[derive(Clone, Copy)]
-enum Found<'t> {
-    Nothing,
-    /// The field itself.
-    Field(&'t RawValue),
-    /// A list, or an object that may have a field with the rest of the name, from this byte on.
-    Outer(&'t RawValue, usize),
+/// Returns whether the rest of a name behind a key leads into the value of the key.
+fn leads_into(rest: &str) -> bool {
+    rest.starts_with('.') || rest.starts_with(LIST_MARK)
 }
 
-struct Object<'a> {
-    names: &'a [&'a str],
-}
+struct Each<F>(F);
 
-impl<'de> DeserializeSeed<'de> for Object<'_> {
-    type Value = Vec<Found<'de>>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Object<'_> {
-    type Value = Vec<Found<'de>>;
+impl<'de, K, F: Fn(&str) -> Option<K>> Visitor<'de> for Each<F> {
+    type Value = Vec<(K, &'de RawValue)>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut found = vec![Found::Nothing; self.names.len()];
-        while let Some(matches) = map.next_key_seed(Key { names: self.names })? {
-            if matches.is_none() {
-                map.next_value::<IgnoredAny>()?;
-                continue;
-            }
-            let value: &RawValue = map.next_value()?;
-            for (at, found) in found.iter_mut().enumerate() {
-                if matches.whole >> at & 1 == 1 {
-                    *found = Found::Field(value);
-                } else if matches.outer >> at & 1 == 1 && !matches!(found, Found::Field(_)) {
-                    *found = Found::Outer(value, matches.length);
+        let mut fields = Vec::new();
+        while let Some(key) = map.next_key_seed(Key(&self.0))? {
+            match key {
+                Some(key) => fields.push((key, map.next_value()?)),
+                None => {
+                    map.next_value::<IgnoredAny>()?;
                 }
             }
         }
-        Ok(found)
+        Ok(fields)
     }
 }
 
-/// Bit masks of the names that equal a key, and of the names that start with the key and lead into its value.
-struct Matches {
-    whole: u64,
-    outer: u64,
-    length: usize,
-}
+/// A key, which is not stored.
+struct Key<'f, F>(&'f F);
 
-impl Matches {
-    fn is_none(&self) -> bool {
-        self.whole | self.outer == 0
-    }
-}
+impl<'de, K, F: Fn(&str) -> Option<K>> DeserializeSeed<'de> for Key<'_, F> {
+    type Value = Option<K>;
 
-/// Returns whether the rest of a name behind a key leads into the value of the key.
-fn leads_into(rest: &str) -> bool {
-    rest.starts_with('.') || rest.starts_with(LIST_MARK)
-}
-
-/// Compares a key with the names without storing it.
-struct Key<'a> {
-    names: &'a [&'a str],
-}
-
-impl<'de> DeserializeSeed<'de> for Key<'_> {
-    type Value = Matches;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Matches, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<K>, D::Error> {
         deserializer.deserialize_str(self)
     }
 }
 
-impl Visitor<'_> for Key<'_> {
-    type Value = Matches;
+impl<K, F: Fn(&str) -> Option<K>> Visitor<'_> for Key<'_, F> {
+    type Value = Option<K>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a key")
     }
 
-    fn visit_str<E>(self, key: &str) -> Result<Matches, E> {
-        let mut matches = Matches { whole: 0, outer: 0, length: key.len() };
-        for (at, name) in self.names.iter().enumerate() {
-            match name.strip_prefix(key) {
-                Some("") => matches.whole |= 1 << at,
-                Some(rest) if leads_into(rest) => matches.outer |= 1 << at,
-                _ => {}
-            }
-        }
-        Ok(matches)
+    fn visit_str<E>(self, key: &str) -> Result<Option<K>, E> {
+        Ok((self.0)(key))
     }
 }
 

@@ -4,23 +4,19 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Date64Type, Decimal128Type, Decimal256Type, DecimalType,
-    DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType, DurationSecondType,
-    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, Time32MillisecondType,
-    Time32SecondType, Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType,
-    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
+    ArrowPrimitiveType, Decimal128Type, Decimal256Type, DecimalType, DurationMicrosecondType,
+    DurationMillisecondType, DurationNanosecondType, DurationSecondType, Float32Type, Float64Type,
 };
 use arrow_array::{
     Array, ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, FixedSizeListArray, GenericListArray,
     LargeBinaryArray, LargeStringArray, MapArray, OffsetSizeTrait, PrimitiveArray, StringArray,
-    StringViewArray, StructArray, new_null_array,
+    StringViewArray, StructArray, downcast_integer, downcast_temporal, new_null_array,
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer, i256};
 use arrow_schema::{ArrowError, DataType, FieldRef, Fields, TimeUnit};
 use arrow_select::take::take;
 
-use crate::copy::union::value::{DAY, Value, decimal, nanoseconds};
+use crate::copy::union::value::{Moment, Value, decimal};
 
 /// Why a column is not made.
 pub(crate) enum Unfit {
@@ -89,7 +85,6 @@ fn same_lists<O: OffsetSizeTrait>(array: &ArrayRef, item: &FieldRef) -> Result<A
 
 /// Makes a column of values.
 pub(crate) fn build(values: Vec<Value>, kind: &DataType) -> Result<ArrayRef, Unfit> {
-    use DataType::{Duration, Time32, Time64, Timestamp};
     use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
     if values.iter().all(|value| *value == Value::Null) {
         return Ok(new_null_array(kind, values.len()));
@@ -103,14 +98,16 @@ pub(crate) fn build(values: Vec<Value>, kind: &DataType) -> Result<ArrayRef, Unf
         };
     }
     macro_rules! moments {
-        ($kind:ty, $unit:expr) => {
+        ($kind:ty) => {{
+            let (_, unit) = Moment::of(kind).expect("it is a time");
             primitive::<$kind>(values, kind, |value| match value {
-                Value::Moment(_, number) => in_units(*number, $unit)?.try_into().ok(),
+                Value::Moment(_, number) => in_units(*number, unit)?.try_into().ok(),
                 _ => None,
             })
-        };
+        }};
     }
-    match kind {
+    downcast_integer! {
+        kind => (integers),
         DataType::Boolean => {
             let flag = |value: Value| match value {
                 Value::Flag(flag) => Ok(Some(flag)),
@@ -119,14 +116,6 @@ pub(crate) fn build(values: Vec<Value>, kind: &DataType) -> Result<ArrayRef, Unf
             };
             Ok(Arc::new(values.into_iter().map(flag).collect::<Result<BooleanArray, _>>()?))
         }
-        DataType::Int8 => integers!(Int8Type),
-        DataType::Int16 => integers!(Int16Type),
-        DataType::Int32 => integers!(Int32Type),
-        DataType::Int64 => integers!(Int64Type),
-        DataType::UInt8 => integers!(UInt8Type),
-        DataType::UInt16 => integers!(UInt16Type),
-        DataType::UInt32 => integers!(UInt32Type),
-        DataType::UInt64 => integers!(UInt64Type),
         DataType::Float32 => primitive::<Float32Type>(values, kind, |value| {
             let number = fraction(value)?;
             let narrow = number as f32;
@@ -147,27 +136,17 @@ pub(crate) fn build(values: Vec<Value>, kind: &DataType) -> Result<ArrayRef, Unf
         DataType::Binary => Ok(Arc::new(bytes(values).collect::<BinaryArray>())),
         DataType::LargeBinary => Ok(Arc::new(bytes(values).collect::<LargeBinaryArray>())),
         DataType::BinaryView => Ok(Arc::new(bytes(values).collect::<BinaryViewArray>())),
-        DataType::Date32 => moments!(Date32Type, DAY),
-        DataType::Date64 => moments!(Date64Type, nanoseconds(Millisecond)),
-        Time32(Second) => moments!(Time32SecondType, nanoseconds(Second)),
-        Time32(_) => moments!(Time32MillisecondType, nanoseconds(Millisecond)),
-        Time64(Microsecond) => moments!(Time64MicrosecondType, nanoseconds(Microsecond)),
-        Time64(_) => moments!(Time64NanosecondType, 1),
-        Duration(Second) => moments!(DurationSecondType, nanoseconds(Second)),
-        Duration(Millisecond) => moments!(DurationMillisecondType, nanoseconds(Millisecond)),
-        Duration(Microsecond) => moments!(DurationMicrosecondType, nanoseconds(Microsecond)),
-        Duration(Nanosecond) => moments!(DurationNanosecondType, 1),
-        Timestamp(Second, _) => moments!(TimestampSecondType, nanoseconds(Second)),
-        Timestamp(Millisecond, _) => moments!(TimestampMillisecondType, nanoseconds(Millisecond)),
-        Timestamp(Microsecond, _) => moments!(TimestampMicrosecondType, nanoseconds(Microsecond)),
-        Timestamp(Nanosecond, _) => moments!(TimestampNanosecondType, 1),
+        DataType::Duration(Second) => moments!(DurationSecondType),
+        DataType::Duration(Millisecond) => moments!(DurationMillisecondType),
+        DataType::Duration(Microsecond) => moments!(DurationMicrosecondType),
+        DataType::Duration(Nanosecond) => moments!(DurationNanosecondType),
         DataType::List(item) => list::<i32>(values, item),
         DataType::LargeList(item) => list::<i64>(values, item),
         DataType::Struct(fields) => structure(values, fields),
-        _ => Err(values
-            .into_iter()
-            .find(|value| *value != Value::Null)
-            .map_or_else(|| unfit(Value::Null), unfit)),
+        kind => downcast_temporal! {
+            kind => (moments),
+            _ => Err(unfit(values.into_iter().find(|value| *value != Value::Null).unwrap_or(Value::Null))),
+        },
     }
 }
 

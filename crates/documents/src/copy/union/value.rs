@@ -5,14 +5,11 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type,
-    DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType, DurationSecondType,
-    Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, Time32MillisecondType,
-    Time32SecondType, Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType,
-    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
+    Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DurationMicrosecondType,
+    DurationMillisecondType, DurationNanosecondType, DurationSecondType, Float16Type, Float32Type,
+    Float64Type,
 };
-use arrow_array::{Array, ArrayRef, LargeStringArray};
+use arrow_array::{Array, ArrayRef, LargeStringArray, downcast_integer, downcast_temporal};
 use arrow_buffer::i256;
 use arrow_schema::{DataType, TimeUnit};
 use serde_json::value::RawValue;
@@ -24,7 +21,7 @@ use crate::copy::union::cells::{json_fields, json_string, json_text, on_one_line
 const MAX_DEPTH: u8 = 32;
 
 const SECOND: i128 = 1_000_000_000;
-pub(crate) const DAY: i128 = 86_400 * SECOND;
+const DAY: i128 = 86_400 * SECOND;
 
 /// A value of any type.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,9 +108,9 @@ impl Value {
 
     /// Reads a value of a readable type.
     pub(crate) fn read(array: &dyn Array, row: usize) -> Self {
-        use DataType::{Date32, Date64, Duration, Time32, Time64, Timestamp};
         use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
-        if array.is_null(row) || *array.data_type() == DataType::Null {
+        let kind = array.data_type();
+        if array.is_null(row) || *kind == DataType::Null {
             return Self::Null;
         }
         macro_rules! number {
@@ -121,22 +118,21 @@ impl Value {
                 array.as_primitive::<$kind>().value(row)
             };
         }
-        macro_rules! moment {
-            ($moment:expr, $kind:ty, $nanoseconds:expr) => {
-                Self::Moment($moment, i128::from(number!($kind)) * $nanoseconds)
+        macro_rules! integer {
+            ($kind:ty) => {
+                Self::Integer(number!($kind).into())
             };
         }
+        macro_rules! moment {
+            ($kind:ty) => {{
+                let (moment, unit) = Moment::of(kind).expect("it is a time");
+                Self::Moment(moment, i128::from(number!($kind)) * unit)
+            }};
+        }
         let items = |items: ArrayRef| Self::List((0..items.len()).map(|at| Self::read(&items, at)).collect());
-        match array.data_type() {
+        downcast_integer! {
+            kind => (integer),
             DataType::Boolean => Self::Flag(array.as_boolean().value(row)),
-            DataType::Int8 => Self::Integer(number!(Int8Type).into()),
-            DataType::Int16 => Self::Integer(number!(Int16Type).into()),
-            DataType::Int32 => Self::Integer(number!(Int32Type).into()),
-            DataType::Int64 => Self::Integer(number!(Int64Type).into()),
-            DataType::UInt8 => Self::Integer(number!(UInt8Type).into()),
-            DataType::UInt16 => Self::Integer(number!(UInt16Type).into()),
-            DataType::UInt32 => Self::Integer(number!(UInt32Type).into()),
-            DataType::UInt64 => Self::Integer(number!(UInt64Type).into()),
             DataType::Float16 => Self::Fraction(number!(Float16Type).into()),
             DataType::Float32 => Self::Fraction(number!(Float32Type).into()),
             DataType::Float64 => Self::Fraction(number!(Float64Type)),
@@ -151,29 +147,10 @@ impl Value {
             DataType::LargeBinary => Self::Bytes(array.as_binary::<i64>().value(row).to_owned()),
             DataType::BinaryView => Self::Bytes(array.as_binary_view().value(row).to_owned()),
             DataType::FixedSizeBinary(_) => Self::Bytes(array.as_fixed_size_binary().value(row).to_owned()),
-            Date32 => moment!(Moment::Date, Date32Type, DAY),
-            Date64 => moment!(Moment::Date, Date64Type, nanoseconds(Millisecond)),
-            Time32(Second) => moment!(Moment::Time, Time32SecondType, SECOND),
-            Time32(_) => moment!(Moment::Time, Time32MillisecondType, nanoseconds(Millisecond)),
-            Time64(Microsecond) => moment!(Moment::Time, Time64MicrosecondType, nanoseconds(Microsecond)),
-            Time64(_) => moment!(Moment::Time, Time64NanosecondType, 1),
-            Duration(Second) => moment!(Moment::Duration, DurationSecondType, SECOND),
-            Duration(Millisecond) => {
-                moment!(Moment::Duration, DurationMillisecondType, nanoseconds(Millisecond))
-            }
-            Duration(Microsecond) => {
-                moment!(Moment::Duration, DurationMicrosecondType, nanoseconds(Microsecond))
-            }
-            Duration(Nanosecond) => moment!(Moment::Duration, DurationNanosecondType, 1),
-            Timestamp(unit, zone) => {
-                let instant = Moment::Instant { is_utc: zone.is_some() };
-                match unit {
-                    Second => moment!(instant, TimestampSecondType, SECOND),
-                    Millisecond => moment!(instant, TimestampMillisecondType, nanoseconds(Millisecond)),
-                    Microsecond => moment!(instant, TimestampMicrosecondType, nanoseconds(Microsecond)),
-                    Nanosecond => moment!(instant, TimestampNanosecondType, 1),
-                }
-            }
+            DataType::Duration(Second) => moment!(DurationSecondType),
+            DataType::Duration(Millisecond) => moment!(DurationMillisecondType),
+            DataType::Duration(Microsecond) => moment!(DurationMicrosecondType),
+            DataType::Duration(Nanosecond) => moment!(DurationNanosecondType),
             DataType::List(_) => items(array.as_list::<i32>().value(row)),
             DataType::LargeList(_) => items(array.as_list::<i64>().value(row)),
             DataType::FixedSizeList(..) => items(array.as_fixed_size_list().value(row)),
@@ -203,7 +180,10 @@ impl Value {
                     _ => Self::Null,
                 }
             }
-            kind => unreachable!("columns of {kind} are refused"),
+            kind => downcast_temporal! {
+                kind => (moment),
+                kind => unreachable!("columns of {kind} are refused"),
+            },
         }
     }
 
@@ -302,16 +282,9 @@ pub(crate) fn nanoseconds(unit: TimeUnit) -> i128 {
 
 /// Returns whether [`ordered_numbers`] takes values of this type.
 pub(crate) fn is_ordered(kind: &DataType) -> bool {
-    use DataType::{
-        Boolean, Date32, Date64, Decimal128, Decimal256, Duration, Float16, Float32, Float64, Time32, Time64,
-        Timestamp,
-    };
-    let is_plain = matches!(kind, Boolean | Float16 | Float32 | Float64 | Date32 | Date64);
-    is_plain
-        || matches!(
-            kind,
-            Time32(_) | Time64(_) | Timestamp(..) | Duration(_) | Decimal128(..) | Decimal256(..)
-        )
+    use DataType::{Boolean, Decimal128, Decimal256};
+    let is_plain = matches!(kind, Boolean | Decimal128(..) | Decimal256(..));
+    is_plain || kind.is_floating() || Moment::of(kind).is_some()
 }
 
 /// Returns fractions, truth values, dates and times as decimal numbers that have their order: times in nanoseconds,
@@ -338,6 +311,19 @@ fn exponential(value: f64) -> Option<String> {
 }
 
 impl Moment {
+    /// Returns the sense of a type of times, and the nanoseconds of its unit.
+    pub(crate) fn of(kind: &DataType) -> Option<(Self, i128)> {
+        use DataType::{Date32, Date64, Duration, Time32, Time64, Timestamp};
+        Some(match kind {
+            Date32 => (Self::Date, DAY),
+            Date64 => (Self::Date, nanoseconds(TimeUnit::Millisecond)),
+            Time32(unit) | Time64(unit) => (Self::Time, nanoseconds(*unit)),
+            Duration(unit) => (Self::Duration, nanoseconds(*unit)),
+            Timestamp(unit, zone) => (Self::Instant { is_utc: zone.is_some() }, nanoseconds(*unit)),
+            _ => return None,
+        })
+    }
+
     /// Returns the text of ISO 8601.
     fn text(self, nanoseconds: i128) -> String {
         match self {

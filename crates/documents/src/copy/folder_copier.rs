@@ -75,9 +75,8 @@ impl Documents {
         directory: AtomicDirectory,
         read: impl FnOnce(&Self, &mut dyn RowSink) -> Result<Counts, E>,
     ) -> Result<Copied, E> {
-        let plan = self.plan.as_ref().expect("the documents are copyable");
         let entries = {
-            let mut plan = plan.lock().expect("no thread panics with it");
+            let mut plan = self.plan().expect("the documents are copyable");
             let all = plan.documents();
             let folder = plan.folder().expect("the documents are copyable as files");
             let entries = folder.entries();

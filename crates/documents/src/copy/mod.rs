@@ -138,10 +138,9 @@ impl Documents {
         file: AtomicFile,
         read: impl FnOnce(&Self, &mut dyn RowSink) -> Result<Counts, E>,
     ) -> Result<Copied, E> {
-        let plan = self.plan.as_ref().expect("the documents are copyable");
         let fields = [self.id_name(), &self.text_fields[0]];
         let (layout, is_partial) = {
-            let plan = plan.lock().expect("no thread panics with it");
+            let plan = self.plan().expect("the documents are copyable");
             let Target::File(agreed) = &plan.target else { panic!("the documents are copyable to one file") };
             agreed.layout()
         };

@@ -83,8 +83,8 @@ impl<'a> Collector<'a> {
 
     /// Returns the counts after everything is read. Fails if a file was not read that should have been.
     pub(crate) fn finish(mut self) -> Result<Counts, Error> {
-        if let Some(plan) = &self.documents.plan {
-            plan.lock().expect("no thread panics with it").end_input()?;
+        if let Some(mut plan) = self.documents.plan() {
+            plan.end_input()?;
         }
         self.report_columns();
         if let Some((place, problem)) = self.files.notice() {
@@ -131,8 +131,7 @@ impl<'a> Collector<'a> {
 
     /// Returns a copy of an input that cannot be read twice, if the documents are to be copied.
     fn stream(&self, path: &Path) -> Result<Option<File>, Error> {
-        let Some(plan) = &self.documents.plan else { return Ok(None) };
-        let mut plan = plan.lock().expect("no thread panics with it");
+        let Some(mut plan) = self.documents.plan() else { return Ok(None) };
         if plan.is_file(path) {
             return Ok(None);
         }
@@ -198,7 +197,7 @@ impl<'a> Collector<'a> {
             self.origin = Some(origin);
         }
         self.counts.inputs += 1;
-        if let Destination::Rows(rows) = &mut self.destination {
+        if let Some(rows) = self.rows() {
             rows.begin(input)?;
         }
         Ok(!self.is_probe())
@@ -206,8 +205,7 @@ impl<'a> Collector<'a> {
 
     /// Calls `change` with the files of the copy in the first pass, if each input is copied to its own.
     fn with_folder(&self, change: impl FnOnce(&mut Folder) -> Result<(), Error>) -> Result<(), Error> {
-        let Some(plan) = &self.documents.plan else { return Ok(()) };
-        let mut plan = plan.lock().expect("no thread panics with it");
+        let Some(mut plan) = self.documents.plan() else { return Ok(()) };
         plan.new_folder().map_or(Ok(()), change)
     }
 
@@ -221,47 +219,47 @@ impl<'a> Collector<'a> {
         self.destination.is_probe()
     }
 
+    /// Returns the receiver of all rows, if there is one.
+    fn rows(&mut self) -> Option<&mut (dyn RowSink + 'a)> {
+        match &mut self.destination {
+            Destination::Rows(rows) => Some(&mut **rows),
+            _ => None,
+        }
+    }
+
     fn pass_over(&mut self, files: u64) {
-        if let Destination::Rows(rows) = &mut self.destination {
+        if let Some(rows) = self.rows() {
             rows.pass_over(files);
         }
     }
 
     /// Takes the record that names the columns.
     pub(crate) fn header(&mut self, records: &Records) -> Result<(), Error> {
-        match &mut self.destination {
-            Destination::Rows(rows) => rows.header(records),
-            _ => Ok(()),
-        }
+        self.rows().map_or(Ok(()), |rows| rows.header(records))
     }
 
     /// Starts the rows of an input, with these columns.
     pub(crate) fn enter(&mut self, input: &str, shape: impl FnOnce() -> Shape) -> Result<(), Error> {
-        let Some(plan) = &self.documents.plan else { return Ok(()) };
+        let Some(mut plan) = self.documents.plan() else { return Ok(()) };
         let shape = shape();
-        plan.lock().expect("no thread panics with it").enter(input, shape.clone())?;
+        plan.enter(input, shape.clone())?;
+        drop(plan);
         self.report_columns();
-        match &mut self.destination {
-            Destination::Rows(rows) => rows.enter(shape),
-            _ => Ok(()),
-        }
+        self.rows().map_or(Ok(()), |rows| rows.enter(shape))
     }
 
     /// Adds the fields of an object to the columns of the copy.
     fn enter_object(&self, row: Row<'_>) -> Result<(), Error> {
-        match (&self.documents.plan, row) {
-            (Some(plan), Row::Object(text)) => {
-                plan.lock().expect("no thread panics with it").enter_object(text)
-            }
+        match row {
+            Row::Object(text) => self.documents.plan().map_or(Ok(()), |mut plan| plan.enter_object(text)),
             _ => Ok(()),
         }
     }
 
     /// Reports what the columns of inputs become in the copy.
     fn report_columns(&mut self) {
-        let Some(plan) = &self.documents.plan else { return };
-        let problems = plan.lock().expect("no thread panics with it").take_problems();
-        for (input, problem) in problems {
+        let problems = self.documents.plan().map(|mut plan| plan.take_problems());
+        for (input, problem) in problems.unwrap_or_default() {
             self.notify(Place::whole(input), problem);
         }
     }
@@ -319,10 +317,7 @@ impl<'a> Collector<'a> {
     /// Takes a row that the caller of the library read.
     pub(crate) fn pass(&mut self, row: Row<'_>, document: Option<&Document>) -> Result<(), Error> {
         self.counts.documents += u64::from(document.is_some());
-        match &mut self.destination {
-            Destination::Rows(rows) => rows.take(row, document),
-            _ => Ok(()),
-        }
+        self.rows().map_or(Ok(()), |rows| rows.take(row, document))
     }
 
     /// Reports the fields of a record in which invalid UTF-8 is replaced, since they become text of another format.
@@ -343,15 +338,12 @@ impl<'a> Collector<'a> {
         }
         self.enter_object(row)?;
         self.skip(place, problem)?;
-        match &mut self.destination {
-            Destination::Sink(_) | Destination::Probe => Ok(()),
-            Destination::Rows(rows) => rows.take(row, None),
-        }
+        self.rows().map_or(Ok(()), |rows| rows.take(row, None))
     }
 
     /// Skips a row that cannot be copied.
     pub(crate) fn lose_row(&mut self, place: Place, problem: Problem) -> Result<(), Error> {
-        if let Destination::Rows(rows) = &mut self.destination {
+        if let Some(rows) = self.rows() {
             rows.leave_out();
         }
         self.with_folder(|folder| {
@@ -364,10 +356,7 @@ impl<'a> Collector<'a> {
     /// Ends a batch of rows after all were taken or skipped.
     #[cfg(feature = "parquet")]
     pub(crate) fn end_batch(&mut self, batch: &RecordBatch) -> Result<(), Error> {
-        match &mut self.destination {
-            Destination::Sink(_) | Destination::Probe => Ok(()),
-            Destination::Rows(rows) => rows.end_batch(batch),
-        }
+        self.rows().map_or(Ok(()), |rows| rows.end_batch(batch))
     }
 
     /// Returns whether rows are copied, with all their columns.
@@ -494,8 +483,7 @@ impl<'a> Collector<'a> {
 
     /// Returns whether all fields of records are copied as text, and not as they are.
     pub(crate) fn converts_records(&self) -> bool {
-        let Some(plan) = &self.documents.plan else { return false };
-        plan.lock().expect("no thread panics with it").converts_records()
+        self.documents.plan().is_some_and(|plan| plan.converts_records())
     }
 
     /// Returns whether the decoder of the input has replaced something.

@@ -15,12 +15,10 @@ mod repeated;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use hamdex_atomic_file::{AtomicDirectory, AtomicFile};
 
 use crate::copy::Copied;
-use crate::copy::plan::Plan;
 use crate::document::{Counts, Document};
 use crate::error::{CopyErrorKind, Error};
 use crate::format::Format;
@@ -91,9 +89,8 @@ impl Documents {
         if !destination.is_probe() && self.is_new_folder() {
             self.probe(read)?;
         }
-        let locked = |plan: &'a Mutex<Plan>| plan.lock().expect("no thread panics with it");
-        if let Some(plan) = &self.plan {
-            locked(plan).begin();
+        if let Some(mut plan) = self.plan() {
+            plan.begin();
         }
         let is_one_input = self.paths.len() == 1 && !self.paths[0].is_dir();
         let mut collector = Collector::new(self, is_one_input, destination);
@@ -105,16 +102,15 @@ impl Documents {
         if is_probe {
             return Ok(counts);
         }
-        if let Some(plan) = &self.plan {
-            locked(plan).end(&counts)?;
+        if let Some(mut plan) = self.plan() {
+            plan.end(&counts)?;
         }
         Ok(counts)
     }
 
     /// Returns whether each input is to be copied to a file of its own, and none was read yet.
     fn is_new_folder(&self) -> bool {
-        let new = |plan: &Mutex<Plan>| plan.lock().expect("no thread panics with it").new_folder().is_some();
-        self.plan.as_deref().is_some_and(new)
+        self.plan().is_some_and(|mut plan| plan.new_folder().is_some())
     }
 
     /// Looks at the start of every input. Fails if one cannot be copied to a file of its own; other problems are reported

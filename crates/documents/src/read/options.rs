@@ -1,7 +1,7 @@
 //! Options of reading documents.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::{fmt, iter};
 
 use encoding_rs::Encoding;
@@ -321,6 +321,11 @@ impl Documents {
     pub fn drop_columns(mut self, drops: bool) -> Self {
         self.drops_columns = drops;
         self
+    }
+
+    /// Returns what is kept between the passes, if the documents are to be copied.
+    pub(crate) fn plan(&self) -> Option<MutexGuard<'_, Plan>> {
+        self.plan.as_ref().map(|plan| plan.lock().expect("no thread panics with it"))
     }
 
     /// Makes it possible to read the documents again: inputs that cannot be read twice, such as standard input, are

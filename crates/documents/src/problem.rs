@@ -58,25 +58,8 @@ impl Place {
         Self { input: input.into(), position: Position::Whole }
     }
 
-    pub(crate) fn line(input: &str, number: u64) -> Self {
-        Self { input: input.to_owned(), position: Position::Line(number) }
-    }
-
-    pub(crate) fn object(input: &str, number: u64) -> Self {
-        Self { input: input.to_owned(), position: Position::Object(number) }
-    }
-
-    pub(crate) fn message(input: &str, number: u64) -> Self {
-        Self { input: input.to_owned(), position: Position::Message(number) }
-    }
-
-    pub(crate) fn record(input: &str, number: u64) -> Self {
-        Self { input: input.to_owned(), position: Position::Record(number) }
-    }
-
-    #[cfg(feature = "parquet")]
-    pub(crate) fn row(input: &str, number: u64) -> Self {
-        Self { input: input.to_owned(), position: Position::Row(number) }
+    pub(crate) fn at(input: &str, position: Position) -> Self {
+        Self { input: input.to_owned(), position }
     }
 }
 

@@ -13,7 +13,8 @@ use crate::document::Document;
 use crate::error::Error;
 use crate::format::Format;
 use crate::input::Input;
-use crate::problem::{Field, Place, Problem, shown_names};
+use crate::parsers::text;
+use crate::problem::{Field, Place, Position, Problem, shown_names};
 use crate::read::collector::Collector;
 use crate::read::options::Documents;
 use crate::rows::{Row, Shape};
@@ -61,7 +62,7 @@ impl Visit for Rows<'_, '_> {
     fn row(&mut self, number: u64, cells: &[Value<'_>]) -> Result<(), Error> {
         let Self { name, id_kind, collector } = self;
         let documents = collector.documents;
-        let place = || Place::row(name, number);
+        let place = || Place::at(name, Position::Row(number));
         let (id, rest) = cells.split_at(usize::from(id_kind.is_some()));
         let (texts, extra) = rest.split_at(documents.text_fields.len());
         let bytes = rest.iter().filter_map(|cell| match cell {

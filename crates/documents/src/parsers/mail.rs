@@ -9,7 +9,7 @@ use crate::document::Document;
 use crate::error::Error;
 use crate::input::Input;
 use crate::parsers::web::html_text;
-use crate::problem::Place;
+use crate::problem::{Place, Position};
 use crate::read::collector::Collector;
 use crate::rows::{Row, Shape};
 
@@ -59,7 +59,7 @@ pub(crate) fn read(mut input: Input, collector: &mut Collector<'_>) -> Result<()
     collector.enter(&name, || Shape::Parts)?;
     let mut messages = Messages::new(collector.max_bytes());
     for number in 1u64.. {
-        let place = || Place::message(&name, number);
+        let place = || Place::at(&name, Position::Message(number));
         match messages.next(&mut input).map_err(input.unreadable())? {
             Next::End => break,
             Next::TooLong => collector.too_long(place(), "message")?,

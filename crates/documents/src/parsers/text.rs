@@ -10,7 +10,7 @@ use crate::format::{self, Format};
 use crate::input::Input;
 use crate::parsers::mail::Message;
 use crate::parsers::web::html_text;
-use crate::problem::{Place, Problem};
+use crate::problem::{Place, Position, Problem};
 use crate::read::collector::Collector;
 use crate::rows::{Row, Shape};
 
@@ -42,7 +42,7 @@ pub(crate) struct At<'a> {
 
 impl At<'_> {
     pub(crate) fn place(self) -> Place {
-        Place::line(self.input, self.number)
+        Place::at(self.input, Position::Line(self.number))
     }
 }
 

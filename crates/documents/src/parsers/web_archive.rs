@@ -8,7 +8,7 @@ use crate::document::Document;
 use crate::error::Error;
 use crate::input::Input;
 use crate::parsers::web::{self, Page};
-use crate::problem::{Place, Problem};
+use crate::problem::{Place, Position, Problem};
 use crate::read::collector::Collector;
 use crate::rows::{Row, Shape};
 
@@ -30,7 +30,7 @@ pub(crate) fn read(input: Input, collector: &mut Collector<'_>) -> Result<(), Er
     let mut body = Vec::new();
     let (mut has_pages, mut has_metadata, mut is_damaged) = (false, false, false);
     for number in 1u64.. {
-        let place = || Place::record(&name, number);
+        let place = || Place::at(&name, Position::Record(number));
         let header = match records.next(&mut body, max_bytes) {
             Ok(Some(header)) => header,
             Ok(None) => break,

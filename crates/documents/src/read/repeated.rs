@@ -136,9 +136,12 @@ mod tests {
         ["a", "b", "a", "c", "a", "b"].iter().for_each(|id| sample.record(id));
         assert_eq!(sample.count(), (3, true));
         let mut places = Places::default();
-        assert_eq!(places.record("a", &Place::line("x", 1)), None);
-        assert_eq!(places.record("b", &Place::line("y", 1)), None);
-        assert_eq!(places.record("a", &Place::line("y", 2)), Some(Place::line("x", 1)));
+        assert_eq!(places.record("a", &Place::at("x", Position::Line(1))), None);
+        assert_eq!(places.record("b", &Place::at("y", Position::Line(1))), None);
+        assert_eq!(
+            places.record("a", &Place::at("y", Position::Line(2))),
+            Some(Place::at("x", Position::Line(1)))
+        );
     }
 
     #[test]

@@ -26,7 +26,7 @@ use crate::copy::union::value::{is_ordered, ordered_numbers};
 use crate::error::Error;
 use crate::format::{self, Format};
 use crate::input::{Input, OnRead};
-use crate::problem::Place;
+use crate::problem::{Place, Position};
 use crate::table_reader::Value;
 use crate::table_reader::footer::check_schema;
 use crate::table_writer::parquet::Container;
@@ -217,7 +217,11 @@ impl Batches {
         loop {
             let next = guarded(|| self.batches.next().transpose());
             let what = "cannot read the rows from here on";
-            let damaged = |source| Error::Damaged { place: Place::row(&self.input, number), what, source };
+            let damaged = |source| Error::Damaged {
+                place: Place::at(&self.input, Position::Row(number)),
+                what,
+                source,
+            };
             let Some(batch) = next.map_err(damaged)? else { return Ok(()) };
             let columns: Vec<Column> = self
                 .columns

@@ -6,7 +6,7 @@ use csv_core::{ReadRecordResult, ReaderBuilder, Terminator};
 
 use crate::error::Error;
 use crate::input::Input;
-use crate::problem::{Place, Problem};
+use crate::problem::{Place, Position, Problem};
 use crate::table_reader::quoting::{self, Quoting, is_line_end};
 
 /// The greatest number of fields of a record.
@@ -136,7 +136,7 @@ impl Records {
 
     /// Returns the place of the latest record.
     pub(crate) fn place(&self) -> Place {
-        Place::line(self.input.name(), self.line)
+        Place::at(self.input.name(), Position::Line(self.line))
     }
 
     pub(crate) fn field(&self, number: usize) -> Option<&[u8]> {

@@ -28,6 +28,8 @@ use crate::document::Document;
 use crate::error::Error;
 use crate::format::Format;
 use crate::input::Input;
+#[cfg(feature = "parquet")]
+use crate::problem::Position;
 use crate::problem::{Place, Problem};
 use crate::read::collector::Collector;
 use crate::rows::{Row, Shape};
@@ -279,7 +281,7 @@ struct Rows<'a, 'c, 'v> {
 #[cfg(feature = "parquet")]
 impl columnar::Visit for Rows<'_, '_, '_> {
     fn row(&mut self, number: u64, cells: &[Value<'_>]) -> Result<(), Error> {
-        let place = Place::row(self.name, number);
+        let place = Place::at(self.name, Position::Row(number));
         let document = if cells.len() == self.are_there.len() {
             (self.visit)(place, cells)?
         } else {

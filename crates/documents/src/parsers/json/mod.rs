@@ -204,7 +204,7 @@ fn read_items(mut input: Input, mut fields: Fields<'_>, collector: &mut Collecto
     let mut items = ListItems::new(&path, collector.max_bytes());
     let mut without_list = 0u64;
     for number in 1u64.. {
-        let place = || Place::object(&name, number);
+        let place = || Place::at(&name, Position::Object(number));
         match items.next(&mut input).map_err(input.unreadable())? {
             Next::End => break,
             Next::Broken(what) => {
@@ -222,7 +222,7 @@ fn read_items(mut input: Input, mut fields: Fields<'_>, collector: &mut Collecto
         }
     }
     match without_list {
-        1 if !items.has_any => refuse(Place::object(&name, 1), missing(), collector),
+        1 if !items.has_any => refuse(Place::at(&name, Position::Object(1)), missing(), collector),
         2.. if !items.has_any => refuse(Place::whole(name), missing(), collector),
         _ => fields.finish(&name, can_be_alone, collector),
     }
@@ -371,7 +371,8 @@ impl<'d> Fields<'d> {
             return Ok(());
         }
         let has_no_text = self.missing_texts().1;
-        let place = if is_alone && has_no_text { Place::object(input, 1) } else { Place::whole(input) };
+        let place =
+            if is_alone && has_no_text { Place::at(input, Position::Object(1)) } else { Place::whole(input) };
         refuse(place, self.problem(), collector)
     }
 }

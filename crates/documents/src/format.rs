@@ -113,40 +113,32 @@ impl Format {
 
     /// Returns the format with its article, as in "not an Arrow file".
     pub(crate) const fn with_article(self) -> &'static str {
+        self.names().1
+    }
+
+    /// Returns the short name, and the one with its article.
+    const fn names(self) -> (&'static str, &'static str) {
         match self {
-            Self::Lines | Self::TextLines => "lines of text",
-            Self::Jsonl => "JSON Lines",
-            Self::Json => "JSON",
-            Self::Csv => "comma-separated values",
-            Self::Tsv => "tab-separated values",
-            Self::Parquet => "a Parquet file",
-            Self::Arrow => "an Arrow file",
-            Self::Text => "a text file",
-            Self::Html => "an HTML file",
-            Self::Eml => "a message of mail",
-            Self::Mbox => "a mailbox",
-            Self::Warc => "a WARC file",
+            Self::Lines => ("lines", "lines of text"),
+            Self::TextLines => ("text-lines", "lines of text"),
+            Self::Jsonl => ("jsonl", "JSON Lines"),
+            Self::Json => ("json", "JSON"),
+            Self::Csv => ("csv", "comma-separated values"),
+            Self::Tsv => ("tsv", "tab-separated values"),
+            Self::Parquet => ("parquet", "a Parquet file"),
+            Self::Arrow => ("arrow", "an Arrow file"),
+            Self::Text => ("text", "a text file"),
+            Self::Html => ("html", "an HTML file"),
+            Self::Eml => ("eml", "a message of mail"),
+            Self::Mbox => ("mbox", "a mailbox"),
+            Self::Warc => ("warc", "a WARC file"),
         }
     }
 }
 
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Lines => "lines",
-            Self::TextLines => "text-lines",
-            Self::Jsonl => "jsonl",
-            Self::Json => "json",
-            Self::Csv => "csv",
-            Self::Tsv => "tsv",
-            Self::Parquet => "parquet",
-            Self::Arrow => "arrow",
-            Self::Text => "text",
-            Self::Html => "html",
-            Self::Eml => "eml",
-            Self::Mbox => "mbox",
-            Self::Warc => "warc",
-        })
+        f.pad(self.names().0)
     }
 }
 

@@ -114,18 +114,10 @@ enum Number {
 
 impl Number {
     fn of(kind: &DataType) -> Option<Self> {
-        let (bits, is_signed) = match kind {
-            DataType::Int8 => (8, true),
-            DataType::Int16 => (16, true),
-            DataType::Int32 => (32, true),
-            DataType::Int64 => (64, true),
-            DataType::UInt8 => (8, false),
-            DataType::UInt16 => (16, false),
-            DataType::UInt32 => (32, false),
-            DataType::UInt64 => (64, false),
-            DataType::Float16 => return Some(Self::Fraction { bits: 16 }),
-            DataType::Float32 => return Some(Self::Fraction { bits: 32 }),
-            DataType::Float64 => return Some(Self::Fraction { bits: 64 }),
+        let bits = || kind.primitive_width().map_or(0, |bytes| 8 * bytes as u8);
+        Some(match kind {
+            kind if kind.is_integer() => Self::Integer { bits: bits(), is_signed: kind.is_signed_integer() },
+            kind if kind.is_floating() => Self::Fraction { bits: bits() },
             DataType::Decimal32(precision, scale)
             | DataType::Decimal64(precision, scale)
             | DataType::Decimal128(precision, scale)
@@ -133,11 +125,10 @@ impl Number {
                 // With a negative scale, digits before the point are not stored.
                 let scale = i16::from(*scale);
                 let digits = u8::try_from(i16::from(*precision) - scale.min(0)).ok()?;
-                return Some(Self::Decimal { digits, scale: u8::try_from(scale.max(0)).ok()? });
+                Self::Decimal { digits, scale: u8::try_from(scale.max(0)).ok()? }
             }
             _ => return None,
-        };
-        Some(Self::Integer { bits, is_signed })
+        })
     }
 
     /// Returns the type that takes both; `None` if no number does.

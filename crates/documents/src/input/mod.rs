@@ -137,33 +137,31 @@ impl Input {
             }
             Ok((reader, compression))
         };
-        match start() {
-            Ok((reader, compression)) => {
-                let inner_name = source::inner_name(path);
-                let format = Format::detect(&inner_name, reader.buffer());
-                let is_packed = compression.is_none() && inner_name != path;
-                let has_columns = Format::of_name(&inner_name).is_some_and(Format::is_columnar);
-                let is_hollow = reader.buffer().is_empty() && (is_packed || has_columns);
-                let (plain, temp_dir) = (None, None);
-                Ok(Self {
-                    name,
-                    inner_name,
-                    reader,
-                    format,
-                    plain,
-                    on_read: None,
-                    trailing: Arc::clone(&trailing),
-                    is_whole: true,
-                    undecodable: None,
-                    compression,
-                    is_hollow,
-                    encoded: Encoded::default(),
-                    is_short: false,
-                    temp_dir,
-                })
-            }
-            Err(source) => Err(Error::Read { input: name, source }),
-        }
+        let (reader, compression) = match start() {
+            Ok(started) => started,
+            Err(source) => return Err(Error::Read { input: name, source }),
+        };
+        let inner_name = source::inner_name(path);
+        let format = Format::detect(&inner_name, reader.buffer());
+        let is_packed = compression.is_none() && inner_name != path;
+        let has_columns = Format::of_name(&inner_name).is_some_and(Format::is_columnar);
+        let is_hollow = reader.buffer().is_empty() && (is_packed || has_columns);
+        Ok(Self {
+            name,
+            inner_name,
+            reader,
+            format,
+            plain: None,
+            on_read: None,
+            trailing,
+            is_whole: true,
+            undecodable: None,
+            compression,
+            is_hollow,
+            encoded: Encoded::default(),
+            is_short: false,
+            temp_dir: None,
+        })
     }
 
     /// Sets the directory of the temporary file for Parquet, Arrow and zip archives that are compressed or come from
@@ -196,20 +194,19 @@ impl Input {
         let Self { name, inner_name, reader, .. } = this;
         let start = reader.buffer();
         let declared = if this.format == Format::Html { encoding::declared(start) } else { None };
-        match encoding::decode(reader, declared.or(encoding)) {
-            Ok((reader, encoded)) => {
-                let reader = BufReader::with_capacity(BUFFER_BYTES, reader);
-                let plain = this.plain.filter(|_| encoded.encoding.is_none());
-                let mut decoded = Self { name, inner_name, reader, plain, encoded, ..this };
-                if waits {
-                    return decoded.with_start();
-                }
-                decoded.peek()?;
-                decoded.format = Format::detect(&decoded.inner_name, decoded.reader.buffer());
-                Ok(decoded)
-            }
-            Err(source) => Err(Error::Read { input: name, source }),
+        let (reader, encoded) = match encoding::decode(reader, declared.or(encoding)) {
+            Ok(decoded) => decoded,
+            Err(source) => return Err(Error::Read { input: name, source }),
+        };
+        let reader = BufReader::with_capacity(BUFFER_BYTES, reader);
+        let plain = this.plain.filter(|_| encoded.encoding.is_none());
+        let mut decoded = Self { name, inner_name, reader, plain, encoded, ..this };
+        if waits {
+            return decoded.with_start();
         }
+        decoded.peek()?;
+        decoded.format = Format::detect(&decoded.inner_name, decoded.reader.buffer());
+        Ok(decoded)
     }
 
     /// Buffers the start of the input and detects its format again.

@@ -50,8 +50,8 @@ impl<R: Read> Read for Watched<R> {
 }
 
 /// Gzip with its one method, deflate.
-pub(super) const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b, 8];
-const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+pub(crate) const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b, 8];
+pub(crate) const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 const XZ_MAGIC: &[u8] = b"\xfd7zXZ\0";
 const LZ4_MAGIC: &[u8] = &[0x04, 0x22, 0x4d, 0x18];
 

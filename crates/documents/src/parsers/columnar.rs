@@ -2,13 +2,12 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::fmt::Write;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Schema, SchemaRef};
 
-use crate::copy::union::value::is_ordered;
+use crate::copy::union::value::{hexadecimal, is_ordered};
 use crate::document::Document;
 use crate::error::Error;
 use crate::format::Format;
@@ -109,7 +108,7 @@ fn id_text<'c>(cell: &Value<'c>, kind: &DataType) -> Option<Cow<'c, str>> {
     match (cell, kind) {
         (Value::Bytes(bytes), kind) => match str::from_utf8(bytes) {
             Ok(text) if !matches!(kind, DataType::FixedSizeBinary(_)) => Some(Cow::Borrowed(text)),
-            _ => Some(Cow::Owned(hexadecimal(bytes))),
+            _ => Some(Cow::Owned(identifier(bytes))),
         },
         (Value::Text(number), DataType::Float16 | DataType::Float32 | DataType::Float64) => {
             number.parse::<f64>().ok().map(|number| Cow::Owned(number.to_string()))
@@ -121,13 +120,10 @@ fn id_text<'c>(cell: &Value<'c>, kind: &DataType) -> Option<Cow<'c, str>> {
     }
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
-    let mut digits = String::with_capacity(2 * bytes.len() + 4);
-    for (at, byte) in bytes.iter().enumerate() {
-        if bytes.len() == 16 && matches!(at, 4 | 6 | 8 | 10) {
-            digits.push('-');
-        }
-        write!(digits, "{byte:02x}").expect("a string takes all");
+fn identifier(bytes: &[u8]) -> String {
+    let mut digits = hexadecimal(bytes);
+    if bytes.len() == 16 {
+        [8, 13, 18, 23].into_iter().for_each(|at| digits.insert(at, '-'));
     }
     digits
 }
@@ -135,16 +131,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
 /// Joins the non-empty texts with line ends; `None` if all are null.
 fn joined(texts: &[Value<'_>]) -> Option<String> {
     let mut joined: Option<String> = None;
-    for text in texts.iter().filter_map(text_of) {
-        match &mut joined {
-            Some(joined) if !joined.is_empty() && !text.is_empty() => {
-                joined.push('\n');
-                joined.push_str(&text);
-            }
-            Some(joined) => joined.push_str(&text),
-            None => joined = Some(text.into_owned()),
-        }
-    }
+    texts.iter().filter_map(text_of).for_each(|text| text::append(&mut joined, text));
     joined
 }
 

@@ -1,6 +1,7 @@
 //! Plain text: a document per line, with an id before a blank or tab or without one; or one per file, which may also be
 //! HTML, with about the text that a browser shows, or a message of mail.
 
+use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
 use std::path::Path;
 
@@ -30,6 +31,19 @@ pub(crate) fn read_texts(input: Input, collector: &mut Collector<'_>) -> Result<
         let document = Document::new(collector.row_id(at.input, at.number), line);
         collector.take(document, Row::Line(line), || at.place())
     })
+}
+
+/// Adds a text to another one: on a line of its own, unless one of them is empty.
+pub(crate) fn append(joined: &mut Option<String>, text: Cow<'_, str>) {
+    match joined {
+        Some(joined) => {
+            if !joined.is_empty() && !text.is_empty() {
+                joined.push('\n');
+            }
+            joined.push_str(&text);
+        }
+        None => *joined = Some(text.into_owned()),
+    }
 }
 
 /// A line of an input.

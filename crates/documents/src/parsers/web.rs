@@ -9,6 +9,7 @@ use html5gum::{DefaultEmitter, Token, Tokenizer};
 
 use crate::format::{is_binary, is_html, kind_of_file};
 use crate::input::encoding;
+use crate::input::source::{GZIP_MAGIC, ZSTD_MAGIC};
 
 /// Elements without visible text.
 const UNREAD: [&[u8]; 4] = [b"script", b"style", b"template", b"svg"];
@@ -79,10 +80,6 @@ fn end_word(tag: &[u8], text: &mut Vec<u8>) {
 
 /// The most fields of a header.
 const MAX_FIELDS: usize = 4096;
-
-/// The start of gzip with its one method.
-const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b, 8];
-const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
 /// The body of a response, and how to read it.
 #[derive(Debug)]

@@ -11,6 +11,7 @@ use crate::copy::agreed::Agreed;
 use crate::copy::plan::{Folder, Plan, Target};
 use crate::error::Error;
 use crate::format::Format;
+use crate::input::OnRead;
 use crate::problem::Notice;
 use crate::table_reader::quoting::Quoting;
 use crate::table_writer::TableFormat;
@@ -24,9 +25,6 @@ pub const MAX_TEXT_FIELDS: usize = 60;
 
 /// The default limit on the length of a document.
 const DEFAULT_MAX_DOCUMENT_BYTES: u64 = 64 << 20;
-
-/// A callback for the number of bytes read since the last call.
-type OnRead = Arc<dyn Fn(u64) + Send + Sync>;
 
 /// A callback for problems with documents.
 type OnNotice = Arc<dyn Fn(&Notice) + Send + Sync>;

@@ -248,7 +248,7 @@ fn quoted(text: &str) -> String {
     serde_json::to_string(text).expect("a text is JSON")
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     let mut digits = String::with_capacity(2 * bytes.len());
     bytes.iter().for_each(|byte| write!(digits, "{byte:02x}").expect("a string takes all"));
     digits

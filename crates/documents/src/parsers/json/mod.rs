@@ -497,14 +497,7 @@ fn joined<'t>(
             _ => continue,
         };
         let Some(text) = text else { return Ok(None) };
-        match &mut joined {
-            Some(joined) if !joined.is_empty() && !text.is_empty() => {
-                joined.push('\n');
-                joined.push_str(&text);
-            }
-            Some(joined) => joined.push_str(&text),
-            None => joined = Some(text),
-        }
+        text::append(&mut joined, text.into());
     }
     Ok(joined)
 }

@@ -47,6 +47,14 @@ impl Message {
             }));
             texts.retain(|text| !text.trim().is_empty());
             let id = message.message_id().filter(|id| !id.is_empty()).map(str::to_owned);
+            // Messages within each other one by one, since dropping all at once is a recursion.
+            let mut nested = vec![message];
+            while let Some(message) = nested.pop() {
+                nested.extend(message.parts.into_iter().filter_map(|part| match part.body {
+                    PartType::Message(inner) => Some(inner),
+                    _ => None,
+                }));
+            }
             Some(Self { id, text: texts.join("\n") })
         }));
         parsed.ok().flatten().unwrap_or_default()
@@ -183,6 +191,13 @@ mod tests {
         let page = b"From: a\r\nContent-Type: text/html\r\n\r\n<p>one<script>x</script><p>two";
         assert_eq!(Message::parse(page).text.split_whitespace().collect::<Vec<_>>(), ["one", "two"]);
         assert_eq!(Message::parse(b""), Message::default());
+    }
+
+    #[test]
+    fn messages_within_each_other_end_at_any_depth() {
+        let head = "Subject: one\nContent-Type: message/rfc822\n\n";
+        let message = format!("{}Subject: last\n\ntext\n", head.repeat(100_000));
+        assert_eq!(Message::parse(message.as_bytes()).text, "one");
     }
 
     fn messages(mailbox: &[u8], max_bytes: u64) -> Vec<Option<String>> {

@@ -1,9 +1,11 @@
 //! Mail: the text of a message, and the messages of a mailbox.
 
+use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mail_parser::{HeaderName, MessageParser, PartType};
+use memchr::{memchr, memchr_iter, memmem};
 
 use crate::document::Document;
 use crate::error::Error;
@@ -36,9 +38,10 @@ impl Message {
             .header_text(HeaderName::Subject)
             .header_id(HeaderName::MessageId)
             .default_header_ignore();
+        let marked = with_marked_messages(bytes);
         // A hostile message must not end the program.
         let parsed = catch_unwind(AssertUnwindSafe(|| {
-            let message = parser.parse(bytes)?;
+            let message = parser.parse(&*marked)?;
             let mut texts = vec![message.subject().unwrap_or_default().to_owned()];
             texts.extend(message.text_body.iter().filter_map(|&part| match &message.part(part)?.body {
                 PartType::Text(text) => Some(text.clone().into_owned()),
@@ -55,10 +58,85 @@ impl Message {
                     _ => None,
                 }));
             }
-            Some(Self { id, text: texts.join("\n") })
+            let text = texts.join("\n");
+            Some(Self { id, text: if matches!(marked, Cow::Owned(_)) { without_marks(&text) } else { text } })
         }));
         parsed.ok().flatten().unwrap_or_default()
     }
+}
+
+/// Stand for the first letters of words that the parser is not to see.
+const MARKS: [(&str, &str); 4] = [
+    ("\x01essage", "message"),
+    ("\x02essage", "Message"),
+    ("\x01ontent-", "content-"),
+    ("\x02ontent-", "Content-"),
+];
+
+/// Marks the type of encoded messages within a message, which the standard forbids. The parser would decode them and
+/// all messages within them by recursion, each as a copy of its own, and none of them is a text.
+fn with_marked_messages(bytes: &[u8]) -> Cow<'_, [u8]> {
+    let mut marked = Cow::Borrowed(bytes);
+    let mut mark = |place: usize| {
+        let first = &mut marked.to_mut()[place];
+        *first = if first.is_ascii_lowercase() { 1 } else { 2 };
+    };
+    let mut has_digest = false;
+    // The places of types and encodings in the current header, and the types in lower case.
+    let (mut types, mut encodings, mut is_type) = (Vec::<(usize, Vec<u8>)>::new(), Vec::new(), false);
+    let mut start = 0;
+    for end in memchr_iter(b'\n', bytes).map(|at| at + 1).chain([bytes.len()]) {
+        let line = &bytes[start..end];
+        let (name, value) = line.split_at(memchr(b':', line).unwrap_or(0));
+        if line.starts_with(b" ") || line.starts_with(b"\t") {
+            if let Some((_, kind)) = types.last_mut().filter(|_| is_type) {
+                kind.extend(line.to_ascii_lowercase());
+            }
+        } else {
+            is_type = name.trim_ascii_end().eq_ignore_ascii_case(b"content-type");
+            if is_type {
+                types.push((start, line.to_ascii_lowercase()));
+            } else if name.trim_ascii_end().eq_ignore_ascii_case(b"content-transfer-encoding")
+                && !is_plain(value[1..].trim_ascii())
+            {
+                encodings.push(start);
+            }
+        }
+        if matches!(line, b"\n" | b"\r\n") || end == bytes.len() {
+            has_digest |= types.iter().any(|(_, kind)| has(kind, "digest"));
+            if types.is_empty() && has_digest {
+                encodings.iter().for_each(|&place| mark(place));
+            }
+            for (place, kind) in types.drain(..).filter(|(_, kind)| !encodings.is_empty() && is_message(kind))
+            {
+                memmem::find_iter(&kind, "message").for_each(|at| mark(place + at));
+            }
+            encodings.clear();
+        }
+        start = end;
+    }
+    marked
+}
+
+/// Returns whether an encoding leaves text as it is.
+fn is_plain(encoding: &[u8]) -> bool {
+    ["7bit", "8bit", "binary"].iter().any(|plain| encoding.eq_ignore_ascii_case(plain.as_bytes()))
+}
+
+/// Returns whether a field, in lower case, says that a part is a message.
+fn is_message(field: &[u8]) -> bool {
+    // Parameters are not meant; but a comment can have a semicolon.
+    let is_plain = !field.contains(&b'(');
+    let kind = field.split(|&byte| byte == b';' && is_plain).next().unwrap_or_default();
+    has(kind, "message") && (has(kind, "rfc822") || has(kind, "global"))
+}
+
+fn has(text: &[u8], word: &str) -> bool {
+    memmem::find(text, word.as_bytes()).is_some()
+}
+
+fn without_marks(text: &str) -> String {
+    MARKS.iter().fold(text.to_owned(), |text, (mark, name)| text.replace(mark, name))
 }
 
 /// Reads the messages of a mailbox.
@@ -198,6 +276,39 @@ mod tests {
         let head = "Subject: one\nContent-Type: message/rfc822\n\n";
         let message = format!("{}Subject: last\n\ntext\n", head.repeat(100_000));
         assert_eq!(Message::parse(message.as_bytes()).text, "one");
+        for kind in ["Content-Type: message/rfc822\n", "content-type: message/\n (a;b)Global; x=y\n"] {
+            let encoded = format!("Subject: all\n{kind}Content-Transfer-Encoding: quoted-printable\n\n");
+            let message = format!("{encoded}{}Subject: last\n\ntext\n", head.repeat(20_000));
+            assert_eq!(Message::parse(message.as_bytes()).text, "all");
+        }
+        let digest = "Content-Type: multipart/digest; boundary=b\n\n--b\nContent-Transfer-Encoding: base64\n\nZQ==\n--b--";
+        assert_eq!(Message::parse(digest.as_bytes()).text, "");
+    }
+
+    #[test]
+    fn texts_behind_an_encoded_message_are_read() {
+        let part = |head: &str, body: &str| format!("--b\nContent-Type: {head}\n\n{body}\n");
+        let message = [
+            "Subject: a\nContent-Type: multipart/mixed; boundary=b\n\n".to_owned(),
+            part("text/plain", "one"),
+            part("message/rfc822\nContent-Transfer-Encoding: base64", "U3ViamVjdDogeAoKeQo="),
+            part("text/plain", "two"),
+            part("Message/RFC822", "Subject: x\n\ny"),
+            part("text/plain", "three"),
+            "--b--\n".to_owned(),
+        ];
+        let text = Message::parse(message.concat().as_bytes()).text;
+        assert_eq!(text.split_whitespace().collect::<Vec<_>>(), ["a", "one", "two", "three"]);
+    }
+
+    #[test]
+    fn texts_about_encoded_messages_stay_as_they_are() {
+        let text = "Content-Type: message/rfc822\ncontent-transfer-encoding: base64\nContent-Transfer-Encoding: base64\n";
+        let message =
+            format!("Subject: a\nContent-Type: text/plain\nContent-Transfer-Encoding: 8bit\n\n{text}");
+        assert_eq!(Message::parse(message.as_bytes()).text.trim_end(), format!("a\n{text}").trim_end());
+        let body = "Content-Type: text/plain; name=\"message/rfc822\"\nContent-Transfer-Encoding: base64\n\nZsO8cg==\n";
+        assert_eq!(Message::parse(format!("Subject: a\n{body}").as_bytes()).text.trim_end(), "a\nfür");
     }
 
     fn messages(mailbox: &[u8], max_bytes: u64) -> Vec<Option<String>> {

@@ -225,7 +225,7 @@ impl<F: Fingerprint> FingerprintSet<F> for MultiIndex<F> {
     }
 
     fn verify_all(&self, options: &VerifyOptions) -> Result<Verified, SetError> {
-        let mut sum = Verified::default();
+        let mut sum = Verified { families: 1, ..Verified::default() };
         for index in self.as_slice() {
             sum.add(&index.verify_with(options)?);
         }

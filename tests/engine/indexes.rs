@@ -10,7 +10,7 @@ use hamdex::multi::{MemoryPart, MultiSearcher};
 use hamdex::set::MatchIds;
 use hamdex::{
     BatchOptions, BuildOptions, Builder, Codec, Design, Fingerprint, FingerprintSet, Index, Match,
-    MultiIndex, Pair, ReadError, ReadErrorKind, SetSearcher, Stopped, Strategy,
+    MultiIndex, Pair, ReadError, ReadErrorKind, SetSearcher, Stopped, Strategy, VerifyOptions,
 };
 use proptest::prelude::*;
 
@@ -396,6 +396,15 @@ fn entries_are_those_of_all_indexes_in_order() {
         let expected: Vec<(u64, Vec<u64>)> =
             left.into_iter().map(|(key, ids)| (key, ids.into_iter().collect())).collect();
         assert_eq!(entries_of(&odd, 0), expected, "{shape:?}");
+    }
+}
+
+#[test]
+fn several_indexes_are_verified_as_one_family() {
+    for count in 0..3 {
+        let parts = parts::<u64>(&data(Shape::Mixed, 500, 2), count, 3);
+        let verified = united(&parts).verify_all(&VerifyOptions::new()).unwrap();
+        assert_eq!((verified.families, verified.files), (1, count));
     }
 }
 

@@ -130,7 +130,7 @@ pub fn decode(bytes: &[u8], shingles: &mut Vec<u64>) -> bool {
     let spare = at.div_ceil(8) * 8 - at;
     let is_at_end = at <= end && at.div_ceil(8) == bytes.len();
     let are_zero = spare == 0 || bytes.last().is_some_and(|last| last & ((1 << spare) - 1) == 0);
-    is_at_end && are_zero && high << low >> BITS == 0 && shingles.is_sorted_by(|a, b| a < b)
+    is_at_end && are_zero && high >> (BITS - low) == 0 && shingles.is_sorted_by(|a, b| a < b)
 }
 
 /// Returns the number of shingles and the bytes after it; the number takes as few bytes as it can.
@@ -187,6 +187,25 @@ mod tests {
             if decode(&bytes, &mut read) {
                 prop_assert_eq!(encode(&read).unwrap(), bytes);
             }
+        }
+    }
+
+    #[test]
+    fn high_bits_beyond_64_are_not_lost() {
+        for set in [&[7][..], &[7, 9], &[1, 2, 3, 4, 5]] {
+            let low = low_bits(set.len());
+            let zeros = 1usize << (u64::BITS - low);
+            let mut bytes = vec![0; 1 + (set.len() * (low as usize + 1) + zeros).div_ceil(8) + 8];
+            bytes[0] = set.len() as u8;
+            let mut writer = bits::Writer::new(&mut bytes[1..], 0);
+            set.iter().for_each(|&shingle| writer.put(shingle, low));
+            // The high bits of the last one, shifted by the low ones, would be zero.
+            (1..set.len()).for_each(|_| writer.put(1, 1));
+            (0..zeros / 32).for_each(|_| writer.put(0, 32));
+            writer.put(1, 1);
+            let end = writer.finish();
+            bytes.truncate(1 + end.div_ceil(8));
+            assert!(!decode(&bytes, &mut Vec::new()), "{set:?}");
         }
     }
 

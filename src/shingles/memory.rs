@@ -122,7 +122,8 @@ pub struct LaterLists<'l> {
 impl Lists for LaterLists<'_> {
     fn find(&mut self, shingles: &[u64], lists: &mut Vec<List>) -> Result<(), ReadError> {
         let Self { lists: MemoryLists { pairs, directory, .. }, first } = self;
-        if pairs.is_empty() {
+        // A pair has no room for a greater place.
+        if pairs.is_empty() || *first > MOST_PLACE {
             return Ok(());
         }
         for some in shingles.chunks(AT_ONCE) {
@@ -136,7 +137,7 @@ impl Lists for LaterLists<'_> {
                 }
             }
             for (positions, &shingle) in positions.into_iter().zip(some) {
-                let least = (shingle << PLACE_BITS).saturating_add(*first);
+                let least = shingle << PLACE_BITS | *first;
                 let start = positions.start + pairs[positions.clone()].partition_point(|&pair| pair < least);
                 let own = pairs[start..positions.end].partition_point(|pair| pair >> PLACE_BITS == shingle);
                 if own > 0 {
@@ -359,7 +360,12 @@ mod tests {
         let condition = Condition::new(Measure::Resemblance, 1.0).unwrap();
         let mut search = Search::default();
         let mut after_all = lists.from_place(MemoryLists::MAX_DOCUMENTS as u64);
-        assert!(search.run(&mut after_all, &[1, last], &condition, &|| Ok(())).unwrap().is_empty());
+        for place in [1, 65_534, 65_535] {
+            assert!(search.run(&mut after_all, &[place, last], &condition, &|| Ok(())).unwrap().is_empty());
+        }
+        let mut found = Vec::new();
+        after_all.find(&[1, last], &mut found).unwrap();
+        assert!(found.is_empty());
         for place in [0, 1, 65_534, 65_535] {
             let found = search.run(&mut lists.from_place(0), &[place, last], &condition, &|| Ok(())).unwrap();
             assert_eq!(found.iter().map(|one| one.place).collect::<Vec<_>>(), [place]);

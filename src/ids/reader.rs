@@ -230,7 +230,7 @@ impl IdTable {
     }
 
     /// Returns the ids from one place to another.
-    fn range<'a>(&self, file: &'a [u8], start: u64, end: u64) -> Result<Ids<'a>, ReadError> {
+    pub(crate) fn range<'a>(&self, file: &'a [u8], start: u64, end: u64) -> Result<Ids<'a>, ReadError> {
         let bits = u64::from(self.record.bits);
         let first_bit = start * bits;
         let bytes = self.ids.read(file, (first_bit / 8) as usize..(end * bits).div_ceil(8) as usize)?;

@@ -60,11 +60,21 @@ impl<F: Fingerprint> Index<F> {
         self.data.as_ref()
     }
 
-    /// Returns an upper bound of the ids, from the width of their fields.
+    /// Returns an upper bound of the ids, from the width of their fields; `None` if there are none.
     pub(crate) fn most_id(&self) -> Option<u64> {
         let ids = self.ids.as_ref()?.record;
+        if ids.count == 0 {
+            return None;
+        }
         let most = u64::MAX.checked_shr(u64::BITS - ids.bits).unwrap_or(0);
         Some(ids.base.saturating_add(most))
+    }
+
+    /// Returns the greatest id; reads all.
+    pub(crate) fn last_id(&self) -> Result<Option<u64>, ReadError> {
+        let Some(ids) = &self.ids else { return Ok(None) };
+        let all = ids.range(self.data.as_ref(), 0, ids.record.count).map_err(|error| self.error(error))?;
+        Ok(all.max())
     }
 }
 

@@ -20,7 +20,7 @@ use gather::Filter;
 use merged::Merged;
 use shingles::MergedShingles;
 
-use crate::error::{BuildError, IdColumn};
+use crate::error::{BuildError, IdColumn, ReadError};
 use crate::index::Index;
 use crate::names::Names;
 use crate::progress::Phase;
@@ -221,24 +221,27 @@ fn checked<F: Fingerprint>(
 
 /// Returns the number added to the ids of each input.
 fn id_offsets<F: Fingerprint>(inputs: &[&Index<F>], renumbers: bool) -> Result<Vec<u64>, BuildError> {
-    let mut offsets = Vec::with_capacity(inputs.len());
+    let mut offsets = vec![0; inputs.len()];
     let mut next = Some(0u64);
-    for index in inputs {
-        let offset = if renumbers { next.ok_or(BuildError::IdsTooLarge)? } else { 0 };
-        let most = index.most_id().unwrap_or(0);
-        if offset > 0 && offset.checked_add(most).is_none() {
-            return Err(BuildError::IdsTooLarge);
-        }
-        offsets.push(offset);
-        let last = match index.names()? {
-            Some(names) => names.last_id()?,
-            None => Some(most).filter(|_| !index.is_empty()),
-        };
-        if let Some(last) = last {
-            next = offset.checked_add(last).and_then(|last| last.checked_add(1));
-        }
+    for (index, offset) in inputs.iter().zip(&mut offsets).filter(|_| renumbers) {
+        let Some(last) = last_id(index, next.unwrap_or(u64::MAX))? else { continue };
+        *offset = next.ok_or(BuildError::IdsTooLarge)?;
+        let last = offset.checked_add(last).ok_or(BuildError::IdsTooLarge)?;
+        next = last.checked_add(1);
     }
     Ok(offsets)
+}
+
+/// Returns the greatest id of an index and of its columns, which have all ids of the index. Without columns, the bound that
+/// the width of the ids gives serves, and no id is read, unless `offset` and the bound leave no room for more.
+fn last_id<F: Fingerprint>(index: &Index<F>, offset: u64) -> Result<Option<u64>, ReadError> {
+    let named = index.names()?.map(|names| names.last_id()).transpose()?.flatten();
+    let documents = index.shingles()?.map(|shingles| shingles.documents().last_id()).transpose()?.flatten();
+    match (named.max(documents), index.most_id()) {
+        (None, Some(most)) if offset.checked_add(most).is_none_or(|last| last == u64::MAX) => index.last_id(),
+        (None, most) => Ok(most),
+        (last, _) => Ok(last),
+    }
 }
 
 /// Returns the columns of all inputs.

@@ -90,6 +90,12 @@ impl<'a> Directory<'a> {
         id.ok_or_else(|| self.damaged(format_args!("the id of entry {place} exceeds 64 bits")))
     }
 
+    /// Returns the greatest id; `None` if there is none.
+    pub(crate) fn last_id(&self) -> Result<Option<u64>, ReadError> {
+        let last = self.len().checked_sub(1).map(|place| self.id(place)).transpose();
+        last.map_err(|error| error.of_file(self.path))
+    }
+
     /// Returns the start of the entry at a place; the end of all for the place after the last.
     pub(crate) fn start(&self, place: u64) -> Result<u64, ReadError> {
         if place == 0 { Ok(0) } else { self.end(place - 1) }

@@ -226,8 +226,7 @@ impl<'a> Names<'a> {
     /// # Errors
     /// When a page that is read is damaged.
     pub fn last_id(&self) -> Result<Option<u64>, ReadError> {
-        let last = self.len().checked_sub(1).map(|place| self.directory.id(place)).transpose();
-        last.map_err(|error| error.of_file(self.directory.path()))
+        self.directory.last_id()
     }
 
     /// Returns all ids that have a name, ascending, each with its name.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::common::{Numbers, Scratch, Shape, built_with_names, data, index};
+use crate::common::{Numbers, Scratch, Shape, built_with_ids, built_with_names, data, index};
 use hamdex::{BuildError, BuildOptions, Builder, Checksums, Codec, Fingerprint, Index, Merger, OpenOptions};
 use proptest::prelude::*;
 
@@ -229,12 +229,53 @@ fn what_was_numbered_apart_is_numbered_anew() {
 fn indexes_with_names_and_without_are_not_merged_nor_are_ids_that_become_too_large() {
     let named = |id| Named::from([(id, b"a".to_vec())]);
     let with = |id| index::<u64>(built_with_names(&[(1u64, id)], &named(id), BuildOptions::new()));
-    let without = index::<u64>(crate::common::built_with_ids(&[(1u64, 7)], BuildOptions::new()));
+    let without = index::<u64>(built_with_ids(&[(1u64, 7)], BuildOptions::new()));
     assert!(said(Merger::new([&with(7), &without])).contains("others have none"));
     for (first, second) in [(u64::MAX, 0), (7, u64::MAX)] {
         let inputs = [with(first), with(second)];
         let merger = Merger::new(&inputs).unwrap().renumber(true);
         assert!(said(merger.write_to(&mut Vec::new())).contains("exceed 64 bits"));
+    }
+}
+
+/// The width of ids bounds them from above; only ids beyond 64 bits are too large.
+#[test]
+fn ids_that_fit_are_numbered_anew() {
+    let with = |ids: [u64; 2]| -> Index<u64> {
+        index(built_with_ids(&ids.map(|id| (!id, id)), BuildOptions::new()))
+    };
+    let (few, far) = (with([4, 7]), with([0, 1 << 63]));
+    for inputs in [[&few, &far], [&far, &few]] {
+        let file = index::<u64>(merged(Merger::new(inputs).unwrap().renumber(true)));
+        let entries: Vec<_> = file.entries().map(Result::unwrap).collect();
+        assert_eq!(entries.iter().flat_map(|entry| entry.ids.clone()).max(), Some((1 << 63) + 8));
+    }
+    let merger = Merger::new([&far, &far]).unwrap().renumber(true);
+    assert!(said(merger.write_to(&mut Vec::new())).contains("exceed 64 bits"));
+}
+
+/// Names and documents may have ids that no fingerprint has.
+#[test]
+fn ids_of_columns_alone_are_numbered_anew() {
+    for (last_name, last_document) in [(9, 4), (4, 9), (u64::MAX, 4), (4, u64::MAX)] {
+        let mut builder = Builder::in_memory(BuildOptions::new().names(true).shingles(true)).unwrap();
+        builder.push_with_id(5u64, 0).unwrap();
+        for id in [0, last_name] {
+            builder.push_name(id, text(id)).unwrap();
+        }
+        for id in [0, last_document] {
+            builder.push_shingles(id, &[id % 7]).unwrap();
+        }
+        let input = index::<u64>(builder.into_inner().unwrap().0);
+        let merger = Merger::new([&input, &input]).unwrap().renumber(true);
+        if last_name.max(last_document) == u64::MAX {
+            assert!(said(merger.write_to(&mut Vec::new())).contains("exceed 64 bits"));
+            continue;
+        }
+        let file = index::<u64>(merged(merger));
+        file.verify().unwrap();
+        assert_eq!(file.ids(5).unwrap().collect::<Vec<_>>(), [0, 10]);
+        assert_eq!(read_all(&file).into_keys().collect::<Vec<_>>(), [0, last_name, 10, 10 + last_name]);
     }
 }
 

@@ -65,7 +65,7 @@ impl Codec {
         }
     }
 
-    /// Returns the bytes of a block by default; ARCHITECTURE.md has the measurements.
+    /// Returns the bytes of a block by default; docs/engine.md has the measurements.
     #[must_use]
     pub fn default_block_bytes(self) -> usize {
         match self {

@@ -405,7 +405,14 @@ fn fingerprint_at<F: Fingerprint>(index: &Index<F>, place: u64) -> Result<F, Rea
     let decoded = index.tables[0].decode(file, block, &mut Scratch::default(), &mut values);
     decoded.map_err(|error| index.error(error))?;
     let found = usize::try_from(entry).ok().and_then(|entry| values.get(entry)).copied();
-    found.ok_or_else(|| index.error(ReadError::damaged(Place::IdDirectory, "it leads beyond a block")))
+    found.ok_or_else(|| {
+        index.error(match &index.ids {
+            Some(_) => ReadError::damaged(Place::IdDirectory, "it leads beyond a block"),
+            None => {
+                ReadError::damaged(Place::Table { table: 0 }, "it holds fewer entries than the footer says")
+            }
+        })
+    })
 }
 
 fn rank<F: Fingerprint>(index: &Index<F>, fingerprint: F) -> Result<u64, ReadError> {

@@ -1,10 +1,10 @@
 //! Keys, and blocks of any codec.
 
-use hamdex::Place;
 use hamdex::inspect::reference::{Coding, FieldKind, read_block};
+use hamdex::{Index, Place};
 
-use crate::common::Numbers;
 use crate::common::file::Parts;
+use crate::common::{Numbers, damaged_at};
 use crate::{assert_damaged, assert_footer_damaged, changed, coding, entries, in_block, plains, set_entries};
 
 #[test]
@@ -147,5 +147,21 @@ fn blocks_that_start_before_the_one_before_them_ends_are_refused() {
             let file = changed(plain, |parts| set_entries(parts, 0, 1, &[&[first], few].concat()));
             assert_damaged(&file, in_block(0, 1), "ascending");
         }
+    }
+}
+
+#[test]
+fn a_place_beyond_the_entries_of_all_blocks_is_damage_of_their_table() {
+    for plain in plains() {
+        let file = changed(plain, |parts| {
+            let last = parts.tables[0].blocks.len() - 1;
+            let values = entries(parts, 0, last);
+            set_entries(parts, 0, last, &values[1..]);
+        });
+        let index = Index::<u64>::from_bytes(&file[..]).unwrap();
+        let last = index.place_count() - 1;
+        index.fingerprint_at(last - 1).unwrap();
+        let refused = index.fingerprint_at(last).unwrap_err();
+        assert_eq!(damaged_at(&refused), Some(Place::Table { table: 0 }));
     }
 }

@@ -19,16 +19,10 @@ pub enum BlockCodec {
 }
 
 /// The reusable memory of reading blocks.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Scratch<F> {
     huffman: huffman::Scratch<F>,
     elias_fano: elias_fano::Scratch,
-}
-
-impl<F> Default for Scratch<F> {
-    fn default() -> Self {
-        Self { huffman: huffman::Scratch::default(), elias_fano: elias_fano::Scratch::default() }
-    }
 }
 
 impl BlockCodec {

@@ -32,6 +32,7 @@ const MAX_SPECULATIVE_BLOCKS: usize = 12;
 pub(super) type WaveCheck<'a> = &'a dyn Fn(usize, usize) -> Result<(), Stopped>;
 
 /// The memory of a query, used again and again.
+#[derive(Default)]
 pub(crate) struct Search<F> {
     /// Targets of the probes of all queries.
     targets: Vec<Target<F>>,
@@ -53,14 +54,6 @@ pub(crate) struct Search<F> {
 struct Origin {
     query: u32,
     probe: u32,
-}
-
-impl<F> Default for Search<F> {
-    fn default() -> Self {
-        let (located, ahead, scanner) = (Vec::new(), Vec::new(), Scanner::default());
-        let (targets, origins) = (Vec::new(), Vec::new());
-        Self { targets, origins, open: Vec::new(), blocks: Vec::new(), located, ahead, scanner }
-    }
 }
 
 impl<F: Fingerprint> Search<F> {

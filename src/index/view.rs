@@ -13,20 +13,13 @@ use crate::table::Table;
 use hamdex_fingerprint::Fingerprint;
 
 /// A table of an index.
+#[derive(Clone, Copy)]
 pub(crate) struct TableView<'i, F> {
     index: &'i Index<F>,
     table: &'i Table<F>,
     /// The number added to each id.
     id_offset: u64,
 }
-
-impl<F> Clone for TableView<'_, F> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<F> Copy for TableView<'_, F> {}
 
 impl<F: Fingerprint> Index<F> {
     /// Returns its path; `None` for an index in memory.

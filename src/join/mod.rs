@@ -105,17 +105,12 @@ impl<'a, F: Fingerprint> Collector<'a, F> {
 }
 
 /// Memory that the tasks of a thread use again and again.
+#[derive(Default)]
 pub(crate) struct Workspace<F> {
     pub(crate) scratch: Scratch<F>,
     pub(crate) values: Vec<F>,
     gathered: Vec<F>,
     starts: Vec<u32>,
-}
-
-impl<F> Default for Workspace<F> {
-    fn default() -> Self {
-        Self { scratch: Scratch::default(), values: Vec::new(), gathered: Vec::new(), starts: Vec::new() }
-    }
 }
 
 /// Settings with which tests force each way of the work. Unstable.

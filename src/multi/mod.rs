@@ -52,6 +52,7 @@ pub(crate) type Filter<F> = Arc<dyn Fn(usize, &Match<F>) -> Result<bool, ReadErr
 /// assert_eq!(searcher.indexes_of(0xff)?, [0, 1]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[derive(Clone)]
 pub struct MultiIndex<F> {
     indexes: Vec<Arc<Index<F>>>,
     /// The filter of each index; shorter if the last ones have none.
@@ -149,12 +150,6 @@ impl<F: Fingerprint> MultiIndex<F> {
     #[inline]
     pub(crate) fn counts(&self, number: usize, found: &Match<F>) -> Result<bool, ReadError> {
         self.filter_of(number).map_or(Ok(true), |counts| counts(number, found))
-    }
-}
-
-impl<F: Fingerprint> Clone for MultiIndex<F> {
-    fn clone(&self) -> Self {
-        Self { indexes: self.indexes.clone(), filters: self.filters.clone(), memory: self.memory.clone() }
     }
 }
 

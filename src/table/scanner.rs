@@ -142,15 +142,9 @@ impl<F: Fingerprint> Blocks<F> for LocatedBlocks<'_, F> {
 }
 
 /// Looks into blocks, of any of a file's tables, using the same memory again and again.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Scanner<F> {
     scratch: Scratch<F>,
-}
-
-impl<F> Default for Scanner<F> {
-    fn default() -> Self {
-        Self { scratch: Scratch::default() }
-    }
 }
 
 impl<F: Fingerprint> Scanner<F> {

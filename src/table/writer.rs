@@ -44,6 +44,7 @@ struct Planner<F> {
 }
 
 /// Values of whole blocks.
+#[derive(Default)]
 struct Batch<F> {
     values: Vec<F>,
     /// Number of entries in each block.
@@ -95,12 +96,6 @@ impl<F: Fingerprint> Planner<F> {
         self.pending.truncate(done);
         std::mem::swap(&mut batch.values, &mut self.pending);
         batch
-    }
-}
-
-impl<F> Default for Batch<F> {
-    fn default() -> Self {
-        Self { values: Vec::new(), entries: Vec::new(), first_block: 0 }
     }
 }
 

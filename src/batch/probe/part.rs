@@ -22,6 +22,7 @@ const SEARCHED_AT_ONCE: usize = 1 << 15;
 const SORTED_FROM: usize = 16;
 
 /// Visits parts, using the same memory again and again.
+#[derive(Default)]
 pub(super) struct Visitor<F> {
     /// The items of the part in the order of its blocks.
     items: Vec<Item<F>>,
@@ -35,30 +36,12 @@ pub(super) struct Visitor<F> {
 }
 
 /// Blocks in which too few queries meet for decoding them to pay.
+#[derive(Default)]
 struct Sparse<F> {
     scanner: Scanner<F>,
     located: Vec<Located>,
     targets: Vec<Target<F>>,
     queries: Vec<u32>,
-}
-
-impl<F> Default for Visitor<F> {
-    fn default() -> Self {
-        let sparse = Sparse {
-            scanner: Scanner::default(),
-            located: Vec::new(),
-            targets: Vec::new(),
-            queries: Vec::new(),
-        };
-        Self {
-            items: Vec::new(),
-            next: Vec::new(),
-            values: Vec::new(),
-            scratch: Scratch::default(),
-            searching: Runs::default(),
-            sparse,
-        }
-    }
 }
 
 impl<F: Fingerprint> Visitor<F> {

@@ -214,17 +214,11 @@ impl HuffmanCodec {
 }
 
 /// Memory that reading blocks uses again and again.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Scratch<F> {
     differences: Differences,
     /// Blocks to be scanned.
     candidates: Vec<(Located, Candidate<F>)>,
-}
-
-impl<F> Default for Scratch<F> {
-    fn default() -> Self {
-        Self { differences: Differences::default(), candidates: Vec::new() }
-    }
 }
 
 /// Returns the entry that first differs from `previous` at `h`, and ends with `suffix`.

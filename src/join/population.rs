@@ -9,7 +9,6 @@ use std::sync::OnceLock;
 use crate::design::{lead_sets, lead_sets_of_all};
 use crate::error::{ReadError, ReadErrorKind};
 use crate::index::Index;
-use crate::index::searcher::Searcher;
 use crate::join::Workspace;
 use crate::memory::QUERY_HEADROOM_BYTES;
 use crate::progress::{Counter, Stopped};
@@ -24,7 +23,9 @@ pub(crate) trait Population<F: Fingerprint>: Send + Sync {
     fn len(&self) -> u64;
 
     /// Returns whether a fingerprint may occur several times.
-    fn has_repeats(&self) -> bool;
+    fn has_repeats(&self) -> bool {
+        false
+    }
 
     /// Prepares, on that many threads, or in the current pool for 0.
     fn prepare(&self, _threads: usize, _done: &Counter) -> Result<(), ReadError> {
@@ -37,14 +38,18 @@ pub(crate) trait Population<F: Fingerprint>: Send + Sync {
     }
 
     /// Sets of masks to choose from, under one of which each pair within a distance agrees.
-    fn lead_sets(&self, distance: u32) -> Vec<Vec<F>>;
+    fn lead_sets(&self, distance: u32) -> Vec<Vec<F>> {
+        lead_sets_of_all(distance)
+    }
 
     /// Tables that each hold all of it in another order, and the file that they are in; none if there is no such
     /// file.
-    fn tables(&self) -> (&[Table<F>], &[u8]);
+    fn tables(&self) -> (&[Table<F>], &[u8]) {
+        (&[], &[])
+    }
 
     /// Reads ahead blocks of one of these tables.
-    fn read_ahead(&self, table: &Table<F>, blocks: Range<usize>);
+    fn read_ahead(&self, _table: &Table<F>, _blocks: Range<usize>) {}
 
     /// Returns all of it in parts of about that many fingerprints, in the order of a table: of table 0, which is the
     /// natural one, where there are no tables.
@@ -66,10 +71,12 @@ pub(crate) trait Population<F: Fingerprint>: Send + Sync {
     ) -> Result<(), ReadError>;
 
     /// Returns a searcher for the neighbours of one fingerprint, for a thread.
-    fn neighbours(&self) -> Box<dyn Neighbours<F> + '_>;
+    fn neighbours(&self) -> Neighbours<'_, F>;
 
     /// Returns an error that names the file.
-    fn error(&self, error: ReadError) -> ReadError;
+    fn error(&self, error: ReadError) -> ReadError {
+        error
+    }
 }
 
 /// A part of a population.
@@ -80,18 +87,11 @@ pub(crate) struct Part {
     pub(crate) range: Range<usize>,
 }
 
-/// Finds the near fingerprints of one fingerprint after the other.
-pub(crate) trait Neighbours<F> {
-    /// Calls `visit` with each fingerprint within `distance` of `query`, which is of that source; with none if the
-    /// query comes from an earlier source, too.
-    fn for_each(
-        &mut self,
-        source: usize,
-        query: F,
-        distance: u32,
-        visit: &mut dyn FnMut(F) -> Result<(), Stopped>,
-    ) -> Result<(), ReadError>;
-}
+/// Calls its last argument with each fingerprint that is near a query of a source, given that source, the query and a
+/// distance; with none if the query comes from an earlier source, too.
+pub(crate) type Neighbours<'p, F> = Box<dyn FnMut(usize, F, u32, Visit<'_, F>) -> Result<(), ReadError> + 'p>;
+
+type Visit<'v, F> = &'v mut dyn FnMut(F) -> Result<(), Stopped>;
 
 /// Returns a length in equal ranges.
 pub(crate) fn ranges(length: usize, step: usize) -> impl Iterator<Item = Range<usize>> {
@@ -105,10 +105,6 @@ pub(crate) struct OfIndex<'i, F>(pub(crate) &'i Index<F>);
 impl<F: Fingerprint> Population<F> for OfIndex<'_, F> {
     fn len(&self) -> u64 {
         self.0.len()
-    }
-
-    fn has_repeats(&self) -> bool {
-        false
     }
 
     fn lead_sets(&self, distance: u32) -> Vec<Vec<F>> {
@@ -146,24 +142,15 @@ impl<F: Fingerprint> Population<F> for OfIndex<'_, F> {
         read_runs(self.0, table, part.range.clone(), workspace, take)
     }
 
-    fn neighbours(&self) -> Box<dyn Neighbours<F> + '_> {
-        Box::new(self.0.searcher())
+    fn neighbours(&self) -> Neighbours<'_, F> {
+        let mut searcher = self.0.searcher();
+        Box::new(move |_, query, distance, visit| {
+            searcher.for_each(query, distance, |found| Ok(visit(found.fingerprint)?))
+        })
     }
 
     fn error(&self, error: ReadError) -> ReadError {
         self.0.error(error)
-    }
-}
-
-impl<F: Fingerprint> Neighbours<F> for Searcher<&Index<F>> {
-    fn for_each(
-        &mut self,
-        _: usize,
-        query: F,
-        distance: u32,
-        visit: &mut dyn FnMut(F) -> Result<(), Stopped>,
-    ) -> Result<(), ReadError> {
-        Searcher::for_each(self, query, distance, |found| Ok(visit(found.fingerprint)?))
     }
 }
 
@@ -249,10 +236,6 @@ impl<F: Fingerprint> Population<F> for OfValues<'_, F> {
         self.values().len() as u64
     }
 
-    fn has_repeats(&self) -> bool {
-        false
-    }
-
     fn prepare(&self, threads: usize, done: &Counter) -> Result<(), ReadError> {
         if self.distinct.get().is_some() {
             return Ok(());
@@ -277,16 +260,6 @@ impl<F: Fingerprint> Population<F> for OfValues<'_, F> {
         self.len()
     }
 
-    fn lead_sets(&self, distance: u32) -> Vec<Vec<F>> {
-        lead_sets_of_all(distance)
-    }
-
-    fn tables(&self) -> (&[Table<F>], &[u8]) {
-        (&[], &[])
-    }
-
-    fn read_ahead(&self, _: &Table<F>, _: Range<usize>) {}
-
     fn parts(&self, _: usize, size: u64) -> Vec<Part> {
         let size = usize::try_from(size).unwrap_or(usize::MAX);
         ranges(self.values().len(), size).map(|range| Part { source: 0, range }).collect()
@@ -302,27 +275,10 @@ impl<F: Fingerprint> Population<F> for OfValues<'_, F> {
         Ok(())
     }
 
-    fn neighbours(&self) -> Box<dyn Neighbours<F> + '_> {
-        Box::new(All(self.values()))
-    }
-
-    fn error(&self, error: ReadError) -> ReadError {
-        error
-    }
-}
-
-/// Compares with all.
-struct All<'a, F>(&'a [F]);
-
-impl<F: Fingerprint> Neighbours<F> for All<'_, F> {
-    fn for_each(
-        &mut self,
-        _: usize,
-        query: F,
-        distance: u32,
-        visit: &mut dyn FnMut(F) -> Result<(), Stopped>,
-    ) -> Result<(), ReadError> {
-        let mut near = self.0.iter().filter(|value| value.distance(query) <= distance);
-        Ok(near.try_for_each(|&value| visit(value))?)
+    fn neighbours(&self) -> Neighbours<'_, F> {
+        Box::new(|_, query, distance, visit| {
+            let mut near = self.values().iter().filter(|value| value.distance(query) <= distance);
+            Ok(near.try_for_each(|&value| visit(value))?)
+        })
     }
 }

@@ -177,7 +177,7 @@ impl<F: Fingerprint> Join<'_, F> {
             || (Workspace::default(), population.neighbours()),
             |(workspace, neighbours), task, send| {
                 let (mine, mut collector) = ((population, &parts[task]), self.collector(send));
-                query_each(mine, distance, workspace, &mut **neighbours, &mut collector, done)?;
+                query_each(mine, distance, workspace, neighbours, &mut collector, done)?;
                 done.add(times * entries)?;
                 Ok(collector.finish()?)
             },
@@ -302,7 +302,7 @@ pub(super) fn query_each<F: Fingerprint>(
     (population, part): (&dyn Population<F>, &Part),
     distance: u32,
     workspace: &mut Workspace<F>,
-    neighbours: &mut dyn Neighbours<F>,
+    neighbours: &mut Neighbours<'_, F>,
     collector: &mut Collector<'_, F>,
     done: &Counter,
 ) -> Result<(), ReadError> {
@@ -313,7 +313,7 @@ pub(super) fn query_each<F: Fingerprint>(
         if number % QUERIES_AT_ONCE == 0 {
             done.check()?;
         }
-        neighbours.for_each(part.source, query, distance, &mut |near| {
+        neighbours(part.source, query, distance, &mut |near| {
             if near > query { collector.pair(query, near) } else { Ok(()) }
         })?;
     }

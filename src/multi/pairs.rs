@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use crate::design::lead_sets_of_all;
 use crate::error::ReadError;
 use crate::index::{EntryPlace, Index, Match};
 use crate::join::population::{
@@ -11,9 +10,6 @@ use crate::join::population::{
 use crate::join::{Pairs, Workspace};
 use crate::memory::give_back;
 use crate::multi::MultiIndex;
-use crate::multi::searcher::MultiSearcher;
-use crate::progress::Stopped;
-use crate::table::Table;
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
@@ -65,16 +61,6 @@ impl<F: Fingerprint> Population<F> for OfIndexes<'_, F> {
         true
     }
 
-    fn lead_sets(&self, distance: u32) -> Vec<Vec<F>> {
-        lead_sets_of_all(distance)
-    }
-
-    fn tables(&self) -> (&[Table<F>], &[u8]) {
-        (&[], &[])
-    }
-
-    fn read_ahead(&self, _: &Table<F>, _: Range<usize>) {}
-
     fn parts(&self, _: usize, size: u64) -> Vec<Part> {
         let of_index = |(source, index): (usize, &Index<F>)| {
             parts_of_table(index, &index.tables[0], size).map(move |range| Part { source, range })
@@ -122,45 +108,26 @@ impl<F: Fingerprint> Population<F> for OfIndexes<'_, F> {
         })
     }
 
-    fn neighbours(&self) -> Box<dyn Neighbours<F> + '_> {
-        Box::new(NeighboursOfIndexes { searcher: self.0.without_memory().searcher(), found: Vec::new() })
-    }
-
-    /// Errors of an index have its name already.
-    fn error(&self, error: ReadError) -> ReadError {
-        error
-    }
-}
-
-struct NeighboursOfIndexes<F> {
-    searcher: MultiSearcher<F>,
-    /// The matches of a query, with the numbers of the indexes that they are in.
-    found: Vec<(Match<F>, usize)>,
-}
-
-impl<F: Fingerprint> Neighbours<F> for NeighboursOfIndexes<F> {
-    fn for_each(
-        &mut self,
-        source: usize,
-        query: F,
-        distance: u32,
-        visit: &mut dyn FnMut(F) -> Result<(), Stopped>,
-    ) -> Result<(), ReadError> {
-        let Self { searcher, found } = self;
-        give_back(found);
-        found.clear();
-        searcher.for_each(query, distance, |number, one| {
-            found.push((one, number));
-            Ok::<_, ReadError>(())
-        })?;
-        found.sort_unstable();
-        found.dedup_by_key(|(one, _)| *one);
-        // The nearest is the query itself, in the first of the indexes that it is in.
-        match found.split_first() {
-            Some(((_, number), others)) if *number >= source => {
-                Ok(others.iter().try_for_each(|(one, _)| visit(one.fingerprint))?)
+    fn neighbours(&self) -> Neighbours<'_, F> {
+        let mut searcher = self.0.without_memory().searcher();
+        // The matches of a query, with the numbers of the indexes that they are in.
+        let mut found: Vec<(Match<F>, usize)> = Vec::new();
+        Box::new(move |source, query, distance, visit| {
+            give_back(&mut found);
+            found.clear();
+            searcher.for_each(query, distance, |number, one| {
+                found.push((one, number));
+                Ok::<_, ReadError>(())
+            })?;
+            found.sort_unstable();
+            found.dedup_by_key(|(one, _)| *one);
+            // The nearest is the query itself, in the first of the indexes that it is in.
+            match found.split_first() {
+                Some(((_, number), others)) if *number >= source => {
+                    Ok(others.iter().try_for_each(|(one, _)| visit(one.fingerprint))?)
+                }
+                _ => Ok(()),
             }
-            _ => Ok(()),
-        }
+        })
     }
 }

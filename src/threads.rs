@@ -206,33 +206,7 @@ pub fn try_for_each_number<E: Send>(
     count: usize,
     work: impl Fn(usize) -> Result<(), E> + Sync,
 ) -> Result<(), E> {
-    let (runs, first) = (Runs::of(count), Mutex::new(None));
-    on_threads(runs.len(), &|| {
-        while let Some((run, numbers)) = runs.take() {
-            for number in numbers {
-                if runs.is_after_failure(run) {
-                    return;
-                }
-                if let Err(failed) = work(number) {
-                    runs.fail(run);
-                    keep_first(&first, run, failed);
-                    return;
-                }
-            }
-        }
-    });
-    first.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), |(_, error)| Err(error))
-}
-
-/// Keeps the error of the first run.
-fn keep_first<E>(first: &Mutex<Option<(usize, E)>>, run: usize, error: E) {
-    let mut first = lock(first);
-    if first.as_ref().is_none_or(|&(before, _)| run < before) {
-        let before = first.replace((run, error));
-        // Another's code drops the error.
-        drop(first);
-        drop(before);
-    }
+    map_numbers(count, || (), |(), number| work(number)).map(drop)
 }
 
 /// Calls `work` with each task, on the threads of the current pool, until a call fails.
@@ -243,11 +217,7 @@ pub fn try_for_each<T: Send, E: Send>(
     tasks: Vec<T>,
     work: impl Fn(T) -> Result<(), E> + Sync,
 ) -> Result<(), E> {
-    let tasks: Vec<_> = tasks.into_iter().map(|task| Mutex::new(Some(task))).collect();
-    try_for_each_number(tasks.len(), |number| {
-        let task = lock(&tasks[number]).take();
-        work(task.expect("each number comes once"))
-    })
+    map_in_order(tasks, || (), |(), task| work(task)).map(drop)
 }
 
 /// Calls `work` with each task, on the threads of the current pool.

@@ -49,6 +49,12 @@ fn read_long<F: Fingerprint>(bytes: &[u8], mut position: usize, length: u32) -> 
     value
 }
 
+/// Returns whether a string of `length` bits, in whole bytes, has no bit set after them.
+pub(crate) fn are_zero_after(bytes: &[u8], length: u64) -> bool {
+    let used = length % 8;
+    used == 0 || bytes.last().is_none_or(|last| last & (0xff >> used) == 0)
+}
+
 /// Appends bits to a buffer of zeros.
 pub(crate) struct Writer<'a> {
     bytes: &'a mut [u8],

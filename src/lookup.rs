@@ -20,6 +20,7 @@ use crate::bits;
 use crate::digest::scramble;
 use crate::error::ReadError;
 use crate::format::section::Section;
+use crate::sorting::partition_point;
 
 /// Places that are verified between cancellation checks.
 const PLACES_AT_ONCE: u64 = 1 << 20;
@@ -59,15 +60,8 @@ impl Lookup<'_> {
     ) -> Result<impl Iterator<Item = Result<u64, ReadError>>, ReadError> {
         let bucket = self.bucket(self.geometry.bucket(hash))?;
         let tag = self.geometry.tag(hash);
-        let (mut least, mut end) = (bucket.start, bucket.end);
-        while least < end {
-            let middle = least.midpoint(end);
-            if self.entry(middle)?.0 < tag {
-                least = middle + 1;
-            } else {
-                end = middle;
-            }
-        }
+        let least =
+            partition_point(bucket.clone(), |number| Ok::<_, ReadError>(self.entry(number)?.0 < tag))?;
         let entries = (least..bucket.end).map(|number| self.entry(number));
         let of_tag = entries.take_while(move |entry| !matches!(entry, Ok((other, _)) if *other != tag));
         Ok(of_tag.map(|entry| entry.map(|(_, place)| place)))
@@ -115,20 +109,16 @@ impl Lookup<'_> {
         let Geometry { count, start_bits, .. } = self.geometry;
         let of_starts = (self.geometry.buckets() + 1).wrapping_mul(u64::from(start_bits));
         let of_entries = count.wrapping_mul(u64::from(self.geometry.entry_bits()));
-        for (bytes, used) in [(starts, of_starts % 8), (entries, of_entries % 8)] {
-            if let (true, Some(last)) = (used > 0, bytes.last())
-                && last & (0xff >> used) != 0
-            {
-                return Err(self.damaged("bits after its end are set"));
-            }
+        match bits::are_zero_after(starts, of_starts) && bits::are_zero_after(entries, of_entries) {
+            true => Ok(()),
+            false => Err(self.damaged("bits after its end are set")),
         }
-        Ok(())
     }
 
     /// Returns the numbers of the entries of a bucket.
     fn bucket(&self, bucket: u64) -> Result<Range<u64>, ReadError> {
-        let bits = self.geometry.start_bits;
-        let (start, end) = (self.number(0, bucket, bits)?, self.number(0, bucket + 1, bits)?);
+        let start_of = |bucket| self.section.packed(self.file, 0, bucket, self.geometry.start_bits);
+        let (start, end) = (start_of(bucket)?, start_of(bucket + 1)?);
         if start > end || end > self.geometry.count {
             return Err(self.damaged("its buckets are out of order"));
         }
@@ -138,23 +128,13 @@ impl Lookup<'_> {
     /// Returns the tag and the place of an entry.
     fn entry(&self, number: u64) -> Result<(u64, u64), ReadError> {
         let bits = self.geometry.entry_bits();
-        let entry = self.number(self.entries_at, number, bits)?;
+        let entry = self.section.packed(self.file, self.entries_at, number, bits)?;
         let tag = entry.checked_shr(self.geometry.place_bits).unwrap_or(0);
         let place = entry & ((1 << self.geometry.place_bits) - 1);
         if place >= self.geometry.count {
             return Err(self.damaged("a place is not in the file"));
         }
         Ok((tag, place))
-    }
-
-    /// Returns a number of a packed list that starts at a byte of the section.
-    fn number(&self, list_at: u64, place: u64, bits: u32) -> Result<u64, ReadError> {
-        // It lies inside the section, whose length has been compared, so nothing here overflows.
-        let first_bit = place * u64::from(bits);
-        let start = list_at + first_bit / 8;
-        let end = list_at + (first_bit + u64::from(bits)).div_ceil(8);
-        let bytes = self.section.read(self.file, start as usize..end as usize)?;
-        Ok(bits::read::<u64>(bytes, (first_bit % 8) as usize, bits))
     }
 
     #[cold]

@@ -1,4 +1,4 @@
-//! Sorting in place, by all threads, until the work is stopped.
+//! Sorting in place, by all threads, until the work is stopped; searching in what is sorted.
 //!
 //! A radix sort from the leading bits on: values are divided into as many parts as a digit has values, again
 //! and again, until a part is short enough for the standard library. A digit consists of bits that differ
@@ -8,6 +8,7 @@
 //! long step calls `check`, which checks for cancellation, as no sort of a library does; its error ends the
 //! work.
 
+use std::ops::Range;
 use std::sync::Mutex;
 
 use crate::threads::{lock, try_for_each, try_for_each_number};
@@ -53,6 +54,24 @@ where
     }
     let equal = |_: &mut [T]| Ok(());
     sort_by(values, &key, &|part: &mut [T]| sort_by(part, &then, &equal, check), check)
+}
+
+/// Returns the first number of a range for which `is_before` returns `false`, given that it does so for all after that
+/// one; the end of the range if there is none.
+pub(crate) fn partition_point<E>(
+    range: Range<u64>,
+    mut is_before: impl FnMut(u64) -> Result<bool, E>,
+) -> Result<u64, E> {
+    let Range { mut start, mut end } = range;
+    while start < end {
+        let middle = start.midpoint(end);
+        if is_before(middle)? {
+            start = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    Ok(start)
 }
 
 /// Drops all but the first of equal values that follow each other.

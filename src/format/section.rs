@@ -11,6 +11,7 @@ use std::ops::Range;
 
 use byteorder::{ByteOrder, LittleEndian};
 
+use crate::bits;
 use crate::error::{Place, ReadError};
 use crate::format::checksum::Checked;
 use crate::format::checksum::Context;
@@ -133,6 +134,16 @@ impl Section {
             self.verify_page_once(file, page)?;
         }
         Ok(&file[self.offset + range.start..self.offset + range.end])
+    }
+
+    /// Returns a number of a packed list that starts at a byte of the contents, and whose length has been compared with
+    /// them.
+    pub(crate) fn packed(&self, file: &[u8], list_at: u64, place: u64, bits: u32) -> Result<u64, ReadError> {
+        let first_bit = place * u64::from(bits);
+        let start = list_at + first_bit / 8;
+        let end = list_at + (first_bit + u64::from(bits)).div_ceil(8);
+        let bytes = self.read(file, start as usize..end as usize)?;
+        Ok(bits::read::<u64>(bytes, (first_bit % 8) as usize, bits))
     }
 
     /// Verifies the checksum of a page, if it has not been, or is to be each time.

@@ -15,7 +15,7 @@ use std::io::{self, Read, Write};
 use reader::IdTable;
 pub use reader::Ids;
 
-use crate::bits::read;
+use crate::bits::{are_zero_after, read};
 use crate::error::{Place, ReadError};
 use crate::format::footer::{IdsRecord, RANKED_PLACES};
 
@@ -264,10 +264,7 @@ impl IdTable {
         let id_bits = self.record.count * u64::from(self.record.bits);
         for (place, bytes, bits) in [(Place::Ids, ids, id_bits), (Place::IdStarts, marks, self.record.count)]
         {
-            let spare = bits % 8;
-            if let (true, Some(last)) = (spare > 0, bytes.last())
-                && last & (0xff >> spare) != 0
-            {
+            if !are_zero_after(bytes, bits) {
                 return Err(ReadError::damaged(place, "bits after its end are set"));
             }
         }

@@ -1,6 +1,5 @@
 //! The ids of a fingerprint, found when they are wanted.
 
-use std::cmp::Ordering;
 use std::ops::Range;
 
 use byteorder::{ByteOrder, LittleEndian};
@@ -8,6 +7,7 @@ use byteorder::{ByteOrder, LittleEndian};
 use crate::error::{Place, ReadError};
 use crate::format::footer::{IdsRecord, RANKED_PLACES};
 use crate::format::section::Section;
+use crate::sorting::partition_point;
 
 /// The id sections of an open file.
 pub(crate) struct IdTable {
@@ -104,16 +104,9 @@ impl IdTable {
     /// Returns the block of table 0 that has the fingerprint at a place, and the number of the fingerprint in it.
     pub(crate) fn entry_at(&self, file: &[u8], place: u64) -> Result<(usize, u64), ReadError> {
         // The first block starts at place 0.
-        let (mut least, mut end) = (0, self.blocks);
-        while end - least > 1 {
-            let middle = least.midpoint(end);
-            if self.first_of_block(file, middle)? <= place {
-                least = middle;
-            } else {
-                end = middle;
-            }
-        }
-        let first = self.first_of_block(file, least)?;
+        let starts = |block| Ok::<_, ReadError>(self.first_of_block(file, block as usize)? <= place);
+        let block = (partition_point(1..self.blocks as u64, starts)? - 1) as usize;
+        let first = self.first_of_block(file, block)?;
         let entry = match self.all_single() {
             true => place.checked_sub(first),
             false => (self.marks_before(file, place + 1)?)
@@ -121,7 +114,7 @@ impl IdTable {
                 .and_then(|marks| marks.checked_sub(1)),
         };
         let misplaced = || ReadError::damaged(Place::IdDirectory, "its places do not fit the marks");
-        Ok((least, entry.ok_or_else(misplaced)?))
+        Ok((block, entry.ok_or_else(misplaced)?))
     }
 
     /// Returns the places of the entry of that number in that block of table 0, without reading the ids.
@@ -131,16 +124,9 @@ impl IdTable {
 
     /// Returns the place of an id among the places of a fingerprint, whose ids ascend.
     pub(crate) fn find(&self, file: &[u8], places: Range<u64>, id: u64) -> Result<Option<u64>, ReadError> {
-        let (mut least, mut end) = (places.start, places.end);
-        while least < end {
-            let middle = least.midpoint(end);
-            match self.id_at(file, middle)?.cmp(&id) {
-                Ordering::Less => least = middle + 1,
-                Ordering::Equal => return Ok(Some(middle)),
-                Ordering::Greater => end = middle,
-            }
-        }
-        Ok(None)
+        let end = places.end;
+        let place = partition_point(places, |place| Ok::<_, ReadError>(self.id_at(file, place)? < id))?;
+        Ok((place < end && self.id_at(file, place)? == id).then_some(place))
     }
 
     /// Starts at the entry of that number in that block of table 0.
@@ -274,15 +260,8 @@ impl IdTable {
             low += step;
             step *= 2;
         }
-        let mut high = stretches.min(low + step);
-        while high - low > 1 {
-            let middle = low.midpoint(high);
-            if self.rank(file, middle)? <= wanted {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
+        let is_before = |stretch| Ok::<_, ReadError>(self.rank(file, stretch)? <= wanted);
+        low = partition_point(low + 1..stretches.min(low + step), is_before)? - 1;
         let skip = wanted - self.rank(file, low)?;
         match self.mark_in_stretch(file, low * RANKED_PLACES, skip)? {
             Ok(place) => Ok(place),

@@ -18,6 +18,7 @@ use crate::mapping::Mapping;
 use crate::names::directory::Directory;
 use crate::progress::{Phase, Progress, Report};
 use crate::shingles::{self, Alike, Condition, PairTable, Search, ShingleTable};
+use crate::sorting::partition_point;
 use crate::table::runs_of;
 use hamdex_fingerprint::Fingerprint;
 
@@ -115,16 +116,8 @@ impl<'a> Shingles<'a> {
                 let bytes = shingles.saturating_mul(SHINGLE_BYTES).saturating_add((end - start) * SET_BYTES);
                 Ok::<_, ReadError>(bytes <= memory)
             };
-            // The last end that fits, by halves.
-            let (mut end, mut too_far) = (start + 1, self.len() + 1);
-            while too_far - end > 1 {
-                let middle = end + (too_far - end) / 2;
-                if fits(middle)? {
-                    end = middle;
-                } else {
-                    too_far = middle;
-                }
-            }
+            // A document that does not fit alone is a part, too.
+            let end = partition_point(start + 2..self.len() + 1, fits)? - 1;
             parts.push(start..end);
             start = end;
         }

@@ -10,6 +10,7 @@ use crate::error::ReadError;
 use crate::format::section::{PAGE, Section};
 use crate::ids::reader::IdTable;
 use crate::names::{HEAD_BYTES, Head};
+use crate::sorting::partition_point;
 use crate::threads::map_numbers;
 
 /// Entries, or ids, verified between cancellation checks.
@@ -70,15 +71,8 @@ impl<'a> Directory<'a> {
         if self.head.id_bits == 0 {
             return Ok((wanted < self.head.count).then_some(wanted));
         }
-        let (mut least, mut end) = (0, self.head.count);
-        while least < end {
-            let middle = least + (end - least) / 2;
-            if self.number_of_id(middle)? < wanted {
-                least = middle + 1;
-            } else {
-                end = middle;
-            }
-        }
+        let is_before = |place| Ok::<_, ReadError>(self.number_of_id(place)? < wanted);
+        let least = partition_point(0..self.head.count, is_before)?;
         let is_there = least < self.head.count && self.number_of_id(least)? == wanted;
         Ok(is_there.then_some(least))
     }
@@ -116,7 +110,7 @@ impl<'a> Directory<'a> {
 
     /// Returns the end of the entry at a place.
     fn end(&self, place: u64) -> Result<u64, ReadError> {
-        self.number(self.ends_at, place, self.head.end_bits)
+        self.section.packed(self.file, self.ends_at, place, self.head.end_bits)
     }
 
     /// Returns the length of the entry at a place.
@@ -128,17 +122,7 @@ impl<'a> Directory<'a> {
 
     /// By what an id exceeds the first one, as the directory has it.
     fn number_of_id(&self, place: u64) -> Result<u64, ReadError> {
-        self.number(HEAD_BYTES as u64, place, self.head.id_bits)
-    }
-
-    /// Returns a number of a packed list that starts at a byte of the directory.
-    fn number(&self, list_at: u64, place: u64, bits: u32) -> Result<u64, ReadError> {
-        // It lies inside the directory, whose length has been compared, so nothing here overflows.
-        let first_bit = place * u64::from(bits);
-        let start = list_at + first_bit / 8;
-        let end = list_at + (first_bit + u64::from(bits)).div_ceil(8);
-        let bytes = self.section.read(self.file, start as usize..end as usize)?;
-        Ok(bits::read::<u64>(bytes, (first_bit % 8) as usize, bits))
+        self.section.packed(self.file, HEAD_BYTES as u64, place, self.head.id_bits)
     }
 
     /// Checks that ids and ends ascend, that bits after them are zero, and that every id of the file has an entry. Ends
@@ -190,14 +174,10 @@ impl<'a> Directory<'a> {
     fn verify_spare_bits(&self, directory: &[u8]) -> Result<(), ReadError> {
         let ends_at = self.head.ends_at().expect("the directory is that long") as usize;
         let (ids, ends) = directory.split_at(ends_at);
-        for (bytes, bits) in [(&ids[HEAD_BYTES..], self.head.id_bits), (ends, self.head.end_bits)] {
-            let spare = self.len().wrapping_mul(u64::from(bits)) % 8;
-            if let (true, Some(last)) = (spare > 0, bytes.last())
-                && last & (0xff >> spare) != 0
-            {
-                return Err(self.damaged("bits after its end are set"));
-            }
+        let are_zero = |bytes, bits| bits::are_zero_after(bytes, self.len().wrapping_mul(u64::from(bits)));
+        match are_zero(&ids[HEAD_BYTES..], self.head.id_bits) && are_zero(ends, self.head.end_bits) {
+            true => Ok(()),
+            false => Err(self.damaged("bits after its end are set")),
         }
-        Ok(())
     }
 }

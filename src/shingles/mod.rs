@@ -127,10 +127,11 @@ pub fn decode(bytes: &[u8], shingles: &mut Vec<u64>) -> bool {
         (word, valid, at) = (word << zeros << 1, valid - taken, at + taken as usize);
         shingles.push(high << low | bits::read::<u64>(bytes, number * low as usize, low));
     }
-    let spare = at.div_ceil(8) * 8 - at;
     let is_at_end = at <= end && at.div_ceil(8) == bytes.len();
-    let are_zero = spare == 0 || bytes.last().is_some_and(|last| last & ((1 << spare) - 1) == 0);
-    is_at_end && are_zero && high >> (BITS - low) == 0 && shingles.is_sorted_by(|a, b| a < b)
+    is_at_end
+        && bits::are_zero_after(bytes, at as u64)
+        && high >> (BITS - low) == 0
+        && shingles.is_sorted_by(|a, b| a < b)
 }
 
 /// Returns the number of shingles and the bytes after it; the number takes as few bytes as it can.

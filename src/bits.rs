@@ -49,6 +49,22 @@ fn read_long<F: Fingerprint>(bytes: &[u8], mut position: usize, length: u32) -> 
     value
 }
 
+/// Returns the first `bits` bits as a number.
+#[inline(always)]
+pub(crate) fn leading<F: Fingerprint>(value: F, bits: u32) -> usize {
+    if bits == 0 { 0 } else { (value >> (F::BITS - bits)).to_u128() as usize }
+}
+
+/// Returns the first bits of a mask, at most `count`.
+pub(crate) fn first_of_mask<F: Fingerprint>(mask: F, count: u32) -> F {
+    let (mut first, mut rest) = (F::ZERO, mask);
+    for _ in 0..count.min(mask.count_ones()) {
+        let bit = F::bit(rest.leading_zeros());
+        (first, rest) = (first | bit, rest ^ bit);
+    }
+    first
+}
+
 /// Returns whether a string of `length` bits, in whole bytes, has no bit set after them.
 pub(crate) fn are_zero_after(bytes: &[u8], length: u64) -> bool {
     let used = length % 8;
@@ -157,5 +173,16 @@ mod tests {
         assert_eq!(window(&[0xff], 4), 0xf << 60);
         assert_eq!(window(&[0xff], 800), 0);
         assert_eq!(read::<u64>(&[], 3, 64), 0);
+    }
+
+    #[test]
+    fn the_first_bits_of_a_mask() {
+        let mask = 0xf0f0_0000_0000_ff00u64;
+        for count in 0..=16 {
+            let first = first_of_mask(mask, count);
+            assert_eq!(first.count_ones(), count);
+            assert_eq!(first & !mask, 0);
+            assert!((mask & !first) < first || count == 0);
+        }
     }
 }

@@ -56,6 +56,35 @@ where
     sort_by(values, &key, &|part: &mut [T]| sort_by(part, &then, &equal, check), check)
 }
 
+/// Sorts by a digit below `digits`; equal digits keep their order. `starts` receives the start of the values of
+/// each digit; one more for the end.
+pub(crate) fn counting_sort<T: Copy + Default>(
+    values: &[T],
+    digits: usize,
+    digit: impl Fn(T) -> usize,
+    sorted: &mut Vec<T>,
+    starts: &mut Vec<u32>,
+) {
+    // While values are placed, starts[d + 1] is the position of the next one of digit d: finally, the end of
+    // digit d.
+    starts.clear();
+    starts.resize(digits + 2, 0);
+    for &value in values {
+        starts[digit(value) + 2] += 1;
+    }
+    for at in 2..starts.len() {
+        starts[at] += starts[at - 1];
+    }
+    // Each is written to.
+    sorted.resize(values.len(), T::default());
+    for &value in values {
+        let next = &mut starts[digit(value) + 1];
+        sorted[*next as usize] = value;
+        *next += 1;
+    }
+    starts.pop();
+}
+
 /// Returns the first number of a range for which `is_before` returns `false`, given that it does so for all after that
 /// one; the end of the range if there is none.
 pub(crate) fn partition_point<E>(
@@ -300,5 +329,19 @@ mod tests {
             values.sort_unstable();
             assert!(values == expected);
         }
+    }
+
+    #[test]
+    fn sorting_keeps_what_is_equal_in_order() {
+        let (mut sorted, mut starts) = (Vec::new(), Vec::new());
+        counting_sort(
+            &[0x31u64, 0x10, 0x32, 0x00, 0x11],
+            5,
+            |value| (value >> 4) as usize,
+            &mut sorted,
+            &mut starts,
+        );
+        assert_eq!(sorted, [0x00, 0x10, 0x11, 0x31, 0x32]);
+        assert_eq!(starts, [0, 1, 3, 3, 5, 5]);
     }
 }

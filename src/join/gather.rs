@@ -10,12 +10,14 @@
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
+use crate::bits::leading;
 use crate::error::ReadError;
-use crate::join::lead::{Lead, SLICE_DIGIT_BITS, digit, sort};
+use crate::join::lead::{Lead, SLICE_DIGIT_BITS};
 use crate::join::population::{Part as Place, Population};
 use crate::join::runs::RunPairs;
 use crate::join::{Workspace, ordered};
 use crate::progress::{Counter, Stopped};
+use crate::sorting::counting_sort;
 use hamdex_fingerprint::Fingerprint;
 
 /// Approximate number of values that share a first digit, if there are many and they are evenly spread: they
@@ -134,14 +136,14 @@ impl<'a, F: Fingerprint> Gathering<'a, F> {
                     done.check()?;
                     population.read(place, workspace, &mut |read| {
                         let permuted = read.iter().map(|&value| lead.order.leading().apply(value));
-                        values.extend(permuted.filter(|&value| slice.contains(&digit(value, bits))));
+                        values.extend(permuted.filter(|&value| slice.contains(&leading(value, bits))));
                     })?;
                 }
                 let mut sorted = Part { values: Vec::new(), starts: Vec::new() };
-                sort(
+                counting_sort(
                     &values,
                     slice.len(),
-                    |value| digit(value, bits) - slice.start,
+                    |value| leading(value, bits) - slice.start,
                     &mut sorted.values,
                     &mut sorted.starts,
                 );
@@ -197,7 +199,7 @@ impl<F: Fingerprint> Gathered<'_, F> {
             if more == 0 {
                 runs.find(bucket, mask)?;
             } else {
-                sort(bucket, 1 << more, |value| digit(value << self.bits, more), sorted, starts);
+                counting_sort(bucket, 1 << more, |value| leading(value << self.bits, more), sorted, starts);
                 runs.find(sorted, mask)?;
             }
         }
@@ -283,7 +285,7 @@ fn estimated<F: Fingerprint>(population: &dyn Population<F>, leads: &[&Lead<F>],
 
 /// Returns the digit of a value in the order of a lead, of as many bits as the lead has, if that is fewer.
 fn lead_digit<F: Fingerprint>(lead: &Lead<F>, value: F, bits: u32) -> usize {
-    digit(lead.order.apply(value), bits.min(lead.mask.count_ones()))
+    leading(lead.order.apply(value), bits.min(lead.mask.count_ones()))
 }
 
 /// Consecutive digits whose counts sum to at most `size`, or single ones; `None` if one has more than `capacity`.
@@ -343,7 +345,7 @@ fn digits_between<F: Fingerprint>(lead: &Lead<F>, bits: u32, least: F, greatest:
     let shared = least.first_difference(greatest);
     let left_out = !order.mask() & !F::prefix_mask(shared);
     let ascending = F::prefix_mask(left_out.leading_zeros());
-    let of = |value| digit(order.apply(value), bits);
+    let of = |value| leading(order.apply(value), bits);
     (of(least & ascending), of(greatest | !ascending))
 }
 
@@ -376,8 +378,8 @@ mod tests {
             let keep = u64::prefix_mask(differing);
             let mask = if runs { 0xfff0_00ff_ff00_0000u64.rotate_left(mask as u32 % 64) } else { mask };
             // The natural order, and that of a table in which the bits of the lead, and others, come first.
-            for leading in [0, mask | 0x0f0f << (others[0] % 48)] {
-                let table = Permutation::new(leading);
+            for first_of_table in [0, mask | 0x0f0f << (others[0] % 48)] {
+                let table = Permutation::new(first_of_table);
                 let order = Order::with_leading(mask, table.clone());
                 let lead = Lead { table: 0, mask: order.apply(mask), order, earlier: Vec::new() };
                 let natural: [u64; 3] = std::array::from_fn(|i| start & keep | others[i] & !keep);
@@ -385,7 +387,7 @@ mod tests {
                 values.sort_unstable();
                 let bits = bits.min(mask.count_ones());
                 let (first, last) = digits_between(&lead, bits, values[0], values[2]);
-                let own = digit(lead.order.apply(table.undo(values[1])), bits);
+                let own = leading(lead.order.apply(table.undo(values[1])), bits);
                 prop_assert!((first..=last).contains(&own));
                 let (first, last) = digits_between(&lead, bits, values[1], values[1]);
                 prop_assert!(first == own && last == own);

@@ -17,11 +17,13 @@ use std::mem::take;
 use std::ops::Range;
 
 use crate::arch::{self, Instructions, Kernel, LANES};
+use crate::bits::first_of_mask;
 use crate::design::{Admits, is_first, split};
 use crate::join::Collector;
-use crate::join::lead::{Agreement, Lead, sort};
+use crate::join::lead::{Agreement, Lead};
 use crate::permutation::Permutation;
 use crate::progress::{Counter, Stopped};
+use crate::sorting::counting_sort;
 use hamdex_fingerprint::Fingerprint;
 
 /// Runs beyond this many values are split by bits after the shared ones. Up to here it is faster to compare all
@@ -185,7 +187,7 @@ impl<F: Fingerprint> RunPairs<'_, '_, F> {
         for group in split(varying, self.distance + 1) {
             self.check_cancelled(values.len())?;
             let bits = values.len().ilog2().saturating_sub(TOGETHER_LOG2).max(1);
-            let digit = first_bits(group, bits);
+            let digit = first_of_mask(group, bits);
             let mut dividing = take(&mut self.dividing);
             let mut comparisons = sort_by(values, digit, &mut dividing);
             let is_divided = comparisons <= values.len() as u128 * FEW_COMPARISONS;
@@ -227,16 +229,6 @@ fn same<F: Fingerprint>(mask: F) -> impl Fn(&F, &F) -> bool {
     move |&a, &b| (a ^ b) & mask == F::ZERO
 }
 
-/// Returns the first bits of a mask, at most `count`.
-fn first_bits<F: Fingerprint>(mask: F, count: u32) -> F {
-    let (mut first, mut rest) = (F::ZERO, mask);
-    for _ in 0..count.min(mask.count_ones()) {
-        let bit = F::bit(rest.leading_zeros());
-        (first, rest) = (first | bit, rest ^ bit);
-    }
-    first
-}
-
 /// Sorts by the bits under a mask; returns how many comparisons all pairs that agree in these take, twice.
 fn sort_by<F: Fingerprint>(values: &[F], mask: F, Workspace { sorted, starts }: &mut Workspace<F>) -> u128 {
     // Of those of the first group that is so.
@@ -248,11 +240,23 @@ fn sort_by<F: Fingerprint>(values: &[F], mask: F, Workspace { sorted, starts }: 
     let digits = 1 << mask.count_ones();
     let shift = mask.trailing_zeros();
     if (mask >> shift).to_u128() + 1 == digits as u128 {
-        sort(values, digits, |value| (value >> shift).to_u128() as usize & (digits - 1), sorted, starts);
+        counting_sort(
+            values,
+            digits,
+            |value| (value >> shift).to_u128() as usize & (digits - 1),
+            sorted,
+            starts,
+        );
     } else {
         let order = Permutation::new(mask);
         let shift = F::BITS - mask.count_ones();
-        sort(values, digits, |value| (order.apply(value) >> shift).to_u128() as usize, sorted, starts);
+        counting_sort(
+            values,
+            digits,
+            |value| (order.apply(value) >> shift).to_u128() as usize,
+            sorted,
+            starts,
+        );
     }
     starts.windows(2).map(|of_digit| square((of_digit[1] - of_digit[0]) as usize)).sum()
 }
@@ -408,7 +412,7 @@ mod tests {
         let values: Vec<u64> = (0..1000u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
         for group in [0x00ff_f000_0000_0000u64, 0x0810_4020_0800_0001, 1, u64::MAX] {
             for count in [1, 3, 9] {
-                let mask = first_bits(group, count);
+                let mask = first_of_mask(group, count);
                 assert_eq!(mask.count_ones(), count.min(group.count_ones()));
                 assert_eq!(group & !mask & !(mask ^ mask.wrapping_sub(1)), 0, "no bit above is left out");
                 let mut workspace = Workspace::default();

@@ -1,7 +1,5 @@
 //! The self-join of several indexes: of all that they store, a pair may lie in two of them.
 
-use std::ops::Range;
-
 use crate::error::ReadError;
 use crate::index::{EntryPlace, Index, Match};
 use crate::join::population::{

@@ -7,6 +7,7 @@ use crate::design::{Probe, is_first};
 use crate::error::ReadError;
 use crate::permutation::Permutation;
 use crate::progress::Counter;
+use crate::sorting::counting_sort;
 use crate::table::Table;
 use crate::table::locate::target_of;
 use crate::threads::for_each;
@@ -147,20 +148,8 @@ pub(super) struct Items<F> {
 
 impl<F: Fingerprint> Items<F> {
     pub(super) fn in_order(items: &[Item<F>], parts: &Parts) -> Self {
-        let mut starts = vec![0; parts.count() + 1];
-        for item in items {
-            starts[parts.of_block(item.block) + 1] += 1;
-        }
-        for part in 0..parts.count() {
-            starts[part + 1] += starts[part];
-        }
-        let mut next = starts.clone();
-        let mut ordered = vec![Item::default(); items.len()];
-        for item in items {
-            let next = &mut next[parts.of_block(item.block)];
-            ordered[*next as usize] = *item;
-            *next += 1;
-        }
+        let (mut ordered, mut starts) = (Vec::new(), Vec::new());
+        counting_sort(items, parts.count(), |item| parts.of_block(item.block), &mut ordered, &mut starts);
         Self { items: ordered, starts }
     }
 

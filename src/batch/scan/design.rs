@@ -4,10 +4,12 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::batch::scan::query_table::mark_bits;
-use crate::batch::scan::sieve::halves::{Halves, ways};
+use crate::batch::scan::sieve::halves::Halves;
 use crate::batch::scan::sieve::{KEPT, sift_ns};
 use crate::batch::{BatchContext, Stop};
+use crate::bits::first_of_mask;
 use crate::design::{Design, TableDesign};
+use crate::filter_bits;
 use hamdex_fingerprint::Fingerprint;
 
 /// To look up whether a prefix occurs among the queries.
@@ -163,7 +165,7 @@ impl<F: Fingerprint> Crowding<F> {
         if self.stored.is_empty() || self.queries.is_empty() {
             return (even_marked, even_compared);
         }
-        let marked = TableDesign { mask: leading(table.mask, marked_bits), radius: table.radius };
+        let marked = TableDesign { mask: first_of_mask(table.mask, marked_bits), radius: table.radius };
         // Each query of the sample represents as many.
         let stands_for = queries / self.queries.len() as f64;
         let (mut all_marked, mut all_compared) = (0.0, 0.0);
@@ -181,19 +183,10 @@ impl<F: Fingerprint> Crowding<F> {
     }
 }
 
-/// Returns the first `count` bits of a mask.
-fn leading<F: Fingerprint>(mask: F, count: u32) -> F {
-    let mut rest = mask;
-    for _ in 0..count {
-        rest = rest & !F::bit(rest.leading_zeros());
-    }
-    mask & !rest
-}
-
 /// Returns the number of prefixes by which a fingerprint is looked up: the ways to place at most `radius`
 /// errors in the prefix.
 fn lookups<F: Fingerprint>(table: &TableDesign<F>) -> f64 {
-    ways(table.prefix_bits(), table.radius)
+    filter_bits::count(table.prefix_bits(), table.radius)
 }
 
 /// Nanoseconds of the cost model that all tasks of a scan may still spend on fingerprints that meet queries.
@@ -240,17 +233,6 @@ mod tests {
                 let tables = choose::<u128>(distance, queries, &crowding, f64::MAX).tables;
                 assert!(tables[0].mask == 0 || Design::custom("it covers", distance, tables).is_ok());
             }
-        }
-    }
-
-    #[test]
-    fn the_first_bits_of_a_mask() {
-        let mask = 0xf0f0_0000_0000_ff00u64;
-        for count in 0..=16 {
-            let first = leading(mask, count);
-            assert_eq!(first.count_ones(), count);
-            assert_eq!(first & !mask, 0);
-            assert!((mask & !first) < first || count == 0);
         }
     }
 

@@ -7,6 +7,7 @@ use std::mem;
 use crate::arch::{self, Instructions, Kernel, prefetch};
 use crate::batch::Stop;
 use crate::batch::gather::Full;
+use crate::bits::leading;
 use crate::design::TableDesign;
 use crate::permutation::Permutation;
 use crate::progress::{Counter, Stopped};
@@ -53,12 +54,6 @@ struct Met<F> {
     /// The queries with these leading bits.
     start: u32,
     end: u32,
-}
-
-/// Returns the first `bits` bits as a number.
-#[inline(always)]
-pub(super) fn leading<F: Fingerprint>(value: F, bits: u32) -> usize {
-    if bits == 0 { 0 } else { (value >> (F::BITS - bits)).to_u128() as usize }
 }
 
 /// Bits of the bitmap, for prefixes that are not shorter.

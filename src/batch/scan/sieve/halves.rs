@@ -4,6 +4,7 @@
 //! near something only if one of its halves matches within that number of errors: a blocked Bloom filter (Putze, Sanders
 //! and Singler, 2007) of the halves, whose blocks are words, takes one read for that.
 
+use crate::filter_bits::count;
 use hamdex_fingerprint::Fingerprint;
 
 /// The halves of the bits after a prefix.
@@ -54,19 +55,8 @@ impl Halves {
     /// Returns the number of keys per query, of the upper and of the lower half.
     pub(super) fn keys(self, errors: u32) -> (f64, f64) {
         let lower = errors.div_ceil(2).checked_sub(1);
-        (ways(self.upper_bits, errors / 2), lower.map_or(0.0, |errors| ways(self.lower_bits, errors)))
+        (count(self.upper_bits, errors / 2), lower.map_or(0.0, |errors| count(self.lower_bits, errors)))
     }
-}
-
-/// In how many ways at most `errors` of `bits` bits can be flipped.
-pub(in crate::batch::scan) fn ways(bits: u32, errors: u32) -> f64 {
-    let mut ways = 1.0;
-    let mut all = ways;
-    for error in 0..errors.min(bits) {
-        ways *= f64::from(bits - error) / f64::from(error + 1);
-        all += ways;
-    }
-    all
 }
 
 /// Returns the lowest bits, at most 64.
@@ -173,7 +163,6 @@ mod tests {
             let mut all = Vec::new();
             flipped(0b1010_0101, bits, errors, &mut |key| all.push(key));
             assert_eq!(all.len(), count);
-            assert_eq!(ways(bits, errors), count as f64);
             all.sort_unstable();
             all.dedup();
             assert_eq!(all.len(), count);

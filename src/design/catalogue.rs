@@ -15,7 +15,7 @@
 
 use crate::codec::{Codec, Layout};
 use crate::design::filter_choice::FilterChoice;
-use crate::design::plan::Plan;
+use crate::design::plan::{IndexShape, Plan};
 use crate::design::{Design, DesignError, MAX_TABLES, TableDesign};
 use hamdex_fingerprint::Fingerprint;
 
@@ -32,13 +32,43 @@ impl<F: Fingerprint> Design<F> {
     /// # Errors
     /// When the design is unknown for that distance; the error lists the known ones.
     pub fn named(name: &str, distance: u32) -> Result<Self, DesignError> {
-        self::named(name, distance)
+        if distance > MAX_NAMED_DISTANCE {
+            return Err(DesignError::DistanceTooLarge { distance, max: MAX_NAMED_DISTANCE });
+        }
+        let Some((_, pattern)) = patterns(distance).into_iter().find(|(known, _)| known == name) else {
+            let mut known = Self::names(distance);
+            known.push(AUTO.to_owned());
+            return Err(DesignError::Unknown { name: name.to_owned(), distance, known });
+        };
+        let tables = match pattern {
+            Pattern::Parts(parts) => parts_with_radii(parts, distance),
+            Pattern::Splits(splits) => paper_tables(&splits, distance),
+            Pattern::LeadSets(groups, sets) => tables_of(groups, &sets),
+        };
+        Self::custom(name, distance, tables)
     }
 
     /// Returns the names of all designs for a distance, fewest tables first; none beyond distance 16.
     #[must_use]
     pub fn names(distance: u32) -> Vec<String> {
-        self::names(distance)
+        if distance > MAX_NAMED_DISTANCE {
+            return Vec::new();
+        }
+        let mut named: Vec<(String, usize)> = patterns(distance)
+            .into_iter()
+            .map(|(name, pattern)| {
+                let tables = match pattern {
+                    Pattern::Parts(parts) => parts as usize,
+                    Pattern::Splits(splits) => {
+                        splits.iter().map(|&r| binomial(r, distance) as usize).product()
+                    }
+                    Pattern::LeadSets(_, sets) => sets.len(),
+                };
+                (name, tables)
+            })
+            .collect();
+        named.sort_by_key(|&(_, tables)| tables);
+        named.into_iter().map(|(name, _)| name).collect()
     }
 
     /// Returns the default design for `count` fingerprints: the smallest file whose queries, with the filters of
@@ -49,7 +79,7 @@ impl<F: Fingerprint> Design<F> {
     /// When the distance is beyond what the named designs serve.
     pub fn auto(distance: u32, count: u64, codec: Codec, block_bytes: u32) -> Result<Self, DesignError> {
         let layout = Layout { codec, block_bytes: block_bytes as usize };
-        self::auto(distance, count, layout, FilterChoice::Auto)
+        Self::auto_with(distance, count, layout, FilterChoice::Auto)
     }
 
     /// As [`Self::auto`], with these filters.
@@ -59,7 +89,27 @@ impl<F: Fingerprint> Design<F> {
         layout: Layout,
         filter: FilterChoice,
     ) -> Result<Self, DesignError> {
-        self::auto(distance, count, layout, filter)
+        let mut fallback = None;
+        for (name, max_blocks) in AUTO_CHOICES.into_iter().take(distance as usize + 1) {
+            let design = Self::named(name, distance)?;
+            let filters = filter.filters(&design, count, layout);
+            let shape = IndexShape { count, layout, filters: &filters };
+            let plan = design.plan_with(distance, shape);
+            // A prefix that passes a filter is compared when its block is read: no further candidate counts.
+            let candidates = match filters.iter().any(Option::is_some) {
+                true => 0.0,
+                false => design.cost(count, layout.codec, layout.block_bytes as u32).candidates_per_query,
+            };
+            if plan.blocks(shape) <= max_blocks && candidates <= AUTO_MAX_CANDIDATES {
+                return Ok(design);
+            }
+            let ns = plan.ns(shape);
+            if fallback.as_ref().is_none_or(|(_, least)| ns * AUTO_LEAST_GAIN < *least) {
+                fallback = Some((design, ns));
+            }
+        }
+        let (design, _) = fallback.expect("`single` serves every distance");
+        Ok(design)
     }
 }
 
@@ -71,42 +121,6 @@ enum Pattern {
     Splits(Vec<u32>),
     /// Lead sets over this number of near-equal groups, each a list of groups.
     LeadSets(u32, Vec<Vec<u32>>),
-}
-
-fn named<F: Fingerprint>(name: &str, distance: u32) -> Result<Design<F>, DesignError> {
-    if distance > MAX_NAMED_DISTANCE {
-        return Err(DesignError::DistanceTooLarge { distance, max: MAX_NAMED_DISTANCE });
-    }
-    let Some((_, pattern)) = patterns(distance).into_iter().find(|(known, _)| known == name) else {
-        let mut known = names(distance);
-        known.push(AUTO.to_owned());
-        return Err(DesignError::Unknown { name: name.to_owned(), distance, known });
-    };
-    let tables = match pattern {
-        Pattern::Parts(parts) => parts_with_radii(parts, distance),
-        Pattern::Splits(splits) => paper_tables(&splits, distance),
-        Pattern::LeadSets(groups, sets) => tables_of(groups, &sets),
-    };
-    Design::custom(name, distance, tables)
-}
-
-fn names(distance: u32) -> Vec<String> {
-    if distance > MAX_NAMED_DISTANCE {
-        return Vec::new();
-    }
-    let mut named: Vec<(String, usize)> = patterns(distance)
-        .into_iter()
-        .map(|(name, pattern)| {
-            let tables = match pattern {
-                Pattern::Parts(parts) => parts as usize,
-                Pattern::Splits(splits) => splits.iter().map(|&r| binomial(r, distance) as usize).product(),
-                Pattern::LeadSets(_, sets) => sets.len(),
-            };
-            (name, tables)
-        })
-        .collect();
-    named.sort_by_key(|&(_, tables)| tables);
-    named.into_iter().map(|(name, _)| name).collect()
 }
 
 fn patterns(distance: u32) -> Vec<(String, Pattern)> {
@@ -197,46 +211,17 @@ fn tables_of<F: Fingerprint>(groups: u32, sets: &[Vec<u32>]) -> Vec<TableDesign<
         .collect()
 }
 
-/// The choices of [`auto`], smallest file first, each with the estimated blocks per query beyond which it takes
+/// The choices of [`Design::auto`], smallest file first, each with the estimated blocks per query beyond which it takes
 /// a larger file. `single` halves the file but soon costs many times the look-ups, so it is for small sets; the
 /// others may read some tens of blocks: tens of microseconds warm, and one wave of reads cold.
 const AUTO_CHOICES: [(&str, f64); 4] =
     [("single", 24.0), ("halves", 64.0), ("thirds", 64.0), ("quarters", 64.0)];
 
-/// Estimated candidates per query beyond which [`auto`] rather takes a larger file.
+/// Estimated candidates per query beyond which [`Design::auto`] rather takes a larger file.
 const AUTO_MAX_CANDIDATES: f64 = 4096.0;
 
 /// How many times as fast a larger file must be, by the model, where no choice keeps these limits.
 const AUTO_LEAST_GAIN: f64 = 1.1;
-
-fn auto<F: Fingerprint>(
-    distance: u32,
-    count: u64,
-    layout: Layout,
-    filter: FilterChoice,
-) -> Result<Design<F>, DesignError> {
-    let mut fallback = None;
-    for (name, max_blocks) in AUTO_CHOICES.into_iter().take(distance as usize + 1) {
-        let design = named::<F>(name, distance)?;
-        let filters = filter.filters(&design, count, layout);
-        let plan = Plan::of_design(&design, count, layout, &filters);
-        // A prefix that passes a filter is compared when its block is read: no further candidate counts.
-        let candidates = match filters.iter().any(Option::is_some) {
-            true => 0.0,
-            false => design.cost(count, layout.codec, layout.block_bytes as u32).candidates_per_query,
-        };
-        if plan.blocks(count, layout, &filters) <= max_blocks && candidates <= AUTO_MAX_CANDIDATES {
-            return Ok(design);
-        }
-        let ns = plan.ns(count, layout, &filters);
-        if fallback.as_ref().is_none_or(|(_, least)| ns * AUTO_LEAST_GAIN < *least) {
-            fallback = Some((design, ns));
-        }
-    }
-    let (design, _) = fallback.expect("`single` serves every distance");
-    Ok(design)
-}
-
 /// Returns the tables of a nested split: at each level every choice of r − k of r near-equal groups, in colexicographic
 /// order, so that the first table leads with the leading bits.
 fn paper_tables<F: Fingerprint>(splits: &[u32], distance: u32) -> Vec<TableDesign<F>> {
@@ -434,7 +419,7 @@ mod tests {
             (8, FilterChoice::Auto, "thirds"),
         ] {
             let layout = Layout { codec: Codec::EliasFano, block_bytes: 2048 };
-            let design = auto::<u64>(distance, 100_000_000, layout, filter).unwrap();
+            let design = Design::<u64>::auto_with(distance, 100_000_000, layout, filter).unwrap();
             assert_eq!(design.name(), name, "{distance}, {filter}");
         }
         for (count, name) in [(10_000, "single"), (300_000, "halves"), (8_000_000_000, "halves")] {

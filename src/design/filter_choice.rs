@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::category::ParseOptionError;
 use crate::codec::{Codec, Layout};
-use crate::design::{Design, Plan, TableDesign};
+use crate::design::{Design, IndexShape, TableDesign};
 use crate::filter_bits::{Geometry, LINE_BYTES, MAX_PREFIX_BITS};
 use hamdex_fingerprint::Fingerprint;
 
@@ -70,12 +70,13 @@ impl FilterChoice {
             Self::Auto if count < AUTO_MIN_COUNT => vec![None; design.tables().len()],
             Self::Auto => {
                 let filters = of(AUTO_BITS);
-                let plan = Plan::of_design(design, count, layout, &filters);
-                let without = Plan::of_design(design, count, layout, &vec![None; filters.len()]);
+                let shape = IndexShape { count, layout, filters: &filters };
+                let plan = design.plan_with(design.distance(), shape);
+                let without = design.plan(design.distance(), count, layout.codec, layout.block_bytes as u32);
                 let left = 1.0 - AUTO_SAVED_SHARE;
                 // Both: where most prefixes occur, a filter denies few of them.
-                let is_saved = plan.ns(count, layout, &filters) < left * without.ns(count, layout, &filters)
-                    && plan.blocks(count, layout, &filters) < left * without.blocks(count, layout, &filters);
+                let is_saved = plan.ns(shape) < left * without.ns(shape)
+                    && plan.blocks(shape) < left * without.blocks(shape);
                 // One block without an error is found about as fast as one line.
                 let admits_errors = |table: usize| design.tables()[table].radius > 0;
                 let is_used = |table: usize| is_saved && admits_errors(table) && plan.uses_filter(table);
@@ -120,7 +121,8 @@ impl<F: Fingerprint> Design<F> {
     ) -> FilterCost {
         let layout = Layout { codec, block_bytes: block_bytes as usize };
         let filters = filter.filters(self, count, layout);
-        let plan = self.plan_with(self.distance(), count, layout, &filters);
+        let shape = IndexShape { count, layout, filters: &filters };
+        let plan = self.plan_with(self.distance(), shape);
         let bytes_of = |filter: &Geometry| {
             // The head is a line, and each page has a checksum.
             (filter.lines + 1) as f64 * LINE_BYTES as f64 * (1.0 + CHECKSUMS_SHARE)
@@ -129,7 +131,7 @@ impl<F: Fingerprint> Design<F> {
         FilterCost {
             filters: filters.iter().flatten().count(),
             bytes_per_fingerprint: bytes / count.max(1) as f64,
-            blocks_per_query: plan.blocks(count, layout, &filters),
+            blocks_per_query: plan.blocks(shape),
         }
     }
 }

@@ -29,6 +29,7 @@ pub(crate) use cost::AskingCost;
 pub use cost::Cost;
 pub(crate) use filter_choice::MAX_BITS as MAX_FILTER_BITS;
 pub use filter_choice::{FilterChoice, FilterCost};
+pub(crate) use plan::{IndexShape, PLAN_VISITS};
 pub use plan::{Plan, Probe};
 
 use hamdex_fingerprint::Fingerprint;

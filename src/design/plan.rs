@@ -16,6 +16,22 @@ pub struct Probe<F> {
     pub reach: TableDesign<F>,
 }
 
+/// The properties of an index by which its plans are estimated.
+#[derive(Clone, Copy)]
+pub(crate) struct IndexShape<'f> {
+    /// Number of fingerprints.
+    pub(crate) count: u64,
+    pub(crate) layout: Layout,
+    /// The filter of each table.
+    pub(crate) filters: &'f [Option<Geometry>],
+}
+
+impl IndexShape<'_> {
+    fn costs<F: Fingerprint>(self) -> TableCost {
+        TableCost::new::<F>(self.count, self.layout.codec, self.layout.block_bytes as u32)
+    }
+}
+
 /// The probes that together find everything within a distance; made by
 /// [`Design::plan`](crate::Design::plan).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,16 +48,6 @@ impl<F: Fingerprint> Plan<F> {
     pub(super) fn of_one_table(distance: u32) -> Self {
         let reach = TableDesign { mask: F::ONES, radius: distance };
         Self { distance, probes: vec![Probe { table: 0, reach }], most_passed: vec![0] }
-    }
-
-    /// Returns the plan for the distance of a design.
-    pub(crate) fn of_design(
-        design: &Design<F>,
-        count: u64,
-        layout: Layout,
-        filters: &[Option<Geometry>],
-    ) -> Self {
-        make(design, design.distance(), count, layout, filters, &mut { PLAN_VISITS })
     }
 
     /// Returns whether it reads all of table 0.
@@ -88,11 +94,11 @@ impl<F: Fingerprint> Plan<F> {
         self.probes.iter().zip(&self.most_passed).any(|(probe, &most)| probe.table == table && most > 0)
     }
 
-    /// Returns the cost of the plan, estimated, with these filters.
-    fn cost(&self, count: u64, layout: Layout, filters: &[Option<Geometry>]) -> ProbeCost {
-        let costs = TableCost::new::<F>(count, layout.codec, layout.block_bytes as u32);
+    /// Returns the cost of the plan, estimated.
+    fn cost(&self, shape: IndexShape<'_>) -> ProbeCost {
+        let (costs, count) = (shape.costs::<F>(), shape.count);
         let each = self.probes.iter().enumerate().map(|(number, probe)| {
-            let filter = filters[probe.table].as_ref().filter(|_| self.asks_filter(number));
+            let filter = shape.filters[probe.table].as_ref().filter(|_| self.asks_filter(number));
             match filter {
                 Some(filter) => costs.filtered(filter, self.prefix_errors(number), count),
                 None => costs.direct(&probe.reach, count),
@@ -103,13 +109,13 @@ impl<F: Fingerprint> Plan<F> {
     }
 
     /// Returns the nanoseconds of a query, estimated.
-    pub(crate) fn ns(&self, count: u64, layout: Layout, filters: &[Option<Geometry>]) -> f64 {
-        self.cost(count, layout, filters).ns
+    pub(crate) fn ns(&self, shape: IndexShape<'_>) -> f64 {
+        self.cost(shape).ns
     }
 
     /// Returns the number of blocks that a query reads, estimated.
-    pub(crate) fn blocks(&self, count: u64, layout: Layout, filters: &[Option<Geometry>]) -> f64 {
-        self.cost(count, layout, filters).blocks
+    pub(crate) fn blocks(&self, shape: IndexShape<'_>) -> f64 {
+        self.cost(shape).blocks
     }
 }
 
@@ -118,46 +124,27 @@ impl<F: Fingerprint> Design<F> {
     #[must_use]
     pub fn plan(&self, distance: u32, count: u64, codec: Codec, block_bytes: u32) -> Plan<F> {
         let layout = Layout { codec, block_bytes: block_bytes as usize };
-        self.plan_with(distance, count, layout, &vec![None; self.tables().len()])
+        self.plan_with(distance, IndexShape { count, layout, filters: &vec![None; self.tables().len()] })
     }
 
-    /// Returns the probes that find everything within `distance` in an index whose tables have these filters.
-    pub(crate) fn plan_with(
-        &self,
-        distance: u32,
-        count: u64,
-        layout: Layout,
-        filters: &[Option<Geometry>],
-    ) -> Plan<F> {
-        make(self, distance, count, layout, filters, &mut { PLAN_VISITS })
+    /// Returns the probes that find everything within `distance` in an index of this shape.
+    pub(crate) fn plan_with(&self, distance: u32, shape: IndexShape<'_>) -> Plan<F> {
+        make(self, distance, shape, &mut { PLAN_VISITS })
     }
 
-    /// As [`Design::plan_with`], given the plan for the distance before if that is beyond the one of the design: once it
-    /// costs least to read all of table 0, it does so for every greater distance, and no further plan is looked for.
+    /// As [`Design::plan_with`], with a limit of all checks, and given the plan for the distance before if that is beyond
+    /// the one of the design: once it costs least to read all of table 0, it does so for every greater distance, and no
+    /// further plan is looked for.
     pub(crate) fn plan_after(
         &self,
         before: Option<&Plan<F>>,
         distance: u32,
-        count: u64,
-        layout: Layout,
-        filters: &[Option<Geometry>],
-    ) -> Plan<F> {
-        self.plan_within(before, distance, count, layout, filters, &mut { PLAN_VISITS })
-    }
-
-    /// As [`Design::plan_after`], with a limit of all checks.
-    fn plan_within(
-        &self,
-        before: Option<&Plan<F>>,
-        distance: u32,
-        count: u64,
-        layout: Layout,
-        filters: &[Option<Geometry>],
+        shape: IndexShape<'_>,
         visits_left: &mut u64,
     ) -> Plan<F> {
         match before.is_some_and(Plan::is_walk) {
             true => Plan::of_one_table(distance.min(F::BITS)),
-            false => make(self, distance, count, layout, filters, visits_left),
+            false => make(self, distance, shape, visits_left),
         }
     }
 }
@@ -167,7 +154,7 @@ impl<F: Fingerprint> Design<F> {
 const CHECK_VISITS: u64 = 320_000;
 
 /// Limit of all checks for a plan: at most some tens of milliseconds, once per distance.
-const PLAN_VISITS: u64 = 20 * CHECK_VISITS;
+pub(crate) const PLAN_VISITS: u64 = 20 * CHECK_VISITS;
 
 /// At the built distance the design itself; below it, smaller radii and fewer tables if they
 /// still cover; above it, the existing tables with larger radii or a walk over table 0 alone with
@@ -175,16 +162,14 @@ const PLAN_VISITS: u64 = 20 * CHECK_VISITS;
 fn make<F: Fingerprint>(
     design: &Design<F>,
     distance: u32,
-    count: u64,
-    layout: Layout,
-    filters: &[Option<Geometry>],
+    shape: IndexShape<'_>,
     visits_left: &mut u64,
 ) -> Plan<F> {
     let distance = distance.min(F::BITS);
-    let costs = TableCost::new::<F>(count, layout.codec, layout.block_bytes as u32);
+    let (costs, count) = (shape.costs::<F>(), shape.count);
     let most_passed = |probe: &Probe<F>| {
         let errors = probe.reach.radius.min(distance);
-        let filter = filters[probe.table].as_ref();
+        let filter = shape.filters[probe.table].as_ref();
         let pays = filter.is_some_and(|filter| {
             costs.filtered(filter, errors, count).ns < costs.direct(&probe.reach, count).ns
         });
@@ -194,8 +179,7 @@ fn make<F: Fingerprint>(
     let Some(probes) = covering_radii(design, distance, visits_left) else { return walk };
     let most_passed = probes.iter().map(most_passed).collect();
     let plan = Plan { distance, probes, most_passed };
-    let ns = |plan: &Plan<F>| plan.ns(count, layout, filters);
-    if distance <= design.distance() || ns(&plan) < ns(&walk) { plan } else { walk }
+    if distance <= design.distance() || plan.ns(shape) < walk.ns(shape) { plan } else { walk }
 }
 
 /// Returns the tables with the least radii that cover; `None` if that cannot be established.
@@ -310,10 +294,11 @@ mod tests {
         let layout = Layout { codec: Codec::Huffman, block_bytes: 4096 };
         let filters = vec![None; design.tables().len()];
         for count in [10_000, 100_000_000] {
+            let shape = IndexShape { count, layout, filters: &filters };
             let (mut plans, mut before) = (0, None::<Plan<u64>>);
             for distance in 0..=64 {
                 let mut left = PLAN_VISITS;
-                let plan = design.plan_within(before.as_ref(), distance, count, layout, &filters, &mut left);
+                let plan = design.plan_after(before.as_ref(), distance, shape, &mut left);
                 let is_after_walk = before.as_ref().is_some_and(Plan::is_walk);
                 assert!(!is_after_walk || plan.is_walk() && left == PLAN_VISITS, "{count}, {distance}");
                 assert_eq!(plan.distance(), distance);

@@ -37,7 +37,7 @@ pub use shingles::Shingles;
 pub(crate) use view::TableView;
 
 use crate::codec::Codec;
-use crate::design::{Design, Plan};
+use crate::design::{Design, IndexShape, PLAN_VISITS, Plan};
 use crate::error::{ReadError, ReadErrorKind};
 use crate::filter_bits::Geometry;
 use crate::format::footer::Footer;
@@ -203,12 +203,13 @@ impl<F: Fingerprint> Index<F> {
     fn planned(&self, distance: u32) -> &Planned<F> {
         let distance = distance.min(F::BITS);
         self.plans[distance as usize].get_or_init(|| {
-            let (count, layout, filters) = (self.len(), self.footer.layout, self.filters());
+            let (layout, filters) = (self.footer.layout, self.filters());
+            let shape = IndexShape { count: self.len(), layout, filters: &filters };
             // Which plan a distance has does not depend on the queries before: the first match that one finds neither.
             let is_beyond = distance > self.design.distance() + 1;
             let before = is_beyond.then(|| &self.planned(distance - 1).plan);
-            let plan = self.design.plan_after(before, distance, count, layout, &filters);
-            let blocks = plan.blocks(count, layout, &filters);
+            let plan = self.design.plan_after(before, distance, shape, &mut { PLAN_VISITS });
+            let blocks = plan.blocks(shape);
             Planned { plan, blocks }
         })
     }

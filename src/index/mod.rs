@@ -34,7 +34,7 @@ pub use open::{Checksums, OpenOptions, width};
 use read_ahead::ReadAhead;
 pub use searcher::Searcher;
 pub use shingles::Shingles;
-pub(crate) use view::TableView;
+pub(crate) use view::{SortedBlocks, TableView};
 
 use crate::codec::Codec;
 use crate::design::{Design, IndexShape, PLAN_VISITS, Plan};

@@ -1,16 +1,35 @@
 //! Tables read as a whole, in order.
 
 use std::ops::Range;
-use std::path::Path;
 
 use crate::codec::Scratch;
 use crate::error::ReadError;
 use crate::ids::Ids;
-use crate::ids::reader::{IdTable, IdWalk};
+use crate::ids::reader::IdWalk;
 use crate::index::Index;
 use crate::permutation::Permutation;
 use crate::table::Table;
 use hamdex_fingerprint::Fingerprint;
+
+/// A sorted table in blocks.
+pub(crate) trait SortedBlocks<F>: Sync {
+    /// Returns the number of blocks.
+    fn blocks(&self) -> usize;
+
+    /// Returns a bound of the values of a block: the last one, or above it, and not above the key of the next block.
+    fn key(&self, block: usize) -> F;
+
+    /// Returns the number of ids before the first of a block; after the last block, the number of all ids. 0 without ids.
+    fn ids_before(&self, block: usize) -> Result<u64, ReadError>;
+
+    /// Appends the values of some blocks.
+    fn decode(
+        &self,
+        blocks: Range<usize>,
+        scratch: &mut Scratch<F>,
+        values: &mut Vec<F>,
+    ) -> Result<(), ReadError>;
+}
 
 /// A table of an index.
 #[derive(Clone, Copy)]
@@ -22,11 +41,6 @@ pub(crate) struct TableView<'i, F> {
 }
 
 impl<F: Fingerprint> Index<F> {
-    /// Returns its path; `None` for an index in memory.
-    pub(crate) fn path(&self) -> Option<&Path> {
-        self.path.as_deref()
-    }
-
     /// Returns the table that begins with the bits under a mask, if any.
     pub(crate) fn table_of(&self, mask: F) -> Option<TableView<'_, F>> {
         let table = self.tables.iter().find(|table| table.permutation.mask() == mask)?;
@@ -41,16 +55,6 @@ impl<F: Fingerprint> Index<F> {
     /// Returns all tables but the one in natural order.
     pub(crate) fn other_tables(&self) -> impl Iterator<Item = TableView<'_, F>> {
         self.tables[1..].iter().map(|table| TableView { index: self, table, id_offset: 0 })
-    }
-
-    /// Returns the ids, if there are any.
-    pub(crate) fn id_table(&self) -> Option<&IdTable> {
-        self.ids.as_ref()
-    }
-
-    /// Returns the bytes of the file.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        self.data.as_ref()
     }
 
     /// Returns an upper bound of the ids, from the width of their fields; `None` if there are none.
@@ -71,29 +75,16 @@ impl<F: Fingerprint> Index<F> {
     }
 }
 
-impl<'i, F: Fingerprint> TableView<'i, F> {
-    /// Returns the same with that added to each id, which must not exceed 64 bits for it.
-    pub(crate) fn renumbered(self, id_offset: u64) -> Self {
-        Self { id_offset, ..self }
-    }
-
-    /// Returns the permutation of its entries.
-    pub(crate) fn permutation(&self) -> &'i Permutation<F> {
-        &self.table.permutation
-    }
-
-    /// Returns the number of blocks.
-    pub(crate) fn blocks(&self) -> usize {
+impl<F: Fingerprint> SortedBlocks<F> for TableView<'_, F> {
+    fn blocks(&self) -> usize {
         self.table.keys.len()
     }
 
-    /// Returns the last value of a block.
-    pub(crate) fn key(&self, block: usize) -> F {
+    fn key(&self, block: usize) -> F {
         self.table.keys.in_file(self.index.data.as_ref()).get(block)
     }
 
-    /// Appends the values of some blocks.
-    pub(crate) fn decode(
+    fn decode(
         &self,
         blocks: Range<usize>,
         scratch: &mut Scratch<F>,
@@ -104,9 +95,7 @@ impl<'i, F: Fingerprint> TableView<'i, F> {
         self.table.decode_run(file, blocks, scratch, values).map_err(|error| self.index.error(error))
     }
 
-    /// Returns the number of ids before the first of a block of table 0; after the last block, the number of
-    /// all ids. 0 without ids.
-    pub(crate) fn ids_before(&self, block: usize) -> Result<u64, ReadError> {
+    fn ids_before(&self, block: usize) -> Result<u64, ReadError> {
         match &self.index.ids {
             None => Ok(0),
             Some(ids) if block == self.blocks() => Ok(ids.record.count),
@@ -114,6 +103,18 @@ impl<'i, F: Fingerprint> TableView<'i, F> {
                 ids.first_of_block(self.index.data.as_ref(), block).map_err(|error| self.index.error(error))
             }
         }
+    }
+}
+
+impl<'i, F: Fingerprint> TableView<'i, F> {
+    /// Returns the same with that added to each id, which must not exceed 64 bits for it.
+    pub(crate) fn renumbered(self, id_offset: u64) -> Self {
+        Self { id_offset, ..self }
+    }
+
+    /// Returns the permutation of its entries.
+    pub(crate) fn permutation(&self) -> &'i Permutation<F> {
+        &self.table.permutation
     }
 
     /// Calls `visit` with each id of some entries of table 0, counted from the first one of a block, and how many

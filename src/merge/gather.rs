@@ -10,7 +10,7 @@ use crate::codec::Scratch;
 use crate::digest::SetDigest;
 use crate::error::{BuildError, Place, ReadError};
 use crate::ids::Ids;
-use crate::index::TableView;
+use crate::index::{SortedBlocks, TableView};
 use crate::sorted_union::SortedUnion;
 use crate::writer::{Record, WithId};
 use hamdex_fingerprint::Fingerprint;
@@ -23,49 +23,6 @@ const BLOCKS_PER_INPUT: usize = 8;
 
 /// Ids of a part; more only if a single block has more.
 const IDS: u64 = 1 << 17;
-
-/// A table of an input.
-pub(super) trait SortedBlocks<F>: Sync {
-    /// Returns the number of blocks.
-    fn blocks(&self) -> usize;
-
-    /// Returns a bound of the values of a block: the last one, or above it, and not above the key of the next block.
-    fn key(&self, block: usize) -> F;
-
-    /// Returns the number of ids before the first of a block.
-    fn ids_before(&self, block: usize) -> Result<u64, ReadError>;
-
-    /// Appends the values of some blocks.
-    fn decode(
-        &self,
-        blocks: Range<usize>,
-        scratch: &mut Scratch<F>,
-        values: &mut Vec<F>,
-    ) -> Result<(), ReadError>;
-}
-
-impl<F: Fingerprint> SortedBlocks<F> for TableView<'_, F> {
-    fn blocks(&self) -> usize {
-        self.blocks()
-    }
-
-    fn key(&self, block: usize) -> F {
-        self.key(block)
-    }
-
-    fn ids_before(&self, block: usize) -> Result<u64, ReadError> {
-        self.ids_before(block)
-    }
-
-    fn decode(
-        &self,
-        blocks: Range<usize>,
-        scratch: &mut Scratch<F>,
-        values: &mut Vec<F>,
-    ) -> Result<(), ReadError> {
-        self.decode(blocks, scratch, values)
-    }
-}
 
 /// All values between two bounds.
 #[derive(Debug, Clone, PartialEq, Eq)]

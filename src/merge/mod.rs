@@ -179,7 +179,7 @@ fn seal<F: Fingerprint>(merger: Merger<'_, F>, path: &Path) -> Result<SealedInde
     let Merger { inputs, options, filter, renumbers } = merger;
     let options = checked(&inputs, options)?;
     let id_offsets = id_offsets(&inputs, renumbers)?;
-    let files = Inputs::of(inputs.iter().filter_map(|index| index.path()));
+    let files = Inputs::of(inputs.iter().filter_map(|index| index.path.as_deref()));
     let output = AtomicFile::options().overwrite(options.is_overwriting()).inputs(&files).create(path)?;
     let job = Job::new(options, Some(path))?;
     let (inputs, filter) = ((inputs.as_slice(), id_offsets.as_slice()), filter.as_deref());

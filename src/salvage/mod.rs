@@ -14,7 +14,7 @@ use crate::codec::Scratch;
 use crate::error::ReadError;
 use crate::format::FileId;
 use crate::ids::reader::IdTable;
-use crate::index::{Index, TableView};
+use crate::index::{Index, SortedBlocks, TableView};
 use crate::widths::per_width;
 use hamdex_fingerprint::Fingerprint;
 
@@ -50,7 +50,7 @@ fn for_each<F: Fingerprint>(index: &Index<F>, visit: &mut dyn FnMut(Option<u64>,
     // end back to the last one.
     let mut rank = Some(0);
     let mut left = known;
-    let mut ids = index.id_table().map(|ids| Places { ids, file: index.bytes(), end: Some(0) });
+    let mut ids = index.ids.as_ref().map(|ids| Places { ids, file: index.data.as_ref(), end: Some(0) });
     let (mut scratch, mut values) = (Scratch::default(), Vec::new());
     for (number, stretch) in stretches.iter().enumerate() {
         values.clear();

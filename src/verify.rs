@@ -119,11 +119,7 @@ struct Gathered {
 type Verify<F> = fn(&Index<F>, &Report) -> Result<Verified, ReadError>;
 
 per_width! {
-    compiled_verify: Verify = verify_all;
-}
-
-fn verify_all<F: Fingerprint>(index: &Index<F>, report: &Report) -> Result<Verified, ReadError> {
-    index.verify_all(report)
+    compiled_verify: Verify = Index::verify_all;
 }
 
 impl<F: Fingerprint> Index<F> {

@@ -8,14 +8,14 @@ use std::any::Any;
 
 /// Defines functions that return a generic function as it was compiled in this crate, for both widths.
 ///
-/// `verify: Verify = verify_all;` defines `fn verify<F: Fingerprint>() -> Verify<F>`, where `Verify<F>` is a type of
-/// function pointers and `verify_all` a generic function of that type. A third width is one more line here.
+/// `verify: Verify = Index::verify_all;` defines `fn verify<F: Fingerprint>() -> Verify<F>`, where `Verify<F>` is a type of
+/// function pointers, and the rest a generic function of that type, or a closure. A third width is one more line here.
 macro_rules! per_width {
-    ($($getter:ident: $signature:ident = $($function:ident)::+;)+) => {$(
+    ($($getter:ident: $signature:ident = $function:expr;)+) => {$(
         #[inline]
         fn $getter<F: hamdex_fingerprint::Fingerprint>() -> $signature<F> {
-            static NARROW: $signature<u64> = $($function)::+::<u64>;
-            static WIDE: $signature<u128> = $($function)::+::<u128>;
+            static NARROW: $signature<u64> = $function;
+            static WIDE: $signature<u128> = $function;
             $crate::widths::of_type(&NARROW, &WIDE)
         }
     )+};

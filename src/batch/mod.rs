@@ -47,15 +47,7 @@ pub(crate) type VisitOf<'v, T> = dyn FnMut(usize, &[T]) -> Result<(), Stopped> +
 type Answer<F> = fn(&mut Chunks<'_, F>, &[F], &mut Visit<'_, F>) -> Result<(), ReadError>;
 
 per_width! {
-    compiled_answer: Answer = answer;
-}
-
-fn answer<F: Fingerprint>(
-    chunks: &mut Chunks<'_, F>,
-    queries: &[F],
-    visit: &mut Visit<'_, F>,
-) -> Result<(), ReadError> {
-    chunks.answer(queries, visit)
+    compiled_answer: Answer = |chunks, queries, visit| chunks.answer(queries, visit);
 }
 
 impl<F: Fingerprint> Index<F> {

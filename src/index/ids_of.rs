@@ -139,8 +139,8 @@ type Find<F> = fn(&Index<F>, F, &mut Scanner<F>) -> Result<Option<(usize, usize)
 type IdsWith<F> = for<'i> fn(&'i Index<F>, F, &mut Scanner<F>) -> Result<Ids<'i>, ReadError>;
 
 per_width! {
-    compiled_find: Find = find;
-    compiled_ids: IdsWith = ids_with;
+    compiled_find: Find = Index::find;
+    compiled_ids: IdsWith = Index::ids_with;
 }
 
 impl<F: Fingerprint> Index<F> {
@@ -197,22 +197,6 @@ impl<F: Fingerprint> Index<F> {
         });
         if found.is_some() { Ok(found) } else { outcome.map(|()| None) }
     }
-}
-
-fn find<F: Fingerprint>(
-    index: &Index<F>,
-    fingerprint: F,
-    scanner: &mut Scanner<F>,
-) -> Result<Option<(usize, usize)>, ReadError> {
-    index.find(fingerprint, scanner)
-}
-
-fn ids_with<'i, F: Fingerprint>(
-    index: &'i Index<F>,
-    fingerprint: F,
-    scanner: &mut Scanner<F>,
-) -> Result<Ids<'i>, ReadError> {
-    index.ids_with(fingerprint, scanner)
 }
 
 /// The look-ups of an index: made by [`Index::lookups`].

@@ -64,7 +64,9 @@ per_width! {
     compiled_within: Within = limited_within;
     compiled_nearest: Within = nearest_within;
     compiled_first: First = first;
-    compiled_for_each: ForEach = for_each;
+    compiled_for_each: ForEach = |core, index, query, distance, visit| {
+        core.for_each_of(index, &[query], distance, |_, found| Ok(visit(found)?))
+    };
 }
 
 impl<F: Fingerprint> Index<F> {
@@ -363,16 +365,6 @@ fn first<F: Fingerprint>(
         Err(ReadError::from(Stopped))
     });
     if first.is_some() { Ok(first) } else { outcome.map(|()| None) }
-}
-
-fn for_each<F: Fingerprint>(
-    core: &mut Core<F>,
-    index: &Index<F>,
-    query: F,
-    distance: u32,
-    visit: &mut VisitMatch<'_, F>,
-) -> Result<(), ReadError> {
-    core.for_each_of(index, &[query], distance, |_, found| Ok(visit(found)?))
 }
 
 #[inline]

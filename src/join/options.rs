@@ -109,17 +109,9 @@ type OfValuesPairs<F> = for<'v> fn(&'v [F], u32) -> Pairs<'v, F>;
 type Run<F> = fn(&Pairs<'_, F>, bool, Outlet<'_, F>) -> Result<(), ReadError>;
 
 per_width! {
-    compiled_of_index: OfIndexPairs = pairs_of_index;
-    compiled_of_values: OfValuesPairs = pairs_of_values;
+    compiled_of_index: OfIndexPairs = |index, distance| Pairs::of(Box::new(OfIndex(index)), distance);
+    compiled_of_values: OfValuesPairs = |values, distance| Pairs::of(Box::new(OfValues::new(values)), distance);
     compiled_run: Run = run;
-}
-
-fn pairs_of_index<F: Fingerprint>(index: &Index<F>, distance: u32) -> Pairs<'_, F> {
-    Pairs::of(Box::new(OfIndex(index)), distance)
-}
-
-fn pairs_of_values<F: Fingerprint>(fingerprints: &[F], distance: u32) -> Pairs<'_, F> {
-    Pairs::of(Box::new(OfValues::new(fingerprints)), distance)
 }
 
 impl<F: Fingerprint> Index<F> {

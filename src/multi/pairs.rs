@@ -14,11 +14,7 @@ use hamdex_fingerprint::Fingerprint;
 type PairsOfAll<F> = for<'i> fn(&'i MultiIndex<F>, u32) -> Pairs<'i, F>;
 
 per_width! {
-    compiled_pairs: PairsOfAll = pairs_of_all;
-}
-
-fn pairs_of_all<F: Fingerprint>(indexes: &MultiIndex<F>, distance: u32) -> Pairs<'_, F> {
-    Pairs::of(Box::new(OfIndexes(indexes)), distance)
+    compiled_pairs: PairsOfAll = |indexes, distance| Pairs::of(Box::new(OfIndexes(indexes)), distance);
 }
 
 impl<F: Fingerprint> MultiIndex<F> {

@@ -131,14 +131,10 @@ impl Lists for PairLists<'_> {
         located.clear();
         for (number, (target, &shingle)) in targets.iter().zip(shingles).enumerate() {
             let (least, greatest) = target.run_of(target.query, 0);
-            let [first, last] = match keys.find_for_both(least, greatest) {
-                Some(block) => [block; 2],
-                None => [keys.find(least), keys.find(greatest)],
-            };
-            let blocks = first..keys.len().min(last + 1);
+            let blocks = keys.range(least, greatest);
             if blocks.len() > SHORT {
                 let length = (blocks.len() * table.entries_per_block) as u64;
-                lists.push(List { shingle, length, at: position(first, 0)..position(blocks.end, 0) });
+                lists.push(List { shingle, length, at: position(blocks.start, 0)..position(blocks.end, 0) });
             } else {
                 let of_block =
                     |block: usize| Located { table: 0, block: block as u32, target: number as u32 };

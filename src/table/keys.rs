@@ -18,7 +18,7 @@ pub(crate) struct Keys<F> {
     /// A copy of the bytes, if they are not read from the file.
     copy: Option<Box<[u8]>>,
     count: usize,
-    directory: Directory<F>,
+    pub(crate) directory: Directory<F>,
 }
 
 impl<F: Fingerprint> Keys<F> {
@@ -64,25 +64,6 @@ impl<F: Fingerprint> Keys<F> {
         (first == last).then_some(first)
     }
 
-    /// Returns the interpolated position of a value in its block, from 0 to 1, for evenly spread values: for
-    /// guesses only.
-    #[inline(always)]
-    pub(crate) fn fraction(&self, value: F) -> f32 {
-        self.directory.fraction(value)
-    }
-
-    /// Returns the maximum number of leading bits that determine what [`Self::prefetch_directory`] brings.
-    #[inline(always)]
-    pub(crate) fn directory_bits(&self) -> u32 {
-        self.directory.bits()
-    }
-
-    /// Prefetches the data that a look-up of the value needs first.
-    #[inline(always)]
-    pub(crate) fn prefetch_directory(&self, value: F) {
-        self.directory.prefetch(value);
-    }
-
     /// Returns whether a copy of the keys is kept.
     pub(crate) fn is_copied(&self) -> bool {
         self.copy.is_some()
@@ -102,12 +83,6 @@ pub(crate) struct KeysInFile<'a, F> {
 }
 
 impl<F: Fingerprint> KeysInFile<'_, F> {
-    /// See [`Keys::find_for_both`].
-    #[inline(always)]
-    pub(crate) fn find_for_both(&self, least: F, greatest: F) -> Option<usize> {
-        self.keys.find_for_both(least, greatest)
-    }
-
     /// Returns the number of keys.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
@@ -130,6 +105,17 @@ impl<F: Fingerprint> KeysInFile<'_, F> {
             1 => start + usize::from(self.get(start) < value),
             _ => self.search(start, end, value),
         }
+    }
+
+    /// Returns the blocks that may hold values from the first to the second one, which is not below it; an empty range after
+    /// the last block if all values are smaller.
+    #[inline(always)]
+    pub(crate) fn range(&self, least: F, greatest: F) -> Range<usize> {
+        let [first, last] = match self.keys.find_for_both(least, greatest) {
+            Some(block) => [block; 2],
+            None => [self.find(least), self.find(greatest)],
+        };
+        first..self.len().min(last + 1)
     }
 
     /// Returns the position of the first key from `start` to `end` that is not below `value`; `end` if there is

@@ -162,11 +162,8 @@ fn rules_out<F: Fingerprint>(keys: KeysInFile<'_, F>, target: &Target<F>, block:
 #[inline(always)]
 fn range<F: Fingerprint>(keys: KeysInFile<'_, F>, target: &Target<F>, value: F, errors: u32) -> Range<u32> {
     let (least, greatest) = target.run_of(value, errors);
-    let [first, last] = match keys.find_for_both(least, greatest) {
-        Some(block) => [block; 2],
-        None => [keys.find(least), keys.find(greatest)],
-    };
-    first as u32..keys.len().min(last + 1) as u32
+    let blocks = keys.range(least, greatest);
+    blocks.start as u32..blocks.end as u32
 }
 
 /// Adds the blocks of the query's own prefix, and of the prefixes that differ from it in one bit; none, and

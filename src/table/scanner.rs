@@ -15,10 +15,10 @@ impl<F: Fingerprint> Table<F> {
     /// prefix, and of those with one error.
     #[inline(always)]
     pub(crate) fn prefetch_directory(&self, target: &Target<F>) {
-        self.keys.prefetch_directory(target.query);
+        self.keys.directory.prefetch(target.query);
         if target.prefix_errors() == 1 {
-            for position in 0..target.prefix_bits.min(self.keys.directory_bits()) {
-                self.keys.prefetch_directory(target.query ^ F::bit(position));
+            for position in 0..target.prefix_bits.min(self.keys.directory.bits()) {
+                self.keys.directory.prefetch(target.query ^ F::bit(position));
             }
         }
     }
@@ -55,7 +55,7 @@ impl<F: Fingerprint> Table<F> {
         self.codec.prefetch_likely::<F>(
             file,
             start,
-            self.keys.fraction(target.query),
+            self.keys.directory.fraction(target.query),
             self.entries_per_block,
         );
     }

@@ -169,6 +169,7 @@ pub mod similar {
 #[cfg(feature = "unstable")]
 pub mod internals {
     pub use crate::arch::{Level, limit_level};
+    pub use crate::batch::BatchTuning;
     pub use crate::codec::elias_fano::EliasFanoCodec;
     pub use crate::codec::huffman::HuffmanCodec;
     pub use crate::codec::{BlockCodec, Layout, Scratch, Target, count_differences};

@@ -75,7 +75,7 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
             let sample = self.sample_if_worth(chunk, &done).map_err(|error| index.error(error))?;
             let resources = if sample.is_some() { self.resources()? } else { None };
             if let (Some(sample), Some(Resources { pool, options })) = (sample, resources) {
-                let room = Room::of_bytes::<F>(options.match_bytes());
+                let room = Room::of_bytes::<F>(options.half_bytes());
                 let context = BatchContext { options, is_crowded, ..self.context(chunk, &done) };
                 let Some(batch) = self.answer_together(&context, &sample, pool, &room)? else {
                     self.size = chunk.len() / 2;
@@ -114,7 +114,7 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
         let is_crowded = matches > wanted * CROWDED;
         // Otherwise all matches are gathered, and the nearest chosen of them.
         let matches = if is_crowded { wanted } else { matches };
-        let room = Room::of_bytes::<F>(self.options.match_bytes()).most() as f64 * PLANNED_ROOM;
+        let room = Room::of_bytes::<F>(self.options.half_bytes()).most() as f64 * PLANNED_ROOM;
         let fitting = if matches > 0.0 { (room / matches) as usize } else { chunk.len() };
         Ok((&chunk[..chunk.len().min(fitting.max(FEW))], is_crowded))
     }
@@ -126,7 +126,7 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
         }
         let sample = Sample::of(&self.context(queries, done))?;
         let is_long = self.options.strategy != Strategy::Auto
-            || sample.alone_ns() > self.options.at_once_ns.unwrap_or(AT_ONCE_NS);
+            || sample.alone_ns() > self.options.tuning.at_once_ns.unwrap_or(AT_ONCE_NS);
         Ok(is_long.then_some(sample))
     }
 

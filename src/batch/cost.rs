@@ -183,7 +183,7 @@ fn load<F: Fingerprint>(
         queries: queries.len() as f64,
         blocks: table.keys.len().max(1) as f64,
         entries_per_block: table.entries_per_block as f64,
-        dense_from: options.dense_from.unwrap_or(costs.dense_from) as f64,
+        dense_from: options.tuning.dense_from.unwrap_or(costs.dense_from) as f64,
         unread_share: index.read_ahead.unread_share(table),
     };
     blocks.sort_unstable();
@@ -287,7 +287,7 @@ pub(super) fn choose<F: Fingerprint>(context: &BatchContext<'_, F>, sample: &Sam
     match options.strategy {
         Strategy::Probe => Choice::Probe,
         Strategy::Scan => {
-            let most_meeting_ns = options.most_meeting_ns;
+            let most_meeting_ns = options.tuning.most_meeting_ns;
             Choice::Scan(Scan { most_meeting_ns, ..Priced::of(context, tables(f64::MAX)).scan })
         }
         Strategy::Auto => {
@@ -323,7 +323,7 @@ impl<F: Fingerprint> Priced<F> {
     fn of(context: &BatchContext<'_, F>, choice: TableChoice<F>) -> Self {
         let BatchContext { index, plan, queries, options, .. } = context;
         let tables = choice.tables.len();
-        let at_once = max_queries::<F>(options.work_bytes(), tables).min(queries.len()).max(1);
+        let at_once = max_queries::<F>(options.half_bytes(), tables).min(queries.len()).max(1);
         let passes = queries.len().div_ceil(at_once) as f64;
         let sieved = choice.sieved(at_once, index.len(), plan.distance());
         let cost = sieved.unwrap_or(choice.cost);
@@ -331,7 +331,7 @@ impl<F: Fingerprint> Priced<F> {
         let streamed_ns = passes * index.len() as f64 * (decode_ns + cost.lookup_ns);
         // The meetings of all passes together: each pass has a part of the queries.
         let meeting_ns = index.len() as f64 * cost.meeting_ns;
-        let is_sieved = options.is_sieved.unwrap_or(sieved.is_some());
+        let is_sieved = options.tuning.is_sieved.unwrap_or(sieved.is_some());
         Self {
             scan: Scan { tables: choice.tables, is_sieved, most_meeting_ns: None },
             ns: streamed_ns + meeting_ns + (queries.len() * tables) as f64 * FILL_NS,

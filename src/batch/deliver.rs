@@ -117,7 +117,7 @@ pub(crate) fn deliver<F: Fingerprint, T: Copy + Ord, P: Parts<F, T>>(
     let done = Arc::new(done);
     let inner = options.part_of(&done).memory(options.memory / 2);
     // A vector that grows has up to twice the room that it needs.
-    let room = options.match_bytes() / (2 * size_of::<(u32, T)>());
+    let room = options.half_bytes() / (2 * size_of::<(u32, T)>());
     let (mut at, mut size) = (0, MAX_QUERIES);
     while at < queries.len() {
         done.check().map_err(ReadError::from)?;

@@ -130,10 +130,22 @@ pub struct BatchOptions {
     threads: usize,
     limit: Option<usize>,
     report: Report,
-    dense_from: Option<usize>,
-    most_meeting_ns: Option<u64>,
-    is_sieved: Option<bool>,
-    at_once_ns: Option<f64>,
+    tuning: BatchTuning,
+}
+
+/// Settings with which tests force each way of the work. Unstable.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct BatchTuning {
+    /// The number of queries from which on a block is decoded.
+    pub dense_from: Option<usize>,
+    /// The cost of meetings, in nanoseconds of the cost model, beyond which a scan is given up: [`Strategy::Scan`]
+    /// otherwise runs to the end.
+    pub most_meeting_ns: Option<u64>,
+    /// Whether a scan sieves fingerprints before it looks them up.
+    pub is_sieved: Option<bool>,
+    /// The time, in nanoseconds of the cost model, up to which the calling thread answers queries.
+    pub at_once_ns: Option<f64>,
 }
 
 impl Default for BatchOptions {
@@ -152,10 +164,7 @@ impl BatchOptions {
             threads: 0,
             limit: None,
             report: Report::default(),
-            dense_from: None,
-            most_meeting_ns: None,
-            is_sieved: None,
-            at_once_ns: None,
+            tuning: BatchTuning::default(),
         }
     }
 
@@ -191,42 +200,16 @@ impl BatchOptions {
 
     crate::progress::report_setters!();
 
-    /// Sets the number of queries from which on a block is decoded, for tests and benches.
+    /// Forces a way of the work.
     #[cfg(feature = "unstable")]
     #[must_use]
-    pub fn dense_from(mut self, queries: usize) -> Self {
-        self.dense_from = Some(queries);
+    pub fn tuning(mut self, tuning: BatchTuning) -> Self {
+        self.tuning = tuning;
         self
     }
 
-    /// Sets the cost of meetings, in nanoseconds of the cost model, beyond which a scan is given up, for tests:
-    /// [`Strategy::Scan`] otherwise runs to the end.
-    #[cfg(feature = "unstable")]
-    #[must_use]
-    pub fn most_meeting_ns(mut self, ns: u64) -> Self {
-        self.most_meeting_ns = Some(ns);
-        self
-    }
-
-    /// Sets whether a scan sieves fingerprints before it looks them up, for tests and benches.
-    #[cfg(feature = "unstable")]
-    #[must_use]
-    pub fn sieved(mut self, is_sieved: bool) -> Self {
-        self.is_sieved = Some(is_sieved);
-        self
-    }
-
-    /// Sets the time, in nanoseconds of the cost model, up to which the calling thread answers queries, for
-    /// tests.
-    #[cfg(feature = "unstable")]
-    #[must_use]
-    pub fn at_once_ns(mut self, ns: f64) -> Self {
-        self.at_once_ns = Some(ns);
-        self
-    }
-
-    /// Bytes for the work.
-    fn work_bytes(&self) -> usize {
+    /// Returns the bytes for the work, and as many for undelivered matches.
+    fn half_bytes(&self) -> usize {
         usize::try_from(self.memory / 2).unwrap_or(usize::MAX)
     }
 
@@ -253,11 +236,6 @@ impl BatchOptions {
         let whole = Arc::clone(whole);
         // The part notices a cancellation itself.
         self.clone().progress(move |_| _ = whole.check())
-    }
-
-    /// Returns the share of the memory limit for undelivered matches, in bytes.
-    fn match_bytes(&self) -> usize {
-        usize::try_from(self.memory / 2).unwrap_or(usize::MAX)
     }
 }
 

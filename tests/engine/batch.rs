@@ -5,6 +5,7 @@ use crate::common::{
     Reports, SHAPES, Shape, brute_force, built, data, for_each_distance, index, is_damage, pairs, queries,
     with_a_damaged_block,
 };
+use hamdex::internals::BatchTuning;
 use hamdex::{
     BatchOptions, BuildOptions, Checksums, Codec, Design, Fingerprint, Index, OpenOptions, Phase, ReadError,
     ReadErrorKind, Stopped, Strategy,
@@ -16,17 +17,18 @@ use proptest::prelude::*;
 fn strategies() -> Vec<BatchOptions> {
     let scan = BatchOptions::new().strategy(Strategy::Scan);
     let probe = BatchOptions::new().strategy(Strategy::Probe);
+    let none = BatchTuning::default();
     vec![
         BatchOptions::new(),
-        BatchOptions::new().at_once_ns(0.0),
+        BatchOptions::new().tuning(BatchTuning { at_once_ns: Some(0.0), ..none }),
         scan.clone(),
-        scan.clone().most_meeting_ns(0),
-        scan.clone().most_meeting_ns(1000),
-        scan.clone().sieved(true),
-        scan.sieved(true).most_meeting_ns(1000),
+        scan.clone().tuning(BatchTuning { most_meeting_ns: Some(0), ..none }),
+        scan.clone().tuning(BatchTuning { most_meeting_ns: Some(1000), ..none }),
+        scan.clone().tuning(BatchTuning { is_sieved: Some(true), ..none }),
+        scan.tuning(BatchTuning { is_sieved: Some(true), most_meeting_ns: Some(1000), ..none }),
         probe.clone(),
-        probe.clone().dense_from(1),
-        probe.dense_from(usize::MAX),
+        probe.clone().tuning(BatchTuning { dense_from: Some(1), ..none }),
+        probe.tuning(BatchTuning { dense_from: Some(usize::MAX), ..none }),
     ]
 }
 

@@ -45,7 +45,7 @@ pub(super) fn probe<F: Fingerprint>(
 ) -> Result<Vec<Vec<Found<F>>>, Stop> {
     let BatchContext { index, plan, options, done, queries, .. } = *context;
     let at_once =
-        (options.work_bytes() / ORDER_MEMORY_DIVISOR / OrderedQueries::<F>::BYTES).max(LEAST_AT_ONCE);
+        (options.half_bytes() / ORDER_MEMORY_DIVISOR / OrderedQueries::<F>::BYTES).max(LEAST_AT_ONCE);
     let mut found = Vec::new();
     let mut ordered = OrderedQueries::default();
     for ((number, probe), load) in plan.probes().iter().enumerate().zip(&sample.loads) {
@@ -72,7 +72,7 @@ pub(super) fn probe<F: Fingerprint>(
                 distance: plan.distance(),
                 asks_filter,
                 queries,
-                dense_from: options.dense_from.unwrap_or(CodecCosts::of(&table.codec).dense_from),
+                dense_from: options.tuning.dense_from.unwrap_or(CodecCosts::of(&table.codec).dense_from),
                 read_ahead: &|located| index.read_ahead.query(&index.data, &index.tables, located),
                 done,
             };
@@ -93,7 +93,7 @@ fn rounds<F: Fingerprint>(
     let expected_items = table_probe.queries.len() as f64 * blocks_per_query;
     let parts = Parts::of(table_probe.table.keys.len(), expected_items as usize);
     // The items of a part are there twice while it is visited, and one part may have all of them.
-    let item_bytes = context.options.work_bytes().saturating_sub(ordered_bytes) / 2;
+    let item_bytes = context.options.half_bytes().saturating_sub(ordered_bytes) / 2;
     let tasks = (item_bytes / (ITEMS_PER_TASK * size_of::<Item<F>>())).max(1);
     let mut waiting = ranges(table_probe.queries.len(), blocks_per_query);
     while !waiting.is_empty() {

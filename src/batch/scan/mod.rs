@@ -57,7 +57,7 @@ pub(super) fn scan<F: Fingerprint>(
 ) -> Result<Scanned<F>, Stop> {
     let BatchContext { index, plan, queries, options, done, .. } = context;
     let reaches = &*scan.tables;
-    let at_once = max_queries::<F>(options.work_bytes(), reaches.len());
+    let at_once = max_queries::<F>(options.half_bytes(), reaches.len());
     let budget = Budget::new(scan.most_meeting_ns);
     let mut found = Vec::new();
     for (turn, queries) in queries.chunks(at_once).enumerate() {

@@ -5,7 +5,6 @@ use std::cell::OnceCell;
 
 use crate::batch::cost::{self, Choice, Sample};
 use crate::batch::gather::{Batch, Found, Room};
-use crate::batch::groups::Groups;
 use crate::batch::{BatchContext, BatchOptions, MAX_QUERIES, Stop, Strategy, Visit, groups, probe, scan};
 use crate::error::{ReadError, ReadErrorKind, check_distance};
 use crate::index::{Index, Match};
@@ -137,9 +136,8 @@ impl<'a, F: Fingerprint> Chunks<'a, F> {
         done: &Counter,
         visit: &mut Visit<'_, F>,
     ) -> Result<(), ReadError> {
-        let mut groups = Groups::new(self.index, self.distance, self.options.match_limit());
         let check = || done.check().map_err(|stopped| self.index.error(stopped.into()));
-        groups.answer(queries, check, visit)?;
+        groups::answer(self.index, queries, (self.distance, self.options.match_limit()), check, visit)?;
         // Later queries may have fewer matches.
         self.size = self.size.max(FEW);
         Ok(())

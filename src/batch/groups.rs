@@ -5,7 +5,7 @@ use crate::batch::gather::{Finds, Found, Room};
 use crate::batch::{BatchContext, Stop};
 use crate::error::ReadError;
 use crate::index::searcher::Searcher;
-use crate::index::{Index, IndexRef, Match};
+use crate::index::{Index, Match};
 use crate::progress::Stopped;
 use crate::threads::map_numbers;
 use hamdex_fingerprint::Fingerprint;
@@ -30,53 +30,36 @@ fn group_size<F: Fingerprint>(index: &Index<F>, distance: u32) -> usize {
     ((MAX_BLOCKS / blocks.max(1.0)) as usize).clamp(1, GROUP)
 }
 
-/// Answers queries in groups, using the same memory again and again.
-pub(super) struct Groups<R: IndexRef> {
-    searcher: Searcher<R>,
-    size: usize,
-    distance: u32,
-    /// The most matches of a query that are wanted.
-    limit: usize,
-    /// Matches of a group, each with the place of its query.
-    found: Vec<(usize, Match<R::Fingerprint>)>,
-    /// The matches of one query.
-    matches: Vec<Match<R::Fingerprint>>,
-}
-
-impl<F: Fingerprint, R: IndexRef<Fingerprint = F>> Groups<R> {
-    pub(super) fn new(index: R, distance: u32, limit: usize) -> Self {
-        let size = group_size(&index, distance);
-        Self { searcher: Searcher::new(index), size, distance, limit, found: Vec::new(), matches: Vec::new() }
-    }
-
-    /// Calls `visit` with the place and the matches of each query, nearest first, then by fingerprint, in order; and
-    /// `check` before each group.
-    ///
-    /// # Errors
-    /// When a block that is read is damaged, or `check` or `visit` fails. Queries before it may have been visited.
-    pub(super) fn answer(
-        &mut self,
-        queries: &[F],
-        mut check: impl FnMut() -> Result<(), ReadError>,
-        mut visit: impl FnMut(usize, &[Match<F>]) -> Result<(), Stopped>,
-    ) -> Result<(), ReadError> {
-        for (number, group) in queries.chunks(self.size).enumerate() {
-            check()?;
-            let visit = |place, matches: &[Match<F>]| visit(number * self.size + place, matches);
-            let Self { searcher, distance, limit, found, matches, .. } = self;
-            if find(searcher, group, *distance, found)? {
-                in_order(found, group.len(), *limit, matches, visit)?;
-            } else {
-                one_by_one(searcher, group, *distance, *limit, &mut check, visit)?;
-            }
+/// Calls `visit` with the place and the matches of each query, nearest first, then by fingerprint, in order, at most `limit`
+/// of each; and `check` before each group.
+///
+/// # Errors
+/// When a block that is read is damaged, or `check` or `visit` fails. Queries before it may have been visited.
+pub(super) fn answer<F: Fingerprint>(
+    index: &Index<F>,
+    queries: &[F],
+    (distance, limit): (u32, usize),
+    mut check: impl FnMut() -> Result<(), ReadError>,
+    mut visit: impl FnMut(usize, &[Match<F>]) -> Result<(), Stopped>,
+) -> Result<(), ReadError> {
+    let (size, mut searcher) = (group_size(index, distance), index.searcher());
+    // The matches of a group, each with the place of its query; those of one query.
+    let (mut found, mut matches) = (Vec::new(), Vec::new());
+    for (number, group) in queries.chunks(size).enumerate() {
+        check()?;
+        let visit = |place, matches: &[Match<F>]| visit(number * size + place, matches);
+        if find(&mut searcher, group, distance, &mut found)? {
+            in_order(&mut found, group.len(), limit, &mut matches, visit)?;
+        } else {
+            one_by_one(&mut searcher, group, distance, limit, &mut check, visit)?;
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// Finds all matches of some queries; `false` if there are too many for memory.
-fn find<F: Fingerprint, R: IndexRef<Fingerprint = F>>(
-    searcher: &mut Searcher<R>,
+fn find<F: Fingerprint>(
+    searcher: &mut Searcher<&Index<F>>,
     group: &[F],
     distance: u32,
     found: &mut Vec<(usize, Match<F>)>,
@@ -114,8 +97,8 @@ fn in_order<F: Fingerprint>(
 }
 
 /// Answers one query after the other, with no limit on the memory of its matches.
-fn one_by_one<F: Fingerprint, R: IndexRef<Fingerprint = F>>(
-    searcher: &mut Searcher<R>,
+fn one_by_one<F: Fingerprint>(
+    searcher: &mut Searcher<&Index<F>>,
     queries: &[F],
     distance: u32,
     limit: usize,

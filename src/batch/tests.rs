@@ -3,7 +3,7 @@
 use crate::batch::chunks::Chunks;
 use crate::batch::cost::{Choice, Sample, choose};
 use crate::batch::gather::Room;
-use crate::batch::groups::Groups;
+use crate::batch::groups;
 use crate::batch::scan::design::Crowding;
 use crate::batch::scan::{self, Scan, design};
 use crate::batch::{BatchContext, BatchOptions, Strategy};
@@ -149,13 +149,12 @@ fn groups_give_what_single_queries_give_however_many_match() {
         let index = index(stored, count, "halves");
         let queries = queries_among(stored, count, 100);
         for (distance, limit) in [(0, usize::MAX), (3, usize::MAX), (8, usize::MAX), (8, 5)] {
-            let mut groups = Groups::new(&index, distance, limit);
             let (mut searcher, mut checked, mut next) = (index.searcher(), 0, 0);
             let check = || {
                 checked += 1;
                 Ok(())
             };
-            let outcome = groups.answer(&queries, check, |place, matches| {
+            let outcome = groups::answer(&index, &queries, (distance, limit), check, |place, matches| {
                 let expected = searcher.within(queries[place], distance).unwrap();
                 assert_eq!(matches, &expected[..expected.len().min(limit)]);
                 assert_eq!(place, next);

@@ -12,15 +12,11 @@
 //! Most characters go through these steps alone and give one character. A table has it, made page by page when a text
 //! needs it; the steps are gone through for the others, together with the character before them.
 
-use std::fmt;
-use std::str::FromStr;
 use std::sync::OnceLock;
 
 use unicase::UniCase;
 use unicode_normalization::char::canonical_combining_class;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
-
-use crate::RecipeError;
 
 /// The folding of upper-case letters and of other differences in writing, before a text is cut into tokens or after it
 /// was cut into shingles.
@@ -48,7 +44,7 @@ pub enum Case {
 }
 
 impl Case {
-    /// The names that [`FromStr`] accepts.
+    /// The names that [`FromStr`](std::str::FromStr) accepts.
     pub const NAMES: [&'static str; 5] = ["keep", "lower", "lower-shingles", "simple", "caseless"];
 
     /// The folding of texts that are compared by their shingles.
@@ -95,32 +91,13 @@ impl Case {
     }
 }
 
-impl fmt::Display for Case {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Keep => "keep",
-            Self::Lower => "lower",
-            Self::LowerShingles => "lower-shingles",
-            Self::Simple => "simple",
-            Self::Caseless => "caseless",
-        })
-    }
-}
-
-impl FromStr for Case {
-    type Err = RecipeError;
-
-    fn from_str(text: &str) -> Result<Self, RecipeError> {
-        match text {
-            "keep" => Ok(Self::Keep),
-            "lower" => Ok(Self::Lower),
-            "lower-shingles" => Ok(Self::LowerShingles),
-            "simple" => Ok(Self::Simple),
-            "caseless" => Ok(Self::Caseless),
-            _ => Err(RecipeError::value("case", text, &Self::NAMES)),
-        }
-    }
-}
+named_values!(Case, "case", {
+    Keep: "keep",
+    Lower: "lower",
+    LowerShingles: "lower-shingles",
+    Simple: "simple",
+    Caseless: "caseless",
+}, known: Self::NAMES);
 
 /// The versions of the tables, for recipes. Those of case folding have the version of their crate, which names none.
 fn caseless_tables() -> String {

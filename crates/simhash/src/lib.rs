@@ -100,6 +100,36 @@
 //!
 //! `jieba` (default): the tokenisers `jieba` and `words+jieba`. Without it, recipes that name them are refused.
 
+/// Implements the text forms of an option whose values have plain names. The error of another text names the key, and the
+/// `known` values, or those with a name here.
+macro_rules! named_values {
+    ($option:ident, $key:literal, { $($value:ident: $name:literal),+ $(,)? }) => {
+        $crate::named_values!($option, $key, { $($value: $name),+ }, known: [$($name),+]);
+    };
+    ($option:ident, $key:literal, { $($value:ident: $name:literal),+ $(,)? }, known: $known:expr) => {
+        impl std::fmt::Display for $option {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(match self {
+                    $(Self::$value => $name,)+
+                })
+            }
+        }
+
+        impl std::str::FromStr for $option {
+            type Err = $crate::RecipeError;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                match text {
+                    $($name => Ok(Self::$value),)+
+                    _ => Err($crate::RecipeError::value($key, text, &$known)),
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use named_values;
+
 mod case;
 mod extract;
 mod fingerprinter;

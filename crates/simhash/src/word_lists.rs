@@ -4,7 +4,6 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::io::{self, BufRead};
-use std::str::FromStr;
 
 use blake2::digest::consts::U16;
 use blake2::{Blake2b, Digest};
@@ -140,26 +139,7 @@ pub enum Unknown {
     Mean,
 }
 
-impl fmt::Display for Unknown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Median => "median",
-            Self::Mean => "mean",
-        })
-    }
-}
-
-impl FromStr for Unknown {
-    type Err = crate::RecipeError;
-
-    fn from_str(text: &str) -> Result<Self, crate::RecipeError> {
-        match text {
-            "median" => Ok(Self::Median),
-            "mean" => Ok(Self::Mean),
-            _ => Err(crate::RecipeError::value("weight", text, &["idf:DIGEST:median", "idf:DIGEST:mean"])),
-        }
-    }
-}
+named_values!(Unknown, "weight", { Median: "median", Mean: "mean" }, known: ["idf:DIGEST:median", "idf:DIGEST:mean"]);
 
 /// Inverse document frequencies of words.
 ///

@@ -286,23 +286,7 @@ impl Width {
     }
 }
 
-impl fmt::Display for Width {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.bits().fmt(f)
-    }
-}
-
-impl FromStr for Width {
-    type Err = RecipeError;
-
-    fn from_str(text: &str) -> Result<Self, RecipeError> {
-        match text {
-            "64" => Ok(Self::Bits64),
-            "128" => Ok(Self::Bits128),
-            _ => Err(RecipeError::value("width", text, &["64", "128"])),
-        }
-    }
-}
+named_values!(Width, "width", { Bits64: "64", Bits128: "128" });
 
 /// The weight of a feature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -398,26 +382,7 @@ pub enum Tie {
     One,
 }
 
-impl fmt::Display for Tie {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Zero => "0",
-            Self::One => "1",
-        })
-    }
-}
-
-impl FromStr for Tie {
-    type Err = RecipeError;
-
-    fn from_str(text: &str) -> Result<Self, RecipeError> {
-        match text {
-            "0" => Ok(Self::Zero),
-            "1" => Ok(Self::One),
-            _ => Err(RecipeError::value("tie", text, &["0", "1"])),
-        }
-    }
-}
+named_values!(Tie, "tie", { Zero: "0", One: "1" });
 
 /// The fingerprint of a text without features. Such a text is always reported as too short.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -431,25 +396,4 @@ pub enum Empty {
     Feature,
 }
 
-impl fmt::Display for Empty {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::None => "none",
-            Self::Tie => "tie",
-            Self::Feature => "feature",
-        })
-    }
-}
-
-impl FromStr for Empty {
-    type Err = RecipeError;
-
-    fn from_str(text: &str) -> Result<Self, RecipeError> {
-        match text {
-            "none" => Ok(Self::None),
-            "tie" => Ok(Self::Tie),
-            "feature" => Ok(Self::Feature),
-            _ => Err(RecipeError::value("empty", text, &["none", "tie", "feature"])),
-        }
-    }
-}
+named_values!(Empty, "empty", { None: "none", Tie: "tie", Feature: "feature" });

@@ -26,18 +26,12 @@ pub(crate) struct Tally<F> {
     votes: u64,
 }
 
-impl<F: Fingerprint> Default for Tally<F> {
-    fn default() -> Self {
-        // The adders work on the first three planes in place.
-        Self { planes: vec![F::ZERO; 3], batch: [F::ZERO; BATCH], batched: 0, votes: 0 }
-    }
-}
-
 impl<F: Fingerprint> Tally<F> {
     /// Creates an empty vote.
     #[must_use]
     pub(crate) fn new() -> Self {
-        Self::default()
+        // The adders work on the first three planes in place.
+        Self { planes: vec![F::ZERO; 3], batch: [F::ZERO; BATCH], batched: 0, votes: 0 }
     }
 
     /// Removes all votes and keeps the memory.
@@ -144,17 +138,11 @@ pub(crate) struct WeightedTally<F> {
     width: PhantomData<F>,
 }
 
-impl<F: Fingerprint> Default for WeightedTally<F> {
-    fn default() -> Self {
-        Self { sums: vec![0.0; F::BITS as usize], width: PhantomData }
-    }
-}
-
 impl<F: Fingerprint> WeightedTally<F> {
     /// An empty vote.
     #[must_use]
     pub(crate) fn new() -> Self {
-        Self::default()
+        Self { sums: vec![0.0; F::BITS as usize], width: PhantomData }
     }
 
     /// Adds a feature with its weight.

@@ -114,13 +114,7 @@ pub trait Fingerprint:
         if !plain || (!has_hex_prefix(text) && !is_bare_hex(text, Self::BITS)) {
             return Err(ParseFingerprintError::NotHex { bits: Self::BITS });
         }
-        let significant = digits.trim_start_matches('0');
-        if significant.len() > Self::BYTES * 2 {
-            return Err(ParseFingerprintError::TooLarge { bits: Self::BITS });
-        }
-        Ok(Self::truncate(
-            u128::from_str_radix(digits_or_zero(significant), 16).expect("at most 32 hex digits"),
-        ))
+        fitting(u128::from_str_radix(digits, 16).ok())
     }
 
     /// Parses a decimal number.
@@ -131,13 +125,7 @@ pub trait Fingerprint:
         if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
             return Err(ParseFingerprintError::NotDecimal { bits: Self::BITS });
         }
-        let value: u128 = text.parse().map_err(|_| ParseFingerprintError::TooLarge { bits: Self::BITS })?;
-        let narrowed = Self::truncate(value);
-        if narrowed.to_u128() == value {
-            Ok(narrowed)
-        } else {
-            Err(ParseFingerprintError::TooLarge { bits: Self::BITS })
-        }
+        fitting(text.parse().ok())
     }
 }
 
@@ -149,8 +137,10 @@ fn is_bare_hex(text: &str, bits: u32) -> bool {
     text.len() == bits as usize / 4 && text.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
-fn digits_or_zero(significant: &str) -> &str {
-    if significant.is_empty() { "0" } else { significant }
+/// Returns a number as a fingerprint; `None` is one of more than 128 bits.
+fn fitting<F: Fingerprint>(number: Option<u128>) -> Result<F, ParseFingerprintError> {
+    let fits = number.filter(|&number| F::truncate(number).to_u128() == number);
+    fits.map(F::truncate).ok_or(ParseFingerprintError::TooLarge { bits: F::BITS })
 }
 
 mod sealed {

@@ -9,9 +9,8 @@
 //! work.
 
 use std::ops::Range;
-use std::sync::Mutex;
 
-use crate::threads::{lock, try_for_each, try_for_each_number};
+use crate::threads::{map_numbers, try_for_each};
 use hamdex_fingerprint::Fingerprint;
 
 /// Values that are sorted by comparison, without a cancellation check: they fit the caches of a core.
@@ -164,14 +163,8 @@ fn differing<T: Sync, K: Fingerprint, E: Send>(
     check: &(dyn Fn() -> Result<(), E> + Sync),
 ) -> Result<K, E> {
     let Some(first) = values.first().map(key) else { return Ok(K::ZERO) };
-    let differing = Mutex::new(K::ZERO);
-    for_each_piece(values, check, |piece| {
-        let bits = piece.iter().fold(K::ZERO, |bits, value| bits | (key(value) ^ first));
-        let mut differing = lock(&differing);
-        *differing = *differing | bits;
-    })?;
-    let differing = *lock(&differing);
-    Ok(differing)
+    let of_piece = |piece: &[T]| piece.iter().fold(K::ZERO, |bits, value| bits | (key(value) ^ first));
+    Ok(map_pieces(values, check, of_piece)?.into_iter().fold(K::ZERO, |a, b| a | b))
 }
 
 /// Brings values of one digit together, the parts in the order of the digits.
@@ -219,28 +212,32 @@ fn lengths<T: Sync, E: Send>(
     digit: impl Fn(&T) -> usize + Sync,
     check: &(dyn Fn() -> Result<(), E> + Sync),
 ) -> Result<[usize; DIGITS], E> {
-    let sums = Mutex::new([0; DIGITS]);
-    for_each_piece(values, check, |piece| {
+    let of_piece = |piece: &[T]| {
         let mut lengths = [0; DIGITS];
         piece.iter().for_each(|value| lengths[digit(value)] += 1);
-        let mut sums = lock(&sums);
+        lengths
+    };
+    let mut sums = [0; DIGITS];
+    for lengths in map_pieces(values, check, of_piece)? {
         sums.iter_mut().zip(lengths).for_each(|(sum, length)| *sum += length);
-    })?;
-    let sums = *lock(&sums);
+    }
     Ok(sums)
 }
 
-/// Calls `work` with each piece of values, by all threads.
-fn for_each_piece<T: Sync, E: Send>(
+/// Returns the results of `work` for each piece of values, by all threads.
+fn map_pieces<T: Sync, R: Send, E: Send>(
     values: &[T],
     check: &(dyn Fn() -> Result<(), E> + Sync),
-    work: impl Fn(&[T]) + Sync,
-) -> Result<(), E> {
-    try_for_each_number(values.len().div_ceil(PIECE), |number| {
-        check()?;
-        work(&values[number * PIECE..values.len().min((number + 1) * PIECE)]);
-        Ok(())
-    })
+    work: impl Fn(&[T]) -> R + Sync,
+) -> Result<Vec<R>, E> {
+    map_numbers(
+        values.len().div_ceil(PIECE),
+        || (),
+        |(), number| {
+            check()?;
+            Ok(work(&values[number * PIECE..values.len().min((number + 1) * PIECE)]))
+        },
+    )
 }
 
 #[cfg(test)]

@@ -68,27 +68,18 @@ impl BlockCodec {
 
     /// Returns the lengths of the codes for first differing positions; empty if there is no code.
     pub(crate) fn code_lengths(&self) -> &[u8] {
-        match self {
-            Self::Huffman(codec) => codec.code_lengths(),
-            Self::EliasFano(_) => &[],
-        }
+        self.huffman().map_or(&[], HuffmanCodec::code_lengths)
     }
 
     /// Returns the codes for first differing positions: the low bits of each, as many as its length;
     /// empty if there is no code.
     pub(crate) fn codes(&self) -> &[u16] {
-        match self {
-            Self::Huffman(codec) => codec.codes(),
-            Self::EliasFano(_) => &[],
-        }
+        self.huffman().map_or(&[], HuffmanCodec::codes)
     }
 
     /// Returns the bytes of memory in use.
     pub(crate) fn memory_bytes(&self) -> usize {
-        match self {
-            Self::Huffman(codec) => codec.memory_bytes(),
-            Self::EliasFano(_) => 0,
-        }
+        self.huffman().map_or(0, HuffmanCodec::memory_bytes)
     }
 
     /// Returns how many of the ascending, distinct, non-empty `values` the next block takes. If it takes all of

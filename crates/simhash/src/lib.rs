@@ -118,7 +118,7 @@ macro_rules! named_values {
         impl std::str::FromStr for $option {
             type Err = $crate::RecipeError;
 
-            fn from_str(text: &str) -> Result<Self, Self::Err> {
+            fn from_str(text: &str) -> Result<Self, $crate::RecipeError> {
                 match text {
                     $($name => Ok(Self::$value),)+
                     _ => Err($crate::RecipeError::value($key, text, &$known)),

@@ -87,7 +87,7 @@ pub(crate) struct Packed<W> {
 }
 
 /// Packs numbers for a writer.
-struct Stream<W> {
+pub(crate) struct Stream<W> {
     packer: Packer,
     finished: Vec<u8>,
     output: W,
@@ -97,22 +97,29 @@ struct Stream<W> {
 const GATHER_BYTES: usize = 1 << 16;
 
 impl<W: Write> Stream<W> {
-    fn new(output: W) -> Self {
+    pub(crate) fn new(output: W) -> Self {
         Self { packer: Packer::default(), finished: Vec::with_capacity(GATHER_BYTES + 8), output }
     }
 
-    fn put(&mut self, value: u64, bits: u32) -> io::Result<()> {
+    pub(crate) fn put(&mut self, value: u64, bits: u32) -> io::Result<()> {
         self.packer.put(value, bits, &mut self.finished);
-        if self.finished.len() >= GATHER_BYTES {
-            self.output.write_all(&self.finished)?;
-            self.finished.clear();
-        }
+        if self.finished.len() >= GATHER_BYTES { self.write() } else { Ok(()) }
+    }
+
+    /// Fills up to a whole byte.
+    pub(crate) fn end_list(&mut self) -> io::Result<()> {
+        std::mem::take(&mut self.packer).finish(&mut self.finished);
+        self.write()
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        self.output.write_all(&self.finished)?;
+        self.finished.clear();
         Ok(())
     }
 
-    fn finish(mut self) -> io::Result<W> {
-        self.packer.finish(&mut self.finished);
-        self.output.write_all(&self.finished)?;
+    pub(crate) fn finish(mut self) -> io::Result<W> {
+        self.end_list()?;
         Ok(self.output)
     }
 }

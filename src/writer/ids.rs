@@ -1,13 +1,13 @@
 //! The ids of a file, gathered with table 0 and written after it; and the look-ups, written once all places are known.
 
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Seek, Write};
+use std::io::{self, BufReader, BufWriter, Seek};
 use std::path::{Path, PathBuf};
 
 use crate::error::BuildError;
 use crate::format::checksum::UnitKind;
 use crate::format::footer::IdsRecord;
-use crate::ids::{IdWriter, Packed, Packer, block_starts};
+use crate::ids::{IdWriter, Packed, Stream, block_starts};
 use crate::lookup::{Geometry, hash_of_id};
 use crate::progress::{Counter, Phase};
 use crate::writer::Record;
@@ -107,9 +107,6 @@ impl<F: Fingerprint> SpooledIds<F> {
     }
 }
 
-/// Bytes gathered before they are written.
-const GATHER_BYTES: usize = 1 << 16;
-
 /// Takes places in any order.
 pub(super) struct LookupWriter {
     geometry: Geometry,
@@ -132,66 +129,35 @@ impl LookupWriter {
     /// Returns the contents of the section, in a temporary file.
     pub(super) fn finish(self, done: &Counter) -> Result<BufReader<File>, BuildError> {
         let Self { geometry, sorter, temp_dir } = self;
+        let failed = |source| failed(&temp_dir, source);
         let sorted = sorter.finish(done)?;
-        let mut output = PackedPlaces::new(spool(&temp_dir)?, &temp_dir);
-        put_starts(&sorted, geometry, &mut output)?;
-        output.end_list()?;
+        let mut output = Stream::new(spool(&temp_dir)?);
+        put_starts(&sorted, geometry, |start| output.put(start, geometry.start_bits).map_err(failed))?;
+        output.end_list().map_err(failed)?;
         let mut entries = sorted.one_by_one()?;
         while let Some(key) = entries.next()? {
             let entry = key & ((1u64.checked_shl(geometry.entry_bits()).unwrap_or(0)).wrapping_sub(1));
-            output.put(entry, geometry.entry_bits())?;
+            output.put(entry, geometry.entry_bits()).map_err(failed)?;
         }
-        output.end_list()?;
-        rewind(output.output).map_err(|source| failed(&temp_dir, source))
+        rewind(output.finish().map_err(failed)?).map_err(failed)
     }
 }
 
 /// Puts the number of places before each bucket, and of all.
-fn put_starts<W: Write>(
+fn put_starts(
     sorted: &Sorted<u64>,
     geometry: Geometry,
-    output: &mut PackedPlaces<'_, W>,
+    mut put: impl FnMut(u64) -> Result<(), BuildError>,
 ) -> Result<(), BuildError> {
     let mut keys = sorted.one_by_one()?;
     let (mut next, mut before) = (0, 0);
     while let Some(key) = keys.next()? {
         let bucket = key.checked_shr(geometry.entry_bits()).unwrap_or(0);
         while next <= bucket {
-            output.put(before, geometry.start_bits)?;
+            put(before)?;
             next += 1;
         }
         before += 1;
     }
-    (next..=geometry.buckets()).try_for_each(|_| output.put(before, geometry.start_bits))
-}
-
-/// Packs numbers for a temporary file.
-struct PackedPlaces<'t, W> {
-    packer: Packer,
-    packed: Vec<u8>,
-    output: W,
-    temp_dir: &'t Path,
-}
-
-impl<'t, W: Write> PackedPlaces<'t, W> {
-    fn new(output: W, temp_dir: &'t Path) -> Self {
-        Self { packer: Packer::default(), packed: Vec::with_capacity(GATHER_BYTES + 8), output, temp_dir }
-    }
-
-    fn put(&mut self, number: u64, bits: u32) -> Result<(), BuildError> {
-        self.packer.put(number, bits, &mut self.packed);
-        if self.packed.len() >= GATHER_BYTES { self.write() } else { Ok(()) }
-    }
-
-    /// Fills up to a whole byte.
-    fn end_list(&mut self) -> Result<(), BuildError> {
-        std::mem::take(&mut self.packer).finish(&mut self.packed);
-        self.write()
-    }
-
-    fn write(&mut self) -> Result<(), BuildError> {
-        self.output.write_all(&self.packed).map_err(|source| failed(self.temp_dir, source))?;
-        self.packed.clear();
-        Ok(())
-    }
+    (next..=geometry.buckets()).try_for_each(|_| put(before))
 }

@@ -21,13 +21,15 @@ use merged::Merged;
 use shingles::MergedShingles;
 
 use crate::error::{BuildError, IdColumn, ReadError};
+use crate::format::FileId;
 use crate::index::Index;
 use crate::names::Names;
 use crate::progress::Phase;
 use crate::sorted_union::SortedUnion;
 use crate::widths::per_width;
 use crate::writer::{
-    BuildOptions, ColumnSource, Columns, Job, NameSpool, OneByOne, SealedIndex, Sorted, Summary, WithId,
+    BuildOptions, ColumnSource, Columns, Job, NameSpool, OneByOne, Output, SealedIndex, Sorted, Summary,
+    WithId,
 };
 use hamdex_atomic_file::{AtomicFile, Inputs};
 use hamdex_fingerprint::Fingerprint;
@@ -182,13 +184,9 @@ fn seal<F: Fingerprint>(merger: Merger<'_, F>, path: &Path) -> Result<SealedInde
     let files = Inputs::of(inputs.iter().filter_map(|index| index.path.as_deref()));
     let output = AtomicFile::options().overwrite(options.is_overwriting()).inputs(&files).create(path)?;
     let job = Job::new(options, Some(path))?;
-    let (inputs, filter) = ((inputs.as_slice(), id_offsets.as_slice()), filter.as_deref());
-    let columns = columns(inputs, filter.is_some(), &job)?;
-    if job.options.ids {
-        job.seal(output, |job| Ok(Merged::<F, WithId<F>>::new(job, inputs, filter)), columns)
-    } else {
-        job.seal(output, |job| Ok(Merged::<F, F>::new(job, inputs, filter)), columns)
-    }
+    SealedIndex::of(output, &job.options.report, |output| {
+        merge((&inputs, &id_offsets), filter.as_deref(), &job, output)
+    })
 }
 
 fn write<F: Fingerprint>(
@@ -198,12 +196,21 @@ fn write<F: Fingerprint>(
     let Merger { inputs, options, filter, renumbers } = merger;
     let id_offsets = id_offsets(&inputs, renumbers)?;
     let job = Job::new(checked(&inputs, options)?, None)?;
-    let (inputs, filter) = ((inputs.as_slice(), id_offsets.as_slice()), filter.as_deref());
-    let columns = columns(inputs, filter.is_some(), &job)?;
+    let output = Output::new(writer, None);
+    Ok(merge((&inputs, &id_offsets), filter.as_deref(), &job, output)?.0)
+}
+
+fn merge<F: Fingerprint>(
+    inputs: (&[&Index<F>], &[u64]),
+    filter: Option<&Filter<'_, F>>,
+    job: &Job<F>,
+    output: Output<'_>,
+) -> Result<(Summary, FileId), BuildError> {
+    let columns = columns(inputs, filter.is_some(), job)?;
     if job.options.ids {
-        job.write(writer, |job| Ok(Merged::<F, WithId<F>>::new(job, inputs, filter)), columns)
+        job.write(output, |job| Ok(Merged::<F, WithId<F>>::new(job, inputs, filter)), columns)
     } else {
-        job.write(writer, |job| Ok(Merged::<F, F>::new(job, inputs, filter)), columns)
+        job.write(output, |job| Ok(Merged::<F, F>::new(job, inputs, filter)), columns)
     }
 }
 

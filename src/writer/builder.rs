@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use crate::error::{BuildError, IdColumn};
+use crate::format::FileId;
 use crate::names::MAX_NAME_BYTES;
 use crate::progress::{Counter, Phase, Progress};
 use crate::shingles;
@@ -14,7 +15,7 @@ use crate::writer::directory::NameSpool;
 use crate::writer::options::BuildOptions;
 use crate::writer::pairs::ShingleSpool;
 use crate::writer::sort::{Pushed, Sorter};
-use crate::writer::{Job, Record, SealedIndex, Summary, WithId};
+use crate::writer::{Job, Output, Record, SealedIndex, Summary, WithId};
 use hamdex_atomic_file::AtomicFile;
 use hamdex_fingerprint::Fingerprint;
 
@@ -74,13 +75,11 @@ enum Input<F: Fingerprint> {
 
 type Push<F> = fn(&mut Core<F>, F) -> Result<(), BuildError>;
 type PushWithId<F> = fn(&mut Core<F>, F, u64) -> Result<(), BuildError>;
-type Seal<F> = fn(Core<F>, AtomicFile) -> Result<SealedIndex, BuildError>;
-type WriteTo<F> = fn(Core<F>, &mut (dyn Write + Send)) -> Result<Summary, BuildError>;
+type WriteTo<F> = fn(Core<F>, Output<'_>) -> Result<(Summary, FileId), BuildError>;
 
 per_width! {
     compiled_push: Push = push;
     compiled_push_with_id: PushWithId = push_with_id;
-    compiled_seal: Seal = seal;
     compiled_write: WriteTo = write;
 }
 
@@ -121,7 +120,8 @@ impl<F: Fingerprint> Builder<F> {
     /// When memory or disk run out, the design is refused, or the build is cancelled. The
     /// target is untouched then.
     pub fn seal(self) -> Result<SealedIndex, BuildError> {
-        compiled_seal()(self.core, self.output.0)
+        let report = self.core.job.options.report.clone();
+        SealedIndex::of(self.output.0, &report, |output| compiled_write()(self.core, output))
     }
 }
 
@@ -167,7 +167,7 @@ impl<F: Fingerprint, W: Write + Send> Builder<F, W> {
     /// cancelled. The writer may have a part of the index then.
     pub fn into_inner(self) -> Result<(W, Summary), BuildError> {
         let Self { core, mut output } = self;
-        let summary = compiled_write()(core, &mut output)?;
+        let (summary, _) = compiled_write()(core, Output::new(&mut output, None))?;
         Ok((output, summary))
     }
 }
@@ -222,20 +222,13 @@ fn push_with_id<F: Fingerprint>(core: &mut Core<F>, fingerprint: F, id: u64) -> 
     core.count_push((fingerprint, id))
 }
 
-fn seal<F: Fingerprint>(core: Core<F>, output: AtomicFile) -> Result<SealedIndex, BuildError> {
+fn write<F: Fingerprint>(core: Core<F>, output: Output<'_>) -> Result<(Summary, FileId), BuildError> {
     let Core { job, input, names, shingles, pushed, reading, .. } = core;
     reading.check()?;
-    let columns = pushed_columns(names, shingles);
-    match input {
-        Input::Plain(sorter) => job.seal(output, |job| job.pushed(sorter, pushed), columns),
-        Input::WithIds(sorter) => job.seal(output, |job| job.pushed(sorter, pushed), columns),
-    }
-}
-
-fn write<F: Fingerprint>(core: Core<F>, output: &mut (dyn Write + Send)) -> Result<Summary, BuildError> {
-    let Core { job, input, names, shingles, pushed, reading, .. } = core;
-    reading.check()?;
-    let columns = pushed_columns(names, shingles);
+    let columns = Columns {
+        names: names.map(|names| Box::new(names) as _),
+        shingles: shingles.map(|sets| Box::new(sets) as _),
+    };
     match input {
         Input::Plain(sorter) => job.write(output, |job| job.pushed(sorter, pushed), columns),
         Input::WithIds(sorter) => job.write(output, |job| job.pushed(sorter, pushed), columns),
@@ -258,13 +251,6 @@ impl<F: Fingerprint> Core<F> {
             self.reading.add(REPORT_EVERY)?;
         }
         Ok(())
-    }
-}
-
-fn pushed_columns(names: Option<NameSpool>, shingles: Option<ShingleSpool<'static>>) -> Columns<'static> {
-    Columns {
-        names: names.map(|names| Box::new(names) as _),
-        shingles: shingles.map(|sets| Box::new(sets) as _),
     }
 }
 

@@ -24,7 +24,6 @@ mod sort;
 mod spill;
 mod tables_writer;
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -37,7 +36,7 @@ use byteorder::{ByteOrder, LittleEndian};
 pub(crate) use directory::{ColumnSource, DirectorySpool, NameSpool};
 pub use options::BuildOptions;
 pub(crate) use pairs::{PairSource, ShingleSpool, digested};
-use sections::Output;
+pub(crate) use sections::Output;
 pub(crate) use sort::{OneByOne, Sorted, Sorter};
 
 use crate::digest::SetDigest;
@@ -45,7 +44,7 @@ use crate::error::BuildError;
 use crate::format::FileId;
 use crate::memory::{BUILD_HEADROOM_BYTES, MIN_MEMORY, affordable};
 use crate::permutation::Permutation;
-use crate::progress::{Counter, Phase, Progress, Stopped};
+use crate::progress::{Counter, Phase, Progress, Report, Stopped};
 use crate::threads::{self, Pool};
 use hamdex_atomic_file::{AtomicDirectory, AtomicFile, SealedFile, temporary_directory};
 use hamdex_fingerprint::Fingerprint;
@@ -73,64 +72,43 @@ impl<F: Fingerprint> Job<F> {
         Ok(Self { options: options.memory(memory), temp_dir, pool })
     }
 
-    /// Writes an index to a file that has no name yet. `columns` are those of its ids.
-    pub(crate) fn seal<'j, T: TableSource<F>>(
-        &'j self,
-        mut file: AtomicFile,
-        tables: impl FnOnce(&'j Self) -> Result<T, BuildError> + Send,
-        columns: Columns<'_>,
-    ) -> Result<SealedIndex, BuildError> {
-        let path = file.path().to_owned();
-        let (summary, file_id) = self.assemble(Output::new(&mut file, Some(&path)), tables, columns)?;
-        Ok(SealedIndex { summary, file_id, file: self.sync(file)? })
-    }
-
-    /// Syncs a file. The system call cannot be interrupted; so a thread of its own makes it if the build can be
-    /// cancelled, and is abandoned if it is. The file has no name, and is gone when the call ends.
-    fn sync(&self, file: AtomicFile) -> Result<SealedFile, BuildError> {
-        let report = || self.options.progressed(Progress::new(Phase::Sync, 0, None));
-        report()?;
-        let (sender, receiver) = mpsc::sync_channel(1);
-        let (hand_over, handed_over) = mpsc::sync_channel::<AtomicFile>(1);
-        let sync = move || {
-            if let Ok(file) = handed_over.recv() {
-                // There is no receiver if the build was cancelled.
-                let _ = sender.send(file.seal());
-            }
-        };
-        // Without memory for a thread, or without a callback and a cancellation, the call is made here.
-        let may_start = self.options.report.is_watched() && threads::count(2).get() == 2;
-        let thread = thread::Builder::new().name("hamdex-sync".to_owned());
-        if !may_start || thread.spawn(sync).is_err() {
-            return Ok(file.seal()?);
-        }
-        hand_over.send(file).expect("the thread waits for it");
-        loop {
-            match receiver.recv_timeout(SYNC_POLL) {
-                Ok(sealed) => return Ok(sealed?),
-                Err(RecvTimeoutError::Timeout) => report()?,
-                Err(RecvTimeoutError::Disconnected) => unreachable!("what is sent comes before the end"),
-            }
-        }
-    }
-
-    /// Writes an index to a writer.
+    /// Writes an index. `columns` are those of its ids.
     pub(crate) fn write<'j, T: TableSource<F>>(
-        &'j self,
-        writer: &mut (dyn Write + Send),
-        tables: impl FnOnce(&'j Self) -> Result<T, BuildError> + Send,
-        columns: Columns<'_>,
-    ) -> Result<Summary, BuildError> {
-        Ok(self.assemble(Output::new(writer, None), tables, columns)?.0)
-    }
-
-    fn assemble<'j, T: TableSource<F>>(
         &'j self,
         output: Output<'_>,
         tables: impl FnOnce(&'j Self) -> Result<T, BuildError> + Send,
         columns: Columns<'_>,
     ) -> Result<(Summary, FileId), BuildError> {
         self.pool.install(|| assemble(&self.options, &self.temp_dir, output, tables(self)?, columns))
+    }
+}
+
+/// Syncs a file. The system call cannot be interrupted; so a thread of its own makes it if the build can be
+/// cancelled, and is abandoned if it is. The file has no name, and is gone when the call ends.
+fn sync(file: AtomicFile, report: &Report) -> Result<SealedFile, BuildError> {
+    let progressed = || report.progressed(Progress::new(Phase::Sync, 0, None));
+    progressed()?;
+    let (sender, receiver) = mpsc::sync_channel(1);
+    let (hand_over, handed_over) = mpsc::sync_channel::<AtomicFile>(1);
+    let sync = move || {
+        if let Ok(file) = handed_over.recv() {
+            // There is no receiver if the build was cancelled.
+            let _ = sender.send(file.seal());
+        }
+    };
+    // Without memory for a thread, or without a callback and a cancellation, the call is made here.
+    let may_start = report.is_watched() && threads::count(2).get() == 2;
+    let thread = thread::Builder::new().name("hamdex-sync".to_owned());
+    if !may_start || thread.spawn(sync).is_err() {
+        return Ok(file.seal()?);
+    }
+    hand_over.send(file).expect("the thread waits for it");
+    loop {
+        match receiver.recv_timeout(SYNC_POLL) {
+            Ok(sealed) => return Ok(sealed?),
+            Err(RecvTimeoutError::Timeout) => progressed()?,
+            Err(RecvTimeoutError::Disconnected) => unreachable!("what is sent comes before the end"),
+        }
     }
 }
 
@@ -161,6 +139,17 @@ pub struct SealedIndex {
 }
 
 impl SealedIndex {
+    /// Seals a file that `write` writes.
+    pub(crate) fn of(
+        mut file: AtomicFile,
+        report: &Report,
+        write: impl FnOnce(Output<'_>) -> Result<(Summary, FileId), BuildError>,
+    ) -> Result<Self, BuildError> {
+        let path = file.path().to_owned();
+        let (summary, file_id) = write(Output::new(&mut file, Some(&path)))?;
+        Ok(Self { summary, file_id, file: sync(file, report)? })
+    }
+
     /// Returns the id of the file, by which other files can refer to it.
     #[must_use]
     pub fn file_id(&self) -> FileId {

@@ -47,7 +47,7 @@ pub struct BuildOptions<F> {
     pub(super) metadata: Metadata,
     /// The most blocks that a table may have. Tests lower it.
     pub(super) max_blocks: u64,
-    pub(super) report: Report,
+    pub(crate) report: Report,
 }
 
 impl<F: Fingerprint> Default for BuildOptions<F> {

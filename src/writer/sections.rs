@@ -150,7 +150,7 @@ impl<'w> Sections<'w> {
 }
 
 /// Any destination, with its bytes counted and errors that name it.
-pub(super) struct Output<'w> {
+pub(crate) struct Output<'w> {
     to: &'w mut (dyn Write + Send),
     /// Of a file.
     path: Option<PathBuf>,
@@ -159,7 +159,7 @@ pub(super) struct Output<'w> {
 
 impl<'w> Output<'w> {
     /// `path` is that of a file.
-    pub(super) fn new(to: &'w mut (dyn Write + Send), path: Option<&Path>) -> Self {
+    pub(crate) fn new(to: &'w mut (dyn Write + Send), path: Option<&Path>) -> Self {
         Self { to, path: path.map(Path::to_owned), written_bytes: 0 }
     }
 

@@ -59,11 +59,32 @@ impl<F: Fingerprint> FingerprintSet<F> for Shards<F> {
         options: &PairsOptions,
         visit: &mut dyn FnMut(&[Pair<F>]) -> Visited,
     ) -> Result<(), SetError> {
-        self.for_each_pair_batch(distance, options, visit)
+        let Some(partition) = self.partition_for(distance) else {
+            return self.whole()?.pairs(distance).options(options).for_each_batch(visit);
+        };
+        let mut own = Vec::new();
+        for number in 0..self.manifest().shards.len() {
+            let family = number / partition.shards();
+            let pairs = self.shard(number)?.pairs(distance).options(options);
+            pairs.for_each_batch(|pairs| {
+                own.clear();
+                own.extend(pairs.iter().filter(|pair| partition.owner(pair.a, pair.b) == Some(family)));
+                if own.is_empty() { Ok(()) } else { visit(&own) }
+            })?;
+        }
+        Ok(())
     }
 
     fn count_pairs(&self, distance: u32, options: &PairsOptions) -> Result<Vec<u64>, SetError> {
-        self.count_pairs_by_distance(distance, options)
+        if self.partition_for(distance).is_none() {
+            return Ok(self.whole()?.pairs(distance).options(options).count_by_distance()?);
+        }
+        let mut counts = vec![0; distance as usize + 1];
+        self.visit_pairs(distance, options, &mut |pairs| {
+            pairs.iter().for_each(|pair| counts[pair.distance as usize] += 1);
+            Ok(())
+        })?;
+        Ok(counts)
     }
 
     fn read_entries(&self, from: F) -> Result<SetEntries<'_, F>, SetError> {
@@ -198,44 +219,6 @@ impl<F: Fingerprint> Shards<F> {
         let homes = |family| family * partition.shards() + partition.shard(family, fingerprint);
         let mut all = (0..partition.families()).map(homes);
         all.clone().find(|&number| self.is_open(number)).or_else(|| all.next())
-    }
-}
-
-impl<F: Fingerprint> Shards<F> {
-    /// Calls `visit`, on this thread, with all pairs in batches.
-    fn for_each_pair_batch(
-        &self,
-        distance: u32,
-        options: &PairsOptions,
-        visit: &mut dyn FnMut(&[Pair<F>]) -> Visited,
-    ) -> Result<(), SetError> {
-        let Some(partition) = self.partition_for(distance) else {
-            return self.whole()?.pairs(distance).options(options).for_each_batch(visit);
-        };
-        let mut own = Vec::new();
-        for number in 0..self.manifest().shards.len() {
-            let family = number / partition.shards();
-            let pairs = self.shard(number)?.pairs(distance).options(options);
-            pairs.for_each_batch(|pairs| {
-                own.clear();
-                own.extend(pairs.iter().filter(|pair| partition.owner(pair.a, pair.b) == Some(family)));
-                if own.is_empty() { Ok(()) } else { visit(&own) }
-            })?;
-        }
-        Ok(())
-    }
-
-    /// Returns the number of pairs at each distance from 0, at which there are none.
-    fn count_pairs_by_distance(&self, distance: u32, options: &PairsOptions) -> Result<Vec<u64>, SetError> {
-        if self.partition_for(distance).is_none() {
-            return Ok(self.whole()?.pairs(distance).options(options).count_by_distance()?);
-        }
-        let mut counts = vec![0; distance as usize + 1];
-        self.for_each_pair_batch(distance, options, &mut |pairs| {
-            pairs.iter().for_each(|pair| counts[pair.distance as usize] += 1);
-            Ok(())
-        })?;
-        Ok(counts)
     }
 }
 

@@ -173,16 +173,17 @@ impl Kind {
 pub struct AnySet {
     kind: Kind,
     description: Arc<Description>,
-    set: Width,
+    set: Width<Arc<dyn FingerprintSet<u64>>, Arc<dyn FingerprintSet<u128>>>,
 }
 
+/// One of two things that differ in the width of fingerprints.
 #[derive(Clone)]
-enum Width {
-    Bits64(Arc<dyn FingerprintSet<u64>>),
-    Bits128(Arc<dyn FingerprintSet<u128>>),
+enum Width<N, W> {
+    Bits64(N),
+    Bits128(W),
 }
 
-/// Does the same with a set of either width.
+/// Does the same with either of a [`Width`].
 macro_rules! either {
     ($any:expr, $set:ident => $work:expr) => {
         match $any {
@@ -223,7 +224,11 @@ impl AnySet {
     /// A searcher, which holds the memory that queries use again and again: one per thread.
     #[must_use]
     pub fn searcher(&self) -> AnySearcher<'_> {
-        either!(&self.set, set => AnySearcher::new(set.open_searcher()))
+        let of_width = match &self.set {
+            Width::Bits64(set) => Width::Bits64(OfWidth::new(&**set)),
+            Width::Bits128(set) => Width::Bits128(OfWidth::new(&**set)),
+        };
+        AnySearcher { of_width, matches: Vec::new() }
     }
 
     /// Whether a fingerprint is stored.
@@ -332,7 +337,7 @@ struct TooWide {
 
 /// Queries an [`AnySet`], using the same memory again and again.
 pub struct AnySearcher<'s> {
-    of_width: Box<dyn Searcher + Send + 's>,
+    of_width: Width<OfWidth<'s, u64>, OfWidth<'s, u128>>,
     matches: Vec<AnyMatch>,
 }
 
@@ -342,53 +347,28 @@ struct OfWidth<'s, F> {
     matches: Vec<Match<F>>,
 }
 
-/// The methods of a searcher that know the width.
-trait Searcher {
-    fn nearest_within(
-        &mut self,
-        query: AnyFingerprint,
-        count: usize,
-        distance: u32,
-        matches: &mut Vec<AnyMatch>,
-    ) -> Result<(), SetError>;
+impl<'s, F: Fingerprint> OfWidth<'s, F> {
+    fn new(set: &'s dyn FingerprintSet<F>) -> Self {
+        Self { searcher: set.open_searcher(), matches: Vec::new() }
+    }
 
-    fn first(&mut self, query: AnyFingerprint, distance: u32) -> Result<Option<AnyMatch>, SetError>;
-
-    fn ids(&mut self, most: usize) -> Result<Vec<MatchIds<'_>>, SetError>;
-
-    fn similar(
-        &mut self,
-        shingles: &[u64],
-        condition: &Condition,
-        limit: usize,
-    ) -> Result<Vec<SimilarDocument>, SetError>;
-
-    fn report_to(&mut self, report: Report);
-}
-
-impl<F: Fingerprint> OfWidth<'_, F> {
     fn narrow(query: AnyFingerprint) -> Result<F, SetError> {
         query.narrow().ok_or_else(|| SetError::new(Category::Input, TooWide { width: F::BITS }))
     }
-}
 
-fn widen<F: Fingerprint>(found: &Match<F>) -> AnyMatch {
-    AnyMatch { distance: found.distance, fingerprint: AnyFingerprint::of(found.fingerprint) }
-}
-
-impl<F: Fingerprint> Searcher for OfWidth<'_, F> {
     fn nearest_within(
         &mut self,
         query: AnyFingerprint,
         count: usize,
         distance: u32,
-        matches: &mut Vec<AnyMatch>,
-    ) -> Result<(), SetError> {
+    ) -> Result<impl Iterator<Item = AnyMatch>, SetError> {
         self.matches.clear();
-        let found = self.searcher.nearest_within(Self::narrow(query)?, count, distance)?;
-        self.matches.extend_from_slice(found);
-        matches.extend(found.iter().map(widen));
-        Ok(())
+        self.matches.extend_from_slice(self.searcher.nearest_within(
+            Self::narrow(query)?,
+            count,
+            distance,
+        )?);
+        Ok(self.matches.iter().map(widen))
     }
 
     fn first(&mut self, query: AnyFingerprint, distance: u32) -> Result<Option<AnyMatch>, SetError> {
@@ -396,30 +376,13 @@ impl<F: Fingerprint> Searcher for OfWidth<'_, F> {
         self.matches.extend(self.searcher.first(Self::narrow(query)?, distance)?);
         Ok(self.matches.first().map(widen))
     }
-
-    fn ids(&mut self, most: usize) -> Result<Vec<MatchIds<'_>>, SetError> {
-        self.searcher.ids_of(&self.matches, most)
-    }
-
-    fn similar(
-        &mut self,
-        shingles: &[u64],
-        condition: &Condition,
-        limit: usize,
-    ) -> Result<Vec<SimilarDocument>, SetError> {
-        self.searcher.similar(shingles, condition, limit)
-    }
-
-    fn report_to(&mut self, report: Report) {
-        self.searcher.report_to(report);
-    }
 }
 
-impl<'s> AnySearcher<'s> {
-    pub(crate) fn new<F: Fingerprint>(searcher: Box<dyn SetSearcher<F> + Send + 's>) -> Self {
-        Self { of_width: Box::new(OfWidth { searcher, matches: Vec::new() }), matches: Vec::new() }
-    }
+fn widen<F: Fingerprint>(found: &Match<F>) -> AnyMatch {
+    AnyMatch { distance: found.distance, fingerprint: AnyFingerprint::of(found.fingerprint) }
+}
 
+impl AnySearcher<'_> {
     /// The `count` nearest of the stored fingerprints within `distance` of `query`, nearest first, then by fingerprint;
     /// all of these if there are no more.
     ///
@@ -433,7 +396,7 @@ impl<'s> AnySearcher<'s> {
         distance: u32,
     ) -> Result<&[AnyMatch], SetError> {
         self.matches.clear();
-        self.of_width.nearest_within(query, count, distance, &mut self.matches)?;
+        either!(&mut self.of_width, of => self.matches.extend(of.nearest_within(query, count, distance)?));
         Ok(&self.matches)
     }
 
@@ -442,7 +405,7 @@ impl<'s> AnySearcher<'s> {
     /// # Errors
     /// As for [`AnySearcher::nearest_within`].
     pub fn first(&mut self, query: AnyFingerprint, distance: u32) -> Result<Option<AnyMatch>, SetError> {
-        self.of_width.first(query, distance)
+        either!(&mut self.of_width, of => of.first(query, distance))
     }
 
     /// The first `most` ids of each match of the last query with the number of all, in the order of the matches: empty
@@ -451,7 +414,7 @@ impl<'s> AnySearcher<'s> {
     /// # Errors
     /// When a block or page that is read is damaged.
     pub fn ids(&mut self, most: usize) -> Result<Vec<MatchIds<'_>>, SetError> {
-        self.of_width.ids(most)
+        either!(&mut self.of_width, of => of.searcher.ids_of(&of.matches, most))
     }
 
     /// The documents that meet a condition with a set of shingles, which ascend, each once: the most similar first, then
@@ -465,12 +428,12 @@ impl<'s> AnySearcher<'s> {
         condition: &Condition,
         limit: usize,
     ) -> Result<Vec<SimilarDocument>, SetError> {
-        self.of_width.similar(shingles, condition, limit)
+        either!(&mut self.of_width, of => of.searcher.similar(shingles, condition, limit))
     }
 
     /// Sets the progress callback and the cancellations of queries that read many blocks, from now on.
     pub fn report_to(&mut self, report: Report) {
-        self.of_width.report_to(report);
+        either!(&mut self.of_width, of => of.searcher.report_to(report));
     }
 }
 

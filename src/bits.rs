@@ -65,6 +65,11 @@ pub(crate) fn first_of_mask<F: Fingerprint>(mask: F, count: u32) -> F {
     first
 }
 
+/// Returns the whole bytes of `count` numbers of `bits` bits each; `None` beyond 64 bits.
+pub(crate) fn packed_bytes(count: u64, bits: u32) -> Option<u64> {
+    u64::try_from((u128::from(count) * u128::from(bits)).div_ceil(8)).ok()
+}
+
 /// Returns whether a string of `length` bits, in whole bytes, has no bit set after them.
 pub(crate) fn are_zero_after(bytes: &[u8], length: u64) -> bool {
     let used = length % 8;

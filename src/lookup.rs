@@ -16,7 +16,7 @@
 
 use std::ops::Range;
 
-use crate::bits;
+use crate::bits::{self, packed_bytes};
 use crate::digest::scramble;
 use crate::error::ReadError;
 use crate::format::section::Section;
@@ -200,22 +200,18 @@ impl Geometry {
 
     /// Returns the bytes of the starts; `None` beyond 64 bits.
     fn start_bytes(self) -> Option<u64> {
-        packed_bytes(u128::from(self.buckets()) + 1, self.start_bits)
+        packed_bytes(self.buckets() + 1, self.start_bits)
     }
 
     /// Returns the bytes of the section; `None` beyond 64 bits.
     pub(crate) fn bytes(self) -> Option<u64> {
-        self.start_bytes()?.checked_add(packed_bytes(self.count.into(), self.entry_bits())?)
+        self.start_bytes()?.checked_add(packed_bytes(self.count, self.entry_bits())?)
     }
 }
 
 /// Returns the first bits of a hash as a number.
 fn leading(hash: u64, bits: u32) -> u64 {
     hash.checked_shr(u64::BITS - bits).unwrap_or(0)
-}
-
-fn packed_bytes(count: u128, bits: u32) -> Option<u64> {
-    u64::try_from((count * u128::from(bits)).div_ceil(8)).ok()
 }
 
 /// Returns the hash of an id.

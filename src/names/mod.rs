@@ -25,6 +25,7 @@ use std::path::Path;
 
 use byteorder::{ByteOrder, LittleEndian};
 
+use crate::bits::packed_bytes;
 use crate::error::ReadError;
 use crate::format::section::Section;
 use crate::ids::reader::IdTable;
@@ -91,10 +92,6 @@ impl Head {
     fn directory_bytes(self) -> Option<u64> {
         self.ends_at()?.checked_add(packed_bytes(self.count, self.end_bits)?)
     }
-}
-
-fn packed_bytes(count: u64, bits: u32) -> Option<u64> {
-    u64::try_from((u128::from(count) * u128::from(bits)).div_ceil(8)).ok()
 }
 
 /// The two sections of an open file that have the name of each id.

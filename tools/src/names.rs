@@ -1,11 +1,14 @@
 //! Names in lines of text: written so that they are read back unchanged.
 //!
 //! A name is the rest of its line, or of its column, byte by byte. One that is empty, has control characters, such as line
-//! ends and tabs, or begins with a double quote, stands in double quotes: `\n`, `\r`, `\t`, `\"` and `\\` are these
-//! characters there, and `\xff` is any byte. In a list, so does one that has a comma, which separates names, or begins with
-//! `+`, which precedes the number of those left out.
+//! ends and tabs, or begins with a double quote or a byte order mark, stands in double quotes: `\n`, `\r`, `\t`, `\"` and
+//! `\\` are these characters there, and `\xff` is any byte. In a list, so does one that has a comma, which separates names,
+//! or begins with `+`, which precedes the number of those left out.
 
 use std::borrow::Cow;
+
+/// The byte order mark that some editors put in front of UTF-8.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Returns a name as the rest of a line or as a column of one.
 pub(crate) fn written(name: &[u8]) -> Cow<'_, [u8]> {
@@ -24,7 +27,9 @@ pub(crate) fn written_in_list(name: &[u8]) -> Cow<'_, [u8]> {
 fn needs_quotes(name: &[u8]) -> bool {
     // Control characters beyond ASCII end lines for some programs.
     let has_control = || name.utf8_chunks().any(|chunk| chunk.valid().contains(char::is_control));
-    name.is_empty() || name.starts_with(b"\"") || has_control()
+    // A list does not begin with a mark: it would be read as one of the file.
+    let is_marked = name.starts_with(BYTE_ORDER_MARK);
+    name.is_empty() || name.starts_with(b"\"") || is_marked || has_control()
 }
 
 fn quoted(name: &[u8]) -> Vec<u8> {

@@ -16,7 +16,7 @@ use crate::documents;
 use crate::documents::inputs::Inputs;
 use crate::documents::recipe::{self, usage};
 use crate::failure::{Failure, shown};
-use crate::input::{Notation, Source, announce_terminal_input, has_pipe, next_line};
+use crate::input::{LineReader, Notation, Source, announce_terminal_input, has_pipe};
 use crate::messages::{self, counted};
 use crate::option_values::Threads;
 use crate::output::{Force, Output, inputs_or_standard_input, temp_dir};
@@ -201,11 +201,8 @@ fn print_features<F: Fingerprint>(
 
 /// The features of an input, document by document.
 struct Features {
-    input: Input,
-    source: Source,
+    lines: LineReader<Input>,
     kind: FeatureKind,
-    line: Vec<u8>,
-    number: u64,
     has_ended: bool,
 }
 
@@ -213,7 +210,8 @@ impl Features {
     fn open(path: &Path, kind: FeatureKind) -> Result<Self, Failure> {
         let input = Input::open(path)?;
         let source = Source { name: input.name().to_owned() };
-        Ok(Self { input, source, kind, line: Vec::new(), number: 0, has_ended: false })
+        let lines = LineReader::new(source, input, b'\n', MAX_LINE_BYTES);
+        Ok(Self { lines, kind, has_ended: false })
     }
 
     /// Returns the fingerprint of the next document; `None` at the end. A blank line ends a document.
@@ -241,19 +239,11 @@ impl Features {
 
     /// Returns the hash of the next feature, and its weight; `None` at the end of the document.
     fn next_vote<F: Fingerprint>(&mut self, recipe: &Recipe) -> Result<Option<(F, f64)>, Failure> {
-        let Self { input, source, kind, line, .. } = self;
-        let read = next_line(input, line, MAX_LINE_BYTES).map_err(|error| source.unreadable(&error))?;
-        let Some(line) = read else {
+        let Some(read) = self.lines.next_line()? else {
             self.has_ended = true;
             return Ok(None);
         };
-        self.number += 1;
-        let number = self.number;
-        let refuse = |what: String| source.complaint_at(format!(":{number}"), what);
-        if line.len() as u64 == MAX_LINE_BYTES {
-            return Err(refuse(format!("the line is longer than {MAX_LINE_BYTES} bytes")));
-        }
-        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let line = read.bytes.strip_suffix(b"\n").unwrap_or(read.bytes);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.is_empty() {
             return Ok(None);
@@ -264,17 +254,17 @@ impl Features {
         };
         let weight = weight.map_or(Ok(1.0), |text| match text.trim().parse::<f64>() {
             Ok(weight) if weight.is_finite() => Ok(weight),
-            _ => Err(refuse(format!(
+            _ => Err(read.complaint(format_args!(
                 "expected a feature, a tab and its weight, a number; found {}",
                 shown(&text)
             ))),
         })?;
-        let hash = match kind {
+        let hash = match self.kind {
             FeatureKind::Texts => recipe.hash.of(feature),
             FeatureKind::Hashes => {
                 let text = String::from_utf8_lossy(feature);
                 let parsed = Notation::Either.parse(text.trim());
-                parsed.map_err(|error| refuse(format!("hash {}: {error}", shown(&text))))?
+                parsed.map_err(|error| read.complaint(format_args!("hash {}: {error}", shown(&text))))?
             }
         };
         Ok(Some((hash, weight)))

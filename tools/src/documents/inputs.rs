@@ -198,7 +198,8 @@ fn listed(list: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut input = Input::open(list)?;
     input.read_to_end(&mut bytes).map_err(|error| Failure::Wrong(format!("{}: {error}", list.display())))?;
     let with_zeros = bytes.contains(&0);
-    let listed = bytes.split(|&byte| byte == if with_zeros { 0 } else { b'\n' });
+    let (mark, end) = if with_zeros { (&b""[..], 0) } else { (names::BYTE_ORDER_MARK, b'\n') };
+    let listed = bytes.strip_prefix(mark).unwrap_or(&bytes).split(|&byte| byte == end);
     let paths = listed.zip(1u64..).filter_map(|(path, number)| {
         let path = if with_zeros {
             Ok((!path.is_empty()).then_some(Cow::Borrowed(path)))

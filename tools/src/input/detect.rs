@@ -10,6 +10,7 @@ use hamdex_documents::problems::FileSort;
 use crate::failure::Failure;
 use crate::input::format::{Evidence, Notation};
 use crate::input::{Beside, Format, Source, text};
+use crate::names;
 
 const NPY_MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -60,7 +61,7 @@ impl Start {
 
     /// Returns the lines, without the last one if it may be truncated, and without a byte order mark.
     fn lines(&self) -> impl Iterator<Item = &[u8]> {
-        let text = self.bytes.strip_prefix(text::BYTE_ORDER_MARK).unwrap_or(&self.bytes);
+        let text = self.bytes.strip_prefix(names::BYTE_ORDER_MARK).unwrap_or(&self.bytes);
         let whole = match text.iter().rposition(|&byte| byte == b'\n') {
             Some(last) if !self.is_all => &text[..last],
             None if !self.is_all => &[],
@@ -72,7 +73,7 @@ impl Start {
     fn is_text(&self) -> bool {
         let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
         let odd = self.bytes.iter().filter(|&byte| !is_text(byte)).count();
-        odd <= self.bytes.len() / TEXT_OF_RAW || self.bytes.starts_with(text::BYTE_ORDER_MARK)
+        odd <= self.bytes.len() / TEXT_OF_RAW || self.bytes.starts_with(names::BYTE_ORDER_MARK)
     }
 }
 
@@ -94,7 +95,7 @@ pub(super) fn table<F: Fingerprint>(
         };
     }
     let first = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
-    let first = first.strip_prefix(text::BYTE_ORDER_MARK).unwrap_or(first).trim_ascii();
+    let first = first.strip_prefix(names::BYTE_ORDER_MARK).unwrap_or(first).trim_ascii();
     let names_fingerprint = |delimiter| {
         first.split(|&byte| byte == delimiter).any(|cell| {
             cell.trim_ascii() == fingerprint.as_bytes() || is_quoted(cell.trim_ascii(), fingerprint)

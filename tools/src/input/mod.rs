@@ -34,7 +34,7 @@ pub(crate) use text::{read_ids, read_names};
 
 use crate::failure::Failure;
 use crate::messages::{self, counted};
-use crate::progress;
+use crate::{names, progress};
 
 /// The source of ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -269,7 +269,7 @@ fn read_one<F: Fingerprint>(
     let outcome = match format {
         Format::Hex | Format::Decimal => {
             let (notation, is_detected) = (format.notation(), reading.format == Format::Auto);
-            text::read(&source, &mut reader, Lines { notation, is_detected, beside }, rows)
+            text::read(source, &mut reader, Lines { notation, is_detected, beside }, rows)
         }
         Format::U64le | Format::U128le | Format::Npy if beside == Beside::Name => {
             Err(Failure::Usage(format!(
@@ -317,28 +317,56 @@ fn agree(format: Format, source: &Source, seen: &mut Option<(Format, String)>) -
     }
 }
 
-/// Reads a line with its end; returns `None` at the end of the input. Of a line beyond the limit, it reads that many
-/// bytes.
-pub(crate) fn next_line<'a>(
-    reader: &mut impl BufRead,
-    line: &'a mut Vec<u8>,
+/// Reads an input line by line, or name by name up to each zero byte.
+pub(crate) struct LineReader<R> {
+    source: Source,
+    reader: R,
+    end: u8,
     max_bytes: u64,
-) -> io::Result<Option<&'a [u8]>> {
-    next_until(b'\n', reader, line, max_bytes)
+    bytes: Vec<u8>,
+    number: u64,
 }
 
-/// The same with another end.
-fn next_until<'a>(
-    end: u8,
-    reader: &mut impl BufRead,
-    line: &'a mut Vec<u8>,
-    max_bytes: u64,
-) -> io::Result<Option<&'a [u8]>> {
-    line.clear();
-    if reader.take(max_bytes).read_until(end, line)? == 0 {
-        return Ok(None);
+/// A line with its end.
+pub(crate) struct Line<'a> {
+    pub(crate) bytes: &'a [u8],
+    source: &'a Source,
+    number: u64,
+}
+
+impl<R: BufRead> LineReader<R> {
+    /// Reads up to this byte each time, and at most so many bytes.
+    pub(crate) fn new(source: Source, reader: R, end: u8, max_bytes: u64) -> Self {
+        Self { source, reader, end, max_bytes, bytes: Vec::new(), number: 0 }
     }
-    Ok(Some(line))
+
+    /// Returns the next line, the first one without a byte order mark; `None` at the end of the input.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is too long: the rest of it would pass for a line.
+    pub(crate) fn next_line(&mut self) -> Result<Option<Line<'_>>, Failure> {
+        let Self { source, reader, end, max_bytes, bytes, number } = self;
+        bytes.clear();
+        let read = reader.take(*max_bytes + 1).read_until(*end, bytes);
+        if read.map_err(|error| source.unreadable(&error))? == 0 {
+            return Ok(None);
+        }
+        *number += 1;
+        let (what, mark) = if *end == b'\n' { ("line", names::BYTE_ORDER_MARK) } else { ("name", &b""[..]) };
+        let mark = if *number == 1 { mark } else { b"" };
+        let line = Line { bytes: bytes.strip_prefix(mark).unwrap_or(bytes), source, number: *number };
+        if bytes.len() as u64 > *max_bytes {
+            return Err(line.complaint(format_args!("the {what} is longer than {max_bytes} bytes")));
+        }
+        Ok(Some(line))
+    }
+}
+
+impl Line<'_> {
+    /// Returns an error about the line.
+    pub(crate) fn complaint(&self, what: impl ToString) -> Failure {
+        self.source.complaint_at(format!(":{}", self.number), what)
+    }
 }
 
 /// The capacity of the queue of records.

@@ -9,13 +9,10 @@ use indicatif::ProgressBar;
 use crate::failure::{Failure, shown};
 use crate::input::format::Notation;
 use crate::input::open::{Opened, open};
-use crate::input::{Beside, Found, Rows, Source, next_line, next_until};
+use crate::input::{Beside, Found, Line, LineReader, Rows, Source};
 use crate::names;
 
-/// The byte order mark that some editors put in front of UTF-8.
-pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
-/// The longest line of fingerprint and id, blanks included.
+/// The longest line of fingerprint and id, its end included.
 const MAX_LINE_BYTES: u64 = 1024;
 
 /// The longest line of fingerprint and name.
@@ -42,26 +39,19 @@ impl Lines {
 }
 
 pub(super) fn read<F: Fingerprint>(
-    source: &Source,
+    source: Source,
     reader: &mut impl BufRead,
     lines: Lines,
     rows: &mut Rows<'_, F>,
 ) -> Result<(), Failure> {
-    let mut line = Vec::new();
-    let mut number = 0u64;
-    while let Some(line) =
-        next_line(reader, &mut line, lines.max_bytes()).map_err(|error| source.unreadable(&error))?
-    {
-        number += 1;
-        let line = if number == 1 { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line) } else { line };
-        if lacks_number(line, lines.beside) {
-            rows(None, lone_value(line, lines), None)?;
+    let mut reader = LineReader::new(source, reader, b'\n', lines.max_bytes());
+    while let Some(line) = reader.next_line()? {
+        if lacks_number(line.bytes, lines.beside) {
+            rows(None, lone_value(line.bytes, lines), None)?;
             continue;
         }
-        let parsed = parse_line(line, lines);
-        if let Some((fingerprint, found)) =
-            parsed.map_err(|what| source.complaint_at(format!(":{number}"), what))?
-        {
+        let parsed = parse_line(line.bytes, lines).map_err(|what| line.complaint(what))?;
+        if let Some((fingerprint, found)) = parsed {
             rows(Some(fingerprint), found, None)?;
         }
     }
@@ -108,9 +98,6 @@ pub(super) fn starts_with_number<F: Fingerprint>(line: &[u8]) -> bool {
 
 /// Returns the fingerprint on a line, and the value after it; `None` for a blank line.
 fn parse_line<F: Fingerprint>(line: &[u8], lines: Lines) -> Result<Option<(F, Found)>, String> {
-    if line.len() as u64 == lines.max_bytes() {
-        return Err(format!("the line is longer than {} bytes", lines.max_bytes()));
-    }
     if lines.is_named() {
         return parse_named(line, lines);
     }
@@ -185,7 +172,7 @@ fn parse_number<F: Fingerprint>(token: &str, line: &str, lines: Lines) -> Result
     })
 }
 
-/// The longest line of an id, blanks included.
+/// The longest line of an id, its end included.
 const MAX_ID_BYTES: u64 = 256;
 
 /// The longest line of a name.
@@ -193,9 +180,12 @@ const MAX_NAME_BYTES: u64 = 1 << 20;
 
 /// Reads decimal ids from all inputs, in order; from standard input for `-`, or if there are none.
 pub(crate) fn read_ids(paths: &[PathBuf], sink: &mut dyn FnMut(u64)) -> Result<(), Failure> {
-    for_each(paths, b'\n', MAX_ID_BYTES, |line, number, source| {
-        if let Some(id) = parse(line, number, source)? {
-            sink(id);
+    for_each(paths, b'\n', MAX_ID_BYTES, |line| {
+        let text = String::from_utf8_lossy(line.bytes);
+        let text = text.trim();
+        if !text.is_empty() {
+            let expected = |_| line.complaint(format_args!("expected a decimal id; found {}", shown(text)));
+            sink(u64::parse_decimal(text).map_err(expected)?);
         }
         Ok(())
     })
@@ -209,56 +199,34 @@ pub(crate) fn read_names(
     sink: &mut dyn FnMut(&[u8]),
 ) -> Result<(), Failure> {
     let end = if with_zeros { 0 } else { b'\n' };
-    for_each(paths, end, MAX_NAME_BYTES, |line, number, source| {
-        if line.len() as u64 == MAX_NAME_BYTES {
-            let what = format_args!("the name is longer than {MAX_NAME_BYTES} bytes");
-            return Err(source.complaint_at(format!(":{number}"), what));
-        }
-        let name = line.strip_suffix(&[end]).unwrap_or(line);
+    for_each(paths, end, MAX_NAME_BYTES, |line| {
+        let name = line.bytes.strip_suffix(&[end]).unwrap_or(line.bytes);
         if with_zeros {
             sink(name);
-        } else if let Some(name) =
-            names::of_line(name).map_err(|what| source.complaint_at(format!(":{number}"), what))?
-        {
+        } else if let Some(name) = names::of_line(name).map_err(|what| line.complaint(what))? {
             sink(&name);
         }
         Ok(())
     })
 }
 
-/// Calls `each` with every line, or what else ends with this byte, and its number.
+/// Calls `each` with every line, or what else ends with this byte.
 fn for_each(
     paths: &[PathBuf],
     end: u8,
     max_bytes: u64,
-    mut each: impl FnMut(&[u8], u64, &Source) -> Result<(), Failure>,
+    mut each: impl FnMut(&Line<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let standard_input = [PathBuf::from("-")];
     let paths = if paths.is_empty() { &standard_input } else { paths };
     for path in paths {
-        let Opened { source, mut input, .. } = open(path, &ProgressBar::hidden())?;
-        let (mut line, mut number) = (Vec::new(), 0u64);
-        while let Some(line) =
-            next_until(end, &mut input, &mut line, max_bytes).map_err(|error| source.unreadable(&error))?
-        {
-            number += 1;
-            each(line, number, &source)?;
+        let Opened { source, input, .. } = open(path, &ProgressBar::hidden())?;
+        let mut lines = LineReader::new(source, input, end, max_bytes);
+        while let Some(line) = lines.next_line()? {
+            each(&line)?;
         }
     }
     Ok(())
-}
-
-/// Returns the id on a line; `None` for a blank line.
-fn parse(line: &[u8], number: u64, source: &Source) -> Result<Option<u64>, Failure> {
-    let text = String::from_utf8_lossy(line);
-    let text = text.trim();
-    if text.is_empty() && (line.len() as u64) < MAX_LINE_BYTES {
-        return Ok(None);
-    }
-    u64::parse_decimal(text).map(Some).map_err(|_| {
-        source
-            .complaint_at(format!(":{number}"), format_args!("expected a decimal id; found {}", shown(text)))
-    })
 }
 
 #[cfg(test)]
@@ -335,7 +303,6 @@ mod tests {
         assert!(refusal(b"00000000000000ff +1", true).contains("decimal id"));
         assert!(refusal(b"00000000000000ff 1 2", true).contains("only"));
         assert!(refusal(b"\xff\xfe", false).contains("not text"));
-        assert!(refusal(&[b'0'; 1024], false).contains("longer"));
         assert!(refusal(&[b'z'; 500], false).len() < 150, "a long line is shortened");
     }
 }

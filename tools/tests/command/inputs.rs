@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 
-use crate::common::{LINES, Scratch, with_index};
+use crate::common::{LINES, Scratch, json_line, story, with_index};
 
 /// The fingerprints in an index.
 fn stored(scratch: &Scratch, index: &str) -> Vec<String> {
@@ -521,4 +521,102 @@ fn a_list_of_fingerprints_is_read_once() {
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(said.contains("named more than once, and read once"), "{others:?}: {said}");
     }
+}
+
+/// The rest of a line that is cut off would pass for an id, a name or a fingerprint.
+#[test]
+fn a_line_that_is_too_long_is_refused_whole() {
+    let scratch = Scratch::new();
+    scratch.output(&["store", "create", "ids.store"]);
+    scratch.write("pairs.txt", "00000000000000ff 123456\n00000000000001ff 7890\n");
+    scratch.output(&["store", "insert", "ids.store", "pairs.txt"]);
+    scratch.output(&["store", "create", "names.store", "--ids", "names"]);
+    scratch.write("names.txt", "00000000000000ff\tx\n");
+    scratch.output(&["store", "insert", "names.store", "names.txt"]);
+    scratch.output(&["build", "-o", "known.hamdex", "--ids", "names", "names.txt"]);
+
+    let (id, number, name) = (256, 1024, 1 << 20);
+    let blanks = |count: usize| " ".repeat(count);
+    let cases: [(&[&str], usize, String); 8] = [
+        (&["store", "remove", "ids.store", "--ids", "only"], id, blanks(id - 6) + "1234567890\n"),
+        (&["store", "remove", "ids.store", "--ids", "only"], id, blanks(id) + "\n7890\n"),
+        (&["store", "remove", "ids.store"], number, blanks(number) + "00000000000000ff 123456\n"),
+        (&["store", "remove", "ids.store"], number, "\t".to_owned() + &blanks(number) + "7\n"),
+        (&["store", "remove", "ids.store"], number, "\u{feff}".to_owned() + &blanks(number) + "\n"),
+        (&["store", "remove", "names.store"], name, "y".repeat(name) + "x\n"),
+        (
+            &["query", "known.hamdex", "--format", "hex", "--file"],
+            name,
+            "\t".to_owned() + &"y".repeat(name) + "\n",
+        ),
+        (&["fingerprint", "--features"], name, "y".repeat(name) + "\n"),
+    ];
+    for (command, limit, line) in cases {
+        let is_marked = line.starts_with('\u{feff}');
+        let first = if is_marked { "" } else { "\n" };
+        scratch.write("long.txt", first.to_owned() + &line);
+        let (code, text) = scratch.failure(&[command, &["long.txt"]].concat());
+        let place =
+            format!("long.txt:{}: the line is longer than {limit} bytes", if is_marked { 1 } else { 2 });
+        assert!(code == 1 && text.contains(&place), "{command:?}: {code} {text}");
+    }
+    let stored = |store: &str| scratch.output(&["dump", store, "--fingerprints"]).lines().count();
+    assert_eq!((stored("ids.store"), stored("names.store")), (2, 1));
+
+    // A line of as many bytes as there may be, with its end.
+    scratch.write("long.txt", blanks(id - 7) + "123456\n" + &blanks(id - 4) + "7890");
+    scratch.output(&["store", "remove", "ids.store", "--ids", "only", "long.txt"]);
+    scratch.write("long.txt", format!("{}x\0x\0", "y".repeat(name)));
+    let (_, text) = scratch.failure(&["store", "remove", "names.store", "-0", "long.txt"]);
+    assert!(text.contains("long.txt:1: the name is longer"), "{text}");
+    assert_eq!((stored("ids.store"), stored("names.store")), (0, 1));
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_a_first_line() {
+    let scratch = Scratch::new();
+    let stored = |store: &str| scratch.output(&["dump", store, "--fingerprints", "--ids"]);
+    let lines = "00000000000000ff\tone\n00000000000001ff\ttwo\n00000000000003ff\t\u{feff}three\n";
+    scratch.write("named.txt", lines);
+    scratch.output(&["store", "create", "names.store", "--ids", "names"]);
+    scratch.output(&["store", "insert", "names.store", "named.txt"]);
+    scratch.write("marked.txt", "\u{feff}one\ntwo\n");
+    scratch.output(&["store", "remove", "names.store", "marked.txt"]);
+    assert_eq!(stored("names.store").lines().count(), 1);
+    // Names that begin with one are in quotes, and between zero bytes they are as they are.
+    let three = "00000000000003ff\t\u{feff}three\n";
+    scratch.write("three.txt", three.to_owned() + three);
+    let print = |options: &[&str]| {
+        scratch
+            .output(&[&["dedup", "--fingerprints", "three.txt", "--print", "duplicates"], options].concat())
+    };
+    assert_eq!((print(&[]), print(&["-0"])), ("\"\u{feff}three\"\n".into(), "\u{feff}three\0".into()));
+    for options in [&[][..], &["-0"]] {
+        scratch.write("printed.txt", print(options));
+        scratch.output(&[&["store", "remove", "names.store", "printed.txt"], options].concat());
+        assert_eq!(stored("names.store"), "", "{options:?}");
+        scratch.write("three.txt", three);
+        scratch.output(&["store", "insert", "names.store", "three.txt"]);
+        scratch.write("three.txt", three.to_owned() + three);
+    }
+
+    scratch.output(&["store", "create", "ids.store"]);
+    scratch.write("pairs.txt", "\u{feff}00000000000000ff 17\n");
+    scratch.output(&["store", "insert", "ids.store", "pairs.txt"]);
+    scratch.write("ids.txt", "\u{feff}17\n");
+    scratch.output(&["store", "remove", "ids.store", "--ids", "only", "ids.txt"]);
+    assert_eq!(stored("ids.store"), "");
+
+    let text = json_line("a", &story(1));
+    scratch.write("in.jsonl", &text);
+    scratch.write("list.txt", "\u{feff}in.jsonl\n");
+    assert_eq!(
+        scratch.output(&["fingerprint", "--files-from", "list.txt"]),
+        scratch.output(&["fingerprint", "in.jsonl"])
+    );
+    let features = |mark: &str| {
+        scratch.write("terms.tsv", format!("{mark}one\t2\ntwo\n"));
+        scratch.output(&["fingerprint", "--features", "--recipe", "simhash-py", "terms.tsv"])
+    };
+    assert_eq!(features("\u{feff}"), features(""));
 }

@@ -51,7 +51,7 @@ pub(crate) struct Args {
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "texts",
-        conflicts_with_all = ["parquet", "idf", "stop_words"]
+        conflicts_with_all = ["parquet", "idf", "stop_words", "format", "id_field"]
     )]
     features: Option<FeatureKind>,
     /// Print a JSON object for each document
@@ -86,6 +86,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.threads.start()?;
     let (recipe, lists) = args.recipe.load(args.width)?;
     if let Some(kind) = args.features {
+        args.inputs.fields.refuse_for("features")?;
         let paths = args.inputs.paths()?;
         return for_width!(recipe.width.bits(), F => print_features::<F>(paths, kind, &recipe, args.json));
     }

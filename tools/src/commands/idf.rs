@@ -62,6 +62,9 @@ struct Report<'a> {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let started = Instant::now();
     check_not_mixed(&args.output, args.json)?;
+    if args.recipe.idf.is_some() {
+        return Err(Failure::Usage("words are counted, not weighted: leave --idf out".to_owned()));
+    }
     let (recipe, lists) = args.recipe.load(None)?;
     let mut builder = IdfBuilder::new(&recipe, lists.stop, args.max_words).map_err(usage)?;
     let mut inputs = inputs_or_standard_input(args.inputs.paths()?);

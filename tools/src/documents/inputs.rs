@@ -19,6 +19,10 @@ use crate::input::{Arrivals, Format, announce_terminal_input};
 use crate::messages::{self, counted};
 use crate::{names, option_values, progress};
 
+const DEFAULT_TEXT_FIELD: &str = "text";
+
+const DEFAULT_MAX_DOCUMENT: ByteSize = ByteSize::mib(64);
+
 /// Fields and limits of documents.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Fields {
@@ -27,7 +31,7 @@ pub(crate) struct Fields {
     /// If it is repeated, the texts are joined by line ends. In JSON and nested columns, body.text is the field text of
     /// body. In JSON, pages[].body makes a document of each item of the list pages; with --join, one of all. A list of
     /// strings is a text, too
-    #[arg(long = "text-field", value_name = "NAME", default_value = "text", help_heading = "Documents")]
+    #[arg(long = "text-field", value_name = "NAME", default_value = DEFAULT_TEXT_FIELD, help_heading = "Documents")]
     pub(crate) text_fields: Vec<String>,
     /// Make one document of the items of a list, as in --join --text-field 'messages[].content'
     ///
@@ -84,9 +88,10 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
-    /// Refuses options that say how documents are read, where fingerprints are.
-    pub(crate) fn refuse_for_fingerprints(&self) -> Result<(), Failure> {
+    /// Refuses options that say how documents are read, where `others` are.
+    pub(crate) fn refuse_for(&self, others: &str) -> Result<(), Failure> {
         let given = [
+            ("--text-field", self.text_fields != [DEFAULT_TEXT_FIELD]),
             ("--join", self.join.is_some()),
             ("--no-header", self.no_header),
             ("--delimiter", self.delimiter.is_some()),
@@ -97,10 +102,11 @@ impl Fields {
             ("--respect-gitignore", self.respect_gitignore),
             ("--strict", self.strict),
             ("--skip-unreadable", self.skip_unreadable),
+            ("--max-document", self.max_document != DEFAULT_MAX_DOCUMENT),
         ];
         match given.iter().find(|(_, is_given)| *is_given) {
             Some((option, _)) => {
-                Err(Failure::Usage(format!("{option} is for documents, and fingerprints are read")))
+                Err(Failure::Usage(format!("{option} is for documents, and {others} are read")))
             }
             None => Ok(()),
         }

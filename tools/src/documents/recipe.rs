@@ -62,6 +62,14 @@ impl Options {
         self.recipe.is_none() && self.idf.is_none() && self.stop_words.is_none()
     }
 
+    /// Refuses these options where no texts are read, which `texts` asks for.
+    pub(crate) fn refuse_without(&self, texts: &str) -> Result<(), Failure> {
+        if self.is_default() {
+            return Ok(());
+        }
+        Err(Failure::Usage(format!("--recipe, --idf and --stop-words are for {texts}")))
+    }
+
     /// Returns the files that these options name.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         self.idf.iter().chain(&self.stop_words).map(PathBuf::as_path)

@@ -155,6 +155,62 @@ fn errors_of_the_command_line_are_one_line() {
 }
 
 #[test]
+fn options_that_would_change_nothing_are_refused() {
+    let scratch = with_index(&["--ids", "row"]);
+    scratch.write("words.txt", "word\n");
+    scratch.write("in.jsonl", "{}\n");
+    scratch.output(&["store", "create", "ids.store"]);
+    scratch.output(&["store", "create", "texts.store", "--documents"]);
+    let of_documents: [&[&str]; 15] = [
+        &["--text-field", "body"],
+        &["--max-document", "1KiB"],
+        &["--join"],
+        &["--no-header"],
+        &["--delimiter", ";"],
+        &["--quoting", "none"],
+        &["--encoding", "latin1"],
+        &["--include", "*.txt"],
+        &["--exclude", "*.txt"],
+        &["--respect-gitignore"],
+        &["--strict"],
+        &["--skip-unreadable"],
+        &["--stop-words", "words.txt"],
+        &["--recipe", "default"],
+        &["--id-field", "name"],
+    ];
+    let of_fingerprints: [&[&str]; 4] = [
+        &["build", "-o", "x.hamdex", "in.txt"],
+        &["query", "index.hamdex", "--file", "in.txt"],
+        &["store", "insert", "ids.store", "in.txt"],
+        &["dedup", "--fingerprints", "in.txt"],
+    ];
+    let (id_field, others) = of_documents.split_last().unwrap();
+    let mut cases = Vec::new();
+    for option in others {
+        cases.extend(of_fingerprints.map(|command| (command, *option)));
+    }
+    // Features are made by a recipe, and have no ids.
+    let with_features = others.iter().filter(|option| option[0] != "--recipe").chain([id_field]);
+    cases.extend(with_features.map(|option| (&["fingerprint", "--features", "in.txt"][..], *option)));
+    let field: &[&str] = &["--fingerprint-field", "hash"];
+    cases.extend([
+        (&["fingerprint", "--features", "in.txt"][..], &["--format", "csv"][..]),
+        (&["build", "--documents", "-o", "x.hamdex", "in.jsonl"], field),
+        (&["query", "index.hamdex", "--documents", "--file", "in.jsonl"], field),
+        (&["store", "insert", "texts.store", "--documents", "in.jsonl"], field),
+        (&["store", "remove", "texts.store", "in.txt"], field),
+        (&["store", "remove", "texts.store", "in.txt"], id_field),
+        (&["store", "remove", "ids.store", "--ids", "only", "in.txt"], id_field),
+        (&["idf", "-o", "x.idf", "in.jsonl"], &["--idf", "words.txt"]),
+    ]);
+    for (command, option) in cases {
+        let (code, text) = scratch.failure(&[command, option].concat());
+        assert!(code == 2 && text.contains(option[0]), "{command:?} {option:?}: {code} {text}");
+    }
+    assert!(!scratch.path("x.hamdex").exists() && !scratch.path("x.idf").exists());
+}
+
+#[test]
 fn quiet_leaves_errors_only() {
     let scratch = Scratch::new();
     scratch.write("in.txt", LINES);

@@ -113,7 +113,8 @@ pub(crate) struct Args {
         value_name = "FORMAT",
         num_args = 0..=1,
         require_equals = true,
-        default_missing_value = "auto"
+        default_missing_value = "auto",
+        conflicts_with = "fingerprint_field"
     )]
     documents: Option<Format>,
     /// With --documents: also keep the shingles of every document, runs of N words (5), by which `hamdex query` and
@@ -166,10 +167,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         let source = Texts { format: args.format.either(format)?, recipe: &recipe, lists };
         return for_width!(recipe.width.bits(), F => build::<F>(args, Some(source)));
     }
-    if args.recipe.recipe.is_some() || args.recipe.idf.is_some() || args.recipe.stop_words.is_some() {
-        return Err(Failure::Usage("--recipe, --idf and --stop-words are for --documents".to_owned()));
-    }
-    args.fields.refuse_for_fingerprints()?;
+    args.recipe.refuse_without("--documents")?;
+    args.fields.refuse_for("fingerprints")?;
     for_width!(args.width.unwrap_or(64), F => build::<F>(args, None))
 }
 

@@ -57,7 +57,7 @@ impl Options {
 
 /// Returns the inputs as documents whose rows are to be copied; their text is the fingerprint.
 pub(super) fn reading_of(args: &Args) -> Result<documents::inputs::Reading, Failure> {
-    args.inputs.fields.refuse_for_fingerprints()?;
+    args.inputs.fields.refuse_for("fingerprints")?;
     let mut fields = args.inputs.fields.clone();
     fields.text_fields = vec![args.fingerprints.fingerprint_field.clone()];
     documents::inputs::Reading::new(args.inputs.paths_once()?, Format::Auto, &fields)
@@ -69,7 +69,7 @@ pub(super) fn clusters<F: Fingerprint>(
     dedup: &Dedup<'_, F>,
     copied: Option<&documents::inputs::Reading>,
 ) -> Result<(Clusters, InputKinds), Failure> {
-    args.inputs.fields.refuse_for_fingerprints()?;
+    args.inputs.fields.refuse_for("fingerprints")?;
     let reading = reading(args)?;
     let mut inputs = InputKinds::default();
     let clusters = dedup.run_on_fingerprints(|sink| {

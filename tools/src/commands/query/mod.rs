@@ -132,7 +132,7 @@ pub(crate) struct Args {
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "auto",
-        conflicts_with_all = ["fingerprints", "text", "document"]
+        conflicts_with_all = ["fingerprints", "text", "document", "fingerprint_field"]
     )]
     documents: Option<Format>,
     #[command(flatten)]
@@ -240,7 +240,7 @@ fn query<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<(), Failure> {
     }
     let mut answerer = Answerer::new(args, set)?;
     if args.documents.is_none() {
-        args.fields.refuse_for_fingerprints()?;
+        args.fields.refuse_for("fingerprints")?;
     }
     if let Some(format) = args.documents {
         answer::answer_documents(args, set, args.format.either(format)?, &mut answerer)?;
@@ -248,6 +248,9 @@ fn query<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<(), Failure> {
     }
     let mut queries: Vec<F> = answer::fingerprint(args, set)?.into_iter().collect();
     let is_of_text = !queries.is_empty();
+    if !is_of_text {
+        args.recipe.refuse_without("--text, --document and --documents")?;
+    }
     for text in &args.fingerprints {
         let parsed = args.format.notation().parse(text);
         queries

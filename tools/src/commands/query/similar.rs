@@ -112,7 +112,7 @@ pub(super) fn answer<F: Fingerprint>(
     condition: &Condition,
 ) -> Result<(), Failure> {
     if args.documents.is_none() {
-        args.fields.refuse_for_fingerprints()?;
+        args.fields.refuse_for("fingerprints")?;
     }
     let path = &args.index;
     let texts = SimilarTexts::of(set.set).map_err(|error| refused(path, error))?;

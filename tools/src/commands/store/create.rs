@@ -182,9 +182,7 @@ fn recipe_of(args: &Args) -> Result<Option<Recipe>, Failure> {
         });
         return Ok(Some(recipe));
     }
-    if args.recipe.recipe.is_some() || args.recipe.files().next().is_some() {
-        return Err(Failure::Usage("--recipe, --idf and --stop-words are for --documents".to_owned()));
-    }
+    args.recipe.refuse_without("--documents")?;
     Ok(None)
 }
 

@@ -91,7 +91,8 @@ pub(super) struct Args {
         value_name = "FORMAT",
         num_args = 0..=1,
         require_equals = true,
-        default_missing_value = "auto"
+        default_missing_value = "auto",
+        conflicts_with = "fingerprint_field"
     )]
     documents: Option<Format>,
     #[command(flatten)]
@@ -158,11 +159,9 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if args.documents.is_some() && manifest.recipe.is_none() {
         return refused("is not a store of documents; create one with --documents");
     }
-    if args.documents.is_none() && (args.recipe.recipe.is_some() || args.recipe.files().next().is_some()) {
-        return refused("--recipe, --idf and --stop-words are for --documents");
-    }
     if args.documents.is_none() {
-        args.fields.refuse_for_fingerprints()?;
+        args.recipe.refuse_without("--documents")?;
+        args.fields.refuse_for("fingerprints")?;
     }
     if args.replace && !manifest.lookups {
         return refused(

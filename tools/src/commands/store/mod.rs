@@ -122,6 +122,8 @@ fn manifest_of(path: &Path) -> Result<Manifest, Failure> {
     Ok(hamdex_store::inspect(path)?.manifest)
 }
 
+const DEFAULT_FINGERPRINT_FIELD: &str = "fingerprint";
+
 /// The source of records.
 #[derive(Debug, clap::Args)]
 struct Records {
@@ -129,7 +131,7 @@ struct Records {
     #[arg(long, value_enum, default_value = "auto")]
     format: Format,
     /// The column of fingerprints in Parquet, Arrow, CSV and TSV files
-    #[arg(long, value_name = "NAME", default_value = "fingerprint")]
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_FINGERPRINT_FIELD)]
     fingerprint_field: String,
     /// Files of records; - or none for standard input
     #[arg(value_name = "INPUT")]

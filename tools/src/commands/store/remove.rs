@@ -8,7 +8,7 @@ use hamdex::Fingerprint;
 use hamdex_store::{Operation, Store, StoreOptions};
 use serde::Serialize;
 
-use crate::commands::store::{Records, manifest_of, of_width};
+use crate::commands::store::{DEFAULT_FINGERPRINT_FIELD, Records, manifest_of, of_width};
 use crate::failure::Failure;
 use crate::input::{Arrivals, Beside, Format, Found, announce_terminal_input, read_ids, read_names};
 use crate::messages::{self, counted};
@@ -40,9 +40,9 @@ pub(super) struct Args {
     store: PathBuf,
     #[command(flatten)]
     records: Records,
-    /// The column of ids in tables
-    #[arg(long, value_name = "NAME", default_value = "id")]
-    id_field: String,
+    /// The column of ids in tables [default: id]
+    #[arg(long, value_name = "NAME")]
+    id_field: Option<String>,
     /// The form of a record [default: pairs in a store with ids, names in one with names, none in one without
     /// ids]
     #[arg(long, value_enum)]
@@ -102,8 +102,15 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
             args.store.display()
         )));
     }
-    if matches!(ids, Ids::Only | Ids::Names) && args.records.format != Format::Auto {
-        return Err(Failure::Usage("an id or a name per line is read; leave --format out".to_owned()));
+    let of_tables = [
+        ("--format", args.records.format != Format::Auto),
+        ("--id-field", args.id_field.is_some()),
+        ("--fingerprint-field", args.records.fingerprint_field != DEFAULT_FINGERPRINT_FIELD),
+    ];
+    if let Some((option, _)) = of_tables.iter().find(|(_, is_given)| *is_given)
+        && matches!(ids, Ids::Only | Ids::Names)
+    {
+        return Err(Failure::Usage(format!("an id or a name per line is read; leave {option} out")));
     }
     of_width!(manifest, remove(args, ids))
 }
@@ -116,7 +123,7 @@ fn remove<F: Fingerprint>(args: &Args, ids: Ids) -> Result<(), Failure> {
         Ids::Names => of_names(&store, args, &mut removed),
         Ids::Pairs | Ids::None => {
             let beside = if ids == Ids::Pairs { Beside::Id } else { Beside::Nothing };
-            let arrivals = args.records.read(beside, &args.id_field, false)?;
+            let arrivals = args.records.read(beside, args.id_field.as_deref().unwrap_or("id"), false)?;
             removed.absent = Some(0);
             of_records(&store, arrivals, &mut removed)
         }

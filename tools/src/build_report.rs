@@ -1,19 +1,18 @@
 //! The report on an index, or a set of shards, that was built or merged, and a warning about fingerprints that look wrong,
 //! by counts that the build keeps anyway.
 
-use std::borrow::Cow;
 use std::io;
 use std::path::Path;
 
 use hamdex::inspect::Stats;
 use hamdex::{Codec, Fingerprint, Index, ReadError, ReadErrorKind, Summary};
 use hamdex_shards::ShardsSummary;
+use hamdex_shards::inspect::Manifest;
 use indicatif::{HumanBytes, HumanCount};
-use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::messages::{self, counted};
-use crate::standard_output::print_json;
+use crate::standard_output::{Object, print_json};
 
 /// A finished build.
 pub(crate) enum Finished {
@@ -34,103 +33,62 @@ pub(crate) struct BuildReport<'a> {
     pub(crate) seconds: f64,
 }
 
-/// The object that `--json` prints.
-#[derive(Serialize)]
-struct Fields<'a> {
-    output: Cow<'a, str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    layout: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    families: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    shards: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    merged: Option<usize>,
-    read: u64,
-    fingerprints: u64,
-    ids: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    documents: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    too_short: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    design: Option<&'a str>,
-    codec: &'static str,
-    bytes: u64,
-    bytes_per_fingerprint: f64,
-    seconds: f64,
-}
-
 impl BuildReport<'_> {
     /// Prints the report as a JSON object on standard output, or as a sentence on standard error.
     pub(crate) fn print(&self, json: bool) -> Result<(), Failure> {
-        let fields = self.fields();
-        if !json {
-            self.say(&fields);
-            return Ok(());
-        }
-        print_json(&fields)
-    }
-
-    fn fields(&self) -> Fields<'_> {
-        match self.finished {
+        let ((read, fingerprints, ids, bytes), design, shards) = match self.finished {
             Finished::File(Summary { pushed, fingerprints, ids, bytes, design, .. }) => {
-                Fields { design: Some(design), ..self.counts(*pushed, *fingerprints, *ids, *bytes) }
+                ((*pushed, *fingerprints, *ids, *bytes), Some(design.as_str()), None)
             }
-            Finished::Shards(ShardsSummary { pushed, manifest, .. }) => Fields {
-                layout: Some(manifest.layout.to_string()),
-                families: Some(manifest.families()),
-                shards: Some(manifest.shards.len()),
-                ..self.counts(*pushed, manifest.fingerprints(), manifest.ids(), manifest.bytes())
-            },
+            Finished::Shards(ShardsSummary { pushed, manifest, .. }) => {
+                let counts = (*pushed, manifest.fingerprints(), manifest.ids(), manifest.bytes());
+                (counts, None, Some(manifest))
+            }
+        };
+        let bytes_per_fingerprint = bytes as f64 / fingerprints.max(1) as f64;
+        if json {
+            let report = Object::default()
+                .field("output", self.output.to_string_lossy())
+                .optional("layout", shards.map(|manifest| manifest.layout.to_string()))
+                .optional("families", shards.map(Manifest::families))
+                .optional("shards", shards.map(|manifest| manifest.shards.len()))
+                .optional("merged", self.merged)
+                .field("read", read)
+                .field("fingerprints", fingerprints)
+                .field("ids", ids)
+                .optional("documents", self.documents.map(|(all, _)| all))
+                .optional("too_short", self.documents.map(|(_, too_short)| too_short))
+                .optional("design", design)
+                .field("codec", self.codec.name())
+                .field("bytes", bytes)
+                .field("bytes_per_fingerprint", bytes_per_fingerprint)
+                .field("seconds", self.seconds);
+            return print_json(&report);
         }
-    }
-
-    /// Returns the fields that files and sets of shards share.
-    fn counts(&self, read: u64, fingerprints: u64, ids: u64, bytes: u64) -> Fields<'_> {
-        Fields {
-            output: self.output.to_string_lossy(),
-            layout: None,
-            families: None,
-            shards: None,
-            merged: self.merged,
-            read,
-            fingerprints,
-            ids,
-            documents: self.documents.map(|(all, _)| all),
-            too_short: self.documents.map(|(_, too_short)| too_short),
-            design: None,
-            codec: self.codec.name(),
-            bytes,
-            bytes_per_fingerprint: bytes as f64 / fingerprints.max(1) as f64,
-            seconds: self.seconds,
-        }
-    }
-
-    fn say(&self, fields: &Fields<'_>) {
         let from = match self.merged {
             None => String::new(),
             Some(count) => format!(" from {}", counted(count as u64, "index", "indexes")),
         };
-        let ids = match fields.ids {
+        let ids = match ids {
             0 => String::new(),
             some => format!(", {}", counted(some, "id", "ids")),
         };
-        let shape = match (fields.families, fields.shards.unwrap_or_default()) {
-            (None, _) => format!("design {}", fields.design.unwrap_or_default()),
-            (Some(1), shards) => format!("{} shards", HumanCount(shards as u64)),
-            (Some(families), shards) => format!("{families} families of {} shards", shards / families),
+        let shape = match shards.map(|manifest| (manifest.families(), manifest.shards.len())) {
+            None => format!("design {}", design.unwrap_or_default()),
+            Some((1, shards)) => format!("{} shards", HumanCount(shards as u64)),
+            Some((families, shards)) => format!("{families} families of {} shards", shards / families),
         };
         messages::summary(format_args!(
-            "{}: {} read{from}, {} distinct{ids}; {shape}, {}; {} ({:.2} bytes per fingerprint) in {:.1} s",
+            "{}: {} read{from}, {} distinct{ids}; {shape}, {}; {} ({bytes_per_fingerprint:.2} bytes per fingerprint) in \
+             {:.1} s",
             self.output.display(),
-            counted(fields.read, "fingerprint", "fingerprints"),
-            HumanCount(fields.fingerprints),
+            counted(read, "fingerprint", "fingerprints"),
+            HumanCount(fingerprints),
             self.codec,
-            HumanBytes(fields.bytes),
-            fields.bytes_per_fingerprint,
+            HumanBytes(bytes),
             self.seconds,
         ));
+        Ok(())
     }
 }
 

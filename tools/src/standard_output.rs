@@ -6,7 +6,8 @@
 use std::io::{self, BufWriter, LineWriter, StdoutLock, Write};
 
 use anstream::AutoStream;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::failure::Failure;
 
@@ -25,6 +26,32 @@ pub(crate) fn buffered() -> BufWriter<StandardOutput> {
 /// Returns standard output for a few lines, each of which is written when it ends.
 pub(crate) fn lines() -> LineWriter<StandardOutput> {
     LineWriter::new(StandardOutput)
+}
+
+/// A JSON object, with its fields in the order in which they are added.
+#[derive(Default)]
+pub(crate) struct Object(Vec<(&'static str, Box<RawValue>)>);
+
+impl Object {
+    /// Adds a field.
+    pub(crate) fn field(mut self, name: &'static str, value: impl Serialize) -> Self {
+        self.0.push((name, to_raw_value(&value).expect("a value that JSON has")));
+        self
+    }
+
+    /// Adds a field if it has a value.
+    pub(crate) fn optional(self, name: &'static str, value: Option<impl Serialize>) -> Self {
+        match value {
+            Some(value) => self.field(name, value),
+            None => self,
+        }
+    }
+}
+
+impl Serialize for Object {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
 }
 
 /// Prints an object as a line of JSON.

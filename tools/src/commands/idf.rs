@@ -1,13 +1,11 @@
 //! `hamdex idf`: inverse document frequencies of the words of a corpus.
 
-use std::borrow::Cow;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use hamdex_documents::TooShort;
 use hamdex_simhash::word_lists::{IdfBuilder, IdfDictionary};
-use serde::Serialize;
 
 use crate::documents;
 use crate::documents::inputs::Inputs;
@@ -15,7 +13,7 @@ use crate::documents::recipe::{self, usage};
 use crate::failure::Failure;
 use crate::messages::{self, counted};
 use crate::output::{Force, Output, check_not_mixed, inputs_or_standard_input, temp_dir};
-use crate::standard_output::print_json;
+use crate::standard_output::{Object, print_json};
 
 /// Build a dictionary of inverse document frequencies from a corpus.
 ///
@@ -46,17 +44,6 @@ pub(crate) struct Args {
     recipe: recipe::Options,
     #[command(flatten)]
     inputs: Inputs,
-}
-
-/// The object that `--json` prints.
-#[derive(Serialize)]
-struct Report<'a> {
-    output: Cow<'a, str>,
-    documents: u64,
-    words: u64,
-    /// The most documents by which a count may be too low, because words were dropped.
-    error_documents: u64,
-    digest: String,
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
@@ -99,8 +86,12 @@ fn print_summary(
 ) -> Result<(), Failure> {
     let (words, digest) = (dictionary.words() as u64, dictionary.digest().to_string());
     if args.json {
-        let report =
-            Report { output: args.output.to_string_lossy(), documents, words, error_documents, digest };
+        let report = Object::default()
+            .field("output", args.output.to_string_lossy())
+            .field("documents", documents)
+            .field("words", words)
+            .field("error_documents", error_documents)
+            .field("digest", digest);
         return print_json(&report);
     }
     let inexact = match error_documents {

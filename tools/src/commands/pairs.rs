@@ -19,7 +19,7 @@ use crate::option_values::Threads;
 use crate::output::{Force, check_not_mixed};
 use crate::progress::Phases;
 use crate::set::Set;
-use crate::standard_output::write_json;
+use crate::standard_output::{Object, write_json};
 use crate::{option_values, standard_output};
 
 /// Find all pairs of stored fingerprints that are near each other.
@@ -118,7 +118,10 @@ fn pairs<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<(), Failure> {
     phases.finish();
     let (found, seconds) = (outcome?, started.elapsed().as_secs_f64());
     if is_file && args.json {
-        let summary = Summary { pairs: found, fingerprints: set.description.fingerprints, seconds };
+        let summary = Object::default()
+            .field("pairs", found)
+            .field("fingerprints", set.description.fingerprints)
+            .field("seconds", seconds);
         standard_output::print_json(&summary)?;
     }
     messages::summary(format_args!(
@@ -129,14 +132,6 @@ fn pairs<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<(), Failure> {
         seconds
     ));
     Ok(())
-}
-
-/// The object that `--json` prints if the pairs go to a file.
-#[derive(Serialize)]
-struct Summary {
-    pairs: u64,
-    fingerprints: u64,
-    seconds: f64,
 }
 
 /// Receives a pair, and where to look up its ids.
@@ -308,18 +303,11 @@ fn push<F: Fingerprint>(
 /// The columns of `--count`.
 const COUNT_COLUMNS: [(&str, Kind); 2] = [("distance", Kind::Number), ("pairs", Kind::Number)];
 
-/// The object that `--count --json` prints.
-#[derive(Serialize)]
-struct Count {
-    distance: usize,
-    pairs: u64,
-}
-
 /// The number of pairs at each distance from 1 on.
 fn print_counts(output: &mut impl Write, json: bool, counts: &[u64]) -> Result<(), Failure> {
     for (distance, &pairs) in counts.iter().enumerate().skip(1) {
         if json {
-            write_json(output, &Count { distance, pairs })?;
+            write_json(output, &Object::default().field("distance", distance).field("pairs", pairs))?;
         } else {
             writeln!(output, "{distance}\t{pairs}")?;
         }

@@ -1,20 +1,18 @@
 //! `hamdex shards`: sets of index files that were built separately.
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Subcommand;
 use hamdex::VerifyOptions;
 use hamdex_shards::inspect::Manifest;
-use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::messages::{self, counted};
 use crate::option_values::Threads;
 use crate::output::Force;
 use crate::progress::Phases;
-use crate::standard_output::print_json;
+use crate::standard_output::{Object, print_json};
 
 /// Query many index files as one set, in a directory.
 ///
@@ -80,18 +78,6 @@ impl Joining {
     }
 }
 
-/// The object that `--json` prints.
-#[derive(Serialize)]
-struct Report<'a> {
-    output: Cow<'a, str>,
-    added: usize,
-    layout: String,
-    shards: usize,
-    fingerprints: u64,
-    ids: u64,
-    bytes: u64,
-}
-
 /// Reports on a set after files were added.
 fn report(set: &Path, added: usize, manifest: &Manifest, json: bool) -> Result<(), Failure> {
     if !json {
@@ -104,15 +90,14 @@ fn report(set: &Path, added: usize, manifest: &Manifest, json: bool) -> Result<(
         ));
         return Ok(());
     }
-    let report = Report {
-        output: set.to_string_lossy(),
-        added,
-        layout: manifest.layout.to_string(),
-        shards: manifest.shards.len(),
-        fingerprints: manifest.fingerprints(),
-        ids: manifest.ids(),
-        bytes: manifest.bytes(),
-    };
+    let report = Object::default()
+        .field("output", set.to_string_lossy())
+        .field("added", added)
+        .field("layout", manifest.layout.to_string())
+        .field("shards", manifest.shards.len())
+        .field("fingerprints", manifest.fingerprints())
+        .field("ids", manifest.ids())
+        .field("bytes", manifest.bytes());
     print_json(&report)
         .map_err(|failure| Failure::InPlace { path: set.to_owned(), source: Box::new(failure) })
 }

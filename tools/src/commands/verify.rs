@@ -7,13 +7,12 @@ use std::sync::Arc;
 use hamdex::{Verified, VerifyOptions};
 use hamdex_any::Kind;
 use indicatif::HumanBytes;
-use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::messages::counted;
 use crate::option_values::Threads;
 use crate::progress::Phases;
-use crate::standard_output::{self, print_json};
+use crate::standard_output::{self, Object, print_json};
 
 /// Check every byte of an index file, a store or a set of shards.
 ///
@@ -41,26 +40,15 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// The object that `--json` prints.
-#[derive(Serialize)]
-struct Report<'a> {
-    ok: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
-    #[serde(flatten)]
-    contents: Option<Contents<'a>>,
-}
-
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.threads.start()?;
     let outcome = verify(args);
     if args.json {
-        let report = Report {
-            ok: outcome.is_ok(),
-            error: outcome.as_ref().err().map(Failure::line),
-            contents: outcome.as_ref().ok().map(|whole| whole.told().0),
-        };
-        print_json(&report)?;
+        let report = Object::default().field("ok", outcome.is_ok());
+        print_json(&match &outcome {
+            Ok(whole) => whole.told(report).0,
+            Err(failure) => report.field("error", failure.line()),
+        })?;
     }
     let whole = outcome?;
     if !args.json {
@@ -84,43 +72,9 @@ struct Whole {
     verified: Verified,
 }
 
-/// The amounts, as `--json` prints them.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Contents<'a> {
-    File {
-        bytes: u64,
-        tables: usize,
-        blocks: u64,
-        fingerprints: u64,
-        ids: u64,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        names: Option<u64>,
-    },
-    Store {
-        segments: usize,
-        bytes: u64,
-        /// In segments, removed ones included.
-        fingerprints: u64,
-        /// In logs.
-        batches: u64,
-        notes: &'a [String],
-    },
-    Shards {
-        shards: usize,
-        families: usize,
-        bytes: u64,
-        blocks: u64,
-        /// In one family; an upper bound for the layout `hash`.
-        fingerprints: u64,
-        ids: u64,
-        notes: &'a [String],
-    },
-}
-
 impl Whole {
-    /// Returns the amounts, and a sentence of them.
-    fn told(&self) -> (Contents<'_>, String) {
+    /// Adds the amounts to an object, and returns it and a sentence of them.
+    fn told(&self, report: Object) -> (Object, String) {
         let verified = &self.verified;
         let fingerprints = counted(verified.fingerprints, "fingerprint", "fingerprints");
         let blocks = counted(verified.blocks, "block", "blocks");
@@ -129,42 +83,41 @@ impl Whole {
             Kind::Store => {
                 let segments = counted(verified.files as u64, "segment", "segments");
                 let batches = counted(verified.batches, "batch", "batches");
-                let contents = Contents::Store {
-                    segments: verified.files,
-                    bytes: verified.bytes,
-                    fingerprints: verified.fingerprints,
-                    batches: verified.batches,
-                    notes: &verified.notes,
-                };
-                (contents, format!("{fingerprints} in {segments}, {batches} in the log"))
+                let report = report
+                    .field("segments", verified.files)
+                    .field("bytes", verified.bytes)
+                    // In segments, removed ones included.
+                    .field("fingerprints", verified.fingerprints)
+                    .field("batches", verified.batches)
+                    .field("notes", &verified.notes);
+                (report, format!("{fingerprints} in {segments}, {batches} in the log"))
             }
             Kind::Shards => {
                 let shards = counted(verified.files as u64, "shard", "shards");
                 let at_most = if verified.families == 1 { "at most " } else { "" };
-                let contents = Contents::Shards {
-                    shards: verified.files,
-                    families: verified.families,
-                    bytes: verified.bytes,
-                    blocks: verified.blocks,
-                    fingerprints: verified.fingerprints,
-                    ids: verified.ids,
-                    notes: &verified.notes,
-                };
-                (contents, format!("{at_most}{fingerprints} in {shards}, {blocks}, {ids}"))
+                let report = report
+                    .field("shards", verified.files)
+                    .field("families", verified.families)
+                    .field("bytes", verified.bytes)
+                    .field("blocks", verified.blocks)
+                    // In one family; an upper bound for the layout `hash`.
+                    .field("fingerprints", verified.fingerprints)
+                    .field("ids", verified.ids)
+                    .field("notes", &verified.notes);
+                (report, format!("{at_most}{fingerprints} in {shards}, {blocks}, {ids}"))
             }
             _ => {
                 let tables = counted(verified.tables as u64, "table", "tables");
                 let named = counted(verified.names, "name", "names");
                 let named = if self.has_names { format!(", {named}") } else { String::new() };
-                let contents = Contents::File {
-                    bytes: verified.bytes,
-                    tables: verified.tables,
-                    blocks: verified.blocks,
-                    fingerprints: verified.fingerprints,
-                    ids: verified.ids,
-                    names: self.has_names.then_some(verified.names),
-                };
-                (contents, format!("{fingerprints} in {tables}, {blocks}, {ids}{named}"))
+                let report = report
+                    .field("bytes", verified.bytes)
+                    .field("tables", verified.tables)
+                    .field("blocks", verified.blocks)
+                    .field("fingerprints", verified.fingerprints)
+                    .field("ids", verified.ids)
+                    .optional("names", self.has_names.then_some(verified.names));
+                (report, format!("{fingerprints} in {tables}, {blocks}, {ids}{named}"))
             }
         }
     }
@@ -172,7 +125,7 @@ impl Whole {
     /// Prints a line, and one for each note.
     fn print(&self, path: &Path, output: &mut impl Write) -> io::Result<()> {
         let verified = &self.verified;
-        let sentence = self.told().1;
+        let sentence = self.told(Object::default()).1;
         writeln!(output, "{}: whole: {}, {sentence}", path.display(), HumanBytes(verified.bytes))?;
         verified.notes.iter().try_for_each(|note| writeln!(output, "{note}"))
     }

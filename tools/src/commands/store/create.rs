@@ -9,14 +9,13 @@ use hamdex_any::for_width;
 use hamdex_simhash::{Fingerprinter, Recipe, Shingler};
 use hamdex_store::inspect::Identity;
 use hamdex_store::{CreateOptions, Store, StoreOptions};
-use serde::Serialize;
 
 use crate::commands::store::manifest_of;
 use crate::documents::recipe;
 use crate::failure::Failure;
 use crate::messages;
 use crate::option_values;
-use crate::standard_output::print_json;
+use crate::standard_output::{Object, print_json};
 
 /// Create an empty store.
 ///
@@ -97,24 +96,6 @@ enum Ids {
     Names,
 }
 
-/// The object that `--json` prints.
-#[derive(Serialize)]
-struct Report<'a> {
-    store: String,
-    id: String,
-    width: u32,
-    distance: u32,
-    design: &'a str,
-    codec: &'static str,
-    filter: String,
-    ids: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    recipe: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    shingles: Option<&'a str>,
-    lookups: bool,
-}
-
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if args.lookups && args.ids == Some(Ids::None) {
         return Err(Failure::Usage("look-ups are by id: leave --ids none out".to_owned()));
@@ -129,19 +110,19 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         _ => Ids::None,
     };
     if args.json {
-        return print_json(&Report {
-            store: args.store.display().to_string(),
-            id: manifest.identity.store.to_string(),
-            width: manifest.identity.width,
-            distance: manifest.distance,
-            design: &manifest.design,
-            codec: manifest.codec.name(),
-            filter: manifest.filter.to_string(),
-            ids: ids.name(),
-            recipe: manifest.recipe.as_deref(),
-            shingles: manifest.shingles.as_deref(),
-            lookups: manifest.lookups,
-        });
+        let report = Object::default()
+            .field("store", args.store.display().to_string())
+            .field("id", manifest.identity.store.to_string())
+            .field("width", manifest.identity.width)
+            .field("distance", manifest.distance)
+            .field("design", &manifest.design)
+            .field("codec", manifest.codec.name())
+            .field("filter", manifest.filter.to_string())
+            .field("ids", ids.name())
+            .optional("recipe", manifest.recipe)
+            .optional("shingles", manifest.shingles)
+            .field("lookups", manifest.lookups);
+        return print_json(&report);
     }
     messages::summary(format_args!(
         "{}: created: design {} for distance {}, {}; {} bits, {}",

@@ -9,13 +9,12 @@ use hamdex::Fingerprint;
 use hamdex_store::inspect::StoreStats;
 use hamdex_store::{Store, StoreOptions};
 use indicatif::HumanBytes;
-use serde::Serialize;
 
 use crate::commands::store::{manifest_of, of_width};
 use crate::failure::Failure;
 use crate::messages::{self, counted};
 use crate::progress::{self, Phases};
-use crate::standard_output::print_json;
+use crate::standard_output::{Object, print_json};
 
 // Not documented: its text would be that of each command.
 #[derive(clap::Args)]
@@ -26,17 +25,6 @@ pub(super) struct Target {
     /// Print the outcome as a JSON object
     #[arg(long)]
     json: bool,
-}
-
-/// The object that `--json` prints.
-#[derive(Serialize)]
-struct Report {
-    segments: usize,
-    bytes: u64,
-    /// Records erased from files, by a purge.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    purged: Option<u64>,
-    seconds: f64,
 }
 
 pub(super) fn flush(args: &Target) -> Result<(), Failure> {
@@ -96,7 +84,12 @@ fn maintain<F: Fingerprint>(
     store.close()?;
     let seconds = started.elapsed().as_secs_f64();
     if json {
-        return print_json(&Report { segments: stats.segments.len(), bytes: stats.bytes, purged, seconds });
+        let report = Object::default()
+            .field("segments", stats.segments.len())
+            .field("bytes", stats.bytes)
+            .optional("purged", purged)
+            .field("seconds", seconds);
+        return print_json(&report);
     }
     print_summary(path, &stats, purged, seconds);
     Ok(())

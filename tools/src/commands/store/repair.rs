@@ -6,12 +6,11 @@ use std::sync::Arc;
 
 use hamdex_store::repair::{Repaired, RepairedFile};
 use indicatif::HumanCount;
-use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::messages::{self, counted};
 use crate::progress::Phases;
-use crate::standard_output::{self, print_json};
+use crate::standard_output::{self, Object, print_json};
 
 /// Salvage a damaged store: keep everything that can still be read.
 ///
@@ -39,68 +38,35 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// The object that `--json` prints. The counts of lost and returned records are upper bounds.
-#[derive(Serialize)]
-struct Report {
-    complete: bool,
-    /// The problems of all files, each with its path.
-    found: Vec<String>,
-    records_before: Option<u64>,
-    records_after: u64,
-    saved_records: u64,
-    lost_records: u64,
-    returned_records: u64,
-    lost_names: u64,
-    lost_shingles: u64,
-    unknown_parts: u64,
-    saved_batches: u64,
-    lost_log_parts: u64,
-    files: Vec<FileReport>,
-    kept: Vec<String>,
-}
-
-/// A file that was damaged or missing.
-#[derive(Serialize)]
-struct FileReport {
-    path: String,
-    problems: Vec<String>,
-    saved_records: u64,
-    lost_records: u64,
-    returned_records: u64,
-    lost_names: u64,
-    lost_shingles: u64,
-    unknown_parts: u64,
-}
-
-impl From<&Repaired> for Report {
-    fn from(repaired: &Repaired) -> Self {
-        let file = |file: &RepairedFile| FileReport {
-            path: file.path.display().to_string(),
-            problems: file.problems.clone(),
-            saved_records: file.saved_pairs,
-            lost_records: file.lost_pairs,
-            returned_records: file.returned_pairs,
-            lost_names: file.lost_names,
-            lost_shingles: file.lost_shingles,
-            unknown_parts: file.unknown_parts,
-        };
-        Self {
-            complete: repaired.is_complete(),
-            found: repaired.files.iter().flat_map(problems).collect(),
-            records_before: repaired.pairs_before,
-            records_after: repaired.pairs_after,
-            saved_records: repaired.saved_pairs(),
-            lost_records: repaired.lost_pairs(),
-            returned_records: repaired.returned_pairs(),
-            lost_names: repaired.lost_names(),
-            lost_shingles: repaired.lost_shingles(),
-            unknown_parts: repaired.unknown_parts(),
-            saved_batches: repaired.saved_batches,
-            lost_log_parts: repaired.lost_log_parts,
-            files: repaired.files.iter().map(file).collect(),
-            kept: repaired.kept.iter().map(|path| path.display().to_string()).collect(),
-        }
-    }
+/// Returns the object that `--json` prints. The counts of lost and returned records are upper bounds.
+fn json(repaired: &Repaired) -> Object {
+    let file = |file: &RepairedFile| {
+        Object::default()
+            .field("path", file.path.display().to_string())
+            .field("problems", &file.problems)
+            .field("saved_records", file.saved_pairs)
+            .field("lost_records", file.lost_pairs)
+            .field("returned_records", file.returned_pairs)
+            .field("lost_names", file.lost_names)
+            .field("lost_shingles", file.lost_shingles)
+            .field("unknown_parts", file.unknown_parts)
+    };
+    let kept = repaired.kept.iter().map(|path| path.display().to_string());
+    Object::default()
+        .field("complete", repaired.is_complete())
+        .field("found", repaired.files.iter().flat_map(problems).collect::<Vec<_>>())
+        .field("records_before", repaired.pairs_before)
+        .field("records_after", repaired.pairs_after)
+        .field("saved_records", repaired.saved_pairs())
+        .field("lost_records", repaired.lost_pairs())
+        .field("returned_records", repaired.returned_pairs())
+        .field("lost_names", repaired.lost_names())
+        .field("lost_shingles", repaired.lost_shingles())
+        .field("unknown_parts", repaired.unknown_parts())
+        .field("saved_batches", repaired.saved_batches)
+        .field("lost_log_parts", repaired.lost_log_parts)
+        .field("files", repaired.files.iter().map(file).collect::<Vec<_>>())
+        .field("kept", kept.collect::<Vec<_>>())
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
@@ -109,7 +75,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let tell = |repaired: &Repaired| {
         phases.finish();
         if args.json {
-            print_json(&Report::from(repaired))?;
+            print_json(&json(repaired))?;
         } else if repaired.was_whole() {
             messages::summary(format_args!("{}: whole; nothing was changed", args.store.display()));
         } else {

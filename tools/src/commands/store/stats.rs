@@ -9,13 +9,12 @@ use hamdex_store::StoreReader;
 use hamdex_store::health::Health;
 use hamdex_store::inspect::{Manifest, StoreStats};
 use indicatif::{HumanBytes, HumanCount};
-use serde::Serialize;
 
 use crate::commands::store::{manifest_of, of_width};
 use crate::failure::Failure;
 use crate::messages::counted;
 use crate::progress;
-use crate::standard_output::{self, print_json};
+use crate::standard_output::{self, Object, print_json};
 
 /// Show the counts of a store, and their costs.
 ///
@@ -46,67 +45,25 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// The object that `--json` prints.
-#[derive(Serialize)]
-struct Report {
-    fingerprints: u64,
-    ids: u64,
-    /// Whether these two are exact, or upper bounds.
-    is_exact: bool,
-    segments: usize,
-    bytes: u64,
-    recent: u64,
-    recent_bytes: u64,
-    removed: u64,
-    batches: u64,
-    write_amplification: f64,
-    /// The health of the process that has the store open for writing.
-    health: Option<Writing>,
-}
-
-/// The health of a process that has a store open for writing.
-#[derive(Serialize)]
-struct Writing {
-    holder: String,
-    merges: String,
-    pressure: String,
-    /// The number of waiting writes.
-    queue: usize,
-    /// The time for which the oldest write has waited for a sync.
-    unsynced_seconds: Option<f64>,
-    failures: Vec<Failing>,
-}
-
-/// Background work that fails.
-#[derive(Serialize)]
-struct Failing {
-    work: String,
-    message: String,
-    /// Seconds since 1970, UTC.
-    since: u64,
-    attempts: u64,
-    remedy: String,
-}
-
-impl Writing {
-    fn of(health: Health) -> Self {
-        let seconds = |time: SystemTime| time.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
-        let failing = |failure: hamdex_store::health::Failure| Failing {
-            work: failure.work.to_string(),
-            since: seconds(failure.since),
-            attempts: failure.attempts,
-            remedy: failure.remedy.to_string(),
-            message: failure.message,
-        };
-        Self {
-            merges: health.merges.to_string(),
-            pressure: health.pressure.to_string(),
-            queue: health.queue,
-            unsynced_seconds: health.unsynced.map(|time| time.as_secs_f64()),
-            failures: health.failures.into_iter().map(failing).collect(),
-            holder: health.holder,
-        }
-    }
+/// Returns the health of the process that has the store open for writing.
+fn health_json(health: Health) -> Object {
+    let seconds = |time: SystemTime| time.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+    let failing = |failure: hamdex_store::health::Failure| {
+        Object::default()
+            .field("work", failure.work.to_string())
+            .field("message", failure.message)
+            // Since 1970, UTC.
+            .field("since", seconds(failure.since))
+            .field("attempts", failure.attempts)
+            .field("remedy", failure.remedy.to_string())
+    };
+    Object::default()
+        .field("holder", health.holder)
+        .field("merges", health.merges.to_string())
+        .field("pressure", health.pressure.to_string())
+        .field("queue", health.queue)
+        .field("unsynced_seconds", health.unsynced.map(|time| time.as_secs_f64()))
+        .field("failures", health.failures.into_iter().map(failing).collect::<Vec<_>>())
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
@@ -129,19 +86,20 @@ fn stats<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failure
     if !args.json {
         return print(&args.store, manifest, &stats);
     }
-    print_json(&Report {
-        fingerprints: stats.fingerprints,
-        ids: stats.ids,
-        is_exact: stats.is_exact,
-        segments: stats.segments.len(),
-        bytes: stats.bytes,
-        recent: stats.recent,
-        recent_bytes: stats.recent_bytes,
-        removed: stats.removed,
-        batches: stats.sequence,
-        write_amplification: stats.write_amplification,
-        health: stats.health.map(Writing::of),
-    })
+    let report = Object::default()
+        .field("fingerprints", stats.fingerprints)
+        .field("ids", stats.ids)
+        // Otherwise these two are upper bounds.
+        .field("is_exact", stats.is_exact)
+        .field("segments", stats.segments.len())
+        .field("bytes", stats.bytes)
+        .field("recent", stats.recent)
+        .field("recent_bytes", stats.recent_bytes)
+        .field("removed", stats.removed)
+        .field("batches", stats.sequence)
+        .field("write_amplification", stats.write_amplification)
+        .field("health", stats.health.map(health_json));
+    print_json(&report)
 }
 
 fn print(path: &Path, manifest: &Manifest, stats: &StoreStats) -> Result<(), Failure> {
@@ -167,7 +125,7 @@ fn print(path: &Path, manifest: &Manifest, stats: &StoreStats) -> Result<(), Fai
         "  amplification   {:.2} bytes written per byte of new segments",
         stats.write_amplification
     )?;
-    if let Some(health) = stats.health.clone().map(Writing::of) {
+    if let Some(health) = &stats.health {
         writeln!(output, "  open for writing by {}", health.holder)?;
         writeln!(output, "  merges          {}", health.merges)?;
         writeln!(
@@ -176,7 +134,7 @@ fn print(path: &Path, manifest: &Manifest, stats: &StoreStats) -> Result<(), Fai
             health.pressure,
             counted(health.queue as u64, "write", "writes")
         )?;
-        for failing in health.failures {
+        for failing in &health.failures {
             writeln!(
                 output,
                 "  {} fails: {} ({}; {})",

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 
 use bytesize::ByteSize;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use hamdex::threads::{can_reserve, hold};
 use hamdex_documents::tables::Quoting;
 use rayon::{ThreadBuilder, ThreadPoolBuilder};
@@ -60,6 +60,21 @@ pub(crate) fn delimiter(text: &str) -> Result<u8, String> {
         [byte] if *byte == b' ' || byte.is_ascii_punctuation() && *byte != b'"' => Ok(*byte),
         _ => Err("expected a blank, a punctuation character of ASCII, or tab".to_owned()),
     }
+}
+
+/// The values of an option, with their names, and their help unless it is empty.
+pub(crate) type Named<T> = [(&'static str, &'static str, T)];
+
+/// Returns a parser of the names of these values.
+pub(crate) fn named<T: Copy + Send + Sync>(values: &'static Named<T>) -> impl TypedValueParser<Value = T> {
+    let names = values.iter().map(|(name, help, _)| match *help {
+        "" => PossibleValue::new(*name),
+        help => PossibleValue::new(*name).help(help),
+    });
+    PossibleValuesParser::new(names).map(|text| {
+        let (.., value) = values.iter().find(|(name, ..)| *name == text).expect("clap has checked the name");
+        *value
+    })
 }
 
 /// Returns a parser of the quoting of fields.

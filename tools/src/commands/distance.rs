@@ -17,8 +17,8 @@ use crate::documents::recipe::{self, usage};
 use crate::failure::{Failure, shown};
 use crate::input::{Notation, announce_terminal_input};
 use crate::messages::{self, counted};
-use crate::standard_output::print_json;
-use crate::{option_values, standard_output};
+use crate::option_values::{self, Named, named};
+use crate::standard_output::{self, print_json};
 
 /// The most changes printed as text.
 const MAX_CHANGES: usize = 20;
@@ -62,31 +62,18 @@ pub(crate) struct Args {
     #[command(flatten)]
     recipe: recipe::Options,
     /// The notation of the fingerprints
-    #[arg(long, value_enum, default_value = "auto")]
-    notation: Numbers,
+    #[arg(long, value_parser = named(NOTATIONS), default_value = "auto")]
+    notation: Notation,
     /// Print a JSON object
     #[arg(long)]
     json: bool,
 }
 
-/// The notation of fingerprints.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Numbers {
-    /// Each by itself; exactly 16 (32) digits are hexadecimal
-    Auto,
-    Hex,
-    Decimal,
-}
-
-impl Numbers {
-    fn notation(self) -> Notation {
-        match self {
-            Self::Auto => Notation::Either,
-            Self::Hex => Notation::Hex,
-            Self::Decimal => Notation::Decimal,
-        }
-    }
-}
+const NOTATIONS: &Named<Notation> = &[
+    ("auto", "Each by itself; exactly 16 (32) digits are hexadecimal", Notation::Either),
+    ("hex", "", Notation::Hex),
+    ("decimal", "", Notation::Decimal),
+];
 
 /// The object that `--json` prints.
 #[derive(Serialize)]
@@ -147,7 +134,7 @@ fn compare<F: Fingerprint>(
         true => Some(fingerprinter?),
         false => None,
     };
-    let notation = args.notation.notation();
+    let notation = args.notation;
     let values =
         [one.outcome(notation, fingerprinter.as_ref())?, other.outcome(notation, fingerprinter.as_ref())?];
     let difference = match values.map(Outcome::value) {

@@ -5,7 +5,6 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clap::ValueEnum;
 use hamdex::chain;
 use hamdex_documents::{RECIPE_KEY, stored_recipe};
 use hamdex_simhash::recipe::{Weight, Width};
@@ -14,6 +13,7 @@ use hamdex_simhash::{Lists, Recipe, RecipeError};
 
 use crate::failure::Failure;
 use crate::messages;
+use crate::option_values::{Named, named};
 
 /// Options for making fingerprints of texts.
 #[derive(Debug, clap::Args)]
@@ -31,30 +31,17 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE", help_heading = "Fingerprints")]
     pub(crate) idf: Option<PathBuf>,
     /// The weight of words that the dictionary lacks: that of its median word, or the mean of all [default: median]
-    #[arg(long, value_enum, value_name = "WEIGHT", requires = "idf", help_heading = "Fingerprints")]
-    unknown_words: Option<UnknownWords>,
+    #[arg(long, value_parser = named(UNKNOWN_WORDS), value_name = "WEIGHT", requires = "idf", help_heading = "Fingerprints")]
+    unknown_words: Option<Unknown>,
     /// Words to leave out, one per line
     #[arg(long, value_name = "FILE", help_heading = "Fingerprints")]
     pub(crate) stop_words: Option<PathBuf>,
 }
 
-/// The weight of words that are not in the dictionary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum UnknownWords {
-    /// That of the middle word, as in Python's jieba
-    Median,
-    /// The average, as in cppjieba
-    Mean,
-}
-
-impl UnknownWords {
-    fn weight(self) -> Unknown {
-        match self {
-            Self::Median => Unknown::Median,
-            Self::Mean => Unknown::Mean,
-        }
-    }
-}
+const UNKNOWN_WORDS: &Named<Unknown> = &[
+    ("median", "That of the middle word, as in Python's jieba", Unknown::Median),
+    ("mean", "The average, as in cppjieba", Unknown::Mean),
+];
 
 impl Options {
     /// Returns whether none of these options is given.
@@ -82,7 +69,7 @@ impl Options {
             Some(text) => text.parse().map_err(usage)?,
             None => Recipe::default(),
         };
-        let unknown = self.unknown_words.map(UnknownWords::weight);
+        let unknown = self.unknown_words;
         if let Some(idf) = &lists.idf {
             match recipe.weight {
                 Weight::Idf { unknown: pinned, .. } if unknown.is_some_and(|unknown| unknown != pinned) => {
@@ -135,7 +122,7 @@ impl Options {
             return Err(complaint("was built without stop words; leave --stop-words out".to_owned()));
         }
         if let (Some(given), Weight::Idf { unknown, .. }) = (self.unknown_words, stored.weight)
-            && given.weight() != unknown
+            && given != unknown
         {
             return Err(complaint(format!(
                 "was built with weight={}; leave --unknown-words out",

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
 use hamdex::{BuildOptions, Builder, Fingerprint};
-use hamdex_shards::ShardsBuilder;
+use hamdex_shards::{Layout, ShardsBuilder};
 
 use crate::build_report::Finished;
 use crate::commands::build::Args;
 use crate::failure::Failure;
+use crate::option_values::{Named, named};
 use crate::output::{Output, is_standard_output};
 use crate::progress::{self, Phases};
 
@@ -42,7 +42,7 @@ pub(super) fn start<F: Fingerprint>(
     let Some(shards) = args.shards.shards else {
         return Ok(Box::new(Builder::with_options(output.path(), options)?));
     };
-    Ok(Box::new(ShardsBuilder::create(&args.output, args.shards.layout.into(), shards, options)?))
+    Ok(Box::new(ShardsBuilder::create(&args.output, args.shards.layout, shards, options)?))
 }
 
 impl<F: Fingerprint> Sink<F> for Builder<F> {
@@ -102,27 +102,18 @@ pub(super) struct ShardOptions {
     #[arg(long, value_name = "N")]
     pub(super) shards: Option<usize>,
     /// The layout: how fingerprints are spread over shards
-    #[arg(long, value_enum, default_value = "families", requires = "shards")]
+    #[arg(long, value_parser = named(LAYOUTS), default_value = "families", requires = "shards")]
     pub(super) layout: Layout,
 }
 
-/// The layout: how fingerprints are spread over shards.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Layout {
-    /// K + 1 times, each time split by another part of the bits: a query reads K + 1 shards
-    Families,
-    /// Once, in any shard: a query reads all of them
-    Hash,
-}
-
-impl From<Layout> for hamdex_shards::Layout {
-    fn from(layout: Layout) -> Self {
-        match layout {
-            Layout::Families => Self::Families,
-            Layout::Hash => Self::Hash,
-        }
-    }
-}
+const LAYOUTS: &Named<Layout> = &[
+    (
+        "families",
+        "K + 1 times, each time split by another part of the bits: a query reads K + 1 shards",
+        Layout::Families,
+    ),
+    ("hash", "Once, in any shard: a query reads all of them", Layout::Hash),
+];
 
 /// Refuses an output that cannot be the directory of a set, before any work, and raises the limit of open
 /// files.

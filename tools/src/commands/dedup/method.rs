@@ -2,12 +2,11 @@
 
 use std::num::NonZeroUsize;
 
-use clap::ValueEnum;
 use hamdex::Fingerprint;
 use hamdex_documents::{Clustering, Dedup, Preference, Similarity};
 
 use crate::failure::Failure;
-use crate::option_values;
+use crate::option_values::{self, Named, named};
 
 /// The default distance of `--check` and `--fingerprints`.
 const DEFAULT_DISTANCE: u32 = 3;
@@ -34,8 +33,8 @@ pub(super) struct Options {
     #[arg(long, value_name = "N", value_parser = option_values::shingle_words)]
     check_words: Option<NonZeroUsize>,
     /// How near-duplicates form clusters
-    #[arg(long, value_enum, default_value = "stars")]
-    clusters: Clusters,
+    #[arg(long, value_parser = named(CLUSTERS), default_value = "stars")]
+    clusters: Clustering,
     /// The document of a cluster that is kept
     ///
     /// The first in the input, the one with the longest text, or the one with the greatest or least value of a field
@@ -45,14 +44,14 @@ pub(super) struct Options {
     keep: Kept,
 }
 
-/// The ways in which near-duplicates form clusters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Clusters {
-    /// Each document is a near-duplicate of the kept one
-    Stars,
-    /// Each document is a near-duplicate of another one, so two can be far apart
-    Linked,
-}
+const CLUSTERS: &Named<Clustering> = &[
+    ("stars", "Each document is a near-duplicate of the kept one", Clustering::Stars),
+    (
+        "linked",
+        "Each document is a near-duplicate of another one, so two can be far apart",
+        Clustering::Linked,
+    ),
+];
 
 /// The document of a cluster that is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,12 +102,7 @@ impl Options {
             let least = least.unwrap_or(Similarity::DEFAULT_LEAST);
             dedup = dedup.similarity(Similarity::new(least, words)?);
         }
-        Ok(dedup
-            .clusters(match self.clusters {
-                Clusters::Stars => Clustering::Stars,
-                Clusters::Linked => Clustering::Linked,
-            })
-            .prefer(self.keep.preference))
+        Ok(dedup.clusters(self.clusters).prefer(self.keep.preference))
     }
 
     /// Describes near-duplicates, in a sentence.
@@ -145,7 +139,7 @@ impl Options {
 
     /// Whether clusters are chains of near-duplicates.
     pub(super) fn are_linked(&self) -> bool {
-        self.clusters == Clusters::Linked
+        self.clusters == Clustering::Linked
     }
 }
 

@@ -4,12 +4,12 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use hamdex::{BatchOptions, Fingerprint, Match, SetSearcher};
+use hamdex::{BatchOptions, Fingerprint, Match, SetSearcher, Strategy};
 use hamdex_atomic_file::Inputs;
 use hamdex_documents::{Document, TooShort};
 use hamdex_simhash::{Fingerprinter, Outcome, Scratch};
 
-use crate::commands::query::{self, Args, Counts, Strategy};
+use crate::commands::query::{self, Args, Counts};
 use crate::documents::inputs::{Came, Reading, Skipped, each_as_it_comes};
 use crate::documents::{self, recipe};
 use crate::failure::Failure;
@@ -85,7 +85,7 @@ pub(super) struct Answerer<'a, F: Fingerprint> {
 impl<'a, F: Fingerprint> Answerer<'a, F> {
     pub(super) fn new(args: &'a Args, set: Set<'a, F>) -> Result<Self, Failure> {
         let distance = set.distance(args.distance)?;
-        let options = BatchOptions::new().strategy(args.strategy.into());
+        let options = BatchOptions::new().strategy(args.strategy);
         let mut inputs = Inputs::of([&args.index]);
         args.file.iter().chain(&args.document).for_each(|file| inputs.add(file));
         let columns = query::columns(prints_ids(args, set).then_some(set.description.has_names));

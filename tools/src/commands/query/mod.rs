@@ -10,8 +10,7 @@ use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
-use clap::ValueEnum;
-use hamdex::{Fingerprint, Match, Names, OpenOptions, RECIPE_KEY};
+use hamdex::{Fingerprint, Match, Names, OpenOptions, RECIPE_KEY, Strategy};
 use hamdex_any::for_width;
 use hamdex_documents::tables::{Cell, Kind};
 use serde::Serialize;
@@ -21,33 +20,18 @@ use crate::failure::{Failure, shown};
 use crate::ids::{self, Ids, TableOutput, id_kind};
 use crate::input::Format;
 use crate::messages::{self, counted};
-use crate::option_values::Threads;
+use crate::option_values::{Named, Threads, named};
 use crate::output::{Force, check_not_mixed};
 use crate::set::Set;
 use crate::standard_output::{self, write_json};
 use crate::{names, option_values};
 use answer::{Answerer, Asked};
 
-/// The way to answer many queries together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Strategy {
-    /// The faster one
-    Auto,
-    /// Look up each query in the blocks that can hold matches
-    Probe,
-    /// Scan the whole first table once, comparing it with all queries
-    Scan,
-}
-
-impl From<Strategy> for hamdex::Strategy {
-    fn from(strategy: Strategy) -> Self {
-        match strategy {
-            Strategy::Auto => Self::Auto,
-            Strategy::Probe => Self::Probe,
-            Strategy::Scan => Self::Scan,
-        }
-    }
-}
+const STRATEGIES: &Named<Strategy> = &[
+    ("auto", "The faster one", Strategy::Auto),
+    ("probe", "Look up each query in the blocks that can hold matches", Strategy::Probe),
+    ("scan", "Scan the whole first table once, comparing it with all queries", Strategy::Scan),
+];
 
 /// Find the stored documents or fingerprints similar to given ones.
 ///
@@ -204,7 +188,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "ids_limit")]
     no_ids: bool,
     /// The way to answer many queries together
-    #[arg(long, value_enum, default_value = "auto", conflicts_with_all = ["first", "nearest"])]
+    #[arg(long, value_parser = named(STRATEGIES), default_value = "auto", conflicts_with_all = ["first", "nearest"])]
     strategy: Strategy,
     /// Print one line per query, even without a match: the query, then each match with its distance and ids
     #[arg(long, conflicts_with = "output")]

@@ -7,13 +7,13 @@ use std::time::Instant;
 
 use hamdex::similar::{Condition, Measure, SimilarDocument};
 use hamdex::threads::map_in_order;
-use hamdex::{Fingerprint, Names};
+use hamdex::{Fingerprint, Names, Strategy};
 use hamdex_atomic_file::Inputs;
 use hamdex_documents::tables::{Cell, Kind};
 use hamdex_documents::{Document, Error, SimilarTexts, Similarity};
 use serde::Serialize;
 
-use crate::commands::query::{self, Args, Counts, Strategy, line_of_json};
+use crate::commands::query::{self, Args, Counts, line_of_json};
 use crate::documents;
 use crate::documents::inputs::{Came, Reading, each_as_it_comes};
 use crate::failure::Failure;

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use bytesize::ByteSize;
-use hamdex_atomic_file::{AtomicDirectory, AtomicFile, Identity};
+use hamdex_atomic_file::Identity;
 use hamdex_documents::problems::Action;
-use hamdex_documents::tables::{Quoting, TableFormat};
-use hamdex_documents::{Copied, Counts, Document, Documents, Input, MAX_TEXT_FIELDS};
+use hamdex_documents::tables::Quoting;
+use hamdex_documents::{Counts, Document, Documents, Input, MAX_TEXT_FIELDS};
 use indicatif::ProgressBar;
 
 use crate::documents::notices::{self, Notices};
@@ -286,60 +286,21 @@ impl Reading {
         Ok(Self { documents, bar, notices, are_held: false })
     }
 
-    /// Also reads this field, if it exists.
-    pub(crate) fn extra_field(mut self, name: Option<&str>) -> Self {
-        if let Some(name) = name {
-            self.documents = self.documents.extra_field(name);
-        }
+    /// Sets options of the documents.
+    pub(crate) fn with(mut self, set: impl FnOnce(Documents) -> Documents) -> Self {
+        self.documents = set(self.documents);
         self
     }
 
     /// Sets the directory for temporary files.
-    pub(crate) fn temp_dir(mut self, directory: &Path) -> Self {
-        self.documents = self.documents.temp_dir(directory);
-        self
+    pub(crate) fn temp_dir(self, directory: &Path) -> Self {
+        self.with(|documents| documents.temp_dir(directory))
     }
 
     /// Prints problems when this is dropped: after the results.
     pub(crate) fn hold_notices(mut self) -> Self {
         self.are_held = true;
         self
-    }
-
-    /// Prepares to copy rows to a file of this format, by default that of the first input.
-    pub(crate) fn copyable(mut self, format: Option<TableFormat>, drops_columns: bool) -> Self {
-        self.documents = self.documents.drop_columns(drops_columns).copyable(format);
-        self
-    }
-
-    /// Prepares to copy each input to a file of its own.
-    pub(crate) fn copyable_as_files(mut self) -> Self {
-        self.documents = self.documents.copyable_as_files();
-        self
-    }
-
-    /// Makes it possible to read the documents again.
-    pub(crate) fn repeatable(mut self) -> Self {
-        self.documents = self.documents.repeatable();
-        self
-    }
-
-    /// Copies the rows of documents that were read.
-    pub(crate) fn copy(
-        &self,
-        wanted: impl Iterator<Item = u32>,
-        file: AtomicFile,
-    ) -> Result<Copied, Failure> {
-        Ok(self.documents.copy(wanted, file)?)
-    }
-
-    /// Copies the rows of documents that were read, each input to a file of its own.
-    pub(crate) fn copy_files(
-        &self,
-        wanted: impl Iterator<Item = u32>,
-        directory: AtomicDirectory,
-    ) -> Result<Copied, Failure> {
-        Ok(self.documents.copy_files(wanted, directory)?)
     }
 
     /// Calls `read`, and shows the progress of reading until it returns.

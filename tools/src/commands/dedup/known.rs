@@ -8,7 +8,7 @@ use hamdex_any::{AnySet, Kind};
 use hamdex_documents::known::{
     Known, KnownAs, KnownShingles, KnownTexts, NearestTexts, NewTexts, Reference, nearest_in,
 };
-use hamdex_documents::{Clusters, Dedup, Error, RECIPE_KEY};
+use hamdex_documents::{Clusters, Dedup, Documents, Error, RECIPE_KEY};
 use hamdex_simhash::{Lists, Recipe};
 use serde::Serialize;
 
@@ -120,7 +120,10 @@ impl<'s, F: Fingerprint> Against<'s, F> {
                 let shingles = sets.iter().map(of_set).collect::<Result<_, _>>()?;
                 let reading = match documents {
                     [] => None,
-                    paths => Some(args.inputs.reading_of(paths)?.temp_dir(directory).repeatable()),
+                    paths => {
+                        let reading = args.inputs.reading_of(paths)?.temp_dir(directory);
+                        Some(reading.with(Documents::repeatable))
+                    }
                 };
                 By::Texts(shingles, reading.map(Box::new))
             }

@@ -260,8 +260,12 @@ fn dedup<F: Fingerprint>(
                 target if args.fingerprints.are_given() => {
                     fingerprints::unique::<F>(args, (&clusters, &inputs), &reading, target)?
                 }
-                Target::File(file) => reading.copy(clusters.unique(), file)?,
-                Target::Directory(directory) => reading.copy_files(clusters.unique(), directory)?,
+                target => reading.read(|documents| {
+                    Ok(match target {
+                        Target::File(file) => documents.copy(clusters.unique(), file)?,
+                        Target::Directory(directory) => documents.copy_files(clusters.unique(), directory)?,
+                    })
+                })?,
             });
         }
         (None, file, _) => {
@@ -297,15 +301,23 @@ fn reading_of(args: &Args, format: Option<TableFormat>, temp_dir: &Path) -> Resu
     let reading = match args.fingerprints.are_given() {
         true if args.unique => fingerprints::reading_of(args)?,
         true => return Ok(None),
-        false => args.inputs.reading()?.extra_field(args.method.kept_field()),
+        false => {
+            let reading = args.inputs.reading()?;
+            reading.with(|documents| match args.method.kept_field() {
+                Some(name) => documents.extra_field(name),
+                None => documents,
+            })
+        }
     };
     let reading = reading.temp_dir(temp_dir).hold_notices();
-    let reading = if args.html.is_some() { reading.repeatable() } else { reading };
-    Ok(Some(match (args.unique, &args.output_dir) {
-        (false, _) => reading,
-        (true, None) => reading.copyable(format, args.drop_columns),
-        (true, Some(_)) => reading.copyable_as_files(),
-    }))
+    Ok(Some(reading.with(|documents| {
+        let documents = if args.html.is_some() { documents.repeatable() } else { documents };
+        match (args.unique, &args.output_dir) {
+            (false, _) => documents,
+            (true, None) => documents.drop_columns(args.drop_columns).copyable(format),
+            (true, Some(_)) => documents.copyable_as_files(),
+        }
+    })))
 }
 
 /// Returns all files that are read.

@@ -22,32 +22,6 @@ struct Word<'t> {
     ends_line: bool,
 }
 
-impl PartialEq for Word<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.text == other.text
-    }
-}
-
-impl Eq for Word<'_> {}
-
-impl std::hash::Hash for Word<'_> {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.text.hash(state);
-    }
-}
-
-impl PartialOrd for Word<'_> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Word<'_> {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.text.cmp(other.text)
-    }
-}
-
 /// Returns the beginning of a text, up to and including [`MAX_WORDS`], and whether it is all.
 pub(super) fn beginning(text: &str) -> (&str, bool) {
     match words(text).nth(MAX_WORDS) {
@@ -83,7 +57,8 @@ fn is_unspaced(c: char) -> bool {
 pub(super) fn marked(one: &str, other: &str) -> [String; 2] {
     let [one, other]: [Vec<Word<'_>>; 2] = [one, other].map(|text| words(text).take(MAX_WORDS).collect());
     let mut html = [String::new(), String::new()];
-    let changes = capture_diff_slices(Algorithm::Myers, &one, &other);
+    let texts = [&one, &other].map(|words| words.iter().map(|word| word.text).collect::<Vec<_>>());
+    let changes = capture_diff_slices(Algorithm::Myers, &texts[0], &texts[1]);
     let last = changes.len().saturating_sub(1);
     for (number, change) in changes.iter().enumerate() {
         let (one, other) = (&one[change.old_range()], &other[change.new_range()]);

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::value_parser;
-use hamdex::inspect::Stats;
 use hamdex::{
     BuildOptions, Builder, Codec, FilterChoice, Fingerprint, Index, OutputError, ReadError, SealedIndex,
     Summary, VerifyOptions,
@@ -64,14 +63,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let data = make_data(args.count as usize);
     let directory = temp_dir(args.temp_dir.as_deref(), None);
     let codecs = args.codec.map_or_else(|| Codec::ALL.to_vec(), |codec| vec![codec]);
-    let measured: Vec<Measured> =
+    let rows: Vec<Row> =
         codecs.into_iter().map(|codec| measure(args, codec, &data, &directory)).collect::<Result<_, _>>()?;
     if args.json {
-        print_json(&measured)?;
+        write_pretty_json(&mut standard_output::lines(), &rows)?;
     } else {
-        print(&measured)?;
+        print(&rows)?;
     }
-    if measured.iter().all(Measured::is_exact) {
+    if rows.iter().all(|row| row.found == row.expected && row.excess == 0) {
         Ok(())
     } else {
         Err(Failure::Wrong("the index and brute force disagree: this is a bug, please report it".to_owned()))
@@ -130,19 +129,6 @@ impl SplitMix64 {
 /// The number of queries whose answers are compared with brute force.
 const CHECKED_QUERIES: usize = 200;
 
-/// The measurements of an index.
-struct Measured {
-    codec: Codec,
-    summary: Summary,
-    stats: Stats<u64>,
-    built_in: Duration,
-    verified_in: Duration,
-    /// The time of each query, ascending.
-    query_times: Vec<Duration>,
-    matches: u64,
-    checked: Checked,
-}
-
 /// A sample of the answers compared with brute force.
 struct Checked {
     queries: usize,
@@ -154,15 +140,9 @@ struct Checked {
     excess: usize,
 }
 
-impl Measured {
-    fn is_exact(&self) -> bool {
-        self.checked.found == self.checked.expected && self.checked.excess == 0
-    }
-}
-
 /// Builds an index with a codec in `directory`, and measures it. The file loses its name as soon as it is
 /// open, so that nothing is left of it, however the command ends.
-fn measure(args: &Args, codec: Codec, data: &Data, directory: &Path) -> Result<Measured, Failure> {
+fn measure(args: &Args, codec: Codec, data: &Data, directory: &Path) -> Result<Row, Failure> {
     let path = directory.join(format!("hamdex-demo-{}-{codec}.hamdex", std::process::id()));
     let started = Instant::now();
     let summary = build_index(args, codec, data, &path).inspect_err(|failure| {
@@ -190,7 +170,32 @@ fn measure(args: &Args, codec: Codec, data: &Data, directory: &Path) -> Result<M
     if let (Err(_), Ok(named)) = (removed, named) {
         named.close().map_err(|source| Failure::Io { doing: "remove it", path, source })?;
     }
-    Ok(Measured { codec, summary, stats, built_in, verified_in, query_times, matches, checked })
+    let tables = stats.tables.len();
+    let bytes_per_fingerprint = summary.bytes as f64 / summary.fingerprints as f64;
+    let microseconds = |duration: Duration| duration.as_secs_f64() * 1e6;
+    let quantile = |percent: usize| microseconds(query_times[query_times.len() * percent / 100]);
+    Ok(Row {
+        codec: codec.to_string(),
+        fingerprints: summary.fingerprints,
+        design: summary.design,
+        tables,
+        distance: stats.distance,
+        bytes: summary.bytes,
+        bytes_per_fingerprint,
+        uncompressed_bytes_per_fingerprint: 8.0 * tables as f64,
+        bits_above_bound: bytes_per_fingerprint * 8.0 / tables as f64 - stats.bound_bits,
+        memory_bytes: stats.memory_bytes,
+        build_seconds: built_in.as_secs_f64(),
+        verify_seconds: verified_in.as_secs_f64(),
+        query_mean_us: microseconds(query_times.iter().sum::<Duration>()) / query_times.len() as f64,
+        query_median_us: quantile(50),
+        query_p99_us: quantile(99),
+        matches,
+        checked_queries: checked.queries,
+        expected: checked.expected,
+        found: checked.found,
+        excess: checked.excess,
+    })
 }
 
 fn build_index(args: &Args, codec: Codec, data: &Data, path: &Path) -> Result<Summary, Failure> {
@@ -260,10 +265,10 @@ Try next (`cargo install --path tools` puts hamdex on your path):
 ";
 
 /// Prints a column per codec.
-fn print(measured: &[Measured]) -> io::Result<()> {
+fn print(rows: &[Row]) -> io::Result<()> {
     let output = &mut standard_output::lines();
     let mut row = |name: &str, value: &dyn Fn(&Row) -> String| {
-        let values = measured.iter().map(|measured| format!("{:>16}", value(&Row::of(measured))));
+        let values = rows.iter().map(|row| format!("{:>16}", value(row)));
         writeln!(output, "{name:44}{}", values.collect::<String>())
     };
     row("", &|row| row.codec.clone())?;
@@ -285,13 +290,6 @@ fn print(measured: &[Measured]) -> io::Result<()> {
     row("brute force's matches found, of a sample", &|row| format!("{} of {}", row.found, row.expected))?;
     row("matches that brute force does not find", &|row| row.excess.to_string())?;
     write!(output, "{NEXT}")
-}
-
-/// Prints an array with an object per codec.
-fn print_json(measured: &[Measured]) -> io::Result<()> {
-    let mut output = standard_output::lines();
-    let rows: Vec<Row> = measured.iter().map(Row::of).collect();
-    write_pretty_json(&mut output, &rows)
 }
 
 /// The measurements of a codec, as they are reported.
@@ -318,36 +316,4 @@ struct Row {
     expected: usize,
     found: usize,
     excess: usize,
-}
-
-impl Row {
-    fn of(measured: &Measured) -> Self {
-        let Measured { summary, stats, query_times, checked, .. } = measured;
-        let tables = stats.tables.len();
-        let bytes_per_fingerprint = summary.bytes as f64 / summary.fingerprints as f64;
-        let microseconds = |duration: Duration| duration.as_secs_f64() * 1e6;
-        let quantile = |percent: usize| microseconds(query_times[query_times.len() * percent / 100]);
-        Self {
-            codec: measured.codec.to_string(),
-            fingerprints: summary.fingerprints,
-            design: summary.design.clone(),
-            tables,
-            distance: stats.distance,
-            bytes: summary.bytes,
-            bytes_per_fingerprint,
-            uncompressed_bytes_per_fingerprint: 8.0 * tables as f64,
-            bits_above_bound: bytes_per_fingerprint * 8.0 / tables as f64 - stats.bound_bits,
-            memory_bytes: stats.memory_bytes,
-            build_seconds: measured.built_in.as_secs_f64(),
-            verify_seconds: measured.verified_in.as_secs_f64(),
-            query_mean_us: microseconds(query_times.iter().sum::<Duration>()) / query_times.len() as f64,
-            query_median_us: quantile(50),
-            query_p99_us: quantile(99),
-            matches: measured.matches,
-            checked_queries: checked.queries,
-            expected: checked.expected,
-            found: checked.found,
-            excess: checked.excess,
-        }
-    }
 }

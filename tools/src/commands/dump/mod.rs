@@ -16,7 +16,7 @@ mod stats;
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use hamdex::{Fingerprint, OpenOptions};
 use hamdex_any::{Kind, for_width};
@@ -119,15 +119,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if args.id.is_some() || args.name.is_some() {
         return fingerprints::look_up(args);
     }
-    match Kind::of(&args.index)? {
-        Kind::Store => for_width!(hamdex_any::width(&args.index)?, F => {
-            dump_directory(args, "a store", "its directory segments", directories::StoreDump::<F>::open)
-        }),
-        Kind::Shards => for_width!(hamdex_any::width(&args.index)?, F => {
-            dump_directory(args, "a set of shards", "it", directories::ShardsDump::<F>::open)
-        }),
-        _ => for_width!(hamdex_any::width(&args.index)?, F => dump::<F>(args)),
-    }
+    let kind = Kind::of(&args.index)?;
+    for_width!(hamdex_any::width(&args.index)?, F => match kind {
+        Kind::Store => directories::store::<F>(args),
+        Kind::Shards => directories::shards::<F>(args),
+        _ => dump::<F>(args),
+    })
 }
 
 /// Prints all fingerprints of the set that the path names.
@@ -137,39 +134,6 @@ fn fingerprints(args: &Args) -> Result<(), Failure> {
     // One without colours: that of colours leaves out bytes that are not UTF-8.
     let mut output = standard_output::buffered();
     for_width!(set.description().width, F => fingerprints::print(&args.index, Set::<F>::of(&set), form, &mut output))?;
-    output.flush()?;
-    Ok(())
-}
-
-/// A directory of index files and metadata.
-trait Directory {
-    /// Prints the contents as text.
-    fn print(&self, output: &mut impl Write) -> Result<(), Failure>;
-
-    /// Returns the contents as a JSON object.
-    fn json(&self, output: &mut impl Write) -> Result<(), Failure>;
-}
-
-/// Dumps a directory; `what` describes it, and `files` says where its index files are.
-fn dump_directory<'a, D: Directory>(
-    args: &'a Args,
-    what: &str,
-    files: &str,
-    open: impl FnOnce(&'a Path) -> Result<D, Failure>,
-) -> Result<(), Failure> {
-    if args.table.is_some() || args.shingles || args.stats || args.locate.is_some() {
-        return Err(Failure::Usage(format!(
-            "{}: {what}: --table, --shingles, --locate and --stats are for index files, such as those in {files}",
-            args.index.display()
-        )));
-    }
-    let directory = open(&args.index)?;
-    let mut output = std::io::BufWriter::new(standard_output::in_colour()?);
-    if args.json {
-        directory.json(&mut output)?;
-    } else {
-        directory.print(&mut output)?;
-    }
     output.flush()?;
     Ok(())
 }

@@ -7,6 +7,7 @@ use hamdex_any::AnySet;
 use crate::failure::Failure;
 
 /// An open set, for work on fingerprints of one width.
+#[derive(Clone, Copy)]
 pub(crate) struct Set<'s, F> {
     pub(crate) set: &'s dyn FingerprintSet<F>,
     pub(crate) description: &'s Description,
@@ -31,11 +32,3 @@ impl<'s, F: Fingerprint> Set<'s, F> {
         self.description.has_names.then_some(self.set)
     }
 }
-
-impl<F> Clone for Set<'_, F> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<F> Copy for Set<'_, F> {}

@@ -53,13 +53,15 @@ pub mod internals {
             _ => Beside::Nothing,
         };
         let reading = Reading {
-            paths: &[path.to_owned()],
+            paths: vec![path.to_owned()],
             format: Format::from_str(format, false)?,
-            columns: Columns { fingerprint: "fingerprint", id: "id", is_id_optional: false, preferred: None },
+            columns: Columns {
+                fingerprint: "fingerprint".to_owned(),
+                id: "id".to_owned(),
+                ..Columns::default()
+            },
             beside,
-            temp_dir: None,
-            is_prompt: false,
-            needs_each: false,
+            ..Reading::default()
         };
         let mut records = Vec::new();
         let outcome = input::read_with(&reading, &ProgressBar::hidden(), &mut |fingerprint, found| {

@@ -360,17 +360,18 @@ pub(crate) fn each_as_it_comes<T: Send + 'static>(
             notices.take(notice);
             if notice.action == Action::Skipped {
                 let (place, error) = (notice.place.to_string(), notices::text_of(notice));
-                skipped.send(Arrival::Skipped(Skipped { place, error }));
+                // If the receiver is gone, it reports an error of its own.
+                let _ = skipped.send(Arrival::Skipped(Skipped { place, error }));
             }
         });
         let counts = reading.read(|documents| {
             documents.read(|mut document: Document| {
                 let made = make(&std::mem::take(&mut document.text));
-                sender.send(Arrival::Document(document, made));
+                let _ = sender.send(Arrival::Document(document, made));
                 Ok::<(), Failure>(())
             })
         })?;
-        sender.send(Arrival::End(counts));
+        let _ = sender.send(Arrival::End(counts));
         Ok(())
     })?;
     let (mut counts, mut arrived) = (None, Vec::new());

@@ -6,9 +6,10 @@ use hamdex::{Fingerprint, ParseFingerprintError};
 use crate::failure::{Failure, shown};
 
 /// The format of an input: of fingerprints, of documents, or of both.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// By the name and the first bytes of each input
+    #[default]
     Auto,
     /// Fingerprints, one per line: 16 (32) hexadecimal digits, or 0x and digits
     Hex,

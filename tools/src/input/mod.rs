@@ -16,7 +16,7 @@ mod table;
 mod text;
 
 use std::io::{self, BufRead, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
@@ -54,8 +54,9 @@ pub(crate) enum IdSource {
 }
 
 /// The kind of value next to each fingerprint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Beside {
+    #[default]
     Nothing,
     Id,
     Name,
@@ -110,16 +111,16 @@ impl Source {
 }
 
 /// The inputs, and how to read them.
-#[derive(Clone, Copy)]
-pub(crate) struct Reading<'a> {
+#[derive(Clone, Default)]
+pub(crate) struct Reading {
     /// The files; standard input for `-`, or if there are none.
-    pub(crate) paths: &'a [PathBuf],
+    pub(crate) paths: Vec<PathBuf>,
     pub(crate) format: Format,
     /// In tables, the columns of fingerprints and of the values next to them.
-    pub(crate) columns: Columns<'a>,
+    pub(crate) columns: Columns,
     pub(crate) beside: Beside,
     /// The directory for temporary files; by default the system's place for large files.
-    pub(crate) temp_dir: Option<&'a Path>,
+    pub(crate) temp_dir: Option<PathBuf>,
     /// Whether records are taken as soon as they come: a program may wait for an answer before it sends more.
     pub(crate) is_prompt: bool,
     /// Whether a row without a fingerprint is an error, since each row has an answer; otherwise it is left out.
@@ -127,8 +128,8 @@ pub(crate) struct Reading<'a> {
 }
 
 /// Reads all inputs, in order, with a progress bar.
-pub(crate) fn read<F: Fingerprint>(reading: &Reading<'_>, sink: &mut Sink<'_, F>) -> Result<(), Failure> {
-    let bar = progress::of_bytes("Reading", total_bytes(reading.paths));
+pub(crate) fn read<F: Fingerprint>(reading: &Reading, sink: &mut Sink<'_, F>) -> Result<(), Failure> {
+    let bar = progress::of_bytes("Reading", total_bytes(&reading.paths));
     let outcome = read_with(reading, &bar, sink);
     bar.finish_and_clear();
     outcome
@@ -136,7 +137,7 @@ pub(crate) fn read<F: Fingerprint>(reading: &Reading<'_>, sink: &mut Sink<'_, F>
 
 /// Reads all inputs, in order, and counts their bytes. Says how many rows of an input have no fingerprint.
 pub(crate) fn read_with<F: Fingerprint>(
-    reading: &Reading<'_>,
+    reading: &Reading,
     bar: &ProgressBar,
     sink: &mut Sink<'_, F>,
 ) -> Result<(), Failure> {
@@ -148,12 +149,12 @@ pub(crate) fn read_with<F: Fingerprint>(
 
 /// Does the same with all rows, those without a fingerprint too.
 pub(crate) fn read_rows<F: Fingerprint>(
-    reading: &Reading<'_>,
+    reading: &Reading,
     bar: &ProgressBar,
     rows: &mut Rows<'_, F>,
 ) -> Result<(), Failure> {
     let standard_input = [PathBuf::from("-")];
-    let paths = if reading.paths.is_empty() { &standard_input } else { reading.paths };
+    let paths = if reading.paths.is_empty() { &standard_input[..] } else { &reading.paths };
     let mut reader = Reader::new(reading)?;
     for path in paths {
         let opened = open::open(path, bar)?;
@@ -169,7 +170,7 @@ pub(crate) fn read_rows<F: Fingerprint>(
 
 /// Reads inputs one after the other.
 struct Reader<'a> {
-    reading: &'a Reading<'a>,
+    reading: &'a Reading,
     /// The format and the name of the first input of text.
     seen: Option<(Format, String)>,
     rows: u64,
@@ -177,7 +178,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(reading: &'a Reading<'a>) -> Result<Self, Failure> {
+    fn new(reading: &'a Reading) -> Result<Self, Failure> {
         reading.format.check_fingerprints()?;
         Ok(Self { reading, seen: None, rows: 0, fingerprints: 0 })
     }
@@ -224,19 +225,19 @@ type Kind = (Format, Option<Form>);
 
 fn read_one<F: Fingerprint>(
     opened: Opened,
-    reading: &Reading<'_>,
+    reading: &Reading,
     copied: Option<&mut InputRows<'_, '_>>,
     seen: &mut Option<(Format, String)>,
     rows: &mut Rows<'_, F>,
 ) -> Result<Kind, Failure> {
     let Opened { source, mut input, path, bytes } = opened;
-    let (columns, beside) = (reading.columns, reading.beside);
+    let (columns, beside) = (&reading.columns, reading.beside);
     let mut start = Start::default();
     let found = input.format();
     detect::check_empty(&source, path.as_deref(), input.peek()?)?;
     let format = match reading.format {
         Format::Auto => {
-            match detect::table::<F>(path.as_deref(), found, input.peek()?, columns.fingerprint) {
+            match detect::table::<F>(path.as_deref(), found, input.peek()?, &columns.fingerprint) {
                 Some(table) => table,
                 None => {
                     start = Start::read(&mut input, reading.is_prompt)
@@ -249,7 +250,7 @@ fn read_one<F: Fingerprint>(
         given => given,
     };
     if let Some(table) = format.table() {
-        if let Some(directory) = reading.temp_dir {
+        if let Some(directory) = &reading.temp_dir {
             input = input.temp_dir(directory);
         }
         let form = table::read(input, table, (columns, beside), reading.is_prompt, copied, rows)?;
@@ -372,45 +373,11 @@ impl Line<'_> {
 /// The capacity of the queue of records.
 const MAX_WAITING: usize = 1 << 18;
 
-/// The inputs: see [`Reading`].
-pub(crate) struct Order {
-    /// The files; standard input for `-`, or if there are none.
-    pub(crate) paths: Vec<PathBuf>,
-    pub(crate) format: Format,
-    pub(crate) fingerprint_field: String,
-    /// The column of ids or names in tables, if they are read.
-    pub(crate) id_field: String,
-    pub(crate) is_id_optional: bool,
-    pub(crate) beside: Beside,
-    /// Whether records are taken as soon as they come.
-    pub(crate) is_prompt: bool,
-    /// Whether a row without a fingerprint is an error.
-    pub(crate) needs_each: bool,
-}
-
 /// Whether the program that writes into an input may wait for an answer before it writes more.
 pub(crate) fn has_pipe(paths: &[PathBuf]) -> bool {
     let is_pipe =
         |path: &PathBuf| path.as_os_str() == "-" || path.metadata().is_ok_and(|file| !file.is_file());
     paths.is_empty() || paths.iter().any(is_pipe)
-}
-
-/// The end of the queue that records are read into.
-pub(crate) struct Sender<T> {
-    records: SyncSender<T>,
-}
-
-impl<T> Sender<T> {
-    pub(crate) fn send(&self, record: T) {
-        // If the receiver is gone, it reports an error of its own.
-        drop(self.records.send(record));
-    }
-}
-
-impl<T> Clone for Sender<T> {
-    fn clone(&self) -> Self {
-        Self { records: self.records.clone() }
-    }
 }
 
 pub(crate) struct Arrivals<T> {
@@ -422,35 +389,25 @@ pub(crate) struct Arrivals<T> {
 impl<T: Send + 'static> Arrivals<T> {
     /// Starts to read fingerprints; `record` makes a record of each fingerprint and the value next to it.
     pub(crate) fn of_fingerprints<F: Fingerprint>(
-        order: Order,
+        reading: Reading,
         record: impl Fn(F, Found) -> T + Send + 'static,
     ) -> Result<Self, Failure> {
-        let is_prompt = order.is_prompt;
-        Self::start(is_prompt, move |send| {
-            let columns = Columns {
-                fingerprint: &order.fingerprint_field,
-                id: &order.id_field,
-                is_id_optional: order.is_id_optional,
-                preferred: None,
-            };
-            let Order { paths, format, beside, needs_each, .. } = &order;
-            let (format, beside, needs_each) = (*format, *beside, *needs_each);
-            let reading = Reading { paths, format, columns, beside, temp_dir: None, is_prompt, needs_each };
+        Self::start(reading.is_prompt, move |sender| {
             read_with::<F>(&reading, &ProgressBar::hidden(), &mut |fingerprint, found| {
-                send.send(record(fingerprint, found));
+                // If the receiver is gone, it reports an error of its own.
+                let _ = sender.send(record(fingerprint, found));
                 Ok(())
             })
         })
     }
 
-    /// Starts to read in a thread. If `is_prompt`, records are taken as soon as they come.
+    /// Starts to read in a thread, into a queue. If `is_prompt`, records are taken as soon as they come.
     pub(crate) fn start(
         is_prompt: bool,
-        read: impl FnOnce(Sender<T>) -> Result<(), Failure> + Send + 'static,
+        read: impl FnOnce(SyncSender<T>) -> Result<(), Failure> + Send + 'static,
     ) -> Result<Self, Failure> {
         let (sender, records) = sync_channel(MAX_WAITING);
-        let reader =
-            thread::Builder::new().name("reader".to_owned()).spawn(move || read(Sender { records: sender }));
+        let reader = thread::Builder::new().name("reader".to_owned()).spawn(move || read(sender));
         let reader = reader.map_err(|error| Failure::Thread(error.into()))?;
         Ok(Self { records, reader, is_prompt })
     }

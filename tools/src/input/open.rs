@@ -98,7 +98,7 @@ impl InputKinds {
 /// Reads the inputs, as [`read_rows`](crate::input::read_rows) does, so that rows can be copied; or again, with
 /// the same outcome.
 pub(crate) fn read_to_copy<F: Fingerprint>(
-    reading: &Reading<'_>,
+    reading: &Reading,
     documents: &Documents,
     rows: &mut Rows<'_, F>,
 ) -> Result<InputKinds, Failure> {
@@ -120,7 +120,7 @@ pub(crate) fn read_to_copy<F: Fingerprint>(
 /// Returns a function that gives the rows of each input again. `document` makes a document of a fingerprint; that of a
 /// list is written, if it is wanted, and that of a table stands for its row.
 pub(crate) fn copy<'a, F: Fingerprint>(
-    reading: &'a Reading<'_>,
+    reading: &'a Reading,
     inputs: &'a InputKinds,
     document: &'a mut dyn FnMut(F, bool) -> Result<Document, Failure>,
 ) -> impl FnMut(Input, &mut InputRows<'_, '_>) -> Result<(), Failure> + 'a {
@@ -129,12 +129,12 @@ pub(crate) fn copy<'a, F: Fingerprint>(
         let changed = || Failure::from(hamdex_documents::Error::Changed);
         let (_, (format, form)) = kinds.next().ok_or_else(changed)?;
         if let Some(table) = format.table() {
-            let column = reading.columns.fingerprint;
+            let column = &reading.columns.fingerprint;
             return table::copy(input, table, column, *form, copied, &mut |fingerprint| {
                 document(fingerprint, false)
             });
         }
-        let reading = Reading { format: *format, ..*reading };
+        let reading = Reading { format: *format, ..reading.clone() };
         // Without a name: its format is known.
         let opened = Opened::new("-".as_ref(), input);
         read_one(opened, &reading, None, &mut None, &mut |fingerprint, _, _| {

@@ -16,15 +16,15 @@ use crate::input::{Beside, Found, Rows};
 const DECIDING_ROWS: usize = 4096;
 
 /// The names of columns.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Columns<'a> {
-    pub(crate) fingerprint: &'a str,
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Columns {
+    pub(crate) fingerprint: String,
     /// The column of ids or names, if they are read.
-    pub(crate) id: &'a str,
+    pub(crate) id: String,
     /// Whether a table may lack the column of names.
     pub(crate) is_id_optional: bool,
     /// The column whose values say which rows are preferred; a table may lack it.
-    pub(crate) preferred: Option<&'a str>,
+    pub(crate) preferred: Option<String>,
 }
 
 /// The form of the fingerprints of a table.
@@ -55,12 +55,12 @@ impl Form {
 pub(super) fn read<F: Fingerprint>(
     input: Input,
     format: Format,
-    (columns, beside): (Columns<'_>, Beside),
+    (columns, beside): (&Columns, Beside),
     is_prompt: bool,
     copied: Option<&mut InputRows<'_, '_>>,
     rows: &mut Rows<'_, F>,
 ) -> Result<Option<Form>, Failure> {
-    let names = [columns.fingerprint, columns.id];
+    let names = [columns.fingerprint.as_str(), &columns.id];
     let (names, optional) = match beside {
         Beside::Nothing => (&names[..1], &names[..0]),
         Beside::NameIfAny if columns.is_id_optional => (&names[..1], &names[1..]),
@@ -73,7 +73,7 @@ pub(super) fn read<F: Fingerprint>(
         if is_missing(&cells[0]) {
             return texts.pass_over(rows).map(|()| None);
         }
-        let value = columns.preferred.and_then(|_| value(cells.last()?));
+        let value = columns.preferred.as_ref().and_then(|_| value(cells.last()?));
         let id = match beside {
             Beside::Nothing => Found::Nothing,
             Beside::Id => Found::Id(id(&place, &cells[1])?),
@@ -89,7 +89,7 @@ pub(super) fn read<F: Fingerprint>(
         }
         Ok(Some(Document::default()))
     };
-    let names = ColumnNames { named: names, optional, ordered: columns.preferred };
+    let names = ColumnNames { named: names, optional, ordered: columns.preferred.as_deref() };
     let outcome = match copied {
         Some(copied) => copied.read_table(input, format, names, visit),
         None => {
@@ -267,12 +267,12 @@ fn complaint(place: &Place, what: impl ToString) -> Failure {
 }
 
 /// Returns the error for a missing column, with the option that names it and the columns there are.
-fn name_option(failure: Failure, columns: Columns<'_>) -> Failure {
+fn name_option(failure: Failure, columns: &Columns) -> Failure {
     match failure {
         Failure::Documents(Error::ColumnType { input, column, found, .. }) => {
             let place = Place::whole(input);
-            if Some(column.as_str()) == columns.preferred
-                && ![columns.fingerprint, columns.id].contains(&&*column)
+            if Some(&column) == columns.preferred.as_ref()
+                && ![&columns.fingerprint, &columns.id].contains(&&column)
             {
                 let what =
                     format_args!("the column {} holds {found}, which has no order (--keep)", shown(&column));

@@ -208,22 +208,20 @@ fn build<F: Fingerprint>(args: &Args, texts: Option<Texts<'_>>) -> Result<(), Fa
     let mut sink = sink::start(args, &output, options)?;
     let mut row = 0u64;
     let reading = input::Reading {
-        paths: &args.inputs,
+        paths: args.inputs.clone(),
         format: args.format,
         columns: Columns {
-            fingerprint: &args.fingerprint_field,
-            id: args.fields.id_name(),
-            is_id_optional: false,
-            preferred: None,
+            fingerprint: args.fingerprint_field.clone(),
+            id: args.fields.id_name().to_owned(),
+            ..Columns::default()
         },
         beside: match ids {
             IdSource::Pairs => Beside::Id,
             IdSource::Names => Beside::Name,
             _ => Beside::Nothing,
         },
-        temp_dir: Some(&temp_dir),
-        is_prompt: false,
-        needs_each: false,
+        temp_dir: Some(temp_dir),
+        ..input::Reading::default()
     };
     input::read::<F>(&reading, &mut |fingerprint, found| {
         if ids == IdSource::None {

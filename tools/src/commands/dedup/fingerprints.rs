@@ -83,7 +83,7 @@ pub(super) fn clusters<F: Fingerprint>(
                 check_forms(args, &inputs)
             }
             None => {
-                let bar = progress::of_bytes("Reading", input::total_bytes(reading.paths));
+                let bar = progress::of_bytes("Reading", input::total_bytes(&reading.paths));
                 let outcome = input::read_rows(&reading, &bar, &mut rows);
                 bar.finish_and_clear();
                 outcome
@@ -101,21 +101,20 @@ fn id_of(found: Found) -> Vec<u8> {
     }
 }
 
-fn reading(args: &Args) -> Result<input::Reading<'_>, Failure> {
+fn reading(args: &Args) -> Result<input::Reading, Failure> {
     let options = &args.fingerprints;
     Ok(input::Reading {
-        paths: args.inputs.paths_once()?,
+        paths: args.inputs.paths_once()?.to_vec(),
         format: args.inputs.format.either(options.fingerprints.unwrap_or(Format::Auto))?,
         columns: Columns {
-            fingerprint: &options.fingerprint_field,
-            id: args.inputs.fields.id_name(),
-            is_id_optional: false,
-            preferred: args.method.kept_field(),
+            fingerprint: options.fingerprint_field.clone(),
+            id: args.inputs.fields.id_name().to_owned(),
+            preferred: args.method.kept_field().map(str::to_owned),
+            ..Columns::default()
         },
         beside: if options.ids == Ids::Names { Beside::NameIfAny } else { Beside::Nothing },
-        temp_dir: args.temp_dir.as_deref(),
-        is_prompt: false,
-        needs_each: false,
+        temp_dir: args.temp_dir.clone(),
+        ..input::Reading::default()
     })
 }
 
@@ -189,7 +188,7 @@ pub(super) fn unique<F: Fingerprint>(
 
 /// Writes what remains of lists: as lines, or as a table of ids and fingerprints.
 fn lists<F: Fingerprint>(
-    reading: &input::Reading<'_>,
+    reading: &input::Reading,
     documents: &Documents,
     clusters: &Clusters,
     (format, has_missing): (Option<TableFormat>, bool),

@@ -14,7 +14,9 @@ use crate::documents::inputs::{Came, Reading, Skipped, each_as_it_comes};
 use crate::documents::{self, recipe};
 use crate::failure::Failure;
 use crate::ids::{Ids, TableOutput};
-use crate::input::{Arrivals, Beside, Format, Found, Order, Source, announce_terminal_input, has_pipe};
+use crate::input::{
+    self, Arrivals, Beside, Columns, Format, Found, Source, announce_terminal_input, has_pipe,
+};
 use crate::messages;
 use crate::progress;
 use crate::set::Set;
@@ -145,17 +147,21 @@ impl<'a, F: Fingerprint> Answerer<'a, F> {
         let is_prompt = is_pipe && self.args.strategy != Strategy::Scan;
         // A bar would garble answers on the same terminal.
         let bar = (!io::stdout().is_terminal()).then(|| progress::of_endless_items("Answering"));
-        let order = Order {
+        let reading = input::Reading {
             paths: vec![file],
             format: self.args.format,
-            fingerprint_field: self.args.fingerprint_field.clone(),
-            id_field: self.args.fields.id_name().to_owned(),
-            is_id_optional: self.args.fields.id_field.is_none(),
+            columns: Columns {
+                fingerprint: self.args.fingerprint_field.clone(),
+                id: self.args.fields.id_name().to_owned(),
+                is_id_optional: self.args.fields.id_field.is_none(),
+                ..Columns::default()
+            },
             beside: Beside::NameIfAny,
             is_prompt,
             needs_each: self.args.each,
+            ..input::Reading::default()
         };
-        let mut arrivals = Arrivals::of_fingerprints(order, |query: F, found| (query, found))?;
+        let mut arrivals = Arrivals::of_fingerprints(reading, |query: F, found| (query, found))?;
         let mut records = Vec::new();
         while arrivals.next(&mut records, queries_at_once::<F>()) {
             let (queries, names): (Vec<F>, Vec<Found>) = records.drain(..).unzip();

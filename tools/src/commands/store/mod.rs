@@ -26,7 +26,7 @@ use hamdex::Fingerprint;
 use hamdex_store::inspect::Manifest;
 
 use crate::failure::Failure;
-use crate::input::{Arrivals, Beside, Format, Found, Order, has_pipe};
+use crate::input::{Arrivals, Beside, Columns, Format, Found, Reading, has_pipe};
 use crate::standard_output::print_json;
 
 /// Keep an updatable set of fingerprints in a directory.
@@ -146,16 +146,19 @@ impl Records {
         id_field: &str,
         needs_each: bool,
     ) -> Result<Arrivals<(F, Found)>, Failure> {
-        let order = Order {
+        let reading = Reading {
             paths: self.inputs.clone(),
             format: self.format,
-            fingerprint_field: self.fingerprint_field.clone(),
-            id_field: id_field.to_owned(),
-            is_id_optional: false,
+            columns: Columns {
+                fingerprint: self.fingerprint_field.clone(),
+                id: id_field.to_owned(),
+                ..Columns::default()
+            },
             beside,
             is_prompt: has_pipe(&self.inputs),
             needs_each,
+            ..Reading::default()
         };
-        Arrivals::of_fingerprints(order, |fingerprint, found| (fingerprint, found))
+        Arrivals::of_fingerprints(reading, |fingerprint, found| (fingerprint, found))
     }
 }

@@ -1,6 +1,7 @@
 //! The error type of the command: one line and an exit code.
 
 use std::error::Error;
+use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -136,6 +137,16 @@ impl Failure {
             }
             other => other,
         }
+    }
+
+    /// Returns an error about arguments that do not fit what the path names.
+    pub(crate) fn usage_of(path: &Path, what: impl Display) -> Self {
+        Self::Usage(format!("{}: {what}", path.display()))
+    }
+
+    /// Marks the failure as one after the output is complete and in place.
+    pub(crate) fn in_place(self, path: &Path) -> Self {
+        Self::InPlace { path: path.to_owned(), source: Box::new(self) }
     }
 
     /// Marks the failure as one after a part of the work.

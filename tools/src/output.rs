@@ -90,10 +90,7 @@ pub(crate) fn check_distinct(one: &Path, other: &Path) -> Result<(), Failure> {
     };
     let (one, other) = (path_of(one), path_of(other));
     if one == other || place(one).is_some_and(|one| Some(one) == place(other)) {
-        return Err(Failure::Usage(format!(
-            "{}: two outputs have this name; choose another for one",
-            other.display()
-        )));
+        return Err(Failure::usage_of(other, "two outputs have this name; choose another for one"));
     }
     Ok(())
 }

@@ -154,17 +154,16 @@ fn measure(args: &Args, codec: Codec, data: &Data, directory: &Path) -> Result<R
 
     // Some systems keep the name of a mapped file: it is removed at the end.
     let named = TempPath::try_from_path(&path);
-    let index = Index::<u64>::open(&path).map_err(Failure::Index)?;
+    let index = Index::<u64>::open(&path)?;
     let removed = std::fs::remove_file(&path);
     let phases = Arc::new(Phases::default());
     let started = Instant::now();
-    index.verify_with(&VerifyOptions::new().progress(phases.reporter())).map_err(Failure::Index)?;
+    index.verify_with(&VerifyOptions::new().progress(phases.reporter()))?;
     let verified_in = started.elapsed();
     phases.finish();
 
-    let (query_times, matches) =
-        time_queries(&index, &data.queries, args.distance).map_err(Failure::Index)?;
-    let checked = check_sample(&index, data, args.distance).map_err(Failure::Index)?;
+    let (query_times, matches) = time_queries(&index, &data.queries, args.distance)?;
+    let checked = check_sample(&index, data, args.distance)?;
     let stats = index.stats();
     drop(index);
     if let (Err(_), Ok(named)) = (removed, named) {

@@ -285,10 +285,7 @@ impl Subject {
                 let fingerprinter = fingerprinter.expect("there is one for texts");
                 Ok(fingerprinter.fingerprint(text, &mut Scratch::default()))
             }
-            Self::Number(number) => {
-                let parsed = notation.parse(number).map(Outcome::Fingerprint);
-                parsed.map_err(|error| Failure::Usage(format!("fingerprint {}: {error}", shown(number))))
-            }
+            Self::Number(number) => notation.parse_argument(number).map(Outcome::Fingerprint),
         }
     }
 

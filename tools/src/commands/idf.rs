@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     output.finish()?;
     documents::summary(&counts, &TooShort::default(), started);
     print_summary(args, counts.documents, &dictionary, error_documents)
-        .map_err(|failure| Failure::InPlace { path: args.output.clone(), source: Box::new(failure) })
+        .map_err(|failure| failure.in_place(&args.output))
 }
 
 /// Reports on the dictionary. `error_documents` is the most documents by which a count may be too low.

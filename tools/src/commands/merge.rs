@@ -105,7 +105,7 @@ fn merge<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
         seconds: started.elapsed().as_secs_f64(),
     };
     let printed = report.print(args.json);
-    printed.map_err(|failure| Failure::InPlace { path: args.output.clone(), source: Box::new(failure) })
+    printed.map_err(|failure| failure.in_place(&args.output))
 }
 
 fn options<F: Fingerprint>(

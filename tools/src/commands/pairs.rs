@@ -95,7 +95,7 @@ fn pairs<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<(), Failure> {
     }
     let file = TableOutput::create(args.output.as_deref(), args.force, &inputs)?;
     if args.ids && !set.description.has_ids {
-        return Err(Failure::Usage(format!("{}: holds no ids to print", args.index.display())));
+        return Err(Failure::usage_of(&args.index, "holds no ids to print"));
     }
     let phases = Arc::new(Phases::default());
     let mut options = PairsOptions::new().progress(phases.reporter()).threads(args.threads.count());

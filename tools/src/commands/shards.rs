@@ -98,8 +98,7 @@ fn report(set: &Path, added: usize, manifest: &Manifest, json: bool) -> Result<(
         .field("fingerprints", manifest.fingerprints())
         .field("ids", manifest.ids())
         .field("bytes", manifest.bytes());
-    print_json(&report)
-        .map_err(|failure| Failure::InPlace { path: set.to_owned(), source: Box::new(failure) })
+    print_json(&report).map_err(|failure| failure.in_place(set))
 }
 
 /// Make a set of index files that were built separately.

@@ -98,7 +98,7 @@ impl Options {
         index: &Path,
         metadata: &std::collections::BTreeMap<String, Vec<u8>>,
     ) -> Result<(Recipe, Lists), Failure> {
-        let complaint = |what: String| Failure::Usage(format!("{}: {what}", index.display()));
+        let complaint = |what: String| Failure::usage_of(index, what);
         let stored = stored_recipe(metadata).map_err(|error| complaint(chain(&error)))?;
         let Some(stored) = stored else {
             return Err(complaint(format!(

@@ -153,6 +153,11 @@ impl Notation {
         }
     }
 
+    /// Parses a fingerprint of the command line.
+    pub(crate) fn parse_argument<F: Fingerprint>(self, text: &str) -> Result<F, Failure> {
+        self.parse(text).map_err(|error| Failure::Usage(format!("fingerprint {}: {error}", shown(text))))
+    }
+
     /// Returns the error for a number that only the other notation can read, after all before it were read in
     /// this one because of their looks; `None` for any other text.
     pub(crate) fn contradiction<F: Fingerprint>(self, text: &str) -> Option<String> {

@@ -300,7 +300,7 @@ fn report<F: Fingerprint>(
         Finished::File(summary) => warn_of_skew::<F>(args, summary),
         _ => Ok(()),
     });
-    said.map_err(|failure| Failure::InPlace { path: args.output.clone(), source: Box::new(failure) })
+    said.map_err(|failure| failure.in_place(&args.output))
 }
 
 fn warn_of_skew<F: Fingerprint>(args: &Args, summary: &Summary) -> Result<(), Failure> {

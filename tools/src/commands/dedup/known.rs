@@ -107,10 +107,10 @@ impl<'s, F: Fingerprint> Against<'s, F> {
         let by = match (args.method.distance_of_known(args.fingerprints.are_given()), &source.documents[..]) {
             (Some(distance), []) => By::Fingerprints(distance),
             (Some(_), [path, ..]) => {
-                return Err(Failure::Usage(format!(
-                    "{}: -k compares with indexes, stores and sets of shards; documents are compared by --similarity",
-                    path.display()
-                )));
+                return Err(Failure::usage_of(
+                    path,
+                    "-k compares with indexes, stores and sets of shards; documents are compared by --similarity",
+                ));
             }
             (None, documents) => {
                 let of_set = |(path, set): &(&Path, Set<'s, F>)| {

@@ -9,7 +9,7 @@ use hamdex::inspect::{BlockError, BlockTrace, FilterTrace, PassedPrefix, Permuta
 use hamdex::{Codec, Fingerprint, Index};
 use serde_json::{Value, json};
 
-use crate::failure::{Failure, shown};
+use crate::failure::Failure;
 use crate::input::Notation;
 use crate::messages::counted;
 use crate::standard_output::write_pretty_json;
@@ -243,11 +243,9 @@ pub(super) struct Steps<F> {
 impl<F: Fingerprint> Steps<F> {
     /// Finds the blocks of a query, by default at the distance of the file.
     pub(super) fn find(index: &Index<F>, query: &str, distance: Option<u32>) -> Result<Self, Failure> {
-        let parsed = Notation::Either.parse(query);
-        let query =
-            parsed.map_err(|error| Failure::Usage(format!("fingerprint {}: {error}", shown(query))))?;
+        let query = Notation::Either.parse_argument(query)?;
         let distance = distance.unwrap_or(index.design().distance());
-        let probes = index.explain(query, distance).map_err(Failure::Index)?;
+        let probes = index.explain(query, distance)?;
         Ok(Self { query, distance, probes })
     }
 

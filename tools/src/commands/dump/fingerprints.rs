@@ -45,10 +45,10 @@ pub(super) fn print<F: Fingerprint>(
     output: &mut impl Write,
 ) -> Result<(), Failure> {
     if form.ids && !set.description.has_ids {
-        return Err(Failure::Usage(format!("{}: holds no ids: leave out --ids", path.display())));
+        return Err(Failure::usage_of(path, "holds no ids: leave out --ids"));
     }
     if form.names && !set.description.has_names {
-        return Err(Failure::Usage(format!("{}: holds no names: leave out --names", path.display())));
+        return Err(Failure::usage_of(path, "holds no names: leave out --names"));
     }
     let names = set.names().filter(|_| form.names);
     let with_ids = form.ids || form.names;
@@ -96,10 +96,10 @@ pub(super) fn look_up(args: &Args) -> Result<(), Failure> {
 
 fn find<F: Fingerprint>(args: &Args) -> Result<Vec<Pair<F>>, Failure> {
     match Kind::of(&args.index)? {
-        Kind::Shards => Err(Failure::Usage(format!(
-            "{}: a set of shards: --id and --name are for index files and stores",
-            args.index.display()
-        ))),
+        Kind::Shards => Err(Failure::usage_of(
+            &args.index,
+            "a set of shards: --id and --name are for index files and stores",
+        )),
         Kind::Store => of_store(args),
         _ => of_file(args),
     }
@@ -115,27 +115,27 @@ fn of_store<F: Fingerprint>(args: &Args) -> Result<Vec<Pair<F>>, Failure> {
 }
 
 fn of_file<F: Fingerprint>(args: &Args) -> Result<Vec<Pair<F>>, Failure> {
-    let index = OpenOptions::new().open::<F>(&args.index).map_err(Failure::Index)?;
+    let index = OpenOptions::new().open::<F>(&args.index)?;
     let wanted = if args.name.is_some() { index.has_names() } else { index.has_ids() };
     if !wanted {
         let what = if args.name.is_some() { "names" } else { "ids" };
-        return Err(Failure::Usage(format!("{}: the index has no {what}", args.index.display())));
+        return Err(Failure::usage_of(&args.index, format_args!("the index has no {what}")));
     }
     let ids = match &args.name {
         Some(name) => ids_of_name(&index, &bytes_of(name))?,
         None => args.id.into_iter().collect(),
     };
     let mut pairs = Vec::new();
-    match index.lookups().map_err(Failure::Index)? {
+    match index.lookups()? {
         Some(lookups) => {
             for id in ids {
-                let found = lookups.fingerprints_of(id).map_err(Failure::Index)?;
+                let found = lookups.fingerprints_of(id)?;
                 pairs.extend(found.into_iter().map(|fingerprint| (fingerprint, id)));
             }
         }
         None => {
             for entry in index.entries() {
-                let entry = entry.map_err(Failure::Index)?;
+                let entry = entry?;
                 let found = entry.ids.filter(|id| ids.contains(id));
                 pairs.extend(found.map(|id| (entry.fingerprint, id)));
             }
@@ -145,12 +145,12 @@ fn of_file<F: Fingerprint>(args: &Args) -> Result<Vec<Pair<F>>, Failure> {
 }
 
 fn ids_of_name<F: Fingerprint>(index: &Index<F>, name: &[u8]) -> Result<BTreeSet<u64>, Failure> {
-    if let Some(lookups) = index.lookups().map_err(Failure::Index)? {
-        return Ok(lookups.ids_of_name(name).map_err(Failure::Index)?.into_iter().collect());
+    if let Some(lookups) = index.lookups()? {
+        return Ok(lookups.ids_of_name(name)?.into_iter().collect());
     }
     let mut ids = BTreeSet::new();
-    for named in index.names().map_err(Failure::Index)?.iter().flatten() {
-        let (id, other) = named.map_err(Failure::Index)?;
+    for named in index.names()?.iter().flatten() {
+        let (id, other) = named?;
         if other == name {
             ids.insert(id);
         }

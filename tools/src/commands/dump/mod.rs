@@ -139,7 +139,7 @@ fn fingerprints(args: &Args) -> Result<(), Failure> {
 }
 
 fn dump<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
-    let index = OpenOptions::new().open::<F>(&args.index).map_err(Failure::Index)?;
+    let index = OpenOptions::new().open::<F>(&args.index)?;
     if args.shingles {
         return shingles::print(args, &index);
     }

@@ -22,11 +22,8 @@ struct Dump<'a> {
 
 /// Prints the keys of the table, or one of its blocks; fails with [`Failure::Block`] after a damaged one.
 pub(super) fn print<F: Fingerprint>(args: &Args, index: &Index<F>) -> Result<(), Failure> {
-    let shingles = index.shingles().map_err(Failure::Index)?.ok_or_else(|| {
-        Failure::Usage(format!(
-            "{}: it keeps no shingles of its documents: build it with --shingles",
-            args.index.display()
-        ))
+    let shingles = index.shingles()?.ok_or_else(|| {
+        Failure::usage_of(&args.index, "it keeps no shingles of its documents: build it with --shingles")
     })?;
     // Without names that can be read, documents are shown by their ids.
     let names = index.names().ok().flatten();

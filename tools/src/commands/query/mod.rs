@@ -16,7 +16,7 @@ use hamdex_documents::tables::{Cell, Kind};
 use serde::Serialize;
 
 use crate::documents::{inputs as documents, recipe};
-use crate::failure::{Failure, shown};
+use crate::failure::Failure;
 use crate::ids::{self, Ids, TableOutput, id_kind};
 use crate::input::Format;
 use crate::messages::{self, counted};
@@ -236,9 +236,7 @@ fn query<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<(), Failure> {
         args.recipe.refuse_without("--text, --document and --documents")?;
     }
     for text in &args.fingerprints {
-        let parsed = args.format.notation().parse(text);
-        queries
-            .push(parsed.map_err(|error| Failure::Usage(format!("fingerprint {}: {error}", shown(text))))?);
+        queries.push(args.format.notation().parse_argument(text)?);
     }
     answerer.answer_all(&queries, Asked::Fingerprints)?;
     let file = match &args.file {

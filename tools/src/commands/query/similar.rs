@@ -332,12 +332,12 @@ impl<F: Fingerprint> Answerer<'_, F> {
 /// Returns the error of a set that cannot be searched by texts.
 fn refused(path: &Path, error: Error) -> Failure {
     match error {
-        Error::NoShingles => Failure::Usage(format!(
-            "{}: keeps no shingles of its documents, so texts cannot be compared with it; make it with `hamdex build \
+        Error::NoShingles => Failure::usage_of(
+            path,
+            "keeps no shingles of its documents, so texts cannot be compared with it; make it with `hamdex build \
              --documents --shingles` or `hamdex store create --documents --shingles`, or compare fingerprints with -k",
-            path.display()
-        )),
-        Error::OtherShingles { .. } => Failure::Usage(format!("{}: {error}", path.display())),
+        ),
+        Error::OtherShingles { .. } => Failure::usage_of(path, error),
         error => error.into(),
     }
 }

@@ -154,7 +154,7 @@ struct Report {
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let manifest = manifest_of(&args.store)?;
-    let refused = |what: &str| Err(Failure::Usage(format!("{}: {what}", args.store.display())));
+    let refused = |what: &str| Err(Failure::usage_of(&args.store, what));
     let Identity { has_ids, has_names, .. } = manifest.identity;
     if args.documents.is_some() && manifest.recipe.is_none() {
         return refused("is not a store of documents; create one with --documents");
@@ -192,10 +192,10 @@ fn insert<F: Fingerprint>(args: &Args, manifest: &Manifest) -> Result<(), Failur
     let similarity = match (args.unless_similar, texts.as_ref().and_then(Texts::words)) {
         (Some(least), Some(words)) => Some(Similarity::new(least, words)?),
         (Some(_), None) => {
-            return Err(Failure::Usage(format!(
-                "{}: the store keeps no shingles, by which texts are compared; create one with --documents --shingles",
-                args.store.display()
-            )));
+            return Err(Failure::usage_of(
+                &args.store,
+                "the store keeps no shingles, by which texts are compared; create one with --documents --shingles",
+            ));
         }
         (None, _) => None,
     };

@@ -91,16 +91,13 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         (false, false) => Ids::None,
     });
     if ids == Ids::Names && !has_names {
-        return Err(Failure::Usage(format!("{}: the store has no names", args.store.display())));
+        return Err(Failure::usage_of(&args.store, "the store has no names"));
     }
     if args.null && ids != Ids::Names {
         return Err(Failure::Usage("-0 is for names; leave it out for fingerprints and ids".to_owned()));
     }
     if !has_ids && ids != Ids::None {
-        return Err(Failure::Usage(format!(
-            "{}: the store has no ids; leave --ids out",
-            args.store.display()
-        )));
+        return Err(Failure::usage_of(&args.store, "the store has no ids; leave --ids out"));
     }
     let of_tables = [
         ("--format", args.records.format != Format::Auto),

@@ -42,10 +42,9 @@ impl<F: Fingerprint> Texts<F> {
         let fingerprinter = Fingerprinter::with_lists(&recipe, lists).map_err(recipe::usage)?;
         let words = manifest.shingles.as_deref().map(|definition| {
             Shingler::words_of(definition).ok_or_else(|| {
-                Failure::Usage(format!(
-                    "{}: its shingles are made as {definition:?}, which this version does not do",
-                    store.display()
-                ))
+                let what =
+                    format_args!("its shingles are made as {definition:?}, which this version does not do");
+                Failure::usage_of(store, what)
             })
         });
         Ok(Self { reading, fingerprinter, words: words.transpose()? })

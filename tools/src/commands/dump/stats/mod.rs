@@ -30,7 +30,7 @@ pub(super) fn print<F: Fingerprint>(
     form: Form,
     output: &mut impl Write,
 ) -> Result<(), Failure> {
-    let spread = gather(index, index.names().map_err(Failure::Index)?)?;
+    let spread = gather(index, index.names()?)?;
     match form {
         Form::Text => print_text(path, &spread, output)?,
         Form::Json => print_json(&spread, output)?,
@@ -125,13 +125,13 @@ fn gather<F: Fingerprint>(index: &Index<F>, names: Option<Names<'_>>) -> Result<
     let mut ids = 0;
     let step = index.len().div_ceil(SAMPLE).max(1);
     for (number, fingerprint) in (0u64..).zip(index.fingerprints()) {
-        let fingerprint = fingerprint.map_err(Failure::Index)?;
+        let fingerprint = fingerprint?;
         leading[(fingerprint >> (F::BITS - LEADING_BITS)).to_u128() as usize] += 1;
         if number.is_multiple_of(step) {
             sample.push(fingerprint);
         }
         if index.has_ids() {
-            let its = index.ids(fingerprint).map_err(Failure::Index)?.len() as u64;
+            let its = index.ids(fingerprint)?.len() as u64;
             ids += its;
             remember(&mut spikes, its, fingerprint);
         }
@@ -173,13 +173,13 @@ fn shown<F: Fingerprint>(
 ) -> Result<Vec<Spike>, Failure> {
     let shown_id = |id: u64| match names {
         Some(names) => {
-            let name = names.name_of(id).map_err(Failure::Index)?;
+            let name = names.name_of(id)?;
             Ok::<_, Failure>(Names::text_of(&names::written(name)).into_owned())
         }
         None => Ok(id.to_string()),
     };
     let spike = |&(ids, fingerprint): &(u64, F)| {
-        let its = index.ids(fingerprint).map_err(Failure::Index)?;
+        let its = index.ids(fingerprint)?;
         let first_ids = its.take(MAX_SHOWN_IDS).map(shown_id).collect::<Result<_, _>>()?;
         Ok(Spike { fingerprint: fingerprint.hex().to_string(), ids, first_ids })
     };

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use hamdex::set::MatchIds;
 use hamdex::{Fingerprint, FingerprintSet, Names};
-use hamdex_atomic_file::{AtomicFile, Inputs};
+use hamdex_atomic_file::Inputs;
 use hamdex_documents::tables::{Cell, Kind, Rows, TableFormat};
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
@@ -14,6 +14,39 @@ use serde::ser::{SerializeSeq, Serializer};
 use crate::failure::Failure;
 use crate::names;
 use crate::output::{Force, Output, is_standard_output};
+
+/// An id as it is shown: by its name, if it has one.
+pub(crate) enum Id<'a> {
+    Number(u64),
+    Name(Cow<'a, [u8]>),
+}
+
+impl Id<'_> {
+    /// Returns the id as the rest of a line.
+    pub(crate) fn written(&self) -> Cow<'_, [u8]> {
+        match self {
+            Self::Number(id) => Cow::Owned(id.to_string().into_bytes()),
+            Self::Name(name) => names::written(name),
+        }
+    }
+
+    /// Calls `visit` with the id as a cell of a table.
+    pub(crate) fn visit_cell<T>(&self, visit: impl FnOnce(Cell<'_>) -> T) -> T {
+        match self {
+            Self::Number(id) => visit(Cell::Number(*id)),
+            Self::Name(name) => visit(Cell::Text(&Names::text_of(name))),
+        }
+    }
+}
+
+impl Serialize for Id<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Number(id) => serializer.serialize_u64(*id),
+            Self::Name(name) => serializer.serialize_str(&Names::text_of(name)),
+        }
+    }
+}
 
 /// The ids of a match or pair that are printed, unless another number is requested.
 pub(crate) const DEFAULT_LIMIT: &str = "10";
@@ -134,12 +167,13 @@ pub(crate) type Columns<'a> = &'a [(&'a str, Kind)];
 pub(crate) struct TableOutput(Rows);
 
 impl TableOutput {
-    /// Returns the file of an argument, if it names one; the columns are given to [`open`](Self::open).
+    /// Creates the file of an argument, if it names one.
     pub(crate) fn create(
         argument: Option<&Path>,
         force: Force,
         inputs: &Inputs,
-    ) -> Result<Option<(AtomicFile, TableFormat)>, Failure> {
+        columns: Columns<'_>,
+    ) -> Result<Option<Self>, Failure> {
         let Some(path) = argument else { return Ok(None) };
         let output = Output::new(path, force, inputs);
         output.check()?;
@@ -149,14 +183,7 @@ impl TableOutput {
             true => TableFormat::Jsonl,
             false => TableFormat::of(path)?,
         };
-        Ok(Some((output.create()?, format)))
-    }
-
-    pub(crate) fn open(
-        (file, format): (AtomicFile, TableFormat),
-        columns: Columns<'_>,
-    ) -> Result<Self, Failure> {
-        Ok(Self(Rows::new(file, format, columns)?))
+        Ok(Some(Self(Rows::new(output.create()?, format, columns)?)))
     }
 
     /// Writes a result without ids.

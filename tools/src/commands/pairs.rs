@@ -8,8 +8,8 @@ use std::time::Instant;
 use bytesize::ByteSize;
 use hamdex::{Fingerprint, Match, Pair, PairsOptions, SetSearcher};
 use hamdex_any::for_width;
-use hamdex_atomic_file::{AtomicFile, Inputs};
-use hamdex_documents::tables::{Cell, Kind, TableFormat};
+use hamdex_atomic_file::Inputs;
+use hamdex_documents::tables::{Cell, Kind};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -93,7 +93,13 @@ fn pairs<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<(), Failure> {
     if let Some(path) = &args.output {
         check_not_mixed(path, args.json)?;
     }
-    let file = TableOutput::create(args.output.as_deref(), args.force, &inputs)?;
+    // Without an id, a pair would have no row.
+    let with_ids = args.ids && args.ids_limit > 0;
+    let columns = match args.count {
+        true => COUNT_COLUMNS.to_vec(),
+        false => columns(with_ids.then_some(set.description.has_names)),
+    };
+    let table = TableOutput::create(args.output.as_deref(), args.force, &inputs, &columns)?;
     if args.ids && !set.description.has_ids {
         return Err(Failure::usage_of(&args.index, "holds no ids to print"));
     }
@@ -102,10 +108,10 @@ fn pairs<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<(), Failure> {
     if let Some(memory) = args.memory {
         options = options.memory(memory.as_u64());
     }
-    let is_file = file.is_some();
+    let is_file = table.is_some();
     let work = Work { args, set, distance, options };
-    let outcome = match file {
-        Some(file) => work.write_table(file),
+    let outcome = match table {
+        Some(table) => work.write_table(table, with_ids),
         None => {
             // Few bytes: if memory is short, more would end the process.
             let mut output = BufWriter::new(standard_output::unbuffered());
@@ -158,9 +164,8 @@ impl<F: Fingerprint> Work<'_, F> {
     }
 
     /// Writes the same as a table.
-    fn write_table(self, file: (AtomicFile, TableFormat)) -> Result<u64, Failure> {
+    fn write_table(self, mut table: TableOutput, with_ids: bool) -> Result<u64, Failure> {
         if self.args.count {
-            let mut table = TableOutput::open(file, &COUNT_COLUMNS)?;
             let counts = self.set.set.count_pairs(self.distance, &self.options)?;
             for (distance, &pairs) in counts.iter().enumerate().skip(1) {
                 table.push(&[Cell::Number(distance as u64), Cell::Number(pairs)])?;
@@ -168,10 +173,6 @@ impl<F: Fingerprint> Work<'_, F> {
             table.finish()?;
             return Ok(counts.iter().sum());
         }
-        // Without an id, a pair would have no row.
-        let with_ids = self.args.ids && self.args.ids_limit > 0;
-        let columns = columns(with_ids.then_some(self.set.description.has_names));
-        let mut table = TableOutput::open(file, &columns)?;
         let found = self.visit(&mut |pair, ids| push(&mut table, pair, ids.filter(|_| with_ids)))?;
         table.finish()?;
         Ok(found)

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use crate::commands::dump::Args;
 use crate::commands::dump::block::Located;
 use crate::failure::Failure;
+use crate::ids::Id;
 use crate::messages::counted;
-use crate::names;
 use crate::standard_output::{self, write_pretty_json};
 
 /// The table of shingles of a file.
@@ -60,26 +60,15 @@ pub(super) fn print<F: Fingerprint>(args: &Args, index: &Index<F>) -> Result<(),
     }
 }
 
-/// A document of a pair.
-enum Document<'a> {
-    Name(&'a [u8]),
-    /// The id of one without a name.
-    Number(u64),
-    /// There is none at this place, or its entry in the directory is damaged.
-    Unknown,
-}
-
 impl<'a> Dump<'a> {
-    /// Returns the shingle of a pair, in hexadecimal, and its document.
-    fn pair(&self, pair: u128) -> (String, Document<'a>) {
+    /// Returns the shingle of a pair, in hexadecimal, and its document; `None` if there is none at this place, or its
+    /// entry in the directory is damaged.
+    fn pair(&self, pair: u128) -> (String, Option<Id<'a>>) {
         let (shingle, place) = self.shingles.shingle_and_place(pair);
-        let document = match self.shingles.id_at(place) {
-            Ok(id) => match self.names.and_then(|names| names.get(id).ok().flatten()) {
-                Some(name) => Document::Name(name),
-                None => Document::Number(id),
-            },
-            Err(_) => Document::Unknown,
-        };
+        let document = self.shingles.id_at(place).ok().map(|id| {
+            let name = self.names.and_then(|names| names.get(id).ok().flatten());
+            name.map_or(Id::Number(id), |name| Id::Name(name.into()))
+        });
         (format!("{shingle:012x}"), document)
     }
 
@@ -100,14 +89,10 @@ impl<'a> Dump<'a> {
             let Some(key) = self.shingles.block_key(block) else { break };
             let (shingle, document) = self.pair(key);
             if self.is_json {
-                writeln!(
-                    output,
-                    "{}",
-                    json!({ "block": block, "shingle": shingle, "document": document.json() })
-                )?;
+                writeln!(output, "{}", json!({ "block": block, "shingle": shingle, "document": document }))?;
             } else {
                 write!(output, "{block:>10}  {shingle}  ")?;
-                output.write_all(&[&document.text(), &b"\n"[..]].concat())?;
+                output.write_all(&[&text(&document), &b"\n"[..]].concat())?;
             }
         }
         Ok(())
@@ -118,7 +103,7 @@ impl<'a> Dump<'a> {
         let pairs = found.all_entries().into_iter().map(|entry| self.pair(entry.permuted));
         if self.is_json {
             let entries =
-                pairs.map(|(shingle, document)| json!({ "shingle": shingle, "document": document.json() }));
+                pairs.map(|(shingle, document)| json!({ "shingle": shingle, "document": document }));
             let whole = json!({
                 "block": found.number,
                 "offset": found.block.offset,
@@ -134,27 +119,13 @@ impl<'a> Dump<'a> {
         writeln!(output, "{:>6}  {:12}  document", "entry", "shingle")?;
         for (number, (shingle, document)) in pairs.enumerate() {
             write!(output, "{number:>6}  {shingle}  ")?;
-            output.write_all(&[&document.text(), &b"\n"[..]].concat())?;
+            output.write_all(&[&text(&document), &b"\n"[..]].concat())?;
         }
         Ok(())
     }
 }
 
-impl Document<'_> {
-    fn json(&self) -> Value {
-        match self {
-            Self::Name(name) => Value::from(Names::text_of(name)),
-            Self::Number(id) => Value::from(*id),
-            Self::Unknown => Value::Null,
-        }
-    }
-
-    /// Returns the document as the end of a line of text.
-    fn text(&self) -> Cow<'_, [u8]> {
-        match self {
-            Self::Name(name) => names::written(name),
-            Self::Number(id) => Cow::Owned(id.to_string().into_bytes()),
-            Self::Unknown => Cow::Borrowed(b"(no document that can be read)"),
-        }
-    }
+/// Returns a document as the end of a line of text.
+fn text<'d>(document: &'d Option<Id<'_>>) -> Cow<'d, [u8]> {
+    document.as_ref().map_or(Cow::Borrowed(b"(no document that can be read)"), Id::written)
 }

@@ -91,8 +91,7 @@ impl<'a, F: Fingerprint> Answerer<'a, F> {
         let mut inputs = Inputs::of([&args.index]);
         args.file.iter().chain(&args.document).for_each(|file| inputs.add(file));
         let columns = query::columns(prints_ids(args, set).then_some(set.description.has_names));
-        let file = TableOutput::create(args.output.as_deref(), args.force, &inputs)?;
-        let table = file.map(|file| TableOutput::open(file, &columns)).transpose()?;
+        let table = TableOutput::create(args.output.as_deref(), args.force, &inputs, &columns)?;
         Ok(Self {
             args,
             set,

@@ -17,7 +17,7 @@ use crate::commands::query::{self, Args, Counts, line_of_json};
 use crate::documents;
 use crate::documents::inputs::{Came, Reading, each_as_it_comes};
 use crate::failure::Failure;
-use crate::ids::{TableOutput, id_kind};
+use crate::ids::{Id, TableOutput, id_kind};
 use crate::input::{Format, Source, announce_terminal_input, has_pipe};
 use crate::messages::{self, counted};
 use crate::names;
@@ -75,7 +75,7 @@ struct Query {
 #[derive(Serialize)]
 struct Found<'a> {
     similarity: f64,
-    id: Id<'a>,
+    id: &'a Id<'a>,
 }
 
 /// A line of `--json`.
@@ -97,14 +97,6 @@ struct Answer<'a> {
     matches: Vec<Found<'a>>,
 }
 
-/// The name of a document, or its id if it has none.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Id<'a> {
-    Number(u64),
-    Name(Cow<'a, str>),
-}
-
 /// Answers all queries by text.
 pub(super) fn answer<F: Fingerprint>(
     args: &Args,
@@ -120,8 +112,7 @@ pub(super) fn answer<F: Fingerprint>(
     args.file.iter().chain(&args.document).for_each(|file| inputs.add(file));
     let columns =
         [("document", Kind::Text), ("similarity", Kind::Real), ("id", id_kind(set.description.has_names))];
-    let file = TableOutput::create(args.output.as_deref(), args.force, &inputs)?;
-    let table = file.map(|file| TableOutput::open(file, &columns)).transpose()?;
+    let table = TableOutput::create(args.output.as_deref(), args.force, &inputs, &columns)?;
     let limit = [args.limit, args.nearest, args.first.then_some(1)].into_iter().flatten().min();
     let mut answerer = Answerer {
         args,
@@ -255,28 +246,21 @@ impl<F: Fingerprint> Answerer<'_, F> {
         let mut ids = Vec::with_capacity(found.len());
         for one in &found {
             ids.push(match self.set.names() {
-                Some(names) => Some(names.name_of(one.id)?.unwrap_or_default()),
-                None => None,
+                Some(names) => Id::Name(names.name_of(one.id)?.unwrap_or_default()),
+                None => Id::Number(one.id.id),
             });
         }
-        let json_id = |one: &SimilarDocument, name: &Option<Cow<'_, [u8]>>| match name {
-            Some(name) => Id::Name(Names::text_of(name).into_owned().into()),
-            None => Id::Number(one.id.id),
-        };
         let both = || found.iter().zip(&ids);
         if let Some(table) = &mut self.table {
             let document = document.map(Names::text_of).unwrap_or_default();
-            for (one, name) in both() {
-                let text = name.as_deref().map(Names::text_of);
-                let id = text.as_deref().map_or(Cell::Number(one.id.id), Cell::Text);
-                table.push(&[Cell::Text(&document), Cell::Real(one.similarity), id])?;
+            for (one, id) in both() {
+                id.visit_cell(|id| table.push(&[Cell::Text(&document), Cell::Real(one.similarity), id]))?;
             }
             return Ok(());
         }
         let output = &mut self.output;
         if self.args.json {
-            let matches =
-                both().map(|(one, name)| Found { similarity: one.similarity, id: json_id(one, name) });
+            let matches = both().map(|(one, id)| Found { similarity: one.similarity, id });
             let text = || document.map(Names::text_of);
             if self.args.each {
                 let answer = Answer { document: text(), blank: is_blank, matches: matches.collect() };
@@ -287,12 +271,6 @@ impl<F: Fingerprint> Answerer<'_, F> {
                 .try_for_each(|line| line_of_json(output, &line));
         }
         let written = document.map(names::written);
-        let write_id = |output: &mut BufWriter<StandardOutput>,
-                        one: &SimilarDocument,
-                        name: &Option<Cow<'_, [u8]>>| match name {
-            Some(name) => output.write_all(&names::written(name)),
-            None => write!(output, "{}", one.id.id),
-        };
         if self.args.each {
             if let Some(document) = &written {
                 output.write_all(document)?;
@@ -302,19 +280,19 @@ impl<F: Fingerprint> Answerer<'_, F> {
                 true => write!(output, "-")?,
                 false => write!(output, "{}", found.len())?,
             }
-            for (one, name) in both() {
+            for (one, id) in both() {
                 write!(output, "\t{:.3}\t", one.similarity)?;
-                write_id(output, one, name)?;
+                output.write_all(&id.written())?;
             }
             return Ok(writeln!(output)?);
         }
-        for (one, name) in both() {
+        for (one, id) in both() {
             if let Some(document) = &written {
                 output.write_all(document)?;
                 output.write_all(b"\t")?;
             }
             write!(output, "{:.3}\t", one.similarity)?;
-            write_id(output, one, name)?;
+            output.write_all(&id.written())?;
             writeln!(output)?;
         }
         Ok(())

@@ -3,14 +3,17 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io::Read;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use bytesize::ByteSize;
+use hamdex::Fingerprint;
 use hamdex_atomic_file::Identity;
 use hamdex_documents::problems::Action;
 use hamdex_documents::tables::Quoting;
 use hamdex_documents::{Counts, Document, Documents, Input, MAX_TEXT_FIELDS};
+use hamdex_simhash::{Fingerprinter, Outcome, Shingles};
 use indicatif::ProgressBar;
 
 use crate::documents::notices::{self, Notices};
@@ -311,6 +314,23 @@ impl Reading {
             self.notices.print();
         }
         outcome
+    }
+
+    /// Reads all documents, and calls `take` with the fingerprint of each, and with its shingles of so many words.
+    pub(crate) fn fingerprint<F: Fingerprint>(
+        &self,
+        fingerprinter: &Fingerprinter<F>,
+        words: Option<NonZeroUsize>,
+        mut take: impl FnMut(Document, Outcome<F>, Option<&Shingles>) -> Result<(), Failure>,
+    ) -> Result<Counts, Failure> {
+        self.read(|documents| match words {
+            Some(words) => {
+                documents.fingerprint_and_shingles(fingerprinter, words, |document, outcome, shingles| {
+                    take(document, outcome, Some(shingles))
+                })
+            }
+            None => documents.fingerprint(fingerprinter, |document, outcome| take(document, outcome, None)),
+        })
     }
 
     /// Returns the problems that are held, as [`Notices::to_json`] does.

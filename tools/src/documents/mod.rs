@@ -13,7 +13,9 @@ pub(crate) mod recipe;
 
 use std::time::Instant;
 
-use hamdex_documents::{Counts, TooShort};
+use hamdex::Fingerprint;
+use hamdex_documents::{Counts, Document, TooShort};
+use hamdex_simhash::{Outcome, Shingles};
 use indicatif::{DecimalBytes, HumanCount};
 
 use crate::failure::{Failure, shown};
@@ -103,6 +105,30 @@ pub(crate) fn rate(counts: &Counts, started: Instant) -> String {
 pub(crate) fn timed(what: &str, count: u64, started: Instant) -> String {
     let seconds = started.elapsed().as_secs_f64().max(1e-9);
     format!("{what} in {seconds:.1} s: {} per second", HumanCount((count as f64 / seconds) as u64))
+}
+
+/// Returns the fingerprint of a document that is kept: one with shingles whenever its text is not blank, another one
+/// if it is not too short, which is noted.
+pub(crate) fn kept<F: Fingerprint>(
+    document: &Document,
+    outcome: &Outcome<F>,
+    shingles: Option<&Shingles>,
+    too_short: &mut TooShort,
+) -> Option<F> {
+    match shingles {
+        Some(shingles) => outcome.value_of_text(shingles),
+        None => {
+            too_short.note(&document.id, outcome);
+            outcome.reliable()
+        }
+    }
+}
+
+/// Prints the summary of documents, and returns an error if there was none.
+pub(crate) fn finish(counts: &Counts, short: &TooShort, started: Instant) -> Result<(), Failure> {
+    require_some(counts)?;
+    summary(counts, short, started);
+    Ok(())
 }
 
 /// Prints how many documents there were, and how many were skipped.

@@ -13,8 +13,8 @@ use bytesize::ByteSize;
 use clap::ValueEnum;
 use hamdex::{AUTO, BuildOptions, Codec, Design, DesignError, FilterChoice, Fingerprint, Summary, shingles};
 use hamdex_any::for_width;
-use hamdex_documents::{Counts, Document, RECIPE_KEY, TooShort};
-use hamdex_simhash::{Fingerprinter, Lists, Outcome, Recipe, Shingler, Shingles};
+use hamdex_documents::{Counts, RECIPE_KEY, TooShort};
+use hamdex_simhash::{Fingerprinter, Lists, Recipe, Shingler, Shingles};
 
 use crate::build_report::{BuildReport, Finished, skew_warning, stats_of};
 use crate::commands::build::sink::{Record, Sink};
@@ -360,17 +360,12 @@ fn build_documents<F: Fingerprint>(
     let mut built = start(options)?;
     let mut too_short = TooShort::default();
     let mut row = 0u64;
-    let mut sink = |document: Document, outcome: Outcome<F>, shingles: Option<&Shingles>| {
+    let counts = reading.fingerprint(&fingerprinter, words, |document, outcome, shingles| {
         let number = row;
         row += 1;
-        let fingerprint = match shingles {
-            Some(shingles) => outcome.value_of_text(shingles),
-            None => {
-                too_short.note(&document.id, &outcome);
-                outcome.reliable()
-            }
+        let Some(fingerprint) = documents::kept(&document, &outcome, shingles, &mut too_short) else {
+            return Ok(());
         };
-        let Some(fingerprint) = fingerprint else { return Ok(()) };
         let (id, name) = match ids {
             IdSource::None => return built.push(fingerprint),
             IdSource::Numbers => (numeric(&document.id)?, None),
@@ -378,14 +373,6 @@ fn build_documents<F: Fingerprint>(
             _ => (number, None),
         };
         built.push_record(fingerprint, Record { id, name, shingles: shingles.map(Shingles::hashes) })
-    };
-    let counts = reading.read(|documents| match words {
-        Some(words) => {
-            documents.fingerprint_and_shingles(&fingerprinter, words, |document, outcome, shingles| {
-                sink(document, outcome, Some(shingles))
-            })
-        }
-        None => documents.fingerprint(&fingerprinter, |document, outcome| sink(document, outcome, None)),
     })?;
     documents::require_some(&counts)?;
     Ok(Built { finished: built.finish(phases)?, counts, too_short })

@@ -14,9 +14,7 @@ use crate::documents::inputs::{Came, Reading, Skipped, each_as_it_comes};
 use crate::documents::{self, recipe};
 use crate::failure::Failure;
 use crate::ids::{Ids, TableOutput};
-use crate::input::{
-    self, Arrivals, Beside, Columns, Format, Found, Source, announce_terminal_input, has_pipe,
-};
+use crate::input::{self, Arrivals, Beside, Columns, Format, Found, has_pipe};
 use crate::messages;
 use crate::progress;
 use crate::set::Set;
@@ -252,25 +250,19 @@ const SHORT_CHARS: usize = 300;
 
 /// Returns the fingerprint of the text to look for, if the query is a text.
 pub(super) fn fingerprint<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<Option<F>, Failure> {
-    let (source, text) = match (&args.text, &args.document) {
-        (Some(text), _) => ("--text".to_owned(), text.clone()),
-        (None, Some(path)) => {
-            announce_terminal_input([path]);
-            (path.display().to_string(), hamdex_documents::read_text(path)?)
-        }
-        (None, None) => return Ok(None),
-    };
+    let Some((source, text)) = query::given_text(args)? else { return Ok(None) };
     let fingerprinter = fingerprinter(args, set)?;
     match fingerprinter.fingerprint(&text, &mut Scratch::default()) {
         Outcome::Fingerprint(fingerprint) => {
             if text.chars().nth(SHORT_CHARS).is_none() {
                 messages::notice(format_args!(
-                    "{source}: whole documents match: a passage does not find the documents that contain it"
+                    "{}: whole documents match: a passage does not find the documents that contain it",
+                    source.name
                 ));
             }
             Ok(Some(fingerprint))
         }
-        Outcome::TooShort { features, .. } => Err(Source { name: source }.complaint(format_args!(
+        Outcome::TooShort { features, .. } => Err(source.complaint(format_args!(
             "too short for a reliable fingerprint: {features} features, {} are needed; whole documents match, not \
              passages of them",
             fingerprinter.recipe().min_features.max(1)
@@ -287,69 +279,71 @@ pub(super) fn answer_documents<F: Fingerprint>(
 ) -> Result<(), Failure> {
     let started = Instant::now();
     let fingerprinter = fingerprinter(args, set)?;
-    let (mut ids, mut queries, mut too_short) = (Vec::new(), Vec::new(), TooShort::default());
+    let mut gathered = Gathered::default();
     let reading = Reading::new(args.file.as_slice(), format, &args.fields)?;
-    if answerer.prints_each() && has_pipe(args.file.as_slice()) {
+    let counts = if answerer.prints_each() && has_pipe(args.file.as_slice()) {
         let mut scratch = Scratch::default();
         let make = move |text: &str| fingerprinter.fingerprint(text, &mut scratch);
-        let counts = each_as_it_comes(reading, make, MAX_DOCUMENTS, |came| {
+        each_as_it_comes(reading, make, MAX_DOCUMENTS, |came| {
             let documents = match came {
                 Came::Documents(documents) => documents,
                 Came::Skipped(skipped) => return answerer.skip(&skipped),
             };
             for (document, outcome) in documents {
-                too_short.note(&document.id, &outcome);
-                match outcome {
-                    Outcome::Fingerprint(fingerprint) => {
-                        ids.push(document.id_bytes().to_vec());
-                        queries.push(fingerprint);
-                    }
-                    Outcome::TooShort { features, .. } => {
-                        answer_gathered(answerer, &mut ids, &mut queries)?;
-                        answerer.pass_over(document.id_bytes(), features)?;
-                    }
-                }
+                gathered.take(answerer, &document, &outcome)?;
             }
-            answer_gathered(answerer, &mut ids, &mut queries)?;
+            gathered.answer(answerer)?;
             answerer.flush()
-        })?;
-        documents::require_some(&counts)?;
-        documents::summary(&counts, &too_short, started);
-        return Ok(());
-    }
-    let mut sink = |document: Document, outcome: Outcome<F>| {
-        too_short.note(&document.id, &outcome);
-        if let Outcome::TooShort { features, .. } = outcome {
-            if answerer.prints_each() {
-                answer_gathered(answerer, &mut ids, &mut queries)?;
-            }
-            return answerer.pass_over(document.id_bytes(), features);
-        }
-        let Some(fingerprint) = outcome.reliable() else { return Ok(()) };
-        ids.push(document.id_bytes().to_vec());
-        queries.push(fingerprint);
-        if queries.len() == MAX_DOCUMENTS {
-            answer_gathered(answerer, &mut ids, &mut queries)?;
-        }
-        Ok(())
+        })?
+    } else {
+        reading.fingerprint(&fingerprinter, None, |document, outcome, _| {
+            gathered.take(answerer, &document, &outcome)
+        })?
     };
-    let counts = reading.read(|documents| documents.fingerprint(&fingerprinter, &mut sink))?;
-    answer_gathered(answerer, &mut ids, &mut queries)?;
-    documents::require_some(&counts)?;
-    documents::summary(&counts, &too_short, started);
-    Ok(())
+    gathered.answer(answerer)?;
+    documents::finish(&counts, &gathered.too_short, started)
 }
 
-/// Answers the queries gathered, and forgets them.
-fn answer_gathered<F: Fingerprint>(
-    answerer: &mut Answerer<'_, F>,
-    ids: &mut Vec<Vec<u8>>,
-    queries: &mut Vec<F>,
-) -> Result<(), Failure> {
-    answerer.answer_all(queries, Asked::Documents(ids))?;
-    ids.clear();
-    queries.clear();
-    Ok(())
+/// Documents that are answered together.
+#[derive(Default)]
+struct Gathered<F> {
+    ids: Vec<Vec<u8>>,
+    queries: Vec<F>,
+    too_short: TooShort,
+}
+
+impl<F: Fingerprint> Gathered<F> {
+    /// Takes a document, and answers all if they are many.
+    fn take(
+        &mut self,
+        answerer: &mut Answerer<'_, F>,
+        document: &Document,
+        outcome: &Outcome<F>,
+    ) -> Result<(), Failure> {
+        self.too_short.note(&document.id, outcome);
+        match *outcome {
+            Outcome::Fingerprint(fingerprint) => {
+                self.ids.push(document.id_bytes().to_vec());
+                self.queries.push(fingerprint);
+                if self.queries.len() == MAX_DOCUMENTS { self.answer(answerer) } else { Ok(()) }
+            }
+            Outcome::TooShort { features, .. } => {
+                if answerer.prints_each() {
+                    // Lines come in the order of the documents.
+                    self.answer(answerer)?;
+                }
+                answerer.pass_over(document.id_bytes(), features)
+            }
+        }
+    }
+
+    /// Answers the documents, and forgets them.
+    fn answer(&mut self, answerer: &mut Answerer<'_, F>) -> Result<(), Failure> {
+        answerer.answer_all(&self.queries, Asked::Documents(&self.ids))?;
+        self.ids.clear();
+        self.queries.clear();
+        Ok(())
+    }
 }
 
 fn fingerprinter<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<Fingerprinter<F>, Failure> {

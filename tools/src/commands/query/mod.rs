@@ -18,7 +18,7 @@ use serde::Serialize;
 use crate::documents::{inputs as documents, recipe};
 use crate::failure::Failure;
 use crate::ids::{self, Ids, TableOutput, id_kind};
-use crate::input::Format;
+use crate::input::{Format, Source, announce_terminal_input};
 use crate::messages::{self, counted};
 use crate::option_values::{Named, Threads, named};
 use crate::output::{Force, check_not_mixed};
@@ -254,6 +254,19 @@ fn query<F: Fingerprint>(args: &Args, set: Set<'_, F>) -> Result<(), Failure> {
         })?;
     }
     answerer.finish()
+}
+
+/// Returns the text of `--text` or `--document`, and its source.
+fn given_text(args: &Args) -> Result<Option<(Source, String)>, Failure> {
+    Ok(match (&args.text, &args.document) {
+        (Some(text), _) => Some((Source { name: "--text".to_owned() }, text.clone())),
+        (None, Some(path)) => {
+            announce_terminal_input([path]);
+            let source = Source { name: path.display().to_string() };
+            Some((source, hamdex_documents::read_text(path)?))
+        }
+        (None, None) => None,
+    })
 }
 
 /// The object that `--json` prints if the matches go to a file.

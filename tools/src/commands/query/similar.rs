@@ -18,7 +18,7 @@ use crate::documents;
 use crate::documents::inputs::{Came, Reading, each_as_it_comes};
 use crate::failure::Failure;
 use crate::ids::{Id, TableOutput, id_kind};
-use crate::input::{Format, Source, announce_terminal_input, has_pipe};
+use crate::input::{Format, has_pipe};
 use crate::messages::{self, counted};
 use crate::names;
 use crate::set::Set;
@@ -149,17 +149,11 @@ struct Answerer<'a, F: Fingerprint> {
 impl<F: Fingerprint> Answerer<'_, F> {
     /// Looks for the text of `--text` or `--document`.
     fn answer_text(&mut self) -> Result<(), Failure> {
-        let (source, text) = match (&self.args.text, &self.args.document) {
-            (Some(text), _) => ("--text".to_owned(), text.clone()),
-            (None, document) => {
-                let path = document.as_deref().expect("a query by text has one of the options");
-                announce_terminal_input([path]);
-                (path.display().to_string(), hamdex_documents::read_text(path)?)
-            }
-        };
+        let given = query::given_text(self.args)?;
+        let (source, text) = given.expect("a query by text has one of the options");
         self.answer_all(&[Query { document: None, text }])?;
         if self.blank > 0 {
-            return Err(Source { name: source }.complaint("it is blank, and so similar to nothing"));
+            return Err(source.complaint("it is blank, and so similar to nothing"));
         }
         Ok(())
     }

@@ -78,34 +78,20 @@ impl<F: Fingerprint> Texts<F> {
             }
             Came::Skipped(skipped) => inserter.skip(&skipped.error),
         })?;
-        documents::require_some(&counts)?;
-        documents::summary(&counts, &batch.too_short, started);
-        Ok(())
+        documents::finish(&counts, &batch.too_short, started)
     }
 
     /// Reads all documents, and inserts them batch by batch.
     pub(super) fn insert_into(self, inserter: &mut Inserter<'_, F>) -> Result<(), Failure> {
         let started = Instant::now();
         let mut batch = Batch::default();
-        let mut sink = |document: Document, outcome: Outcome<F>, shingles: Option<&Shingles>| {
+        let take = |document: Document, outcome, shingles: Option<&Shingles>| {
             batch.take(inserter, &document, outcome, shingles)
         };
-        let outcome = self.reading.read(|documents| match self.words {
-            Some(words) => documents.fingerprint_and_shingles(
-                &self.fingerprinter,
-                words,
-                |document, outcome, shingles| sink(document, outcome, Some(shingles)),
-            ),
-            None => {
-                documents.fingerprint(&self.fingerprinter, |document, outcome| sink(document, outcome, None))
-            }
-        });
+        let outcome = self.reading.fingerprint(&self.fingerprinter, self.words, take);
         // Documents read before a failure are inserted nevertheless.
         batch.insert(inserter)?;
-        let counts = outcome?;
-        documents::require_some(&counts)?;
-        documents::summary(&counts, &batch.too_short, started);
-        Ok(())
+        documents::finish(&outcome?, &batch.too_short, started)
     }
 
     /// Reads all documents. Of each batch it inserts the documents that are similar to none in the store and to no
@@ -132,10 +118,7 @@ impl<F: Fingerprint> Texts<F> {
         if !batch.is_empty() {
             insert_new(&self.fingerprinter, &batch, inserter, similarity)?;
         }
-        let counts = outcome?;
-        documents::require_some(&counts)?;
-        documents::summary(&counts, &TooShort::default(), started);
-        Ok(())
+        documents::finish(&outcome?, &TooShort::default(), started)
     }
 
     /// The same for documents that come down a pipe, so that their sender can wait for the outcome of each.
@@ -159,9 +142,7 @@ impl<F: Fingerprint> Texts<F> {
             let batch: Vec<Document> = documents.into_iter().map(whole).collect();
             insert_new(&fingerprinter, &batch, inserter, similarity)
         })?;
-        documents::require_some(&counts)?;
-        documents::summary(&counts, &TooShort::default(), started);
-        Ok(())
+        documents::finish(&counts, &TooShort::default(), started)
     }
 }
 
@@ -184,17 +165,12 @@ fn insert_new<F: Fingerprint>(
 }
 
 /// Documents that are inserted together.
+#[derive(Default)]
 struct Batch<F> {
     documents: Vec<NamedDocument<F>>,
     /// The number of their shingles.
     shingles: usize,
     too_short: TooShort,
-}
-
-impl<F> Default for Batch<F> {
-    fn default() -> Self {
-        Self { documents: Vec::new(), shingles: 0, too_short: TooShort::default() }
-    }
 }
 
 impl<F: Fingerprint> Batch<F> {
@@ -207,14 +183,7 @@ impl<F: Fingerprint> Batch<F> {
         outcome: Outcome<F>,
         shingles: Option<&Shingles>,
     ) -> Result<(), Failure> {
-        let fingerprint = match shingles {
-            Some(shingles) => outcome.value_of_text(shingles),
-            None => {
-                self.too_short.note(&document.id, &outcome);
-                outcome.reliable()
-            }
-        };
-        let Some(fingerprint) = fingerprint else {
+        let Some(fingerprint) = documents::kept(document, &outcome, shingles, &mut self.too_short) else {
             if inserter.prints_each() {
                 // Lines come in the order of the documents.
                 self.insert(inserter)?;

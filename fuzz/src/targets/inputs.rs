@@ -57,7 +57,8 @@ fn any<F: Fingerprint>(mut bytes: Unstructured<'_>) {
         let _ = ids(path);
         let names = names(path);
         if is_plain(contents) {
-            assert_eq!(names, Ok(lines(contents)));
+            // In double quotes, names have escapes.
+            assert!(contents.contains(&b'"') || names == Ok(lines(contents)));
             if format == raw::<F>() && beside != "names" {
                 assert_eq!(read.ok(), numbers(contents, beside == "pairs"));
             }
@@ -67,6 +68,7 @@ fn any<F: Fingerprint>(mut bytes: Unstructured<'_>) {
 
 /// Lines without their ends, except empty ones.
 fn lines(contents: &[u8]) -> Vec<Vec<u8>> {
+    let contents = contents.strip_prefix(b"\xef\xbb\xbf").unwrap_or(contents);
     let lines = contents.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     lines.filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect()
 }

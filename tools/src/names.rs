@@ -27,7 +27,7 @@ pub(crate) fn written_in_list(name: &[u8]) -> Cow<'_, [u8]> {
 fn needs_quotes(name: &[u8]) -> bool {
     // Control characters beyond ASCII end lines for some programs.
     let has_control = || name.utf8_chunks().any(|chunk| chunk.valid().contains(char::is_control));
-    // A list does not begin with a mark: it would be read as one of the file.
+    // On the first line of a list, it would be taken for the mark of the file.
     let is_marked = name.starts_with(BYTE_ORDER_MARK);
     name.is_empty() || name.starts_with(b"\"") || is_marked || has_control()
 }

@@ -102,6 +102,30 @@ def test_a_set_is_replaced_only_on_request_and_as_a_whole(spark: Any, tmp_path: 
     assert os.listdir(tmp_path / "other") == ["notes.txt"]
 
 
+@pytest.mark.parametrize("is_written", [False, True])
+def test_an_interrupted_write_of_the_manifest_leaves_one_whole_set(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_written: bool
+) -> None:
+    rows = frame(spark, [5])
+    first = hs.build(rows, tmp_path, shards=2)
+    write = _shards.write
+
+    def interrupted(shards: hs.Shards) -> None:
+        if is_written:
+            write(shards)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_shards, "write", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        hs.build(frame(spark, [5, 7]), tmp_path, shards=3, overwrite=True)
+    found = _shards.read(tmp_path)
+    assert (found == first, len(found.shards)) == (not is_written, 3 if is_written else 2)
+    assert {shard.file for shard in found.shards} <= set(os.listdir(tmp_path))
+    assert matches(rows, tmp_path, 0).count() == 1
+    # What is in no manifest is gone, except an old set, which may be in use.
+    assert len(os.listdir(tmp_path)) == (6 if is_written else 3)
+
+
 def test_missing_and_changed_shards_are_refused(spark: Any, tmp_path: Path) -> None:
     built = hs.build(frame(spark, skewed(100, 1)), tmp_path / "set", shards=3)
     path, other = built.path(1), built.path(2)

@@ -73,7 +73,9 @@ def build(
         built = listed(target, names, (width, distance, id_type), [row.asDict() for row in results])
         _shards.write(built)
     except BaseException:
-        discard(target, names)
+        # The manifest may name them already, when only its sync has failed.
+        if not is_published(target, names):
+            discard(target, names)
         raise
     if old is not None:
         discard(target, [shard.file for shard in old.shards])
@@ -184,6 +186,16 @@ def listed(target: Path, names: list[str], kind: tuple[int, int, str | None], re
     found = Shards(target, width, distance, results[0]["recipe"], id_type, shards)
     _shards.check_files(found)
     return found
+
+
+def is_published(target: Path, names: list[str]) -> bool:
+    """Return whether the manifest names these shards, as far as it can be read."""
+    try:
+        return any(shard.file in names for shard in _shards.read(target).shards)
+    except FileNotFoundError:
+        return False
+    except (hamdex.Error, OSError):
+        return True
 
 
 def discard(target: Path, names: list[str]) -> None:

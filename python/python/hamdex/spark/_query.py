@@ -125,7 +125,9 @@ def matches(
     words = _bit_words.to_words(queries["fingerprint"].combine_chunks())
     result = index.batch(_bit_words.plain(words), k, ids_limit=ids_limit, memory=memory, threads=threads())
     rows, distances = result["query"].astype(np.int64), result["distance"].astype(np.int32)
-    if index.has_ids:
+    # Each access copies the whole column.
+    counts = result["ids_count"].astype(np.int64) if index.has_ids else None
+    if counts is not None:
         name, values = "id", pa.table(result)["id"].combine_chunks()
         if pa.types.is_uint64(values.type):
             values = values.view(pa.int64())
@@ -139,6 +141,6 @@ def matches(
             name: values.slice(start, end - start),
             "distance": pa.array(distances[start:end]),
         }
-        if index.has_ids:
-            columns["ids_count"] = pa.array(result["ids_count"][start:end].astype(np.int64))
+        if counts is not None:
+            columns["ids_count"] = pa.array(counts[start:end])
         yield pa.RecordBatch.from_pydict(columns)

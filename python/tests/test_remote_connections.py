@@ -12,6 +12,7 @@ from typing import Any, ClassVar, cast
 
 import hamdex
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pytest
 from hamdex._http import pause_of
@@ -205,6 +206,7 @@ def test_a_service_that_is_busy_names_seconds_or_a_date(service: Scripted) -> No
         ("s", [1, 2], np.array([True, False]), TypeError),
         ("s", [1], pa.array([None]), TypeError),
         ("names", 1, b"name", TypeError),
+        ("wide", pa.array([b"\x07"]), None, TypeError),
         ("wide", np.array([1, 2, 3], dtype="uint64"), None, ValueError),
         ("wide", np.zeros((2, 3), dtype="uint64"), None, ValueError),
     ],
@@ -246,12 +248,29 @@ def test_removals_and_walks_refuse_what_is_no_id(service: Scripted) -> None:
         ("wide", np.array([[-1, -2]]), ["f" * 31 + "e"]),
         ("wide", np.array([1, 2], dtype="uint64").reshape(1, 2), ["0" * 15 + "1" + "0" * 15 + "2"]),
         ("wide", [b"\x00" * 15 + b"\x07"], ["0" * 31 + "7"]),
+        ("wide", pa.array([b"\x07" + b"\x00" * 14 + b"\x01"], pa.binary(16)), ["01" + "0" * 28 + "07"]),
     ],
 )
 def test_fingerprints_keep_their_bits(service: Scripted, name: str, given: Any, digits: list[str]) -> None:
     store = connect(service, name)
     store.remove(given)
     assert service.writes == [{"records": [{"fingerprint": one} for one in digits]}]
+
+
+def test_results_of_128_bits_are_sent_as_they_are(service: Scripted) -> None:
+    values = np.array([[1, 2], [1, 3], [2**63, 5], [2**63, 4]], dtype="uint64")
+    pairs = hamdex.pairs(values, k=1).read_all()
+    digits = [f"{int(high):016x}{int(low):016x}" for high, low in pairs["left"]]
+    assert len(digits) == 2
+    store = connect(service, "wide")
+    table = pa.table(pairs)
+    columns = [pairs["left"], table["left"], table["left"].combine_chunks(), pl.DataFrame(pairs)["left"]]
+    for column in columns:
+        store.insert(column)
+        store.remove(column)
+        store.batch(column)
+    sent = [write.get("fingerprints") or [record["fingerprint"] for record in write["records"]] for write in service.writes]
+    assert sent == [digits] * (3 * len(columns))
 
 
 def test_an_answer_that_is_no_json_is_said(service: Scripted) -> None:

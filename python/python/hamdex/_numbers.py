@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, Literal
 
 _WORD = (1 << 64) - 1
 
@@ -45,13 +45,20 @@ def _is_packed(array: Any) -> bool:
     return bool(array.dtype.kind == "u" and array.dtype.itemsize == 1)
 
 
+def _is_wide(value: Any) -> bool:
+    return isinstance(value, bytes) and len(value) == 16
+
+
 def fingerprints_in(values: Any, width: int) -> list[int]:
     """Return the numbers of many fingerprints: of an array, an Arrow column, or a sequence."""
     if isinstance(values, (bytes, bytearray, dict)):
         raise TypeError(f"fingerprints must be an array, an Arrow column or a list of numbers, not {type(values).__name__}")
     if not hasattr(values, "dtype") or not hasattr(values, "ndim"):
         listed = values.to_pylist() if hasattr(values, "to_pylist") else values
-        return [int.from_bytes(one, "big") if width == 128 and isinstance(one, bytes) else number(one) for one in listed]
+        # Columns are little-endian, as those of results; hashes in a list begin with the most significant byte.
+        is_column = hasattr(values, "to_pylist") or hasattr(values, "__arrow_c_stream__")
+        order: Literal["little", "big"] = "little" if is_column else "big"
+        return [int.from_bytes(one, order) if width == 128 and _is_wide(one) else number(one) for one in listed]
     if hasattr(values, "mask") and not callable(values.mask):
         raise TypeError("fingerprints must not be a masked array, whose mask would be lost: pass its compressed()")
     if values.ndim == 2 and values.shape[1] == width // 8 and _is_packed(values):

@@ -107,8 +107,7 @@ def _listed(values: Any) -> list[Any]:
 
 def _held(values: Any) -> Any:
     """Values that can be walked through again."""
-    is_kept = hasattr(values, "ndim") or hasattr(values, "to_pylist") or isinstance(values, (bytearray, dict))
-    return values if is_kept or is_single(values) else list(values)
+    return values if hasattr(values, "__len__") or is_single(values) else list(values)
 
 
 def _texts(values: Any) -> list[str | None] | None:

@@ -86,30 +86,11 @@ impl<F: Width> Records<F> {
         let is_one = is_one(fingerprints)?;
         if has_shingles {
             let (texts, names) = documents_of(fingerprints, ids)?;
-            let words = words_in(description)?.expect("it has shingles");
-            let maker = Maker::<F>::new(&recipe_in(Kind::Store, description)?, words)?;
-            let (texts, names) = (texts.as_strs()?, names.as_strs()?);
-            let threads = work::threads(None)?;
-            let made = work::run(fingerprints.py(), None, |watch| maker.documents(&texts, threads, watch))?;
+            let made = documents(fingerprints.py(), &texts, description)?;
+            let names = names.as_strs()?;
             return Ok(pair(made, names.into_iter().map(str::to_owned), Labelled::Documents));
         }
-        let fingerprints: Vec<Option<F>> = match fingerprints.cast::<PyString>() {
-            Ok(text) => {
-                let recipe = recipe_in(Kind::Store, description)?;
-                vec![Some(of_text(&recipe, text.to_str()?, Purpose::Insert)?)]
-            }
-            Err(_) if Texts::are(fingerprints)? => {
-                let texts = Texts::of(fingerprints)?;
-                of_texts(
-                    fingerprints.py(),
-                    &recipe_in(Kind::Store, description)?,
-                    &texts,
-                    work::threads(None)?,
-                    Purpose::Insert,
-                )?
-            }
-            Err(_) => all(fingerprints)?.into_iter().map(Some).collect(),
-        };
+        let fingerprints = fingerprints_of::<F>(fingerprints, description)?;
         let Some(ids) = ids else {
             return Ok(pair(fingerprints, iter::repeat(0), Labelled::Pairs));
         };
@@ -146,6 +127,43 @@ impl<F: Width> Records<F> {
     }
 }
 
+/// Takes fingerprints, one or many, or texts if the store has a recipe; `None` for a text that the store leaves out.
+pub(crate) fn fingerprints_of<F: Width>(
+    given: &Bound<'_, PyAny>,
+    description: &Description,
+) -> PyResult<Vec<Option<F>>> {
+    let py = given.py();
+    let recipe = || recipe_in(Kind::Store, description);
+    let text = given.cast::<PyString>().ok();
+    if text.is_none() && !Texts::are(given)? {
+        return Ok(all(given)?.into_iter().map(Some).collect());
+    }
+    if description.has_shingles {
+        let texts = match text {
+            Some(text) => Texts::of(PyList::new(py, [text])?.as_any())?,
+            None => Texts::of(given)?,
+        };
+        let made = documents(py, &texts, description)?;
+        return Ok(made.into_iter().map(|made| made.map(|(fingerprint, _)| fingerprint)).collect());
+    }
+    match text {
+        Some(text) => Ok(vec![Some(of_text(&recipe()?, text.to_str()?, Purpose::Insert)?)]),
+        None => of_texts(py, &recipe()?, &Texts::of(given)?, work::threads(None)?, Purpose::Insert),
+    }
+}
+
+/// Returns the documents of texts for a store with shingles; `None` for a blank one.
+fn documents<F: Width>(
+    py: Python<'_>,
+    texts: &Texts,
+    description: &Description,
+) -> PyResult<Vec<Option<Document<F>>>> {
+    let words = words_in(description)?.expect("it has shingles");
+    let maker = Maker::<F>::new(&recipe_in(Kind::Store, description)?, words)?;
+    let (texts, threads) = (texts.as_strs()?, work::threads(None)?);
+    work::run(py, None, |watch| maker.documents(&texts, threads, watch))
+}
+
 /// Takes texts and their names, one or many, for a store with shingles.
 pub(crate) fn documents_of(
     texts: &Bound<'_, PyAny>,
@@ -178,7 +196,7 @@ fn check_texts(texts: usize, names: usize) -> PyResult<()> {
 }
 
 /// Takes fingerprints, one or many.
-pub(crate) fn all<F: Width>(fingerprints: &Bound<'_, PyAny>) -> PyResult<Vec<F>> {
+fn all<F: Width>(fingerprints: &Bound<'_, PyAny>) -> PyResult<Vec<F>> {
     if is_one(fingerprints)? {
         return Ok(vec![F::one(fingerprints)?]);
     }

@@ -19,7 +19,7 @@ use crate::errors::{Error, OrRaise};
 use crate::numbers::{self, Count, Distance, IdsLimit, K, Limit, Memory, Threads};
 use crate::open_store::StoreRequest;
 use crate::query::{Found, Labels, recipe_in, text_of};
-use crate::records::{Records, all, documents_of, is_one};
+use crate::records::{Records, documents_of, fingerprints_of, is_one};
 use crate::results::Table;
 use crate::set::{Set, Snapshot};
 use crate::similar::UnlessSimilar;
@@ -377,8 +377,9 @@ impl Store {
                 work::run_here(py, |_| store.write(removals))?
             }
             None => {
-                let all = all(fingerprints)?;
-                work::run_here(py, |_| store.remove_fingerprints(all))?
+                let given = fingerprints_of(fingerprints, &self.description)?;
+                let given = given.into_iter().flatten().collect();
+                work::run_here(py, |_| store.remove_fingerprints(given))?
             }
         });
         Ok(written.removed)

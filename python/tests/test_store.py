@@ -118,6 +118,10 @@ def test_texts_go_in_and_are_asked_for(tmp_path: Path) -> None:
         assert story(5) not in store
         with pytest.raises(ValueError, match="the text is too short"):
             store.insert("short", "short")
+        assert store.remove(story(2)) == 1 and story(2) not in store
+        assert store.remove(pa.array([story(3), None, story(9), story(0)])) == 2 and store.remove([story(1)]) == 1
+        with pytest.raises(ValueError, match="the text is too short"):
+            store.remove("short")
     with hamdex.Store(tmp_path / "wide", recipe=recipe, width=128) as store:
         store.insert([story(1)], [7])
         assert store.query(story(1), k=0)[0].ids == [7]
@@ -125,9 +129,13 @@ def test_texts_go_in_and_are_asked_for(tmp_path: Path) -> None:
         assert store.remove(story(1), 7) == 1
     with hamdex.Store(tmp_path / "bare") as store:
         assert store.recipe is None
-        for use in (lambda: store.query(story(1)), lambda: store.insert(story(1), 1), lambda: store.batch([story(1)])):
+        for use in (lambda: store.query(story(1)), lambda: store.insert(story(1), 1), lambda: store.batch([story(1)]), lambda: store.remove(story(1))):
             with pytest.raises(ValueError, match="make a store with recipe="):
                 use()
+    with hamdex.Store(tmp_path / "shingles", names=True, recipe=recipe, shingles=True) as store:
+        store.insert(["short", story(1), "other", story(2)], ["short", "one", "other", "two"])
+        assert store.remove("short") == 1 and store.remove([" ", story(1), None]) == 1 and store.remove("") == 0
+        assert store.remove(hamdex.fingerprint(story(2), recipe)) == 1 and store.remove("other") == 1
 
 
 @pytest.mark.parametrize("names", [False, True])

@@ -10,6 +10,7 @@
 //! - `build`, `merge`, `dedup` with `known_documents`: indexes, and near-duplicates
 //! - `set` and `index`, by an `open_set`, with `query` and `pairs`; `store` with `open_store`,
 //!   `unless_similar`, `similar`: open sets
+//! - `shards`: manifests of sets of shards
 //!
 //! This file has the functions that concern no one of these: the command-line program, and opening whatever a path
 //! names.
@@ -33,6 +34,7 @@ mod recipe;
 mod records;
 mod results;
 mod set;
+mod shards;
 mod shingles;
 mod similar;
 mod store;
@@ -108,6 +110,8 @@ mod module {
     #[pymodule_export]
     use crate::set::{Set, Snapshot};
     #[pymodule_export]
+    use crate::shards::{is_shards, read, write};
+    #[pymodule_export]
     use crate::shingles::shingles;
     #[pymodule_export]
     use crate::similar::most_similar;
@@ -116,6 +120,7 @@ mod module {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("_MAX_SHARDS", hamdex_shards::MAX_SHARDS)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

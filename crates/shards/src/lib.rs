@@ -27,5 +27,7 @@ pub use set::{Shards, width};
 
 /// The manifest of a set, for tools.
 pub mod inspect {
-    pub use crate::manifest::{IdType, Manifest, ShardEntry, VERSION, read as read_manifest};
+    pub use crate::manifest::{
+        IdType, Manifest, ShardEntry, VERSION, read as read_manifest, replace as replace_manifest,
+    };
 }

@@ -12,7 +12,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use hamdex_atomic_file::{AtomicFile, SealedFile};
+use hamdex_atomic_file::{AtomicFile, SealedFile, sync_directory};
 use hamdex_manifest::{Form, TextError, check_same, line, seal};
 
 /// The name of the manifest in the directory of its set.
@@ -301,6 +301,20 @@ fn is_regular(path: &Path) -> io::Result<bool> {
     Ok(path.metadata()?.is_file())
 }
 
+/// Replaces the manifest of a set, or makes its first one. The shards must lie in the directory, which is synced first, so
+/// that a crash leaves no manifest with lost files.
+///
+/// # Errors
+/// When the manifest contradicts itself, or cannot be written. The one before is in place then, unless the error says
+/// that the output is.
+pub fn replace(directory: impl AsRef<Path>, manifest: &Manifest) -> Result<(), Error> {
+    let directory = directory.as_ref();
+    let path = directory.join(MANIFEST);
+    manifest.check().map_err(|what| Error::damaged(&path, what))?;
+    sync_directory(directory).map_err(Error::io("sync it to disk", directory))?;
+    Ok(write(&path, manifest)?.publish()?)
+}
+
 /// Writes a manifest to an unpublished file that will replace the one at this path.
 pub(crate) fn write(path: &Path, manifest: &Manifest) -> Result<SealedFile, Error> {
     debug_assert_eq!(manifest.check(), Ok(()));
@@ -364,6 +378,18 @@ mod tests {
             manifest.shingles = Some("runs of 5 words".to_owned());
             assert_eq!(parse(to_text(&manifest).as_bytes()).is_ok(), id_type.is_some());
         }
+    }
+
+    #[test]
+    fn a_manifest_is_replaced_by_a_consistent_one_only() {
+        let directory = tempfile::tempdir().unwrap();
+        replace(&directory, &manifest()).unwrap();
+        let wrong = Manifest { width: 65, ..manifest() };
+        assert!(matches!(replace(&directory, &wrong), Err(Error::Damaged { .. })));
+        assert_eq!(read(&directory).unwrap(), manifest());
+        let hash = Manifest { layout: Layout::Hash, ..manifest() };
+        replace(&directory, &hash).unwrap();
+        assert_eq!(read(&directory).unwrap(), hash);
     }
 
     #[test]

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ._results import Match, Similar, Summary, Verified
 
 __version__: str
+_MAX_SHARDS: int
 
 class _ArrowStream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
@@ -29,6 +30,8 @@ _Codec = Literal["huffman", "elias-fano"]
 _Filter = Literal["auto", "none"] | SupportsIndex
 _Strategy = Literal["auto", "probe", "scan"]
 _Measure = Literal["resemblance", "containing", "contained"]
+_Shard = tuple[str, int, int, int, str]
+_Manifest = tuple[int, int, str | None, str | None, Sequence[_Shard], str, str | None]
 
 class Error(Exception):
     """An error of hamdex without a built-in exception."""
@@ -300,6 +303,9 @@ def dedup(
     progress: _Progress = None,
 ) -> tuple[Table, Table]: ...
 def _most_similar(paths: Sequence[str], shingles: _ArrowArray, threshold: float, threads: int | None) -> Table: ...
+def _read_manifest(directory: _Path) -> _Manifest: ...
+def _write_manifest(directory: _Path, fields: _Manifest) -> None: ...
+def _is_shards(directory: _Path) -> bool: ...
 def run_command(arguments: Sequence[str]) -> int:
     """Run the command line, whose first item is the name of the program. Returns its exit code."""
 

@@ -128,6 +128,15 @@ def shards(directory: Path) -> _shards.Shards:
     return _shards.Shards(directory, 64, 3, None, "numbers", (shard,))
 
 
+def to_line(fields: Any) -> str:
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def seal(lines: str) -> str:
+    """Append the checksums of lines."""
+    return lines + to_line({"crc32": [f"{zlib.crc32(line):08x}" for line in lines.encode().splitlines(keepends=True)]})
+
+
 def test_a_manifest_is_read_as_written(tmp_path: Path) -> None:
     _shards.write(shards(tmp_path))
     assert _shards.read(tmp_path) == shards(tmp_path)
@@ -137,7 +146,8 @@ def test_a_manifest_is_read_as_written(tmp_path: Path) -> None:
 def test_the_text_of_a_manifest_is_this(tmp_path: Path) -> None:
     # As the tests of crates/shards have it for a recipe like this.
     named = replace(shards(tmp_path), recipe='a "recipe"\n\x01\x7f\\ü')
-    first, second, last, rest = _shards.to_text(named).split("\n")
+    _shards.write(named)
+    first, second, last, rest = (tmp_path / "manifest").read_text().split("\n")
     recipe = '"a \\"recipe\\"\\n\\u0001\x7f\\\\ü"'
     fields = f'"layout":"hash","width":64,"distance":3,"recipe":{recipe},"id_type":"numbers"'
     assert first == '{"hamdex_shards":1,' + fields + "}"
@@ -145,7 +155,6 @@ def test_the_text_of_a_manifest_is_this(tmp_path: Path) -> None:
     assert second == '{"file":"a.hamdex",' + counts + ',"file_id":"0123456789abcdef0123456789abcdef"}'
     sums = [f"{zlib.crc32((line + chr(10)).encode()):08x}" for line in (first, second)]
     assert (last, rest) == (f'{{"crc32":["{sums[0]}","{sums[1]}"]}}', "")
-    _shards.write(named)
     assert _shards.read(tmp_path) == named
 
 
@@ -158,41 +167,44 @@ def test_a_damaged_manifest_is_rejected(tmp_path: Path) -> None:
 
     def refused(lines: list[Any], kind: type[Exception], text: str) -> None:
         # With right checksums.
-        path.write_text(_shards.seal("".join(_shards.to_line(line) for line in lines)))
+        path.write_text(seal("".join(to_line(line) for line in lines)))
         with pytest.raises(kind, match=text):
             _shards.read(tmp_path)
 
-    refused([[]], hamdex.FormatError, "not a manifest of shards")
-    refused([{"hamdex_store": 1}], hamdex.FormatError, "not a manifest of shards")
+    refused([[]], hamdex.FormatError, "not a set of shards")
+    refused([{"hamdex_store": 1}], hamdex.FormatError, "not a set of shards")
     refused([head | {"hamdex_shards": 2}, entry], hamdex.FormatError, "version 2")
     refused([head | {"hamdex_shards": 7}, "anything"], hamdex.FormatError, "version 7")
     refused([head | {"hamdex_shards": 0}, entry], hamdex.DamagedError, "not the canonical text")
-    refused([head], hamdex.DamagedError, "impossible")
-    refused([head | {"width": 65}, entry], hamdex.DamagedError, "impossible")
-    refused([head, entry | {"file": "../a"}], hamdex.DamagedError, "impossible")
-    refused([head, entry | {"file": "manifest"}], hamdex.DamagedError, "impossible")
-    refused([head, entry | {"bytes": -1}], hamdex.DamagedError, "impossible")
-    refused([head, entry | {"ids": 9}], hamdex.DamagedError, "impossible")
-    refused([head, {}], hamdex.DamagedError, "damaged")
+    refused([head], hamdex.DamagedError, "0 shards")
+    refused([head | {"width": 65}, entry], hamdex.DamagedError, "unsupported width")
+    refused([head, entry | {"file": "../a"}], hamdex.DamagedError, "not a plain file name")
+    refused([head, entry | {"file": "manifest"}], hamdex.DamagedError, "not a plain file name")
+    refused([head, entry | {"bytes": -1}], hamdex.DamagedError, "invalid value")
+    refused([head, entry | {"ids": 9}], hamdex.DamagedError, "impossible number of ids")
+    refused([head, {}], hamdex.DamagedError, "missing field")
     refused([head, [entry]], hamdex.DamagedError, "damaged")
-    refused([head, entry | {"more": 1}], hamdex.DamagedError, "damaged")
-    refused([head | {"layout": "rings"}, entry], hamdex.DamagedError, "impossible")
+    refused([head, entry | {"more": 1}], hamdex.DamagedError, "unknown field")
+    refused([head | {"layout": "rings"}, entry], hamdex.DamagedError, "unknown variant")
     # One shard for four families.
-    refused([head | {"layout": "families"}, entry], hamdex.DamagedError, "impossible")
-    refused([head, entry, entry], hamdex.DamagedError, "impossible")
-    refused([head, entry | {"file_id": "abc"}], hamdex.DamagedError, "impossible")
-    refused([head | {"more": 1}, entry], hamdex.DamagedError, "not the canonical text")
+    refused([head | {"layout": "families"}, entry], hamdex.DamagedError, "1 shards for 4 families")
+    refused([head, entry, entry], hamdex.DamagedError, "named twice")
+    refused([head, entry | {"file_id": "abc"}], hamdex.DamagedError, "file id is not valid")
+    refused([head | {"more": 1}, entry], hamdex.DamagedError, "unknown field")
     other = entry | {"file": "b.hamdex", "fingerprints": 9}
     families = head | {"layout": "families", "distance": 1}
-    refused([families, entry, other], hamdex.DamagedError, "impossible")
-    path.write_text(_shards.seal(_shards.to_line(head).replace(":64", ": 64") + _shards.to_line(entry)))
+    refused([families, entry, other], hamdex.DamagedError, "different contents")
+    path.write_text(seal(to_line(head).replace(":64", ": 64") + to_line(entry)))
     with pytest.raises(hamdex.DamagedError, match="not the canonical text"):
         _shards.read(tmp_path)
-    path.write_text(_shards.seal(_shards.to_line(head).replace("null", '"\\ud800"') + _shards.to_line(entry)))
-    with pytest.raises(hamdex.DamagedError, match="not the canonical text"):
+    path.write_text(seal(to_line(head).replace("null", '"\\ud800"') + to_line(entry)))
+    with pytest.raises(hamdex.DamagedError, match="hex escape"):
         _shards.read(tmp_path)
     _shards.write(shards(tmp_path))
     text = path.read_bytes()
+    with pytest.raises(hamdex.DamagedError, match="unsupported width"):
+        _shards.write(replace(shards(tmp_path), width=65))
+    assert path.read_bytes() == text
     for place in range(len(text)):
         path.write_bytes(text[:place] + bytes([text[place] ^ 1]) + text[place + 1 :])
         with pytest.raises((hamdex.DamagedError, hamdex.FormatError)):

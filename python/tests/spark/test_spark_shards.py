@@ -224,6 +224,7 @@ def test_options_are_checked_before_any_work(spark: Any, tmp_path: Path) -> None
         {"recipe": "bad = bad"},
         {"distance": 65},
         {"shards": 0},
+        {"shards": 1 << 16},
     ]
     for options in wrong:
         with pytest.raises(ValueError):

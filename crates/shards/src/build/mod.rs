@@ -215,13 +215,15 @@ pub fn add<P: AsRef<Path>>(
         link_or_copy(path, &name)?;
         named.names.push(name);
     }
-    // The directory is synced before the manifest is replaced, so that a crash leaves no manifest with lost files.
-    sync_directory(directory).map_err(Error::io("sync it to disk", directory))?;
-    let written = manifest::write(&directory.join(MANIFEST), &manifest)?.publish();
-    if written.as_ref().err().is_none_or(hamdex::OutputError::is_in_place) {
+    let replaced = manifest::replace(directory, &manifest);
+    let is_in_place = match &replaced {
+        Err(Error::Output(error)) => error.is_in_place(),
+        other => other.is_ok(),
+    };
+    if is_in_place {
         named.names.clear();
     }
-    written?;
+    replaced?;
     Ok(manifest)
 }
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import hamdex
 import numpy as np
 import pyarrow as pa
+from hamdex import _hamdex
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
@@ -48,6 +49,8 @@ def build(
     width = _columns.width(df, fingerprint)
     _columns.check_distance(distance, width)
     _columns.check_count("shards", shards)
+    if shards > _hamdex._MAX_SHARDS:
+        raise ValueError(f"shards cannot be {shards}: at most {_hamdex._MAX_SHARDS}")
     if id is not None:
         _columns.check_id(df, id)
     options = {"distance": distance, "design": design, "codec": codec, "filter": filter, "recipe": recipe, "memory": memory}

@@ -72,7 +72,7 @@ def files(against: Known) -> list[Path]:
     assert not isinstance(against, DataFrame)
     if isinstance(against, (str, os.PathLike)):
         path = _shards.local(against)
-        if path.is_file() or not is_shards(path):
+        if not _hamdex._is_shards(path):
             return [path]
         against = _shards.in_one_family(_shards.read(path))
     if isinstance(against, _shards.Shards):
@@ -80,20 +80,11 @@ def files(against: Known) -> list[Path]:
     return [_shards.local(one) for one in against]
 
 
-def is_shards(path: Path) -> bool:
-    """Return whether a directory is a set of shards, not a store."""
-    try:
-        with (path / _shards.MANIFEST).open("rb") as file:
-            return file.read(len(_shards.BEGINNING)) == _shards.BEGINNING
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-
-
 def by_fingerprints(documents: DataFrame, against: Known, k: int) -> DataFrame:
     """Return ``id``, ``distance`` and ``known`` of the documents whose fingerprints are near a stored one."""
     assert not isinstance(against, DataFrame)
     rows = documents.where("reliable").select(F.col("node.id").alias("id"), "fingerprint")
-    single = isinstance(against, (str, os.PathLike)) and not is_shards(_shards.local(against))
+    single = isinstance(against, (str, os.PathLike)) and not _hamdex._is_shards(_shards.local(against))
     # The smallest of all ids of the nearest.
     found = _query.query(rows, files(against) if single else against, k, ids_limit=None)
     name = "id" if "id" in found.columns else "fingerprint"

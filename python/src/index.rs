@@ -9,8 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple, PyType};
 
 use crate::errors::{Error, OrRaise};
-use crate::open_set::{OpenSet, kind_of_ids};
-use crate::set::Set;
+use crate::set::{Set, kind_of_ids};
 
 /// An open index, which finds all fingerprints within k bits of one, of many, or of each other; exactly.
 ///
@@ -37,7 +36,7 @@ impl Handle {
 
     /// Wraps an index that is open.
     pub(crate) fn of_set(path: PathBuf, index: AnySet) -> PyClassInitializer<Self> {
-        PyClassInitializer::from(Set { open: OpenSet::new("index", path, index) }).add_subclass(Self)
+        PyClassInitializer::from(Set::new("index", path, index)).add_subclass(Self)
     }
 }
 
@@ -69,8 +68,8 @@ impl Handle {
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> String {
-        let open = &slf.as_super().get().open;
-        let path = open.path().display();
+        let open = slf.as_super().get();
+        let path = open.path.display();
         let Ok(any) = open.set() else { return format!("<hamdex.Index {path}, closed>") };
         let Description { width, distance, fingerprints, .. } = *any.description();
         let ids = kind_of_ids(any.description());
@@ -106,18 +105,18 @@ impl Handle {
         file_id: [u8; 16],
     ) -> PyResult<Bound<'py, Self>> {
         let handle = Bound::new(class.py(), Self::open(class.py(), path, &OpenOptions::new())?)?;
-        let open = &handle.as_super().get().open;
+        let open = handle.as_super().get();
         if file_id_of(&open.set()?) != FileId::from(file_id) {
             let text = "is not the file that was pickled";
-            return Err(Error::new_err(format!("{}: {text}", open.path().display())));
+            return Err(Error::new_err(format!("{}: {text}", open.path.display())));
         }
         Ok(handle)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
-        let (py, open) = (slf.py(), &slf.as_super().get().open);
+        let (py, open) = (slf.py(), slf.as_super().get());
         let file_id = file_id_of(&open.set()?);
-        let arguments = (open.path(), PyBytes::new(py, &file_id.to_bytes())).into_pyobject(py)?;
+        let arguments = (&open.path, PyBytes::new(py, &file_id.to_bytes())).into_pyobject(py)?;
         (slf.get_type().getattr("_reopen")?, arguments).into_pyobject(py)
     }
 }

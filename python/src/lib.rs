@@ -8,7 +8,7 @@
 //! - `numbers`: arguments that are numbers
 //! - `recipe`, `shingles`: fingerprints and shingles of texts
 //! - `build`, `merge`, `dedup` with `known_documents`: indexes, and near-duplicates
-//! - `set` and `index`, by an `open_set`, with `query` and `pairs`; `store` with `open_store`,
+//! - `set` and `index`, with `searchers`, `query` and `pairs`; `store` with `open_store`,
 //!   `unless_similar`, `similar`: open sets
 //! - `shards`: manifests of sets of shards
 //!
@@ -26,13 +26,13 @@ mod index;
 mod known_documents;
 mod merge;
 mod numbers;
-mod open_set;
 mod open_store;
 mod pairs;
 mod query;
 mod recipe;
 mod records;
 mod results;
+mod searchers;
 mod set;
 mod shards;
 mod shingles;

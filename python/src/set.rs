@@ -1,29 +1,43 @@
 //! The class `Set`: the methods of an open set, whatever holds it, and its subclass `Snapshot`.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 
 use hamdex::set::Description;
-use hamdex::{Fingerprint, FingerprintSet, SetError};
-use hamdex_any::{AnySet, Kind, for_width};
-use hamdex_documents::Similarity;
+use hamdex::{Fingerprint, FingerprintSet, SetError, VerifyOptions};
+use hamdex_any::{AnyFingerprint, AnySet, Kind, for_width};
+use hamdex_documents::{Similarity, stored_recipe};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 
-use crate::errors::OrRaise;
-use crate::numbers::{Count, IdsLimit, K, Limit, Memory, Threads};
-use crate::open_set::{OpenSet, kind_of_ids};
-use crate::pairs::Pairs;
-use crate::query::{Wanted, batch_options};
-use crate::results::Table;
+use crate::errors::{Error, OrRaise};
+use crate::numbers::{self, Count, IdsLimit, K, Limit, Memory, Threads};
+use crate::pairs::{Pairs, Source};
+use crate::query::{Wanted, batch, batch_options, queries_of, query_of, recipe_of};
+use crate::results::{self, Table};
+use crate::searchers::Pool;
 use crate::shingles::StoredShingles;
+use crate::similar::similar;
 use crate::width::Width;
+use crate::work;
 
 /// An open set, which finds all fingerprints within k bits of one, of many, or of each other; exactly. An ``Index``, or a
 /// ``Snapshot`` of a store or a set of shards.
 #[pyclass(frozen, subclass, module = "hamdex", name = "Set")]
 pub(crate) struct Set {
-    pub(crate) open: OpenSet,
+    /// The path as it was opened.
+    pub(crate) path: PathBuf,
+    /// The word for it in errors.
+    noun: &'static str,
+    opened: RwLock<Option<Opened>>,
+}
+
+/// A set, until it is closed.
+#[derive(Clone)]
+struct Opened {
+    set: AnySet,
+    searchers: Arc<Pool>,
 }
 
 /// Counts the fingerprints of a set, which may have some in several files.
@@ -32,9 +46,62 @@ fn count<F: Fingerprint>(set: &dyn FingerprintSet<F>) -> Result<u64, SetError> {
 }
 
 impl Set {
+    pub(crate) fn new(noun: &'static str, path: PathBuf, set: AnySet) -> Self {
+        Self { path, noun, opened: RwLock::new(Some(Opened { set, searchers: Arc::default() })) }
+    }
+
+    fn unknown_state(&self) -> PyErr {
+        Error::new_err(format!("the {} is in an unknown state", self.noun))
+    }
+
+    fn opened(&self) -> PyResult<Opened> {
+        let opened = self.opened.read().map_err(|_| self.unknown_state())?;
+        opened.clone().ok_or_else(|| {
+            PyValueError::new_err(format!("{}: the {} is closed", self.path.display(), self.noun))
+        })
+    }
+
     /// Returns the set, unless it is closed.
     pub(crate) fn set(&self) -> PyResult<AnySet> {
-        self.open.set()
+        self.opened().map(|opened| opened.set)
+    }
+
+    /// Returns a property of the set.
+    fn described<T>(&self, property: impl FnOnce(&Description) -> T) -> PyResult<T> {
+        Ok(property(self.set()?.description()))
+    }
+
+    fn fingerprint(set: &AnySet, query: &Bound<'_, PyAny>) -> PyResult<AnyFingerprint> {
+        for_width!(set.description().width, F => {
+            query_of::<F>(query, || recipe_of(set)).map(AnyFingerprint::of)
+        })
+    }
+
+    /// Answers one query, within `k` bits, by default those of the set or others; of each match with the first ids.
+    fn find<'py>(
+        &self,
+        query: &Bound<'py, PyAny>,
+        wanted: Wanted,
+        (k, default): (Option<K>, Option<u32>),
+        ids_limit: Option<IdsLimit>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let Opened { set, searchers } = self.opened()?;
+        let Description { width, distance, .. } = *set.description();
+        let distance = numbers::distance(k, width, default.map_or(distance, |most| most.min(width)))?;
+        let number = Self::fingerprint(&set, query)?;
+        let found =
+            searchers.find(query.py(), &set, number, wanted, (distance, IdsLimit::most(ids_limit)))?;
+        let matches = found.into_iter().map(|found| found.into_python(query.py()));
+        PyList::new(query.py(), matches.collect::<PyResult<Vec<_>>>()?)
+    }
+}
+
+/// Returns the words for the ids of a set.
+pub(crate) fn kind_of_ids(description: &Description) -> &'static str {
+    match (description.has_names, description.has_ids) {
+        (true, _) => "with names",
+        (false, true) => "with ids",
+        (false, false) => "without ids",
     }
 }
 
@@ -57,49 +124,55 @@ impl Set {
     /// Whether the set has a fingerprint.
     #[pyo3(name = "__contains__")]
     pub(crate) fn contains(&self, fingerprint: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.open.contains(fingerprint)
+        let set = self.set()?;
+        set.contains(Self::fingerprint(&set, fingerprint)?).or_raise()
     }
 
     /// The path of the file or the directory.
     #[getter]
     fn path(&self) -> PathBuf {
-        self.open.path().clone()
+        self.path.clone()
     }
 
     /// The width of the fingerprints, in bits: 64 or 128.
     #[getter]
     fn width(&self) -> PyResult<u32> {
-        self.open.described(|set| set.width)
+        self.described(|set| set.width)
     }
 
     /// The distance that the set is made for; any other is answered exactly, too.
     #[getter]
     fn distance(&self) -> PyResult<u32> {
-        self.open.described(|set| set.distance)
+        self.described(|set| set.distance)
     }
 
     /// Whether fingerprints have ids.
     #[getter]
     fn has_ids(&self) -> PyResult<bool> {
-        self.open.described(|set| set.has_ids)
+        self.described(|set| set.has_ids)
     }
 
     /// Whether ids have the shingles of their documents.
     #[getter]
     fn has_shingles(&self) -> PyResult<bool> {
-        self.open.described(|set| set.has_shingles)
+        self.described(|set| set.has_shingles)
     }
 
     /// The recipe of the fingerprints; ``None`` if the set has none.
     #[getter]
     fn recipe(&self) -> PyResult<Option<String>> {
-        self.open.recipe()
+        let set = self.set()?;
+        Ok(stored_recipe(&set.description().metadata).or_raise()?.map(|recipe| recipe.to_string()))
     }
 
     /// The metadata: names, and bytes.
     #[getter]
     fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        self.open.metadata(py)
+        let metadata = PyDict::new(py);
+        for (name, value) in &self.set()?.description().metadata {
+            metadata.set_item(name, PyBytes::new(py, value))?;
+        }
+        Ok(metadata)
     }
 
     /// All stored fingerprints within ``k`` bits (default: the distance of the set), nearest first, with
@@ -113,12 +186,7 @@ impl Set {
         limit: Option<Limit>,
         ids_limit: Option<IdsLimit>,
     ) -> PyResult<Bound<'py, PyList>> {
-        self.open.find(
-            query,
-            Wanted::Nearest(limit.map_or(usize::MAX, |limit| limit.0)),
-            (k, None),
-            ids_limit,
-        )
+        self.find(query, Wanted::Nearest(limit.map_or(usize::MAX, |limit| limit.0)), (k, None), ids_limit)
     }
 
     /// The ``count`` nearest stored fingerprints, nearest first; within ``k`` bits if given.
@@ -130,7 +198,7 @@ impl Set {
         k: Option<K>,
         ids_limit: Option<IdsLimit>,
     ) -> PyResult<Bound<'py, PyList>> {
-        self.open.find(query, Wanted::Nearest(count.0), (k, Some(u128::BITS)), ids_limit)
+        self.find(query, Wanted::Nearest(count.0), (k, Some(u128::BITS)), ids_limit)
     }
 
     /// Any stored fingerprint within ``k`` bits, or ``None``: the fastest test of whether there is one.
@@ -141,7 +209,7 @@ impl Set {
         k: Option<K>,
         ids_limit: Option<IdsLimit>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let found = self.open.find(query, Wanted::First, (k, None), ids_limit)?;
+        let found = self.find(query, Wanted::First, (k, None), ids_limit)?;
         if found.is_empty() { Ok(None) } else { found.get_item(0).map(Some) }
     }
 
@@ -164,7 +232,22 @@ impl Set {
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Table> {
         let options = batch_options(limit, strategy, memory, threads)?;
-        self.open.batch(queries, k, (&options, ids_limit), threads, progress)
+        let set = self.set()?;
+        let Description { width, distance, .. } = *set.description();
+        let distance = numbers::distance(k, width, distance)?;
+        if ids_limit.is_some_and(|limit| limit.0 == 0) {
+            let text = "ids_limit must be at least 1: a table of matches has a row for each id";
+            return Err(PyValueError::new_err(text));
+        }
+        let ids_limit = IdsLimit::most(ids_limit);
+        let py = queries.py();
+        let queries = queries_of(queries, threads, || recipe_of(&set))?;
+        for_width!(width, F => {
+            let queries = F::slice(&queries)?;
+            work::run(py, progress, |watch| {
+                batch::<F>(&set, queries, (distance, ids_limit), &options, watch).or_raise()?.into_table()
+            })
+        })
     }
 
     /// The documents that are similar to a text, the most similar first, with their ids and similarities; for many texts,
@@ -192,20 +275,22 @@ impl Set {
         limit: Option<Limit>,
         threads: Option<Threads>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.open.similar(texts, (threshold, measure), limit, threads)
+        similar(&self.set()?, texts, (threshold, measure), limit, threads)
     }
 
     /// All pairs of stored fingerprints within ``k`` bits, each once: a stream of tables of ``left``, ``right`` and
     /// ``distance``.
     #[pyo3(signature = (k = None, *, memory = None, threads = None))]
     fn pairs(&self, k: Option<K>, memory: Option<Memory>, threads: Option<Threads>) -> PyResult<Pairs> {
-        self.open.pairs(k, memory, threads)
+        let set = self.set()?;
+        let Description { width, distance, .. } = *set.description();
+        Pairs::new(Source::Set(set), numbers::distance(k, width, distance)?, memory, threads)
     }
 
     /// The documents with their shingles: an iterator over tables of ``id`` and ``shingles``, as
     /// ``hamdex.shingles`` makes them. Only a set that was made with shingles has them.
     fn shingles(&self) -> PyResult<StoredShingles> {
-        self.open.shingles()
+        StoredShingles::new(self.set()?)
     }
 
     /// Read all files and check everything. Raises ``DamagedError`` at the first damage.
@@ -216,18 +301,25 @@ impl Set {
         threads: Option<Threads>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.open.verify(py, threads, progress)
+        let set = self.set()?;
+        let options = VerifyOptions::new().threads(work::threads(threads)?);
+        let verified = work::run(py, progress, |watch| set.verify(&options.report_to(watch.report())))?;
+        results::verified(
+            py,
+            (verified.bytes, verified.tables, verified.blocks, verified.fingerprints, verified.ids),
+        )
     }
 
     /// Let go of the files. Later use raises ``ValueError``.
     fn close(&self) -> PyResult<()> {
-        self.open.close()
+        *self.opened.write().map_err(|_| self.unknown_state())? = None;
+        Ok(())
     }
 
     /// Whether it is closed.
     #[getter]
     fn closed(&self) -> bool {
-        self.open.is_closed()
+        self.set().is_err()
     }
 
     fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -236,7 +328,7 @@ impl Set {
 
     #[pyo3(signature = (*_exception))]
     fn __exit__(&self, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
-        self.open.close()
+        self.close()
     }
 }
 
@@ -253,7 +345,7 @@ impl Snapshot {
 
     /// Wraps a set that is open.
     pub(crate) fn of_set(path: PathBuf, set: AnySet) -> Set {
-        Set { open: OpenSet::new("snapshot", path, set) }
+        Set::new("snapshot", path, set)
     }
 
     /// Returns the object of Python.
@@ -265,8 +357,8 @@ impl Snapshot {
 #[pymethods]
 impl Snapshot {
     fn __repr__(slf: &Bound<'_, Self>) -> String {
-        let open = &slf.as_super().get().open;
-        let path = open.path().display();
+        let open = slf.as_super().get();
+        let path = open.path.display();
         let Ok(set) = open.set() else { return format!("<hamdex.Snapshot {path}, closed>") };
         let Description { width, distance, .. } = *set.description();
         let ids = kind_of_ids(set.description());

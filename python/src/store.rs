@@ -21,7 +21,7 @@ use crate::open_store::StoreRequest;
 use crate::query::{Found, Labels, recipe_in, text_of};
 use crate::records::{Records, documents_of, fingerprints_of, is_one};
 use crate::results::Table;
-use crate::set::{Set, Snapshot};
+use crate::set::{Set, Snapshot, kind_of_ids};
 use crate::similar::UnlessSimilar;
 use crate::texts::{self, words_in};
 use crate::width::Width;
@@ -209,11 +209,7 @@ impl Store {
     fn __repr__(&self) -> String {
         let path = self.path.display();
         let Ok(width) = self.width() else { return format!("<hamdex.Store {path}, closed>") };
-        let ids = match (self.description.has_names, self.description.has_ids) {
-            (true, _) => "with names",
-            (false, true) => "with ids",
-            (false, false) => "without ids",
-        };
+        let ids = kind_of_ids(&self.description);
         format!(
             "<hamdex.Store {path}: fingerprints of {width} bits, {ids}, distance {}>",
             self.description.distance

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::ArrayRef;
-use hamdex::set::Description;
 use hamdex::threads::map_numbers;
 use hamdex::{BatchOptions, Match};
 use hamdex_any::{AnySet, Kind, for_width};
@@ -22,7 +21,7 @@ use pyo3::types::PyList;
 
 use crate::arrow::speaks_arrow;
 use crate::errors::OrRaise;
-use crate::query::{Labels, text_of};
+use crate::query::Labels;
 use crate::recipe;
 use crate::set::Set;
 use crate::store::Store;
@@ -199,22 +198,15 @@ impl KnownDocuments {
     /// the nearest one.
     pub(crate) fn labels<F: Width>(&self, known: &[Known]) -> PyResult<Labels> {
         let Self::Set(set, Some(_)) = self else { return Ok(labels_of_texts(self, known)) };
-        let Description { has_ids, has_names, .. } = *set.description();
-        let mut labels = Labels::new(has_ids, has_names);
-        let Some(set) = set.typed::<F>().filter(|_| has_ids) else { return Ok(labels) };
-        let mut searcher = set.open_searcher();
+        let mut labels = Labels::of(set.description());
+        let Some(typed) = set.typed::<F>().filter(|_| set.description().has_ids) else { return Ok(labels) };
+        let mut searcher = typed.open_searcher();
         for known in known {
             let KnownAs::Fingerprint(fingerprint) = known.known else { continue };
             let fingerprint = F::truncate(fingerprint);
             let mut lists = searcher.ids_of(&[Match::new(fingerprint, fingerprint)], 1).or_raise()?;
             let Some(first) = lists.remove(0).next() else { continue };
-            match &mut labels {
-                Labels::Names(labels) => {
-                    labels.push(text_of(&set.name_of(first).or_raise()?.unwrap_or_default()));
-                }
-                Labels::Numbers(labels) => labels.push(first.id),
-                Labels::None => {}
-            }
+            labels.push(set, first).or_raise()?;
         }
         Ok(labels)
     }
@@ -281,12 +273,11 @@ impl KnownTexts for WatchedDocuments<'_> {
 
 /// Returns the names or numbers of known texts.
 fn labels_of_texts(against: &KnownDocuments, known: &[Known]) -> Labels {
-    let has_names = match against {
-        KnownDocuments::Set(set, _) => set.description().has_names,
-        KnownDocuments::Files(..) => true,
-        KnownDocuments::Table(..) => false,
+    let mut labels = match against {
+        KnownDocuments::Set(set, _) => Labels::of(set.description()),
+        KnownDocuments::Files(..) => Labels::Names(Vec::new()),
+        KnownDocuments::Table(..) => Labels::Numbers(Vec::new()),
     };
-    let mut labels = Labels::new(true, has_names);
     for known in known {
         match (&mut labels, &known.known) {
             (Labels::Names(labels), KnownAs::Name(name)) => labels.push(name.clone()),

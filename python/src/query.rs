@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, LargeStringArray, StringArray, UInt32Array, UInt64Array};
-use hamdex::set::{Description, MatchIds};
+use hamdex::set::{Description, MatchIds, StoredId};
 use hamdex::{BatchOptions, Match, Names, SetError, Strategy};
 use hamdex_any::{AnyMatch, AnySet, Kind, for_width};
 use hamdex_documents::stored_recipe;
@@ -102,15 +102,11 @@ pub(crate) fn recipe_in(kind: Kind, description: &Description) -> PyResult<Recip
 
 /// Returns the ids of a match for Python: names, if the set has names.
 pub(crate) fn labels(ids: MatchIds<'_>, set: &AnySet) -> Result<Labels, SetError> {
-    let Description { has_ids, has_names, .. } = *set.description();
-    Ok(match (has_ids, has_names) {
-        (_, true) => {
-            let name = |id| Ok(text_of(&set.name_of(id)?.unwrap_or_default()));
-            Labels::Names(ids.map(name).collect::<Result<_, SetError>>()?)
-        }
-        (true, false) => Labels::Numbers(ids.map(|stored| stored.id).collect()),
-        (false, false) => Labels::None,
-    })
+    let mut labels = Labels::of(set.description());
+    for id in ids {
+        labels.push(set, id)?;
+    }
+    Ok(labels)
 }
 
 /// Returns a name as a Python str: see [`Names::text_of`].
@@ -156,7 +152,6 @@ pub(crate) fn batch<F: Width>(
     watch: &Arc<Watch>,
 ) -> Result<Rows<F>, SetError> {
     let set = any.typed::<F>().expect("the width was checked");
-    let Description { has_ids, has_names, .. } = *any.description();
     let options = options.clone().report_to(watch.report());
     let mut places: Vec<u64> = Vec::new();
     let mut found: Vec<Match<F>> = Vec::new();
@@ -165,24 +160,20 @@ pub(crate) fn batch<F: Width>(
         found.extend_from_slice(matches);
         Ok(watch.check()?)
     })?;
-    let mut rows = Rows::new(Labels::new(has_ids, has_names));
+    let mut rows = Rows::new(Labels::of(any.description()));
     let mut searcher = set.open_searcher();
     for (places, found) in places.chunks(IDS_AT_ONCE).zip(found.chunks(IDS_AT_ONCE)) {
         watch.check()?;
-        if !has_ids {
-            places
-                .iter()
-                .zip(found)
-                .for_each(|(&place, one)| rows.push(place, one.fingerprint, one.distance));
+        let matches = places.iter().zip(found);
+        if !any.description().has_ids {
+            matches.for_each(|(&place, one)| rows.push(place, one, None));
             continue;
         }
-        for ((&place, one), ids) in places.iter().zip(found).zip(searcher.ids_of(found, ids_limit)?) {
+        for ((&place, one), ids) in matches.zip(searcher.ids_of(found, ids_limit)?) {
             let all = ids.all();
-            if has_names {
-                let names = ids.map(|id| Ok(text_of(&set.name_of(id)?.unwrap_or_default())));
-                rows.push_names(place, one, names.collect::<Result<Vec<_>, SetError>>()?, all);
-            } else {
-                rows.push_numbers(place, one, ids.map(|stored| stored.id), all);
+            for id in ids {
+                rows.push(place, one, Some(all));
+                rows.ids.push(any, id)?;
             }
         }
     }
@@ -207,13 +198,23 @@ pub(crate) enum Labels {
 }
 
 impl Labels {
-    /// No ids yet, of an index with or without ids.
-    pub(crate) fn new(has_ids: bool, has_names: bool) -> Self {
-        match (has_ids, has_names) {
+    /// No ids yet, of the set with this description.
+    pub(crate) fn of(set: &Description) -> Self {
+        match (set.has_ids, set.has_names) {
             (_, true) => Self::Names(Vec::new()),
             (true, false) => Self::Numbers(Vec::new()),
             (false, false) => Self::None,
         }
+    }
+
+    /// Adds an id of a set, or its name.
+    pub(crate) fn push(&mut self, set: &AnySet, id: StoredId) -> Result<(), SetError> {
+        match self {
+            Self::None => {}
+            Self::Numbers(numbers) => numbers.push(id.id),
+            Self::Names(names) => names.push(text_of(&set.name_of(id)?.unwrap_or_default())),
+        }
+        Ok(())
     }
 
     /// Returns the ids as a list.
@@ -246,7 +247,7 @@ fn column_of(names: &[String]) -> ArrayRef {
 }
 
 impl<F: Width> Rows<F> {
-    pub(crate) fn new(ids: Labels) -> Self {
+    fn new(ids: Labels) -> Self {
         Self {
             queries: Vec::new(),
             fingerprints: Vec::new(),
@@ -256,45 +257,12 @@ impl<F: Width> Rows<F> {
         }
     }
 
-    /// Adds a match without ids.
-    pub(crate) fn push(&mut self, query: u64, fingerprint: F, distance: u32) {
+    /// Adds a row for a match, without ids or for one of `all` of its ids.
+    fn push(&mut self, query: u64, one: &Match<F>, all: Option<u64>) {
         self.queries.push(query);
-        self.fingerprints.push(fingerprint);
-        self.distances.push(distance);
-    }
-
-    /// Adds a match with each of these ids, of all that it has.
-    pub(crate) fn push_numbers(
-        &mut self,
-        query: u64,
-        one: &Match<F>,
-        ids: impl Iterator<Item = u64>,
-        all: u64,
-    ) {
-        for id in ids {
-            self.push(query, one.fingerprint, one.distance);
-            self.ids_counts.push(all);
-            if let Labels::Numbers(numbers) = &mut self.ids {
-                numbers.push(id);
-            }
-        }
-    }
-
-    /// Adds a match with each of these names of ids, of all that it has.
-    pub(crate) fn push_names(
-        &mut self,
-        query: u64,
-        one: &Match<F>,
-        names: impl IntoIterator<Item = String>,
-        all: u64,
-    ) {
-        for name in names {
-            self.push(query, one.fingerprint, one.distance);
-            self.ids_counts.push(all);
-            if let Labels::Names(names) = &mut self.ids {
-                names.push(name);
-            }
-        }
+        self.fingerprints.push(one.fingerprint);
+        self.distances.push(one.distance);
+        self.ids_counts.extend(all);
     }
 
     /// Returns the rows as a table.

@@ -8,7 +8,7 @@ use arrow_array::{ArrayRef, LargeListArray, UInt64Array};
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field};
 use hamdex::set::{ShinglePart, StoredId};
-use hamdex::{FingerprintSet, SetError, default_memory};
+use hamdex::{SetError, default_memory};
 use hamdex_any::{AnySet, for_width};
 use hamdex_simhash::recipe::Shingle;
 use hamdex_simhash::{Shingler, Shingles};
@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 
 use crate::errors::OrRaise;
 use crate::numbers::Threads;
-use crate::query::{Labels, text_of};
+use crate::query::Labels;
 use crate::results::{Table, raise};
 use crate::texts::{Texts, map_texts};
 use crate::width::Width;
@@ -130,7 +130,7 @@ impl StoredShingles {
         let set = self.set.typed::<F>().expect("the width was checked");
         loop {
             if let Some(documents) = left.tables.next() {
-                return documents.table(&**set).map(Some);
+                return documents.table(&self.set).map(Some);
             }
             let Some(part) = left.parts.next() else { return Ok(None) };
             let mut tables = vec![Documents::default()];
@@ -152,14 +152,10 @@ impl StoredShingles {
 }
 
 impl Documents {
-    fn table<F: Width>(self, set: &dyn FingerprintSet<F>) -> Result<Table, SetError> {
+    fn table(self, set: &AnySet) -> Result<Table, SetError> {
         let Self { ids, lengths, hashes } = self;
-        let labels = if set.describe().has_names {
-            let name = |id| Ok(text_of(&set.name_of(id)?.unwrap_or_default()));
-            Labels::Names(ids.into_iter().map(name).collect::<Result<_, SetError>>()?)
-        } else {
-            Labels::Numbers(ids.into_iter().map(|id| id.id).collect())
-        };
+        let mut labels = Labels::of(set.description());
+        ids.into_iter().try_for_each(|id| labels.push(set, id))?;
         let ids = labels.column().expect("documents with shingles have ids");
         let columns = vec![("id", ids), ("shingles", column(hashes, lengths.into_iter()))];
         Ok(Table::new(columns).expect("the columns are equally long"))

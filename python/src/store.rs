@@ -103,7 +103,7 @@ impl Store {
 
 /// The stored fingerprint near one that was not inserted.
 fn found_near<F: Width>(description: &Description, near: &Near<F>) -> Found {
-    let mut ids = Labels::new(description.has_ids, description.has_names);
+    let mut ids = Labels::of(description);
     match &mut ids {
         Labels::None => {}
         Labels::Numbers(numbers) => numbers.extend(&near.ids),

@@ -1,5 +1,6 @@
 //! All pairs of a set or of fingerprints in memory: a stream of tables, found while it is read.
 
+use std::any::Any;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -18,7 +19,7 @@ use crate::arrow::{export_schema, export_stream};
 use crate::errors::{Error, IntoException, of_io};
 use crate::numbers::{K, Memory, Threads};
 use crate::results::{Table, schema};
-use crate::width::{Values, Width};
+use crate::width::Width;
 use crate::work::{self, Watch, check_signals};
 
 /// The pairs of fingerprints within a distance of each other: a stream of tables of ``left``, ``right`` and
@@ -29,8 +30,12 @@ use crate::work::{self, Watch, check_signals};
 /// ``pyarrow.RecordBatchReader.from_stream``; read it as one table; or count it. Each of these finds the
 /// pairs anew. They are found while the stream is read, so only a few tables are in memory at a time.
 #[pyclass(frozen, module = "hamdex", name = "Pairs")]
+#[derive(Clone)]
 pub(crate) struct Pairs {
-    job: Job,
+    source: Source,
+    distance: u32,
+    memory: Option<u64>,
+    threads: usize,
 }
 
 impl Pairs {
@@ -41,7 +46,7 @@ impl Pairs {
         threads: Option<Threads>,
     ) -> PyResult<Self> {
         let memory = memory.map(|memory| memory.0);
-        Ok(Self { job: Job { source, distance, memory, threads: work::threads(threads)? } })
+        Ok(Self { source, distance, memory, threads: work::threads(threads)? })
     }
 }
 
@@ -50,15 +55,15 @@ impl Pairs {
     /// The distance, in bits.
     #[getter]
     fn distance(&self) -> u32 {
-        self.job.distance
+        self.distance
     }
 
     fn __repr__(&self) -> String {
-        format!("<hamdex.Pairs within {} bits>", self.job.distance)
+        format!("<hamdex.Pairs within {} bits>", self.distance)
     }
 
     fn __iter__(&self) -> PyResult<Tables> {
-        Ok(Tables { stream: Mutex::new(Some(self.job.start()?)) })
+        Ok(Tables { stream: Mutex::new(Some(self.start()?)) })
     }
 
     /// Read all pairs into one table, in memory.
@@ -66,12 +71,12 @@ impl Pairs {
     fn read_all(&self, py: Python<'_>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Table> {
         let mut all = None;
         work::run(py, progress, |watch| {
-            self.job.for_each(watch, usize::MAX, &mut |batch| {
+            self.for_each(watch, usize::MAX, &mut |batch| {
                 all = Some(batch);
                 Ok(())
             })
         })?;
-        Ok(Table::of_batch(all.unwrap_or_else(|| RecordBatch::new_empty(self.job.schema()))))
+        Ok(Table::of_batch(all.unwrap_or_else(|| RecordBatch::new_empty(self.schema()))))
     }
 
     /// Count the pairs at each distance from 0 on (0 has none).
@@ -81,12 +86,12 @@ impl Pairs {
         py: Python<'py>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<u64>>> {
-        let counts = work::run(py, progress, |watch| self.job.counts(watch))?;
+        let counts = work::run(py, progress, |watch| self.counts(watch))?;
         Ok(PyArray1::from_vec(py, counts))
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        export_schema(py, &self.job.schema())
+        export_schema(py, &self.schema())
     }
 
     #[pyo3(signature = (requested_schema=None))]
@@ -96,7 +101,7 @@ impl Pairs {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema);
-        export_stream(py, Box::new(self.job.start()?))
+        export_stream(py, Box::new(self.start()?))
     }
 }
 
@@ -141,13 +146,14 @@ pub(crate) fn pairs(
     memory: Option<Memory>,
     threads: Option<Threads>,
 ) -> PyResult<Pairs> {
+    let given = Fingerprints::of(fingerprints)?;
+    let width = given.width();
     // A copy, since the array may change while pairs are found.
-    let values = match Fingerprints::of(fingerprints)? {
-        Fingerprints::Bits64(words) => Values::Narrow(words.as_slice()?.to_vec()),
-        Fingerprints::Bits128(wide) => Values::Wide(wide),
+    let values: Arc<dyn Any + Send + Sync> = match given {
+        Fingerprints::Bits64(words) => Arc::new(words.as_slice()?.to_vec()),
+        Fingerprints::Bits128(wide) => Arc::new(wide),
     };
-    let width = if matches!(values, Values::Narrow(_)) { 64 } else { 128 };
-    Pairs::new(Source::Values(Arc::new(values)), k.within(width)?, memory, threads)
+    Pairs::new(Source::Values { width, values }, k.within(width)?, memory, threads)
 }
 
 /// The approximate number of rows of a table.
@@ -209,14 +215,14 @@ impl RecordBatchReader for Stream {
     }
 }
 
-impl Job {
+impl Pairs {
     /// Starts to find the pairs.
     pub(crate) fn start(&self) -> PyResult<Stream> {
         let (sender, receiver) = sync_channel(MAX_WAITING_TABLES);
         let watch = Arc::new(Watch::default());
-        let (job, own) = (self.clone(), Arc::clone(&watch));
+        let (pairs, own) = (self.clone(), Arc::clone(&watch));
         let thread =
-            thread::Builder::new().name("hamdex-pairs".to_owned()).spawn(move || job.send(&own, &sender));
+            thread::Builder::new().name("hamdex-pairs".to_owned()).spawn(move || pairs.send(&own, &sender));
         match thread {
             Ok(_) => Ok(Stream { receiver, watch, schema: self.schema() }),
             Err(error) => Err(of_io(&error, None, format!("cannot start a thread: {error}"))),
@@ -237,28 +243,20 @@ impl Job {
 #[derive(Clone)]
 pub(crate) enum Source {
     Set(AnySet),
-    Values(Arc<Values>),
+    /// A vector of fingerprints of this width.
+    Values {
+        width: u32,
+        values: Arc<dyn Any + Send + Sync>,
+    },
 }
 
 impl Source {
     fn width(&self) -> u32 {
         match self {
             Self::Set(set) => set.description().width,
-            Self::Values(values) => match **values {
-                Values::Narrow(_) => 64,
-                Values::Wide(_) => 128,
-            },
+            Self::Values { width, .. } => *width,
         }
     }
-}
-
-/// A search for pairs.
-#[derive(Clone)]
-pub(crate) struct Job {
-    pub(crate) source: Source,
-    pub(crate) distance: u32,
-    pub(crate) memory: Option<u64>,
-    pub(crate) threads: usize,
 }
 
 /// The columns of a table of pairs, under construction.
@@ -294,7 +292,7 @@ fn pair_schema(fingerprint: DataType) -> SchemaRef {
     schema(&[("left", fingerprint.clone()), ("right", fingerprint), ("distance", DataType::UInt32)])
 }
 
-impl Job {
+impl Pairs {
     /// Returns the schema of the tables.
     pub(crate) fn schema(&self) -> SchemaRef {
         for_width!(self.source.width(), F => pair_schema(F::ARROW))
@@ -324,8 +322,10 @@ impl Job {
         let options = self.options(watch);
         match &self.source {
             Source::Set(set) => typed::<F>(set).visit_pairs(self.distance, &options, visit)?,
-            Source::Values(values) => {
-                hamdex::pairs(F::values(values), self.distance).options(&options).for_each_batch(visit)?;
+            Source::Values { values, .. } => {
+                hamdex::pairs(fingerprints::<F>(values), self.distance)
+                    .options(&options)
+                    .for_each_batch(visit)?;
             }
         }
         if !columns.distance.is_empty() {
@@ -351,11 +351,15 @@ impl Job {
         let options = self.options(watch);
         match &self.source {
             Source::Set(set) => typed::<F>(set).count_pairs(self.distance, &options),
-            Source::Values(values) => {
-                Ok(hamdex::pairs(F::values(values), self.distance).options(&options).count_by_distance()?)
-            }
+            Source::Values { values, .. } => Ok(hamdex::pairs(fingerprints::<F>(values), self.distance)
+                .options(&options)
+                .count_by_distance()?),
         }
     }
+}
+
+fn fingerprints<F: Width>(values: &Arc<dyn Any + Send + Sync>) -> &[F] {
+    values.downcast_ref::<Vec<F>>().expect("the width was checked")
 }
 
 fn typed<F: Width>(set: &AnySet) -> &dyn FingerprintSet<F> {

@@ -12,12 +12,6 @@ use pyo3::prelude::*;
 
 use crate::arrays::{Fingerprints, Words, fingerprint};
 
-/// Fingerprints in memory.
-pub(crate) enum Values {
-    Narrow(Vec<u64>),
-    Wide(Vec<u128>),
-}
-
 /// A width of fingerprints.
 pub(crate) trait Width: Fingerprint {
     /// The Arrow type.
@@ -28,9 +22,6 @@ pub(crate) trait Width: Fingerprint {
 
     /// Makes a numpy array of words, or of pairs of words.
     fn array(py: Python<'_>, fingerprints: Vec<Self>) -> PyResult<Bound<'_, PyAny>>;
-
-    /// Returns the fingerprints if they have this width, else none.
-    fn values(values: &Values) -> &[Self];
 
     /// Returns the fingerprints of this width.
     ///
@@ -66,13 +57,6 @@ fn other_width(expected: u32, found: u32) -> PyErr {
 impl Width for u64 {
     const ARROW: DataType = DataType::UInt64;
 
-    fn values(values: &Values) -> &[Self] {
-        match values {
-            Values::Narrow(values) => values,
-            Values::Wide(_) => &[],
-        }
-    }
-
     fn column(fingerprints: Vec<Self>) -> ArrayRef {
         Arc::new(UInt64Array::from(fingerprints))
     }
@@ -95,13 +79,6 @@ impl Width for u64 {
 
 impl Width for u128 {
     const ARROW: DataType = DataType::FixedSizeBinary(16);
-
-    fn values(values: &Values) -> &[Self] {
-        match values {
-            Values::Narrow(_) => &[],
-            Values::Wide(values) => values,
-        }
-    }
 
     fn column(fingerprints: Vec<Self>) -> ArrayRef {
         let bytes: Vec<u8> = fingerprints.iter().flat_map(|number| number.to_le_bytes()).collect();

@@ -136,38 +136,35 @@ pub(crate) fn fingerprint<'py>(
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let recipe = self::recipe(recipe, width)?;
-    let threads = work::threads(threads)?;
-    let call = Call { return_reliable, threads, progress };
-    for_width!(recipe.width.bits(), F => call.run::<F>(texts, &recipe))
-}
-
-struct Call<'a, 'py> {
-    return_reliable: bool,
-    threads: usize,
-    progress: Option<&'a Bound<'py, PyAny>>,
-}
-
-impl<'py> Call<'_, 'py> {
-    fn run<F: Width>(&self, texts: &Bound<'py, PyAny>, recipe: &Recipe) -> PyResult<Bound<'py, PyAny>> {
-        let py = texts.py();
+    let (py, threads) = (texts.py(), work::threads(threads)?);
+    for_width!(recipe.width.bits(), F => {
         if let Ok(text) = texts.cast::<PyString>() {
-            let fingerprinter = Fingerprinter::<F>::new(recipe).or_raise()?;
+            let fingerprinter = Fingerprinter::<F>::new(&recipe).or_raise()?;
             let outcome = fingerprinter.fingerprint(text.to_str()?, &mut Scratch::default());
             let number = outcome.value().map_or(0, Fingerprint::to_u128);
-            if self.return_reliable {
+            if return_reliable {
                 return (number, outcome.reliable().is_some()).into_bound_py_any(py);
             }
             return number.into_bound_py_any(py);
         }
-        let outcomes = outcomes::<F>(py, recipe, &Texts::of(texts)?, self.threads, self.progress)?;
-        let values = outcomes.iter().map(|outcome| outcome.value().unwrap_or(F::ZERO)).collect();
-        let values = F::array(py, values)?;
-        if self.return_reliable {
-            let reliable = outcomes.iter().map(|outcome| outcome.reliable().is_some()).collect();
-            return (values, PyArray1::from_vec(py, reliable)).into_bound_py_any(py);
-        }
-        Ok(values)
+        let outcomes = outcomes::<F>(py, &recipe, &Texts::of(texts)?, threads, progress)?;
+        arrays_of(py, &outcomes, return_reliable)
+    })
+}
+
+/// Returns the fingerprints as an array, with an array of whether each is reliable if that is wanted.
+fn arrays_of<'py, F: Width>(
+    py: Python<'py>,
+    outcomes: &[Outcome<F>],
+    return_reliable: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let values = outcomes.iter().map(|outcome| outcome.value().unwrap_or(F::ZERO)).collect();
+    let values = F::array(py, values)?;
+    if return_reliable {
+        let reliable = outcomes.iter().map(|outcome| outcome.reliable().is_some()).collect();
+        return (values, PyArray1::from_vec(py, reliable)).into_bound_py_any(py);
     }
+    Ok(values)
 }
 
 /// Make fingerprints of features with weights, for the recipes that take no text, such as "seomoz" and "yanyiwu".
@@ -213,13 +210,7 @@ fn run<'py, F: Width>(
         let votes = votes(&pairs, recipe, place)?;
         outcomes.push(fingerprinter.weighted_hashes(votes));
     }
-    let values = outcomes.iter().map(|outcome| outcome.value().unwrap_or(F::ZERO)).collect();
-    let values = F::array(py, values)?;
-    if return_reliable {
-        let reliable = outcomes.iter().map(|outcome| outcome.reliable().is_some()).collect();
-        return (values, PyArray1::from_vec(py, reliable)).into_bound_py_any(py);
-    }
-    Ok(values)
+    arrays_of(py, &outcomes, return_reliable)
 }
 
 /// Returns the hashes of the features of a document, and their weights.

@@ -122,12 +122,12 @@ fn refuse_negative(is_signed: bool, words: &[u64]) -> PyResult<()> {
     }
 }
 
-/// Refuses lists of different lengths.
-pub(crate) fn check_lengths(fingerprints: usize, ids: usize) -> PyResult<()> {
-    if fingerprints == ids {
+/// Refuses lists of different lengths; `what` is the first one.
+pub(crate) fn check_lengths(what: &str, length: usize, ids: usize) -> PyResult<()> {
+    if length == ids {
         return Ok(());
     }
-    Err(PyValueError::new_err(format!("{fingerprints} fingerprints but {ids} ids: pass one id for each")))
+    Err(PyValueError::new_err(format!("{length} {what} but {ids} ids: pass one id for each")))
 }
 
 /// Returns the numbers of a list, tuple or range; `None` for anything else.

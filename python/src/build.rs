@@ -49,7 +49,7 @@ impl<'py> Ids<'py> {
             Self::Numbers(numbers) => numbers.as_slice()?.len(),
             Self::Names(names) => names.as_strs()?.len(),
         };
-        check_lengths(fingerprints, count)?;
+        check_lengths("fingerprints", fingerprints, count)?;
         Ok(ids)
     }
 }
@@ -234,10 +234,9 @@ pub(crate) fn build<'py>(
         let recipe = recipe::of_width(text, fingerprints.width(), "the given ones have")?;
         choices.metadata.insert(RECIPE_KEY.to_owned(), recipe.to_string().into_bytes());
     }
-    let summary = match fingerprints.width() {
-        64 => write::<u64>(py, path, &fingerprints, (&ids, &nulls), &choices, progress)?,
-        _ => write::<u128>(py, path, &fingerprints, (&ids, &nulls), &choices, progress)?,
-    };
+    let summary = for_width!(fingerprints.width(), F => {
+        write::<F>(py, path, &fingerprints, (&ids, &nulls), &choices, progress)?
+    });
     results::summary(py, summary)
 }
 

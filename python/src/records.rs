@@ -98,12 +98,12 @@ impl<F: Width> Records<F> {
         if has_names {
             let names = Texts::copies_of(&ids)?;
             let names = names.as_strs()?;
-            check_lengths(fingerprints.len(), names.len())?;
+            check_lengths("fingerprints", fingerprints.len(), names.len())?;
             return Ok(pair(fingerprints, names.into_iter().map(str::to_owned), Labelled::Named));
         }
         let ids = arrays::ids(&ids)?;
         let ids = ids.as_slice()?;
-        check_lengths(fingerprints.len(), ids.len())?;
+        check_lengths("fingerprints", fingerprints.len(), ids.len())?;
         Ok(pair(fingerprints, ids.iter().copied(), Labelled::Pairs))
     }
 
@@ -184,15 +184,8 @@ pub(crate) fn documents_of(
         return Err(PyTypeError::new_err(text));
     }
     let (texts, names) = (Texts::of(texts)?, Texts::copies_of(names)?);
-    check_texts(texts.as_strs()?.len(), names.as_strs()?.len())?;
+    check_lengths("texts", texts.as_strs()?.len(), names.as_strs()?.len())?;
     Ok((texts, names))
-}
-
-fn check_texts(texts: usize, names: usize) -> PyResult<()> {
-    if texts == names {
-        return Ok(());
-    }
-    Err(PyValueError::new_err(format!("{texts} texts but {names} ids: pass one id for each")))
 }
 
 /// Takes fingerprints, one or many.

@@ -84,7 +84,7 @@ impl Store {
         given: &Records<F>,
         when: When,
     ) -> PyResult<Put<F>> {
-        work::run_here(py, |_| store.put(given.records(), when))
+        work::run_here(py, || store.put(given.records(), when))
     }
 
     /// Returns the store, unless it is closed.
@@ -111,6 +111,21 @@ fn found_near<F: Width>(description: &Description, near: &Near<F>) -> Found {
     }
     let one = AnyMatch { distance: near.distance, fingerprint: AnyFingerprint::of(near.fingerprint) };
     Found { one, ids, ids_count: near.all_ids }
+}
+
+/// Returns the answer to one given record, `None` if nothing is found, or a list of those to many.
+fn answers<'py, T>(
+    given: &Bound<'py, PyAny>,
+    outcomes: Vec<Option<T>>,
+    answer: impl Fn(T) -> PyResult<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let nothing = || Ok(given.py().None().into_bound(given.py()));
+    let answers = outcomes.into_iter().map(|outcome| outcome.map_or_else(nothing, &answer));
+    let answers = answers.collect::<PyResult<Vec<_>>>()?;
+    match answers.as_slice() {
+        [one] if is_one(given)? => Ok(one.clone()),
+        all => Ok(PyList::new(given.py(), all)?.into_any()),
+    }
 }
 
 #[pymethods]
@@ -284,15 +299,7 @@ impl Store {
             let near = |outcome: &Inserted<_>| outcome.near().map(|near| found_near(&self.description, near));
             given.nulls.spread(outcomes.iter().map(near).collect())
         });
-        let told = outcomes.into_iter().map(|near| match near {
-            None => Ok(py.None().into_bound(py)),
-            Some(found) => found.into_python(py),
-        });
-        let told = told.collect::<PyResult<Vec<_>>>()?;
-        match told.as_slice() {
-            [one] if is_one(fingerprints)? => Ok(one.clone()),
-            all => Ok(PyList::new(py, all)?.into_any()),
-        }
+        answers(fingerprints, outcomes, |found| found.into_python(py))
     }
 
     /// Insert each text, one or many, unless a stored text, or one inserted before it, is similar: shares
@@ -340,15 +347,7 @@ impl Store {
             let work = UnlessSimilar::new(&store, &recipe, similarity, threads)?;
             work::run(py, progress, |watch| work.run((&given, &names), replace, watch))
         })?;
-        let similar = outcomes.into_iter().map(|similar| match similar {
-            None => Ok(py.None().into_bound(py)),
-            Some((name, similarity)) => results::similar(py, name, similarity),
-        });
-        let similar = similar.collect::<PyResult<Vec<_>>>()?;
-        match similar.as_slice() {
-            [one] if is_one(texts)? => Ok(one.clone()),
-            all => Ok(PyList::new(py, all)?.into_any()),
-        }
+        answers(texts, outcomes, |(name, similarity)| results::similar(py, name, similarity))
     }
 
     /// Remove fingerprints, one or many: with ids these pairs, without ids all pairs of the fingerprints.
@@ -370,12 +369,12 @@ impl Store {
                 let given = Records::of(fingerprints, ids, &self.description)?;
                 let remove = |&(fingerprint, id): &_| Operation::Remove(fingerprint, id);
                 let removals = given.pairs().iter().map(remove).collect();
-                work::run_here(py, |_| store.write(removals))?
+                work::run_here(py, || store.write(removals))?
             }
             None => {
                 let given = fingerprints_of(fingerprints, &self.description)?;
                 let given = given.into_iter().flatten().collect();
-                work::run_here(py, |_| store.remove_fingerprints(given))?
+                work::run_here(py, || store.remove_fingerprints(given))?
             }
         });
         Ok(written.removed)

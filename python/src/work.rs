@@ -168,16 +168,15 @@ pub(crate) fn check_signals() -> PyResult<()> {
     })
 }
 
-/// Runs short work on the calling thread. If it takes long, `work` calls the check that it gets, for signals.
+/// Runs short work on the calling thread.
 pub(crate) fn run_here<T: Send, E: IntoException + Send>(
     py: Python<'_>,
-    work: impl FnOnce(SignalCheck) -> Result<T, E> + Send,
+    work: impl FnOnce() -> Result<T, E> + Send,
 ) -> PyResult<T> {
-    let check = SignalCheck::default();
-    run_checked(py, &check, || work(check.clone()))
+    settle(py.detach(|| catch_unwind(AssertUnwindSafe(work))))
 }
 
-/// The same with a reusable check.
+/// Runs work on the calling thread. If it takes long, it checks for signals.
 pub(crate) fn run_checked<T: Send, E: IntoException + Send>(
     py: Python<'_>,
     check: &SignalCheck,

@@ -42,7 +42,7 @@ def contracted(edges: DataFrame, held: list[DataFrame]) -> DataFrame:
     edges = edges.select(*ends, F.lit(True).alias("changed"))
     rounds: list[DataFrame] = []
     while True:
-        edges = kept(stars("small_stars", stars("large_stars", both_ways(edges), node), node), rounds)
+        edges = kept(stars("smaller", stars("larger", both_ways(edges), node), node), rounds)
         held.append(rounds[-1])
         if edges.where("changed").count() == 0:
             break
@@ -62,14 +62,14 @@ def both_ways(edges: DataFrame) -> DataFrame:
     return edges.select(F.explode(F.array(there, back)).alias("end"), "changed").select("end.*", "changed")
 
 
-def stars(kind: str, edges: DataFrame, node: DataType) -> DataFrame:
-    """Run one round of large or small stars."""
+def stars(neighbours: str, edges: DataFrame, node: DataType) -> DataFrame:
+    """Run one round of large stars, of larger neighbours, or of small ones, of smaller neighbours."""
     schema = StructType(
         [StructField(name, node, False) for name in ("node", "neighbour")]
         + [StructField("changed", BooleanType(), False)]
     )
     placed = edges.repartition("node").sortWithinPartitions("node", "neighbour")
-    return placed.mapInArrow(on_executors(__name__, kind), schema)
+    return placed.mapInArrow(on_executors(__name__, "connect", neighbours=neighbours), schema)
 
 
 def unite(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -95,18 +95,12 @@ def unite(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield from batched(found, pa.schema([("node", kind), ("component", kind)]))
 
 
-def large_stars(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Connect the larger neighbours of every node to the smallest of its neighbours and itself."""
+def connect(batches: Iterable[pa.RecordBatch], neighbours: str) -> Iterator[pa.RecordBatch]:
+    """Connect the larger neighbours of every node, or the smaller ones and itself, to the smallest of them."""
     schema, batches = with_schema(batches)
     if schema is not None:
-        yield from batched(connect_larger(rows(batches)), schema)
-
-
-def small_stars(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Connect the smaller neighbours of every node, and itself, to the smallest of them."""
-    schema, batches = with_schema(batches)
-    if schema is not None:
-        yield from batched(connect_smaller(rows(batches)), schema)
+        connected = connect_larger if neighbours == "larger" else connect_smaller
+        yield from batched(connected(rows(batches)), schema)
 
 
 def connect_larger(edges: Iterable[Row]) -> Iterator[Row]:

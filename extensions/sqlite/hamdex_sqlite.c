@@ -665,8 +665,13 @@ static void build_step(sqlite3_context *context, int count, sqlite3_value **valu
         all->name_starts = sqlite3_str_new(NULL);
         uint64_t zero = 0;
         append(all->name_starts, &zero, sizeof zero);
-        if (all->path == NULL) {
+        if (path == NULL) {
             give_up(context, all, "hamdex_build: the path is null");
+            return;
+        }
+        if (all->path == NULL) {
+            all->has_failed = true;
+            sqlite3_result_error_nomem(context);
             return;
         }
     }

@@ -331,6 +331,11 @@ fn what_is_wrong_is_said() {
         ("SELECT hamming(1, x'00')", "different widths"),
         ("SELECT hamming(1, 'zz')", "a fingerprint is a blob"),
         ("SELECT hamdex_build(NULL, 1)", "the path is null"),
+        // It is there once, and there is no memory for another copy of it.
+        (
+            "PRAGMA hard_heap_limit = 42000000; SELECT hamdex_build(printf('%.*c', 16000000, 'a'), 1)",
+            "out of memory",
+        ),
         ("SELECT * FROM hamdex('a.hamdex' || char(0) || 'b', 1)", "the path has a zero byte"),
         ("SELECT hamdex_build('b.hamdex' || char(0) || 'c', 1)", "the path has a zero byte"),
         ("SELECT hamdex_build('b.hamdex', x'00')", "fingerprints have 8 bytes"),

@@ -9,7 +9,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use hamdex::{Cancellation, Report};
 use serde::Serialize;
 use serde_json::Value;
-use tokio::task;
+use tokio::sync::Notify;
+use tokio::{select, task};
 use utoipa::ToSchema;
 
 use crate::admission::{Place, broken};
@@ -81,6 +82,8 @@ pub(crate) struct Done {
 struct Running {
     job: Mutex<Job>,
     cancellation: Cancellation,
+    /// Wakes a job that waits for its place, once it is cancelled.
+    stopped: Notify,
 }
 
 impl Running {
@@ -91,6 +94,11 @@ impl Running {
     /// Returns the job as it is now.
     fn now(&self) -> Job {
         self.job().clone()
+    }
+
+    fn stop(&self) {
+        self.cancellation.cancel();
+        self.stopped.notify_one();
     }
 
     fn end(&self, outcome: Result<Value, Problem>) {
@@ -139,12 +147,20 @@ impl Jobs {
             result: None,
             problem: None,
         };
-        let running = Arc::new(Running { job: Mutex::new(job.clone()), cancellation: Cancellation::new() });
+        let running = Arc::new(Running {
+            job: Mutex::new(job.clone()),
+            cancellation: Cancellation::new(),
+            stopped: Notify::new(),
+        });
         self.remember(number, Arc::clone(&running));
         let task = task::spawn({
             let running = Arc::clone(&running);
             async move {
-                let outcome = match place.permit(None).await {
+                let permit = select! {
+                    permit = place.permit(None) => permit,
+                    () = running.stopped.notified() => Err(Problem::shutting_down()),
+                };
+                let outcome = match permit {
                     Err(problem) => Err(problem),
                     Ok(_) if running.cancellation.is_cancelled() => Err(Problem::shutting_down()),
                     Ok(permit) => {
@@ -200,12 +216,12 @@ impl Jobs {
     /// When there is no such job.
     pub(crate) fn stop(&self, id: &str) -> Result<Job, Problem> {
         let running = self.find(id)?;
-        running.cancellation.cancel();
+        running.stop();
         Ok(running.now())
     }
 
     pub(crate) fn stop_all(&self) {
-        self.all().values().for_each(|running| running.cancellation.cancel());
+        self.all().values().for_each(|running| running.stop());
     }
 }
 
@@ -213,4 +229,34 @@ impl Jobs {
 fn now() -> f64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     (since.as_secs_f64() * 1000.0).round() / 1000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::admission::Lane;
+
+    #[tokio::test]
+    async fn a_waiting_job_that_is_cancelled_ends_at_once_and_gives_up_its_place() {
+        let (lane, jobs) = (Lane::new("jobs", 1, 1), Jobs::default());
+        let taken = lane.admit(None).await.unwrap();
+        let stops: [fn(&Jobs, &str); 2] =
+            [|jobs, id| drop(jobs.stop(id).unwrap()), |jobs, _| jobs.stop_all()];
+        for stop in stops {
+            let work = |_| unreachable!("it is cancelled before it begins");
+            let (job, end) = jobs.start("verify", lane.place().unwrap(), "s", work);
+            // Whether it waits already or not.
+            task::yield_now().await;
+            stop(&jobs, &job.id);
+            let ended = timeout(Duration::from_secs(60), end).await.expect("it does not wait for its place");
+            assert_eq!((ended.state, lane.waiting()), (State::Cancelled, 0));
+        }
+        drop(taken);
+        let (_, end) = jobs.start("verify", lane.place().unwrap(), "s", |_| Ok(Value::Null));
+        assert_eq!(end.await.state, State::Done);
+    }
 }

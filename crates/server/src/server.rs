@@ -118,15 +118,21 @@ impl Server {
         let graceful = GracefulShutdown::new();
         pin!(end);
         let mut upkeep = time::interval(UPKEEP);
-        let reloaded = reload();
+        let mut next_reload = || {
+            let (reloaded, shared, app) = (reload(), shared.clone(), Arc::clone(&app));
+            async move {
+                reloaded.await;
+                // Apart from this thread: the disk may hang, and the system may refuse another thread.
+                let read = task::spawn(async { task::spawn_blocking(move || shared.reload(&app)).await });
+                drop(read.await);
+            }
+        };
+        let reloaded = next_reload();
         pin!(reloaded);
         loop {
             select! {
                 () = &mut end => break,
-                () = &mut reloaded => {
-                    shared.reload(&app);
-                    reloaded.set(reload());
-                }
+                () = &mut reloaded => reloaded.set(next_reload()),
                 _ = upkeep.tick() => {
                     app.metrics.connections(open.load(Ordering::Relaxed));
                     app.metrics.upkeep();

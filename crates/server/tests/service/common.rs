@@ -37,6 +37,14 @@ impl Running {
     }
 
     pub(crate) fn start(options: Options) -> Self {
+        Self::start_with(options, never)
+    }
+
+    /// Serves, and reads certificates and tokens again whenever `reload` returns.
+    pub(crate) fn start_with<R: Future<Output = ()>>(
+        options: Options,
+        reload: impl FnMut() -> R + Send + 'static,
+    ) -> Self {
         let (end, has_ended) = oneshot::channel();
         let (started, has_started) = mpsc::channel();
         let thread = std::thread::spawn(move || {
@@ -45,7 +53,7 @@ impl Running {
             runtime.block_on(async {
                 let server = Server::bind(&options.check().unwrap()).await.unwrap();
                 started.send((server.address(), server.url())).unwrap();
-                server.serve(async { drop(has_ended.await) }, never).await.unwrap();
+                server.serve(async { drop(has_ended.await) }, reload).await.unwrap();
             });
         });
         let (address, url) = has_started.recv().expect("the service starts");

@@ -1,6 +1,8 @@
 //! Tokens and TLS.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 
 use hamdex::{BuildOptions, Builder};
@@ -99,6 +101,31 @@ fn without_the_right_token_only_the_health_is_answered() {
     // The page comes with the refusal, and asks for a token.
     let page = stranger.get("/");
     assert!(page.status == 401 && page.body.starts_with(b"<!DOCTYPE html>"));
+}
+
+#[test]
+fn connections_are_accepted_while_tokens_are_read_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    std::fs::create_dir(&data).unwrap();
+    let tokens = secret(directory.path(), "full", "before");
+    let with_tokens = Options { data: Some(data), token_file: Some(tokens.clone()), ..options() };
+    let asked = Arc::new(tokio::sync::Notify::new());
+    let is_asked = Arc::clone(&asked);
+    let running = Running::start_with(with_tokens, move || {
+        let is_asked = Arc::clone(&is_asked);
+        async move { is_asked.notified().await }
+    });
+    // It hangs, as a disk may, until something is written.
+    std::fs::remove_file(&tokens).unwrap();
+    assert!(Command::new("mkfifo").args(["-m", "600"]).arg(&tokens).status().unwrap().success());
+    asked.notify_one();
+    let mut pipe = std::fs::OpenOptions::new().write(true).open(&tokens).unwrap();
+    running.client().token("before").get("/v1/sets").ok();
+    pipe.write_all(b"after").unwrap();
+    drop(pipe);
+    while running.client().token("after").get("/v1/sets").status != 200 {}
+    assert_eq!(running.client().token("before").get("/v1/sets").status, 401);
 }
 
 #[test]

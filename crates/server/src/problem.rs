@@ -123,6 +123,11 @@ impl Problem {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
     }
 
+    /// There is no set of this name.
+    pub(crate) fn no_set(name: &str) -> Self {
+        Self::not_found("no_set", format!("there is no set {name:?}; GET /v1/sets lists all"))
+    }
+
     /// The set takes no writes.
     pub(crate) fn read_only(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, "read_only", detail)

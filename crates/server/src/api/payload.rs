@@ -43,7 +43,15 @@ impl FromRequestParts<Arc<App>> for Named {
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
         let name = named(parts, app, "set").await?;
-        app.sets.get(&name).map(Self)
+        match app.sets.find(&name) {
+            Some(set) => Ok(Self(set)),
+            // What is said of it depends on its place on the disk.
+            None if app.sets.is_gone(&name) => {
+                let own = Arc::clone(app);
+                app.lanes.queries.run(app.deadline(), move |_| own.sets.get(&name)).await.map(Self)
+            }
+            None => Err(Problem::no_set(&name)),
+        }
     }
 }
 
@@ -272,7 +280,40 @@ fn parse<T: DeserializeOwned>(bytes: &[u8], most: usize) -> Result<T, Problem> {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+    use std::time::Duration;
+
+    use hamdex::{BuildOptions, Builder};
+    use hyper::service::Service;
+    use hyper_util::service::TowerToHyperService;
+
     use super::*;
+    use crate::Options;
+    use crate::api::router;
+
+    #[tokio::test]
+    async fn a_set_that_is_gone_is_looked_for_apart_from_the_threads_that_poll_sockets() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a");
+        Builder::<u64>::with_options(&path, BuildOptions::new()).unwrap().finish().unwrap();
+        let data = Some(directory.path().to_owned());
+        let options = Options { data, threads: Some(1), ..Options::default() };
+        let app = App::open(&options.check().unwrap()).unwrap();
+        let service = TowerToHyperService::new(router(&app));
+        let ask = |path: &str| service.call(Request::get(path).body(Body::empty()).unwrap());
+        assert_eq!(ask("/v1/sets/a").await.unwrap().status(), StatusCode::OK);
+        std::fs::remove_file(&path).unwrap();
+        app.sets.look();
+        app.sets.look();
+        let busy = app.lanes.queries.admit(None).await.unwrap();
+        let mut gone = pin!(ask("/v1/sets/a"));
+        assert!(time::timeout(Duration::from_millis(100), &mut gone).await.is_err());
+        assert_eq!(app.lanes.queries.waiting(), 1);
+        // Of one that never was, nothing on the disk is asked.
+        assert_eq!(ask("/v1/sets/none").await.unwrap().status(), StatusCode::NOT_FOUND);
+        drop(busy);
+        assert_eq!(gone.await.unwrap().status(), StatusCode::GONE);
+    }
 
     #[test]
     fn the_answer_has_the_form_that_the_client_accepts() {

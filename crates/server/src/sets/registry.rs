@@ -95,19 +95,28 @@ impl Sets {
         self.served.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
-    /// Returns a set.
+    /// Returns a set, without a look at the disk.
+    pub(crate) fn find(&self, name: &str) -> Option<Arc<Served>> {
+        self.served.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    /// Returns a set. If it is gone, a look at the disk says whether PUT can make another.
     ///
     /// # Errors
     /// When there is none of that name.
     pub(crate) fn get(&self, name: &str) -> Result<Arc<Served>, Problem> {
-        let served = self.served.read().unwrap_or_else(PoisonError::into_inner);
-        served.get(name).cloned().ok_or_else(|| match &self.data {
-            Some(data) if self.lock_gone().contains(name) => {
+        self.find(name).ok_or_else(|| match &self.data {
+            Some(data) if self.is_gone(name) => {
                 let path = data.join(name);
                 Problem::gone(&path, !self.opener.read_only && may_be_made(&path))
             }
-            _ => Problem::not_found("no_set", format!("there is no set {name:?}; GET /v1/sets lists all")),
+            _ => Problem::no_set(name),
         })
+    }
+
+    /// Whether a set of this name has disappeared.
+    pub(crate) fn is_gone(&self, name: &str) -> bool {
+        self.lock_gone().contains(name)
     }
 
     fn lock_gone(&self) -> MutexGuard<'_, BTreeSet<String>> {

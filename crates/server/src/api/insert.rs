@@ -17,7 +17,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::admission::Budget;
 use crate::api::App;
 use crate::api::answer::Answer;
-use crate::api::json::{Id, List};
+use crate::api::json::{Id, List, Object};
 use crate::api::payload::{Binary, Media, Named, Parameters, Payload};
 use crate::api::query::check_distance;
 use crate::api::records::{Checked, Need, Record, Refusals};
@@ -32,7 +32,7 @@ pub(crate) struct InsertRequest {
     /// The records. One that is wrong refuses all, unless `on_refused` is `skip`.
     #[serde(default)]
     #[schema(value_type = Vec<Record>)]
-    records: List<Record>,
+    records: List<Object<Record>>,
     /// Leaves a record out if a fingerprint within this distance, in bits, is stored or was inserted before it.
     unless_near: Option<u32>,
     /// In a set with shingles: leaves a text out if it shares this part of its shingles, above 0 and at most 1, with
@@ -240,7 +240,7 @@ fn run(
         let mut refusals = on_refused.refusals();
         let (count, records) = match payload.media {
             Media::Json => {
-                let records = records.all()?;
+                let records = records.all_objects()?;
                 (records.len(), Checked::of_records(&description, &records, Need::AsTheSet, &mut refusals)?)
             }
             Media::Binary => {

@@ -1,11 +1,13 @@
 //! Values of JSON in requests and answers: ids, which are numbers, strings for numbers beyond 2^53, or names; and
-//! lists, of which no more is kept than a request may have: a body of `{},{},{}` would take thirty times its length.
+//! lists, of which no more is kept than a request may have: a body of `{},{},{}` would take thirty times its length; and
+//! objects, which never come as arrays.
 
 use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde::de::{Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use utoipa::ToSchema;
 
@@ -158,6 +160,40 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
     }
 }
 
+impl<T> List<Object<T>> {
+    /// Returns the values of the objects.
+    ///
+    /// # Errors
+    /// As for [`List::all`].
+    pub(crate) fn all_objects(self) -> Result<Vec<T>, Problem> {
+        Ok(self.all()?.into_iter().map(|Object(value)| value).collect())
+    }
+}
+
+/// A value that is a JSON object: by itself, serde takes the fields of a structure as an array, too, by their order.
+#[derive(Debug)]
+pub(crate) struct Object<T>(pub(crate) T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ObjectVisitor(PhantomData))
+    }
+}
+
+struct ObjectVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
+    type Value = Object<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Object<T>, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(fields)).map(Object)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,5 +225,22 @@ mod tests {
         assert_eq!((long.items.len(), long.count), (3, 5));
         assert_eq!(long.all().unwrap_err().code(), "too_many_records");
         assert!(at_most(3, || serde_json::from_str::<List<u32>>("[1,\"x\"]")).is_err());
+    }
+
+    #[test]
+    fn an_object_has_the_names_of_its_fields() {
+        #[derive(Debug, Default, PartialEq, Deserialize)]
+        #[serde(deny_unknown_fields, default)]
+        struct Fields {
+            one: Option<u32>,
+            two: Option<u32>,
+        }
+        let of = |text: &str| {
+            serde_json::from_str::<List<Object<Fields>>>(text).map(|list| list.all_objects().unwrap())
+        };
+        assert_eq!(of("[{\"two\":2},{}]").unwrap(), [Fields { one: None, two: Some(2) }, Fields::default()]);
+        for wrong in ["[[1,2]]", "[[]]", "[null]", "[1]", "[\"one\"]", "[{\"three\":3}]"] {
+            assert!(of(wrong).is_err(), "{wrong}");
+        }
     }
 }

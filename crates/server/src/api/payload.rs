@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 
 use crate::admission::Held;
 use crate::api::App;
-use crate::api::json::at_most;
+use crate::api::json::{Object, at_most};
 use crate::problem::Problem;
 use crate::sets::Served;
 
@@ -253,12 +253,9 @@ async fn read(request: Request<Body>, app: &App) -> Result<(Bytes, Held), Proble
 
 /// Parses JSON whose lists have at most `most` items; errors name the record.
 fn parse<T: DeserializeOwned>(bytes: &[u8], most: usize) -> Result<T, Problem> {
-    // The fields of an object could come as an array, without their names.
-    if bytes.trim_ascii_start().first() == Some(&b'[') {
-        return Err(Problem::unprocessable("bad_request", "the body has to be a JSON object"));
-    }
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let parsed = at_most(most, || serde_path_to_error::deserialize(&mut deserializer)).map_err(|error| {
+    let parsed = at_most(most, || serde_path_to_error::deserialize(&mut deserializer));
+    let Object(parsed) = parsed.map_err(|error| {
         let path = error.path().to_string();
         let record = error.path().iter().find_map(|segment| match segment {
             Segment::Seq { index } => Some(*index),

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::api::App;
-use crate::api::json::{Id, List, too_many_records};
+use crate::api::json::{Id, List, Object, too_many_records};
 use crate::api::payload::{Named, RecordId};
 use crate::api::query::{fingerprint_from, from_bytes, parse_fingerprint};
 use crate::problem::Problem;
@@ -110,10 +110,10 @@ impl<F: Fingerprint> Checked<F> {
     /// When there are too many, or one is wrong.
     pub(crate) fn of_json(
         description: &Description,
-        records: List<Record>,
+        records: List<Object<Record>>,
         need: Need,
     ) -> Result<Self, Problem> {
-        Self::of_records(description, &records.all()?, need, &mut Refusals::default())
+        Self::of_records(description, &records.all_objects()?, need, &mut Refusals::default())
     }
 
     /// Returns the records that are right; `refusals` takes the others.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::api::App;
-use crate::api::json::{Id, List};
+use crate::api::json::{Id, List, Object};
 use crate::api::payload::{Named, Payload};
 use crate::api::records::{Checked, Labels, Need, Record};
 use crate::problem::Problem;
@@ -25,7 +25,7 @@ use crate::sets::{IdKind, Served, write};
 pub(crate) struct RemoveRequest {
     /// Records. Without `id`, in all of them, every record of these fingerprints is removed.
     #[schema(value_type = Option<Vec<Record>>)]
-    records: Option<List<Record>>,
+    records: Option<List<Object<Record>>>,
     /// Ids of which every record is removed: numbers, or names as answers have them. In a set without look-ups the whole set is read for it.
     #[schema(value_type = Option<Vec<Id>>)]
     ids: Option<List<Id>>,

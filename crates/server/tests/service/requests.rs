@@ -105,6 +105,7 @@ fn one_bad_record_refuses_the_request_by_its_number_and_changes_nothing() {
         json!({ "fingerprint": "00000000000000ff", "id": 1, "name": "x" }),
         json!({ "id": 1 }),
         json!([]),
+        json!(["00000000000000ff", null, 1]),
         json!(null),
     ];
     for record in bad {
@@ -114,6 +115,12 @@ fn one_bad_record_refuses_the_request_by_its_number_and_changes_nothing() {
             assert_eq!(answer.problem(), (422, "bad_record".to_owned()), "{record}");
             assert_eq!(answer.json()["record"], 2, "{record}");
         }
+        let answer = client.post("/v1/sets/pages/remove", &json!({ "records": [good, good, record] }));
+        assert_eq!(
+            (answer.problem().1.as_str(), &answer.json()["record"]),
+            ("bad_record", &json!(2)),
+            "{record}"
+        );
     }
     let text = json!({ "records": [{ "text": "x", "id": 1 }] });
     assert_eq!(client.post(INSERT, &text).problem(), (422, "no_recipe".to_owned()));

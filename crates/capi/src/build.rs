@@ -4,7 +4,6 @@
 use std::ffi::c_char;
 use std::mem::offset_of;
 use std::path::Path;
-use std::ptr;
 
 use hamdex::{BuildOptions, Builder, Codec, Design, FilterChoice, Fingerprint, shingles};
 use hamdex_any::for_width;
@@ -19,7 +18,7 @@ pub const HAMDEX_OVERWRITE: u32 = 1;
 
 /// Options of an index file. All zero but `size` are the defaults, as is a null pointer to them.
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct hamdex_build_options {
     /// `sizeof(hamdex_build_options)`.
     pub size: usize,
@@ -50,24 +49,6 @@ pub struct hamdex_build_options {
 // SAFETY: numbers and pointers, all of which may be zero.
 unsafe impl Versioned for hamdex_build_options {
     const LEAST_SIZE: usize = offset_of!(Self, filter);
-}
-
-impl Default for hamdex_build_options {
-    fn default() -> Self {
-        Self {
-            size: size_of::<Self>(),
-            distance: 0,
-            flags: 0,
-            design: ptr::null(),
-            design_length: 0,
-            codec: ptr::null(),
-            codec_length: 0,
-            filter: ptr::null(),
-            filter_length: 0,
-            shingles: ptr::null(),
-            shingles_length: 0,
-        }
-    }
 }
 
 /// The distance of a set unless another is given.

@@ -20,6 +20,7 @@ use crate::status::{Failure, hamdex_status};
 /// `id_starts[m + 1]`, of `id_counts[m]` that it has; if names were, that of id i are the bytes of `names` from
 /// `name_starts[i]` up to `name_starts[i + 1]`.
 #[repr(C)]
+#[derive(Default)]
 pub struct hamdex_matches {
     /// The number of queries.
     pub queries: u64,
@@ -53,27 +54,6 @@ pub struct hamdex_matches {
     pub fingerprint_bytes: u32,
     /// Zero.
     pub reserved: u32,
-}
-
-impl Default for hamdex_matches {
-    fn default() -> Self {
-        Self {
-            queries: 0,
-            count: 0,
-            ids_count: 0,
-            query_starts: ptr::null(),
-            fingerprints: ptr::null(),
-            distances: ptr::null(),
-            id_starts: ptr::null(),
-            id_counts: ptr::null(),
-            ids: ptr::null(),
-            parts: ptr::null(),
-            name_starts: ptr::null(),
-            names: ptr::null(),
-            fingerprint_bytes: 0,
-            reserved: 0,
-        }
-    }
 }
 
 /// The labels of matches that the caller wants.

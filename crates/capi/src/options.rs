@@ -2,7 +2,6 @@
 
 use std::ffi::c_void;
 use std::mem::offset_of;
-use std::ptr;
 
 use hamdex::{BatchOptions, PairsOptions, Report, VerifyOptions};
 
@@ -30,7 +29,7 @@ const DEFAULT_IDS: usize = 10;
 
 /// Options of long work. All zero but `size` are the defaults, as is a null pointer to them.
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct hamdex_work {
     /// `sizeof(hamdex_work)`.
     pub size: usize,
@@ -52,20 +51,6 @@ pub struct hamdex_work {
 #[expect(unsafe_code, reason = "a promise about the structure")]
 unsafe impl Versioned for hamdex_work {
     const LEAST_SIZE: usize = offset_of!(Self, ids_limit);
-}
-
-impl Default for hamdex_work {
-    fn default() -> Self {
-        Self {
-            size: size_of::<Self>(),
-            memory: 0,
-            threads: 0,
-            reserved: 0,
-            progress: None,
-            context: ptr::null_mut(),
-            ids_limit: 0,
-        }
-    }
 }
 
 /// Options of long work, checked.

@@ -2,7 +2,6 @@
 
 use std::ffi::c_char;
 use std::mem::offset_of;
-use std::ptr;
 
 use crate::edge::{Caller, Versioned};
 use crate::options::check_zero;
@@ -43,23 +42,6 @@ pub struct hamdex_records {
 #[expect(unsafe_code, reason = "a promise about the structure")]
 unsafe impl Versioned for hamdex_records {
     const LEAST_SIZE: usize = offset_of!(Self, shingles);
-}
-
-impl Default for hamdex_records {
-    fn default() -> Self {
-        Self {
-            size: size_of::<Self>(),
-            count: 0,
-            fingerprints: ptr::null(),
-            fingerprint_bytes: 8,
-            reserved: 0,
-            ids: ptr::null(),
-            names: ptr::null(),
-            name_starts: ptr::null(),
-            shingles: ptr::null(),
-            shingle_starts: ptr::null(),
-        }
-    }
 }
 
 /// The labels of fingerprints.

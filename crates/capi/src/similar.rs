@@ -27,6 +27,7 @@ pub const HAMDEX_CONTAINED: u32 = 2;
 /// If names were requested, the name of document d is the bytes of `names` from `name_starts[d]` up to
 /// `name_starts[d + 1]`.
 #[repr(C)]
+#[derive(Default)]
 pub struct hamdex_similar {
     /// The number of queries.
     pub queries: u64,
@@ -45,21 +46,6 @@ pub struct hamdex_similar {
     pub name_starts: *const u64,
     /// The names.
     pub names: *const c_char,
-}
-
-impl Default for hamdex_similar {
-    fn default() -> Self {
-        Self {
-            queries: 0,
-            count: 0,
-            query_starts: ptr::null(),
-            ids: ptr::null(),
-            parts: ptr::null(),
-            similarities: ptr::null(),
-            name_starts: ptr::null(),
-            names: ptr::null(),
-        }
-    }
 }
 
 /// Similar documents as they are collected.

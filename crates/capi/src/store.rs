@@ -39,7 +39,7 @@ pub const HAMDEX_WITH_LOOKUPS: u32 = 4;
 
 /// Options of an open store. All zero but `size` are the defaults, as is a null pointer to them.
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct hamdex_store_options {
     /// `sizeof(hamdex_store_options)`.
     pub size: usize,
@@ -61,23 +61,10 @@ unsafe impl Versioned for hamdex_store_options {
     const LEAST_SIZE: usize = size_of::<Self>();
 }
 
-impl Default for hamdex_store_options {
-    fn default() -> Self {
-        Self {
-            size: size_of::<Self>(),
-            memory: 0,
-            threads: 0,
-            flags: 0,
-            durability: ptr::null(),
-            durability_length: 0,
-        }
-    }
-}
-
 /// Options of a new store, which are fixed from then on. All zero but `size` are the defaults, as is a null pointer to
 /// them: 64 bits, no ids.
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct hamdex_create_options {
     /// `sizeof(hamdex_create_options)`.
     pub size: usize,
@@ -113,26 +100,6 @@ pub struct hamdex_create_options {
 // SAFETY: numbers and pointers, all of which may be zero.
 unsafe impl Versioned for hamdex_create_options {
     const LEAST_SIZE: usize = offset_of!(Self, filter);
-}
-
-impl Default for hamdex_create_options {
-    fn default() -> Self {
-        Self {
-            size: size_of::<Self>(),
-            width: 0,
-            distance: 0,
-            flags: 0,
-            reserved: 0,
-            design: ptr::null(),
-            design_length: 0,
-            codec: ptr::null(),
-            codec_length: 0,
-            filter: ptr::null(),
-            filter_length: 0,
-            shingles: ptr::null(),
-            shingles_length: 0,
-        }
-    }
 }
 
 /// Counts and costs of a store.

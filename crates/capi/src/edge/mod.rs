@@ -11,7 +11,6 @@ mod caller;
 mod handle;
 
 use std::ffi::{c_char, c_int, c_void};
-use std::ptr;
 
 pub(crate) use caller::{Caller, Versioned};
 pub(crate) use handle::{Kind, Pool, Shell};
@@ -21,6 +20,7 @@ use hamdex::{Cancellation, Progress, Report};
 
 /// The failure of a call. The library writes it, and `hamdex_error_free` frees it.
 #[repr(C)]
+#[derive(Default)]
 pub struct hamdex_error {
     /// The kind, as the function returned it.
     pub status: hamdex_status,
@@ -30,12 +30,6 @@ pub struct hamdex_error {
     pub message: *const c_char,
     /// Its length, in bytes, without the zero byte.
     pub message_length: u64,
-}
-
-impl Default for hamdex_error {
-    fn default() -> Self {
-        Self { status: 0, os_code: 0, message: ptr::null(), message_length: 0 }
-    }
 }
 
 /// The message of an error, which C reads through the structure.

@@ -1,6 +1,7 @@
 //! The habits of a careful program in C: every call with an error, and everything closed.
 
 use std::ffi::{c_char, c_int, c_void};
+use std::mem::MaybeUninit;
 use std::path::Path;
 use std::{ptr, slice};
 
@@ -8,7 +9,7 @@ use hamdex::Fingerprint;
 
 use crate::batch::{hamdex_set_batch, hamdex_set_pairs};
 use crate::build::{hamdex_build, hamdex_build_options};
-use crate::edge::hamdex_error;
+use crate::edge::{Versioned, hamdex_error};
 use crate::hamdex_error_free;
 use crate::matches::{hamdex_matches, hamdex_matches_free};
 use crate::records::hamdex_records;
@@ -47,6 +48,16 @@ pub(super) fn call(call: impl FnOnce(*mut *mut hamdex_error) -> hamdex_status) -
     // SAFETY: it is freed once.
     assert_eq!(unsafe { hamdex_error_free(error) }, HAMDEX_OK);
     Err(failed)
+}
+
+/// A structure that says its size, and is zero otherwise.
+pub(super) fn sized<T: Versioned>() -> T {
+    let mut structure = MaybeUninit::<T>::zeroed();
+    // SAFETY: it begins with its size, and may be zero.
+    unsafe {
+        structure.as_mut_ptr().cast::<usize>().write(size_of::<T>());
+        structure.assume_init()
+    }
 }
 
 /// A path as C gives it.
@@ -114,7 +125,7 @@ impl Given {
             name_starts: self.names.as_ref().map_or(ptr::null(), |names| names.1.as_ptr()),
             shingles: self.shingles.as_ref().map_or(ptr::null(), |sets| sets.0.as_ptr()),
             shingle_starts: self.shingles.as_ref().map_or(ptr::null(), |sets| sets.1.as_ptr()),
-            ..hamdex_records::default()
+            ..sized()
         }
     }
 }

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::c::{Given, Set, build, bytes_of, call, path_of};
+use super::c::{Given, Set, build, bytes_of, call, path_of, sized};
 use super::stores::store_of;
 use crate::batch::{hamdex_set_batch, hamdex_set_pairs};
-use crate::build::{hamdex_build, hamdex_build_options};
+use crate::build::hamdex_build;
 use crate::options::hamdex_work;
 use crate::search::{hamdex_searcher_query, hamdex_searcher_set_progress};
 use crate::set::hamdex_set_verify;
@@ -35,7 +35,7 @@ impl Calls {
     }
 
     fn work(&self) -> hamdex_work {
-        hamdex_work { progress: Some(on_progress), context: self.context(), ..hamdex_work::default() }
+        hamdex_work { progress: Some(on_progress), context: self.context(), ..sized() }
     }
 
     fn made(&self) -> u64 {
@@ -67,7 +67,7 @@ fn built(path: &Path) -> Set {
         .clone()
         .flat_map(|number| (0..10).map(move |more| (number * 10 + more).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
     let fingerprints: Vec<u64> = near.clone().map(|number| number * 3).chain(far).collect();
-    build(path, &Given::new(&fingerprints), &hamdex_build_options::default()).unwrap();
+    build(path, &Given::new(&fingerprints), &sized()).unwrap();
     Set::open(path).unwrap()
 }
 
@@ -77,7 +77,7 @@ fn a_callback_for_pairs_stops_them() {
     let set = built(&directory.path().join("a.hamdex"));
     for allowed in [0, 1] {
         let calls = Calls::allowing(allowed);
-        let one = hamdex_work { threads: 1, memory: 1 << 20, ..hamdex_work::default() };
+        let one = hamdex_work { threads: 1, memory: 1 << 20, ..sized() };
         // SAFETY: the set is open, and the context is what the callback expects.
         let failed = call(|error| unsafe {
             hamdex_set_pairs(set.0, 3, &raw const one, Some(on_pairs), calls.context(), error)

@@ -4,10 +4,9 @@ use std::mem::offset_of;
 use std::path::Path;
 use std::ptr;
 
-use super::c::{Given, Searcher, Set, build, bytes_of, call, id_counts, read};
+use super::c::{Given, Searcher, Set, build, bytes_of, call, id_counts, read, sized};
 use super::stores::{Store, store_of};
 use crate::batch::hamdex_set_batch;
-use crate::build::hamdex_build_options;
 use crate::matches::{hamdex_matches, hamdex_matches_free};
 use crate::options::{HAMDEX_ALL_IDS, HAMDEX_IDS, HAMDEX_NAMES, hamdex_work};
 use crate::search::{hamdex_searcher_query, hamdex_searcher_set_ids_limit};
@@ -80,13 +79,13 @@ fn check(set: &Set, flags: u32) {
     assert_eq!(batch(set, flags, ptr::null()), expected(10, has_names));
     for (limit, most) in [(3, 3), (24, 24), (25, 25), (26, 25), (HAMDEX_ALL_IDS, 25), (0, 10)] {
         set_limit(&searcher, limit);
-        let work = hamdex_work { ids_limit: limit, ..hamdex_work::default() };
+        let work = hamdex_work { ids_limit: limit, ..sized() };
         assert_eq!(query(&searcher, flags), expected(most, has_names), "{limit}");
         assert_eq!(batch(set, flags, &raw const work), expected(most, has_names), "{limit}");
     }
     // A program of a version without the field has the default.
     let size = offset_of!(hamdex_work, ids_limit);
-    let earlier = hamdex_work { size, ids_limit: 3, ..hamdex_work::default() };
+    let earlier = hamdex_work { size, ids_limit: 3, ..sized() };
     assert_eq!(batch(set, flags, &raw const earlier), expected(10, has_names));
     assert!(query(&searcher, 0).is_empty());
 }
@@ -95,7 +94,7 @@ fn named(path: &Path) {
     let (fingerprints, ids) = crowd();
     let names: Vec<String> = ids.iter().map(u64::to_string).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    build(path, &Given::new(&fingerprints).names(&names), &hamdex_build_options::default()).unwrap();
+    build(path, &Given::new(&fingerprints).names(&names), &sized()).unwrap();
 }
 
 fn near(store: &Store, given: &Given) -> Lists {
@@ -118,7 +117,7 @@ fn ids_of_a_match_are_limited_and_counted() {
     let at = |name: &str| directory.path().join(name);
     let (fingerprints, ids) = crowd();
     let given = Given::new(&fingerprints).ids(&ids);
-    build(&at("ids.hamdex"), &given, &hamdex_build_options::default()).unwrap();
+    build(&at("ids.hamdex"), &given, &sized()).unwrap();
     check(&Set::open(&at("ids.hamdex")).unwrap(), HAMDEX_IDS);
     named(&at("names.hamdex"));
     check(&Set::open(&at("names.hamdex")).unwrap(), HAMDEX_NAMES);

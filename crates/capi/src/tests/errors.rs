@@ -7,7 +7,7 @@ use std::ptr;
 use hamdex::Fingerprint;
 use syn::visit::Visit;
 
-use super::c::{Failed, Given, Set, build, call, path_of};
+use super::c::{Failed, Given, Set, build, call, path_of, sized};
 use crate::build::{HAMDEX_OVERWRITE, hamdex_build_options};
 use crate::edge::Caller;
 use crate::options::HAMDEX_MAP_KEYS;
@@ -21,7 +21,7 @@ use crate::status::{
 use crate::{hamdex_abi_version, hamdex_version};
 
 fn built(path: &Path) {
-    build(path, &Given::new(&[1_u64, 2, 3]), &hamdex_build_options::default()).unwrap();
+    build(path, &Given::new(&[1_u64, 2, 3]), &sized()).unwrap();
 }
 
 fn verify(set: &Set) -> Result<(), Failed> {
@@ -42,9 +42,9 @@ fn each_category_has_its_status_and_says_the_file() {
     std::fs::write(&path, "a text, and much more than the header of a file, so that it is no short one")
         .unwrap();
     assert_eq!(refused(Set::open(&path)).status, HAMDEX_FORMAT);
-    let exists = build(&path, &Given::new(&[1_u64]), &hamdex_build_options::default()).unwrap_err();
+    let exists = build(&path, &Given::new(&[1_u64]), &sized()).unwrap_err();
     assert_eq!(exists.status, HAMDEX_EXISTS, "{exists:?}");
-    let overwrite = hamdex_build_options { flags: HAMDEX_OVERWRITE, ..hamdex_build_options::default() };
+    let overwrite = hamdex_build_options { flags: HAMDEX_OVERWRITE, ..sized() };
     build(&path, &Given::new(&[1_u64, 2, 3]), &overwrite).unwrap();
 
     let mut bytes = std::fs::read(&path).unwrap();
@@ -85,11 +85,7 @@ fn queries_and_options_of_another_kind_are_refused() {
     assert_eq!(set.batch(&[1_u128], 3, 0, 0).unwrap_err().status, HAMDEX_INPUT);
     assert_eq!(set.searcher().query(1_u64, 3, 0, 4).unwrap_err().status, HAMDEX_USAGE);
     let codec = "zip";
-    let options = hamdex_build_options {
-        codec: codec.as_ptr().cast(),
-        codec_length: codec.len(),
-        ..hamdex_build_options::default()
-    };
+    let options = hamdex_build_options { codec: codec.as_ptr().cast(), codec_length: codec.len(), ..sized() };
     let failed = build(&directory.path().join("other"), &Given::new(&[1_u64]), &options).unwrap_err();
     assert_eq!(failed.status, HAMDEX_USAGE);
     assert!(failed.message.contains("zip") && failed.message.contains("elias-fano"), "{failed:?}");
@@ -100,10 +96,10 @@ fn queries_and_options_of_another_kind_are_refused() {
 fn distances_that_fingerprints_cannot_have_are_refused() {
     fn check<F: Fingerprint>(path: &Path, one: F) {
         let width = F::BITS;
-        let too_far = hamdex_build_options { distance: width + 1, ..hamdex_build_options::default() };
+        let too_far = hamdex_build_options { distance: width + 1, ..sized() };
         let failed = build(path, &Given::new(&[one]), &too_far).unwrap_err();
         assert_eq!(failed.status, HAMDEX_USAGE, "{failed:?}");
-        build(path, &Given::new(&[one, !one]), &hamdex_build_options::default()).unwrap();
+        build(path, &Given::new(&[one, !one]), &sized()).unwrap();
         let set = Set::open(path).unwrap();
         let searcher = set.searcher();
         assert_eq!(searcher.query(one, width, 0, 0).unwrap().len(), 2);
@@ -142,13 +138,11 @@ fn a_set_describes_itself() {
         design_length: design.len(),
         codec: codec.as_ptr().cast(),
         codec_length: codec.len(),
-        ..hamdex_build_options::default()
+        ..sized()
     };
     build(&path, &Given::new(&[5_u128, 6]).ids(&[1, 2]), &options).unwrap();
     let set = Set::open(&path).unwrap();
-    // SAFETY: numbers and pointers.
-    let mut told: hamdex_description = unsafe { std::mem::zeroed() };
-    told.size = size_of_val(&told);
+    let mut told: hamdex_description = sized();
     // SAFETY: the set is open.
     call(|error| unsafe { hamdex_set_describe(set.0, &raw mut told, error) }).unwrap();
     assert_eq!((told.kind, told.width, told.distance, told.fingerprints), (HAMDEX_FILE, 128, 4, 2));
@@ -217,7 +211,7 @@ fn a_build_has_the_filter_that_is_asked_for() {
             design_length: design.len(),
             filter: filter.map_or(ptr::null(), |filter| filter.as_ptr().cast()),
             filter_length: filter.map_or(0, str::len),
-            ..hamdex_build_options::default()
+            ..sized()
         };
         build(&path, &given, &options)?;
         // With keys and filters copied, and left in the mapping.

@@ -7,7 +7,7 @@ use hamdex::{BuildOptions, Fingerprint, Index};
 use hamdex_shards::{Layout, ShardsBuilder};
 use proptest::prelude::*;
 
-use super::c::{Found, Given, Set, build};
+use super::c::{Found, Given, Set, build, sized};
 use super::stores::store_of;
 use crate::build::hamdex_build_options;
 use crate::options::{HAMDEX_IDS, HAMDEX_NAMES};
@@ -96,7 +96,7 @@ fn of_every_container<F: Fingerprint>(stored: &[F], queries: &[F], distance: u32
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
     let ids: Vec<u64> = (0..stored.len() as u64).map(|id| id.pow(2) % 7 * 1_000_000_007).collect();
-    let options = hamdex_build_options { distance: 2, ..hamdex_build_options::default() };
+    let options = hamdex_build_options { distance: 2, ..sized() };
 
     build(&at("plain.hamdex"), &Given::new(stored), &options).unwrap();
     check(&Set::open(&at("plain.hamdex")).unwrap(), stored, None, queries, distance);
@@ -144,7 +144,7 @@ fn names_come_with_their_ids() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("names.hamdex");
     let given = Given::new(&[7_u64, 6, 7]).names(&["seven", "", "sept\u{e9}"]);
-    build(&path, &given, &hamdex_build_options::default()).unwrap();
+    build(&path, &given, &sized()).unwrap();
     let set = Set::open(&path).unwrap();
     let expected = [
         Found {

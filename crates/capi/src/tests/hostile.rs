@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::c::{Given, Set, build, call, path_of};
+use super::c::{Given, Set, build, call, path_of, sized};
 use super::stores::store_of;
 use crate::batch::hamdex_set_batch;
 use crate::build::{hamdex_build, hamdex_build_options};
@@ -27,7 +27,7 @@ fn built() -> (tempfile::TempDir, Set) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.hamdex");
     let fingerprints: Vec<u64> = (0..5_000).collect();
-    build(&path, &Given::new(&fingerprints), &hamdex_build_options::default()).unwrap();
+    build(&path, &Given::new(&fingerprints), &sized()).unwrap();
     (directory, Set::open(&path).unwrap())
 }
 
@@ -107,7 +107,7 @@ fn misaligned_pointers_are_refused() {
         is_misuse(call(|error| hamdex_set_verify(shifted(set.0), ptr::null(), error)), "misaligned");
         assert_eq!(hamdex_set_close(shifted(set.0)), HAMDEX_MISUSE);
         is_misuse(
-            call(|error| hamdex_set_verify(set.0, shifted(&hamdex_work::default()), error)),
+            call(|error| hamdex_set_verify(set.0, shifted(&sized::<hamdex_work>()), error)),
             "misaligned",
         );
         is_misuse(
@@ -116,7 +116,8 @@ fn misaligned_pointers_are_refused() {
             }),
             "misaligned",
         );
-        let records = hamdex_records { count: 1, fingerprints: query.as_ptr(), ..hamdex_records::default() };
+        let records =
+            hamdex_records { count: 1, fingerprints: query.as_ptr(), fingerprint_bytes: 8, ..sized() };
         let ids = hamdex_records { ids: shifted([0_u64; 2].as_ptr()), ..records };
         is_misuse(
             call(|error| hamdex_build(c"a".as_ptr(), 1, &raw const ids, ptr::null(), ptr::null(), error)),
@@ -226,14 +227,14 @@ fn structures_say_their_size() {
         more: u64,
     }
     let verify = |more: u64| {
-        let work = hamdex_work { size: size_of::<Later>(), ..hamdex_work::default() };
+        let work = hamdex_work { size: size_of::<Later>(), ..sized() };
         let later = Later { work, more };
         // SAFETY: the structure is as long as it says.
         call(|error| unsafe { hamdex_set_verify(set.0, (&raw const later).cast(), error) })
     };
     verify(0).unwrap();
     assert_eq!(verify(1).unwrap_err().status, HAMDEX_USAGE);
-    let odd = hamdex_work { reserved: 1, ..hamdex_work::default() };
+    let odd = hamdex_work { reserved: 1, ..sized() };
     // SAFETY: as above.
     let failed = call(|error| unsafe { hamdex_set_verify(set.0, &raw const odd, error) });
     assert_eq!(failed.unwrap_err().status, HAMDEX_USAGE);
@@ -301,11 +302,7 @@ fn texts_that_are_none_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     let bytes = [0xff_u8, 0xfe];
     let (path, length) = path_of(directory.path());
-    let options = hamdex_build_options {
-        design: bytes.as_ptr().cast(),
-        design_length: 2,
-        ..hamdex_build_options::default()
-    };
+    let options = hamdex_build_options { design: bytes.as_ptr().cast(), design_length: 2, ..sized() };
     let given = Given::new(&[1_u64]);
     // SAFETY: everything lives on.
     unsafe {
@@ -346,7 +343,7 @@ fn a_searcher_that_is_in_use_is_refused() {
     // Many blocks, more than are read without a report.
     let fingerprints: Vec<u64> =
         (0..200_000_u64).map(|number| number.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
-    build(&path, &Given::new(&fingerprints), &hamdex_build_options::default()).unwrap();
+    build(&path, &Given::new(&fingerprints), &sized()).unwrap();
     let set = Set::open(&path).unwrap();
     let searcher = set.searcher();
     // SAFETY: everything lives on.

@@ -8,7 +8,7 @@ use hamdex::similar::{Condition, Measure};
 use hamdex::{BuildOptions, shingles};
 use hamdex_shards::{Layout, ShardsBuilder};
 
-use super::c::{Failed, Given, Searcher, Set, array, build, call};
+use super::c::{Failed, Given, Searcher, Set, array, build, call, sized};
 use super::stores::{Store, create, store_of};
 use crate::build::hamdex_build_options;
 use crate::edge::hamdex_error;
@@ -110,7 +110,7 @@ fn store_with_shingles(path: &Path, flags: u32, width: u32) -> Store {
         flags,
         shingles: DEFINITION.as_ptr().cast(),
         shingles_length: DEFINITION.len(),
-        ..hamdex_create_options::default()
+        ..sized()
     };
     create(path, &options).unwrap()
 }
@@ -119,7 +119,7 @@ fn defined() -> hamdex_build_options {
     hamdex_build_options {
         shingles: DEFINITION.as_ptr().cast(),
         shingles_length: DEFINITION.len(),
-        ..hamdex_build_options::default()
+        ..sized()
     }
 }
 
@@ -325,18 +325,14 @@ fn questions_that_cannot_be_answered_are_refused() {
 
     // A file has shingles, the definition of them, and documents; or none of these.
     let path = at("file.hamdex");
-    refuses(
-        build(&path, &one, &hamdex_build_options::default()),
-        HAMDEX_USAGE,
-        "do not say how they are made",
-    );
+    refuses(build(&path, &one, &sized()), HAMDEX_USAGE, "do not say how they are made");
     refuses(build(&path, &without, &defined()), HAMDEX_USAGE, "the records have none");
     let anonymous = Given::new(&[7_u64]).shingles(&[vec![1]]);
     refuses(build(&path, &anonymous, &defined()), HAMDEX_USAGE, "neither ids nor names");
     let twice = Given::new(&[7_u64, 8]).ids(&[5, 5]).shingles(&[vec![1], vec![2]]);
     refuses(build(&path, &twice, &defined()), HAMDEX_INPUT, "5");
     assert!(!path.exists());
-    build(&path, &without, &hamdex_build_options::default()).unwrap();
+    build(&path, &without, &sized()).unwrap();
     let asked = similar(&Set::open(&path).unwrap().searcher(), &[1], (0, 0.5), 0, 0);
     refuses(asked, HAMDEX_INPUT, "file.hamdex: keeps no shingles");
 }

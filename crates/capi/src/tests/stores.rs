@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::ptr;
 
-use super::c::{Failed, Found, Given, Set, call, path_of, read};
+use super::c::{Failed, Found, Given, Set, call, path_of, read, sized};
 use crate::matches::{hamdex_matches, hamdex_matches_free};
 use crate::search::{hamdex_store_find_ids, hamdex_store_find_names};
 use crate::status::{
@@ -42,7 +42,7 @@ fn options() -> hamdex_store_options {
         durability_length: durability.len(),
         // The segments that a test compacts have not been merged before.
         flags: HAMDEX_NO_MERGES,
-        ..hamdex_store_options::default()
+        ..sized()
     }
 }
 
@@ -54,7 +54,7 @@ pub(super) fn create(path: &Path, create: &hamdex_create_options) -> Result<Stor
 }
 
 pub(super) fn store_of(path: &Path, width: u32, flags: u32) -> Store {
-    create(path, &hamdex_create_options { width, flags, ..hamdex_create_options::default() }).unwrap()
+    create(path, &hamdex_create_options { width, flags, ..sized() }).unwrap()
 }
 
 impl Store {
@@ -148,9 +148,7 @@ impl Store {
     }
 
     fn stats(&self) -> hamdex_store_stats {
-        // SAFETY: a structure of numbers.
-        let mut stats: hamdex_store_stats = unsafe { std::mem::zeroed() };
-        stats.size = size_of_val(&stats);
+        let mut stats: hamdex_store_stats = sized();
         // SAFETY: the store is open.
         call(|error| unsafe { hamdex_store_get_stats(self.0, &raw mut stats, error) }).unwrap();
         stats
@@ -269,7 +267,7 @@ fn look_ups_lead_from_ids_and_names_to_fingerprints() {
     let refused = without.replace_unless_near(&Given::new(&[6_u64]).ids(&[1]), 2);
     assert_eq!(refused.unwrap_err().status, HAMDEX_INPUT);
     assert_eq!(without.find_ids(&[1]).unwrap(), [[5]]);
-    let alone = hamdex_create_options { flags: HAMDEX_WITH_LOOKUPS, ..hamdex_create_options::default() };
+    let alone = hamdex_create_options { flags: HAMDEX_WITH_LOOKUPS, ..sized() };
     assert_eq!(create(&at("alone"), &alone).err().unwrap().status, HAMDEX_USAGE);
 }
 
@@ -289,20 +287,17 @@ fn records_that_do_not_fit_the_store_change_nothing() {
     assert_eq!(with_ids.insert(&Given::new(&[1_u64])).unwrap_err().status, HAMDEX_INPUT);
 
     drop(plain);
-    let exists = create(&at("plain"), &hamdex_create_options::default()).err().unwrap();
+    let exists = create(&at("plain"), &sized()).err().unwrap();
     assert_eq!(exists.status, HAMDEX_EXISTS, "{exists:?}");
     let file = directory.path().join("file");
     std::fs::write(&file, b"no directory").unwrap();
-    let exists = create(&file, &hamdex_create_options::default()).err().unwrap();
+    let exists = create(&file, &sized()).err().unwrap();
     assert_eq!(exists.status, HAMDEX_EXISTS, "{exists:?}");
-    let width = hamdex_create_options { width: 96, ..hamdex_create_options::default() };
+    let width = hamdex_create_options { width: 96, ..sized() };
     assert_eq!(create(&at("none"), &width).err().unwrap().status, HAMDEX_INPUT);
     let design = "no such design";
-    let design = hamdex_create_options {
-        design: design.as_ptr().cast(),
-        design_length: design.len(),
-        ..hamdex_create_options::default()
-    };
+    let design =
+        hamdex_create_options { design: design.as_ptr().cast(), design_length: design.len(), ..sized() };
     assert_eq!(create(&at("none"), &design).err().unwrap().status, HAMDEX_USAGE);
     assert!(!at("none").join("manifest").exists());
 }
@@ -356,11 +351,8 @@ fn options_that_a_flush_would_refuse_open_no_store() {
 fn a_store_has_the_filter_that_is_asked_for() {
     let directory = tempfile::tempdir().unwrap();
     let with = |filter: &str| {
-        let options = hamdex_create_options {
-            filter: filter.as_ptr().cast(),
-            filter_length: filter.len(),
-            ..hamdex_create_options::default()
-        };
+        let options =
+            hamdex_create_options { filter: filter.as_ptr().cast(), filter_length: filter.len(), ..sized() };
         let store = create(&directory.path().join(filter), &options)?;
         let fingerprints: Vec<u64> =
             (0..5_000_u64).map(|number| number.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
@@ -392,6 +384,6 @@ fn stores_that_are_not_there_and_distances_that_cannot_be_are_refused() {
         assert_eq!(failed.unwrap_err().status, HAMDEX_USAGE);
     }
     assert_eq!(store.stats().ids, 0);
-    let wrong = hamdex_create_options { width: 64, distance: 65, ..hamdex_create_options::default() };
+    let wrong = hamdex_create_options { width: 64, distance: 65, ..sized() };
     assert_eq!(create(&directory.path().join("far"), &wrong).err().unwrap().status, HAMDEX_USAGE);
 }

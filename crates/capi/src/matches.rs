@@ -8,7 +8,7 @@ use hamdex::Match;
 use hamdex::set::{Description, MatchIds};
 use hamdex_any::{AnyFingerprint, AnyMatch, AnySet};
 
-use crate::edge::{Caller, Kind, Pool, Shell};
+use crate::edge::{Caller, Kind, Shell, kind};
 use crate::options::{HAMDEX_IDS, HAMDEX_NAMES, check_flags};
 use crate::records::{MAX_BYTES, to_bytes};
 use crate::status::{Failure, hamdex_status};
@@ -248,17 +248,7 @@ where
     caller.shell::<Held<C>>(results)?.close(may_close).map(drop)
 }
 
-static MATCHES: Pool<Held<Columns>> = Pool::new();
-
-impl Kind for Held<Columns> {
-    const MAGIC: u64 = 0x6861_6d64_6578_204d;
-    const NAME: &'static str = "matches";
-    type Public = hamdex_matches;
-
-    fn pool() -> &'static Pool<Self> {
-        &MATCHES
-    }
-}
+kind!(Held<Columns>, hamdex_matches, "matches", b"hamdex M");
 
 /// Gives results to the caller.
 pub(crate) fn give(columns: Columns) -> *const hamdex_matches {

@@ -11,7 +11,7 @@ use hamdex::{Fingerprint, Report};
 use hamdex_any::{AnyFingerprint, AnyMatch, AnySearcher, AnySet};
 use self_cell::self_cell;
 
-use crate::edge::{Caller, Kind, Pool, Reporter, Shell, hamdex_error, hamdex_progress};
+use crate::edge::{Caller, Reporter, Shell, hamdex_error, hamdex_progress, kind};
 use crate::matches::{Columns, Held, Wanted, give, hamdex_matches};
 use crate::options::{HAMDEX_NAMES, check_flags, ids_limit as id_limit, limit as match_limit};
 use crate::records::{any_from_bytes, names as names_of};
@@ -138,17 +138,7 @@ impl Drop for Searching {
     }
 }
 
-static SEARCHERS: Pool<Searching> = Pool::new();
-
-impl Kind for Searching {
-    const MAGIC: u64 = 0x6861_6d64_6578_2051;
-    const NAME: &'static str = "searcher";
-    type Public = hamdex_searcher;
-
-    fn pool() -> &'static Pool<Self> {
-        &SEARCHERS
-    }
-}
+kind!(Searching, hamdex_searcher, "searcher", b"hamdex Q");
 
 /// Answers a question with a searcher.
 fn ask(

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use hamdex::OpenOptions;
 use hamdex_any::{AnySet, Kind as Container};
 
-use crate::edge::{Caller, Kind, Pool, Shell, Versioned, hamdex_error};
+use crate::edge::{Caller, Shell, Versioned, hamdex_error, kind};
 use crate::options::{
     HAMDEX_IN_MEMORY, HAMDEX_LARGER_THAN_MEMORY, HAMDEX_MAP_KEYS, Work, check_flags, hamdex_work,
 };
@@ -65,17 +65,7 @@ unsafe impl Versioned for hamdex_description {
     const LEAST_SIZE: usize = size_of::<Self>();
 }
 
-static SETS: Pool<Arc<AnySet>> = Pool::new();
-
-impl Kind for Arc<AnySet> {
-    const MAGIC: u64 = 0x6861_6d64_6578_2053;
-    const NAME: &'static str = "set";
-    type Public = hamdex_set;
-
-    fn pool() -> &'static Pool<Self> {
-        &SETS
-    }
-}
+kind!(Arc<AnySet>, hamdex_set, "set", b"hamdex S");
 
 /// The set behind a handle, for one call.
 ///

@@ -8,7 +8,7 @@ use hamdex::set::StoredId;
 use hamdex::shingles;
 use hamdex::similar::{Condition, Measure};
 
-use crate::edge::{Caller, Kind, Pool, Shell};
+use crate::edge::{Caller, Shell, kind};
 use crate::matches::{Held, free};
 use crate::status::{Failure, hamdex_status};
 
@@ -110,17 +110,7 @@ impl Documents {
     }
 }
 
-static DOCUMENTS: Pool<Held<Documents>> = Pool::new();
-
-impl Kind for Held<Documents> {
-    const MAGIC: u64 = 0x6861_6d64_6578_2044;
-    const NAME: &'static str = "similar documents";
-    type Public = hamdex_similar;
-
-    fn pool() -> &'static Pool<Self> {
-        &DOCUMENTS
-    }
-}
+kind!(Held<Documents>, hamdex_similar, "similar documents", b"hamdex D");
 
 /// Gives results to the caller.
 pub(crate) fn give(documents: Documents) -> *const hamdex_similar {

@@ -14,7 +14,7 @@ use hamdex::set::Description;
 use hamdex_any::{AnySet, Kind as Container};
 
 use crate::build::{codec_of, definition_of, design_of, distance_of, filter_of};
-use crate::edge::{Caller, Kind, Pool, Shell, Versioned, hamdex_error};
+use crate::edge::{Caller, Shell, Versioned, hamdex_error, kind};
 use crate::options::{HAMDEX_IN_MEMORY, Work, check_flags, check_zero, hamdex_work};
 use crate::set::{self, hamdex_set};
 use crate::status::{Failure, hamdex_status};
@@ -143,17 +143,7 @@ pub(crate) struct Open {
     pub(crate) description: Description,
 }
 
-static STORES: Pool<Arc<Open>> = Pool::new();
-
-impl Kind for Arc<Open> {
-    const MAGIC: u64 = 0x6861_6d64_6578_2057;
-    const NAME: &'static str = "store";
-    type Public = hamdex_store;
-
-    fn pool() -> &'static Pool<Self> {
-        &STORES
-    }
-}
+kind!(Arc<Open>, hamdex_store, "store", b"hamdex W");
 
 /// The store behind a handle, for one call.
 ///

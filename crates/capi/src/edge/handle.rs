@@ -28,6 +28,23 @@ pub(crate) trait Kind: Send + Sized + 'static {
     fn pool() -> &'static Pool<Self>;
 }
 
+/// Makes a type one of objects that C holds, with the structure that C sees, the name in messages and the magic number.
+macro_rules! kind {
+    ($object:ty, $public:ty, $name:literal, $magic:literal) => {
+        impl $crate::edge::Kind for $object {
+            const MAGIC: u64 = u64::from_be_bytes(*$magic);
+            const NAME: &'static str = $name;
+            type Public = $public;
+
+            fn pool() -> &'static $crate::edge::Pool<Self> {
+                static POOL: $crate::edge::Pool<$object> = $crate::edge::Pool::new();
+                &POOL
+            }
+        }
+    };
+}
+pub(crate) use kind;
+
 /// A place for an object. C has a pointer to `public`, and the magic number stands before it, whatever the type.
 #[repr(C, align(8))]
 pub(crate) struct Shell<T: Kind> {

@@ -13,7 +13,7 @@ mod handle;
 use std::ffi::{c_char, c_int, c_void};
 
 pub(crate) use caller::{Caller, Versioned};
-pub(crate) use handle::{Kind, Pool, Shell};
+pub(crate) use handle::{Kind, Pool, Shell, kind};
 
 use crate::status::{Failure, hamdex_status};
 use hamdex::{Cancellation, Progress, Report};
@@ -37,17 +37,7 @@ pub(crate) struct Message {
     _text: Vec<u8>,
 }
 
-static ERRORS: Pool<Message> = Pool::new();
-
-impl Kind for Message {
-    const MAGIC: u64 = 0x6861_6d64_6578_2045;
-    const NAME: &'static str = "error";
-    type Public = hamdex_error;
-
-    fn pool() -> &'static Pool<Self> {
-        &ERRORS
-    }
-}
+kind!(Message, hamdex_error, "error", b"hamdex E");
 
 /// Makes the object that C reads.
 fn export(failure: Failure) -> *mut hamdex_error {

@@ -73,8 +73,7 @@ pub unsafe extern "C" fn hamdex_set_batch(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| {
+    unsafe { Caller::new(error) }.run(|caller| {
         let mut place = caller.out("the place for the matches", matches)?;
         place.write(ptr::null());
         let set = get(caller, set)?;
@@ -147,8 +146,7 @@ pub unsafe extern "C" fn hamdex_set_pairs(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| {
+    unsafe { Caller::new(error) }.run(|caller| {
         let set = get(caller, set)?;
         let receiver = caller.pairs_receiver(on_pairs, context)?;
         let work = Work::of(caller, work)?;

@@ -226,8 +226,7 @@ pub unsafe extern "C" fn hamdex_build(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| {
+    unsafe { Caller::new(error) }.run(|caller| {
         let path = caller.path(path, path_length)?;
         let records = Records::of(caller, records)?;
         let given = caller.options("the structure of options", options)?;

@@ -81,6 +81,5 @@ pub extern "C" fn hamdex_version() -> *const c_char {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hamdex_error_free(error: *mut hamdex_error) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(ptr::null_mut()) };
-    caller.run(|caller| caller.close::<Message>(error).map(drop))
+    unsafe { Caller::new(ptr::null_mut()) }.run(|caller| caller.close::<Message>(error).map(drop))
 }

@@ -271,6 +271,5 @@ pub(crate) fn widen<F: hamdex::Fingerprint>(found: &Match<F>) -> AnyMatch {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hamdex_matches_free(matches: *const hamdex_matches) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(ptr::null_mut()) };
-    caller.run(|caller| free::<Columns>(caller, matches))
+    unsafe { Caller::new(ptr::null_mut()) }.run(|caller| free::<Columns>(caller, matches))
 }

@@ -175,8 +175,7 @@ pub unsafe extern "C" fn hamdex_searcher_open(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| {
+    unsafe { Caller::new(error) }.run(|caller| {
         let mut place = caller.out("the place for the searcher", searcher)?;
         place.write(ptr::null_mut());
         let set: Arc<AnySet> = get(caller, set)?;
@@ -194,8 +193,7 @@ pub unsafe extern "C" fn hamdex_searcher_open(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hamdex_searcher_close(searcher: *mut hamdex_searcher) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(ptr::null_mut()) };
-    caller.run(|caller| {
+    unsafe { Caller::new(ptr::null_mut()) }.run(|caller| {
         if !searcher.is_null() {
             drop(caller.shell::<Searching>(searcher)?.close_unused()?);
         }
@@ -225,8 +223,7 @@ pub unsafe extern "C" fn hamdex_searcher_query(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| {
+    unsafe { Caller::new(error) }.run(|caller| {
         let question = Question::Nearest { count: match_limit(limit), distance: Some(distance) };
         ask(caller, searcher, (query, query_bytes), &question, flags, matches)
     })
@@ -246,8 +243,7 @@ pub unsafe extern "C" fn hamdex_searcher_nearest(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| {
+    unsafe { Caller::new(error) }.run(|caller| {
         let question =
             Question::Nearest { count: usize::try_from(count).unwrap_or(usize::MAX), distance: None };
         ask(caller, searcher, (query, query_bytes), &question, flags, matches)
@@ -269,8 +265,7 @@ pub unsafe extern "C" fn hamdex_searcher_first(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| {
+    unsafe { Caller::new(error) }.run(|caller| {
         ask(caller, searcher, (query, query_bytes), &Question::First { distance }, flags, matches)
     })
 }
@@ -301,8 +296,7 @@ pub unsafe extern "C" fn hamdex_searcher_similar(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| {
+    unsafe { Caller::new(error) }.run(|caller| {
         let mut place = caller.out("the place for the similar documents", similar)?;
         place.write(ptr::null());
         let mut searcher = caller.shell::<Searching>(searcher)?.exclusive()?;
@@ -330,8 +324,7 @@ pub unsafe extern "C" fn hamdex_searcher_set_ids_limit(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| {
+    unsafe { Caller::new(error) }.run(|caller| {
         caller.shell::<Searching>(searcher)?.exclusive()?.object().ids_limit = id_limit(ids_limit);
         Ok(())
     })
@@ -351,8 +344,7 @@ pub unsafe extern "C" fn hamdex_searcher_set_progress(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| {
+    unsafe { Caller::new(error) }.run(|caller| {
         let mut searcher = caller.shell::<Searching>(searcher)?.exclusive()?;
         let searching = searcher.object();
         searching.reporter = caller.reporter(progress, context);
@@ -404,8 +396,7 @@ pub unsafe extern "C" fn hamdex_store_find_ids(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| {
+    unsafe { Caller::new(error) }.run(|caller| {
         answer(caller, store, found, |open| {
             if !open.description.has_ids {
                 return Err(Failure::input("the store has no ids"));
@@ -435,8 +426,7 @@ pub unsafe extern "C" fn hamdex_store_find_names(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| {
+    unsafe { Caller::new(error) }.run(|caller| {
         answer(caller, store, found, |open| {
             if !open.description.has_names {
                 return Err(Failure::input("the store has no names"));

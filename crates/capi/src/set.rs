@@ -132,8 +132,7 @@ pub unsafe extern "C" fn hamdex_open(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| {
+    unsafe { Caller::new(error) }.run(|caller| {
         let mut place = caller.out("the place for the set", set)?;
         place.write(ptr::null_mut());
         check_flags(flags, HAMDEX_IN_MEMORY | HAMDEX_LARGER_THAN_MEMORY | HAMDEX_MAP_KEYS)?;
@@ -154,8 +153,7 @@ pub unsafe extern "C" fn hamdex_open(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hamdex_set_close(set: *mut hamdex_set) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(ptr::null_mut()) };
-    caller.run(|caller| caller.close::<Arc<AnySet>>(set).map(drop))
+    unsafe { Caller::new(ptr::null_mut()) }.run(|caller| caller.close::<Arc<AnySet>>(set).map(drop))
 }
 
 /// Fills in the properties of a set. The caller sets `description->size` before.
@@ -172,8 +170,8 @@ pub unsafe extern "C" fn hamdex_set_describe(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| caller.fill("the description", description, &describe(&*get(caller, set)?)))
+    unsafe { Caller::new(error) }
+        .run(|caller| caller.fill("the description", description, &describe(&*get(caller, set)?)))
 }
 
 /// Finds a value in the metadata of a set, such as "hamdex.recipe", which says how fingerprints were made of texts.
@@ -194,8 +192,7 @@ pub unsafe extern "C" fn hamdex_set_metadata(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| {
+    unsafe { Caller::new(error) }.run(|caller| {
         let set = get(caller, set)?;
         let mut place = caller.out("the place for the value", value)?;
         let mut length = caller.out("the place for its length", value_length)?;
@@ -218,8 +215,7 @@ pub unsafe extern "C" fn hamdex_set_verify(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| {
+    unsafe { Caller::new(error) }.run(|caller| {
         let set = get(caller, set)?;
         set.verify(&Work::of(caller, work)?.verify())?;
         Ok(())

@@ -150,6 +150,5 @@ pub(crate) fn shingles_of(caller: &Caller, pointer: *const u64, count: u64) -> R
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hamdex_similar_free(similar: *const hamdex_similar) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(ptr::null_mut()) };
-    caller.run(|caller| free::<Documents>(caller, similar))
+    unsafe { Caller::new(ptr::null_mut()) }.run(|caller| free::<Documents>(caller, similar))
 }

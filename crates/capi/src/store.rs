@@ -241,8 +241,7 @@ pub unsafe extern "C" fn hamdex_store_create(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| {
+    unsafe { Caller::new(error) }.run(|caller| {
         let mut place = caller.out("the place for the store", store)?;
         place.write(ptr::null_mut());
         let path = caller.path(path, path_length)?;
@@ -269,8 +268,7 @@ pub unsafe extern "C" fn hamdex_store_open(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| {
+    unsafe { Caller::new(error) }.run(|caller| {
         let mut place = caller.out("the place for the store", store)?;
         place.write(ptr::null_mut());
         let path = caller.path(path, path_length)?;
@@ -296,8 +294,7 @@ pub unsafe extern "C" fn hamdex_store_close(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| match caller.close::<Arc<Open>>(store)? {
+    unsafe { Caller::new(error) }.run(|caller| match caller.close::<Arc<Open>>(store)? {
         None => Ok(()),
         Some(open) => Ok(for_any_store!(&open.store, store => store.shutdown())?),
     })
@@ -318,8 +315,7 @@ pub unsafe extern "C" fn hamdex_store_snapshot(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| {
+    unsafe { Caller::new(error) }.run(|caller| {
         let mut place = caller.out("the place for the set", set)?;
         place.write(ptr::null_mut());
         let open = get(caller, store)?;
@@ -341,8 +337,8 @@ pub unsafe extern "C" fn hamdex_store_sync(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| Ok(for_any_store!(&get(caller, store)?.store, store => store.sync())?))
+    unsafe { Caller::new(error) }
+        .run(|caller| Ok(for_any_store!(&get(caller, store)?.store, store => store.sync())?))
 }
 
 /// Writes everything in memory to a file. Nothing is lost if it fails.
@@ -356,8 +352,8 @@ pub unsafe extern "C" fn hamdex_store_flush(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| Ok(for_any_store!(&get(caller, store)?.store, store => store.flush())?))
+    unsafe { Caller::new(error) }
+        .run(|caller| Ok(for_any_store!(&get(caller, store)?.store, store => store.flush())?))
 }
 
 /// Merges everything that was written before this call into one file, without removed pairs. Of `work`, which may be
@@ -374,8 +370,7 @@ pub unsafe extern "C" fn hamdex_store_compact(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| {
+    unsafe { Caller::new(error) }.run(|caller| {
         let open = get(caller, store)?;
         let report = Work::of(caller, work)?.report();
         Ok(for_any_store!(&open.store, store => store.compact_with(&report))?)
@@ -411,8 +406,7 @@ pub unsafe extern "C" fn hamdex_store_get_stats(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| {
+    unsafe { Caller::new(error) }.run(|caller| {
         let of_store = for_any_store!(&get(caller, store)?.store, store => store.stats());
         caller.fill("the structure of statistics", stats, &stats_of(&of_store))
     })

@@ -146,8 +146,7 @@ pub unsafe extern "C" fn hamdex_store_insert(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| {
+    unsafe { Caller::new(error) }.run(|caller| {
         let mut place = caller.maybe_out("the place for the id", first_id)?;
         let (open, records) = (get(caller, store)?, Records::of(caller, records)?);
         let first = for_any_store!(&open.store, store => {
@@ -178,8 +177,7 @@ pub unsafe extern "C" fn hamdex_store_insert_unless_near(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| {
+    unsafe { Caller::new(error) }.run(|caller| {
         let mut count = caller.maybe_out("the place for the number", inserted)?;
         let mut place = caller.maybe_out("the place for the matches", near)?;
         place.write(ptr::null());
@@ -220,8 +218,7 @@ pub unsafe extern "C" fn hamdex_store_insert_unless_similar(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| {
+    unsafe { Caller::new(error) }.run(|caller| {
         let mut count = caller.maybe_out("the place for the number", inserted)?;
         let mut place = caller.maybe_out("the place for the similar documents", similar)?;
         place.write(ptr::null());
@@ -258,8 +255,7 @@ pub unsafe extern "C" fn hamdex_store_replace(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| {
+    unsafe { Caller::new(error) }.run(|caller| {
         let mut count = caller.maybe_out("the place for the number", replaced)?;
         let (open, records) = (get(caller, store)?, Records::of(caller, records)?);
         check_lookups(&open.description)?;
@@ -291,8 +287,7 @@ pub unsafe extern "C" fn hamdex_store_replace_unless_near(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| {
+    unsafe { Caller::new(error) }.run(|caller| {
         let mut count = caller.maybe_out("the place for the number", replaced)?;
         let mut place = caller.maybe_out("the place for the matches", near)?;
         place.write(ptr::null());
@@ -334,8 +329,7 @@ pub unsafe extern "C" fn hamdex_store_replace_unless_similar(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| {
+    unsafe { Caller::new(error) }.run(|caller| {
         let mut count = caller.maybe_out("the place for the number", replaced)?;
         let mut place = caller.maybe_out("the place for the similar documents", similar)?;
         place.write(ptr::null());
@@ -371,8 +365,7 @@ pub unsafe extern "C" fn hamdex_store_remove(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| {
+    unsafe { Caller::new(error) }.run(|caller| {
         let mut count = caller.maybe_out("the place for the number", removed)?;
         let (open, records) = (get(caller, store)?, Records::of(caller, records)?);
         count.write(for_any_store!(&open.store, store => remove(store, &open.description, &records))?);
@@ -396,8 +389,7 @@ pub unsafe extern "C" fn hamdex_store_remove_ids(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| {
+    unsafe { Caller::new(error) }.run(|caller| {
         let mut place = caller.maybe_out("the place for the number", removed)?;
         let open = get(caller, store)?;
         if !open.description.has_ids {
@@ -427,8 +419,7 @@ pub unsafe extern "C" fn hamdex_store_remove_names(
     error: *mut *mut hamdex_error,
 ) -> hamdex_status {
     // SAFETY: the caller keeps the contract of the header.
-    let caller = unsafe { Caller::new(error) };
-    caller.run(|caller| {
+    unsafe { Caller::new(error) }.run(|caller| {
         let mut place = caller.maybe_out("the place for the number", removed)?;
         let open = get(caller, store)?;
         let names = names_of(caller, names, name_starts, count)?;

@@ -269,21 +269,16 @@ impl Visit<'_> for Exported {
         if ["hamdex_abi_version", "hamdex_version"].contains(&name.as_str()) {
             return;
         }
-        let is_caller = |statement: &syn::Stmt| match statement {
-            syn::Stmt::Local(local) => {
-                let value = local.init.as_ref().map(|init| &*init.expr);
-                matches!(value, Some(syn::Expr::Unsafe(made)) if made.block.stmts.len() == 1)
-            }
-            _ => false,
-        };
         let is_run = |statement: &syn::Stmt| match statement {
             syn::Stmt::Expr(syn::Expr::MethodCall(call), None) => {
-                call.method == "run" && matches!(&*call.receiver, syn::Expr::Path(_))
+                let is_caller =
+                    matches!(&*call.receiver, syn::Expr::Unsafe(made) if made.block.stmts.len() == 1);
+                call.method == "run" && is_caller
             }
             _ => false,
         };
         match function.block.stmts.as_slice() {
-            [first, second] if is_caller(first) && is_run(second) => {}
+            [only] if is_run(only) => {}
             _ => self.loose.push(name),
         }
     }

@@ -61,9 +61,15 @@ pub(crate) struct Work {
     ids_limit: usize,
 }
 
-/// Applies the options that all kinds of long work have.
+/// Applies the options that most kinds of long work have.
 macro_rules! apply {
-    ($work:expr, $options:expr) => {{ $options.threads($work.threads).report_to($work.report()) }};
+    ($work:expr, $options:expr) => {{
+        let options = $options.threads($work.threads).report_to($work.report());
+        match $work.memory {
+            Some(memory) => options.memory(memory),
+            None => options,
+        }
+    }};
 }
 
 impl Work {
@@ -80,37 +86,23 @@ impl Work {
     }
 
     pub(crate) fn batch(&self, limit: u64) -> BatchOptions {
-        let mut options = apply!(self, BatchOptions::new());
-        if let Some(memory) = self.memory {
-            options = options.memory(memory);
-        }
-        if limit > 0 {
-            options = options.limit(count(limit));
-        }
-        options
+        let options = apply!(self, BatchOptions::new());
+        if limit > 0 { options.limit(count(limit)) } else { options }
     }
 
     pub(crate) fn pairs(&self) -> PairsOptions {
-        let options = apply!(self, PairsOptions::new());
-        match self.memory {
-            Some(memory) => options.memory(memory),
-            None => options,
-        }
+        apply!(self, PairsOptions::new())
     }
 
     pub(crate) fn verify(&self) -> VerifyOptions {
-        apply!(self, VerifyOptions::new())
+        VerifyOptions::new().threads(self.threads).report_to(self.report())
     }
 
     pub(crate) fn build<F: hamdex::Fingerprint>(
         &self,
         options: hamdex::BuildOptions<F>,
     ) -> hamdex::BuildOptions<F> {
-        let options = apply!(self, options);
-        match self.memory {
-            Some(memory) => options.memory(memory),
-            None => options,
-        }
+        apply!(self, options)
     }
 
     /// The most ids of a match.

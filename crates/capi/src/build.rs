@@ -65,23 +65,12 @@ pub(crate) fn codec_of(
     name: *const c_char,
     length: usize,
 ) -> Result<Option<Codec>, Failure> {
-    if name.is_null() {
-        return Ok(None);
-    }
-    let name = caller.text("the codec", name, length)?;
-    name.parse().map(Some).map_err(|_| {
+    let refuse = |name| {
         let names: Vec<&str> = Codec::ALL.iter().map(|codec| codec.name()).collect();
         Failure::usage(format!("there is no codec {name:?}; there are: {}", names.join(", ")))
-    })
-}
-
-/// The design of this name, if there is a name.
-pub(crate) fn design_of(
-    caller: &Caller,
-    name: *const c_char,
-    length: usize,
-) -> Result<Option<&str>, Failure> {
-    if name.is_null() { Ok(None) } else { caller.text("the design", name, length).map(Some) }
+    };
+    let name = caller.text_if("the codec", name, length)?;
+    name.map(|name| name.parse().map_err(|_| refuse(name))).transpose()
 }
 
 /// The filters of this name, if there is a name.
@@ -90,24 +79,9 @@ pub(crate) fn filter_of(
     name: *const c_char,
     length: usize,
 ) -> Result<Option<FilterChoice>, Failure> {
-    if name.is_null() {
-        return Ok(None);
-    }
-    let name = caller.text("the filter", name, length)?;
-    let refuse = |_| Failure::usage(format!("the filter cannot be {name:?}: auto, none, or 1 to 64 bits"));
-    name.parse().map(Some).map_err(refuse)
-}
-
-/// The definition of shingles, if there is one.
-pub(crate) fn definition_of(
-    caller: &Caller,
-    definition: *const c_char,
-    length: usize,
-) -> Result<Option<&str>, Failure> {
-    if definition.is_null() {
-        return Ok(None);
-    }
-    caller.text("the definition of shingles", definition, length).map(Some)
+    let refuse = |name| Failure::usage(format!("the filter cannot be {name:?}: auto, none, or 1 to 64 bits"));
+    let name = caller.text_if("the filter", name, length)?;
+    name.map(|name| name.parse().map_err(|_| refuse(name))).transpose()
 }
 
 /// The choices of options that have names.
@@ -232,10 +206,10 @@ pub unsafe extern "C" fn hamdex_build(
         let given = caller.options("the structure of options", options)?;
         check_flags(given.flags, HAMDEX_OVERWRITE)?;
         let named = Named {
-            design: design_of(caller, given.design, given.design_length)?,
+            design: caller.text_if("the design", given.design, given.design_length)?,
             codec: codec_of(caller, given.codec, given.codec_length)?,
             filter: filter_of(caller, given.filter, given.filter_length)?,
-            shingles: definition_of(caller, given.shingles, given.shingles_length)?,
+            shingles: caller.text_if("the definition of shingles", given.shingles, given.shingles_length)?,
         };
         let work = Work::of(caller, work)?;
         for_width!(records.fingerprint_bytes * 8, F => build::<F>(path, &records, &given, &named, &work))

@@ -8,12 +8,12 @@ use std::ptr;
 use std::sync::Arc;
 
 use ::hamdex_store::inspect::StoreStats;
-use ::hamdex_store::{AnyStore, CreateOptions, Durability, StoreOptions};
+use ::hamdex_store::{AnyStore, CreateOptions, StoreOptions};
 use hamdex::FingerprintSet;
 use hamdex::set::Description;
 use hamdex_any::{AnySet, Kind as Container};
 
-use crate::build::{codec_of, definition_of, design_of, distance_of, filter_of};
+use crate::build::{codec_of, distance_of, filter_of};
 use crate::edge::{Caller, Shell, Versioned, hamdex_error, kind};
 use crate::options::{HAMDEX_IN_MEMORY, Work, check_flags, check_zero, hamdex_work};
 use crate::set::{self, hamdex_set};
@@ -179,11 +179,9 @@ fn options_of(caller: &Caller, given: *const hamdex_store_options) -> Result<Sto
     if given.memory > 0 {
         options = options.memory(given.memory);
     }
-    if !given.durability.is_null() {
-        let text = caller.text("the durability", given.durability, given.durability_length)?;
-        let durability: Durability =
-            text.parse().map_err(|error: ::hamdex::ParseOptionError| Failure::usage(error.to_string()))?;
-        options = options.durability(durability);
+    if let Some(text) = caller.text_if("the durability", given.durability, given.durability_length)? {
+        let refuse = |error: hamdex::ParseOptionError| Failure::usage(error.to_string());
+        options = options.durability(text.parse().map_err(refuse)?);
     }
     Ok(options)
 }
@@ -197,7 +195,7 @@ fn create(
     let given = caller.options("the structure of options of the new store", given)?;
     check_flags(given.flags, HAMDEX_WITH_IDS | HAMDEX_WITH_NAMES | HAMDEX_WITH_LOOKUPS)?;
     check_zero("reserved", given.reserved)?;
-    let shingles = definition_of(caller, given.shingles, given.shingles_length)?;
+    let shingles = caller.text_if("the definition of shingles", given.shingles, given.shingles_length)?;
     if given.flags == HAMDEX_WITH_LOOKUPS && shingles.is_none() {
         return Err(Failure::usage("look-ups need HAMDEX_WITH_IDS or HAMDEX_WITH_NAMES"));
     }
@@ -210,7 +208,7 @@ fn create(
     if let Some(definition) = shingles {
         create = create.shingles(definition);
     }
-    if let Some(name) = design_of(caller, given.design, given.design_length)? {
+    if let Some(name) = caller.text_if("the design", given.design, given.design_length)? {
         create = create.design(name);
     }
     if let Some(codec) = codec_of(caller, given.codec, given.codec_length)? {

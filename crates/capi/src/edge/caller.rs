@@ -128,6 +128,19 @@ impl Caller {
         std::str::from_utf8(bytes).map_err(|_| Failure::usage(format!("{what} is not UTF-8")))
     }
 
+    /// Text of the caller; none if it is null.
+    ///
+    /// # Errors
+    /// As for [`Caller::text`].
+    pub(crate) fn text_if<'c>(
+        &'c self,
+        what: &str,
+        pointer: *const c_char,
+        length: usize,
+    ) -> Result<Option<&'c str>, Failure> {
+        if pointer.is_null() { Ok(None) } else { self.text(what, pointer, length).map(Some) }
+    }
+
     /// A path of the caller: on Unix any bytes, elsewhere UTF-8.
     ///
     /// # Errors

@@ -57,8 +57,9 @@ pub struct hamdex_matches {
 }
 
 /// The labels of matches that the caller wants.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Wanted {
+    #[default]
     Matches,
     Ids,
     Names,
@@ -86,7 +87,15 @@ impl Wanted {
     }
 }
 
+/// Appends a value to a column, if there is memory for it.
+pub(crate) fn push<T>(column: &mut Vec<T>, value: T) -> Result<(), Failure> {
+    column.try_reserve(1)?;
+    column.push(value);
+    Ok(())
+}
+
 /// Results as they are collected.
+#[derive(Default)]
 pub(crate) struct Columns {
     fingerprint_bytes: usize,
     wanted: Wanted,
@@ -103,19 +112,7 @@ pub(crate) struct Columns {
 
 impl Columns {
     pub(crate) fn new(fingerprint_bytes: usize, wanted: Wanted) -> Self {
-        let mut columns = Self {
-            fingerprint_bytes,
-            wanted,
-            query_starts: Vec::new(),
-            fingerprints: Vec::new(),
-            distances: Vec::new(),
-            id_starts: Vec::new(),
-            id_counts: Vec::new(),
-            ids: Vec::new(),
-            parts: Vec::new(),
-            name_starts: Vec::new(),
-            names: Vec::new(),
-        };
+        let mut columns = Self { fingerprint_bytes, ..Self::default() };
         columns.clear(wanted);
         columns
     }
@@ -154,9 +151,7 @@ impl Columns {
 
     /// Ends the present query.
     pub(crate) fn end_query(&mut self) -> Result<(), Failure> {
-        self.query_starts.try_reserve(1)?;
-        self.query_starts.push(self.distances.len() as u64);
-        Ok(())
+        push(&mut self.query_starts, self.distances.len() as u64)
     }
 
     /// Adds the ids of the next match that has none yet.
@@ -174,26 +169,20 @@ impl Columns {
 
     /// Adds an id of the next match that has none yet.
     pub(crate) fn push_id(&mut self, id: u64, part: usize, name: &[u8]) -> Result<(), Failure> {
-        self.ids.try_reserve(1)?;
-        self.parts.try_reserve(1)?;
-        self.ids.push(id);
-        self.parts.push(u32::try_from(part).unwrap_or(u32::MAX));
+        push(&mut self.ids, id)?;
+        push(&mut self.parts, u32::try_from(part).unwrap_or(u32::MAX))?;
         if self.wanted == Wanted::Names {
             self.names.try_reserve(name.len())?;
-            self.name_starts.try_reserve(1)?;
             self.names.extend_from_slice(name);
-            self.name_starts.push(self.names.len() as u64);
+            push(&mut self.name_starts, self.names.len() as u64)?;
         }
         Ok(())
     }
 
     /// Ends the ids of a match, which has `all` of them.
     pub(crate) fn end_ids(&mut self, all: u64) -> Result<(), Failure> {
-        self.id_starts.try_reserve(1)?;
-        self.id_counts.try_reserve(1)?;
-        self.id_starts.push(self.ids.len() as u64);
-        self.id_counts.push(all);
-        Ok(())
+        push(&mut self.id_starts, self.ids.len() as u64)?;
+        push(&mut self.id_counts, all)
     }
 
     /// The structure that C reads, valid until the columns change.

@@ -9,7 +9,7 @@ use hamdex::shingles;
 use hamdex::similar::{Condition, Measure};
 
 use crate::edge::{Caller, Shell, kind};
-use crate::matches::{Held, free};
+use crate::matches::{Held, free, push};
 use crate::status::{Failure, hamdex_status};
 
 /// Compare by resemblance: the similarity is the share of the shingles that two documents have in common, of all of
@@ -73,26 +73,20 @@ impl Documents {
 
     /// Adds a document to the present query. The name is left out if none are wanted.
     pub(crate) fn push(&mut self, id: StoredId, similarity: f64, name: &[u8]) -> Result<(), Failure> {
-        self.ids.try_reserve(1)?;
-        self.parts.try_reserve(1)?;
-        self.similarities.try_reserve(1)?;
-        self.ids.push(id.id);
-        self.parts.push(u32::try_from(id.part).unwrap_or(u32::MAX));
-        self.similarities.push(similarity);
+        push(&mut self.ids, id.id)?;
+        push(&mut self.parts, u32::try_from(id.part).unwrap_or(u32::MAX))?;
+        push(&mut self.similarities, similarity)?;
         if let Some(starts) = &mut self.name_starts {
-            starts.try_reserve(1)?;
             self.names.try_reserve(name.len())?;
             self.names.extend_from_slice(name);
-            starts.push(self.names.len() as u64);
+            push(starts, self.names.len() as u64)?;
         }
         Ok(())
     }
 
     /// Ends the present query.
     pub(crate) fn end_query(&mut self) -> Result<(), Failure> {
-        self.query_starts.try_reserve(1)?;
-        self.query_starts.push(self.ids.len() as u64);
-        Ok(())
+        push(&mut self.query_starts, self.ids.len() as u64)
     }
 
     /// The structure that C reads, valid until the columns change.

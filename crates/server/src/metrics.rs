@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use ::metrics::{
-    Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
-    with_local_recorder,
-};
+use ::metrics::{counter, describe_gauge, gauge, histogram, with_local_recorder};
 use hamdex_store::health::Event;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 use metrics_process::Collector;
@@ -104,78 +101,46 @@ impl Metrics {
         self.record(|| self.process.collect());
         let observed = PrometheusBuilder::new().build_recorder();
         with_local_recorder(&observed, || {
-            describe_observed();
+            describe();
             observe();
         });
         self.handle.render() + &observed.handle().render()
     }
 }
 
-fn describe() {
-    describe_counter!("hamdex_requests_total", Unit::Count, "Requests, by route and status.");
-    describe_histogram!(
-        "hamdex_request_seconds",
-        Unit::Seconds,
-        "Time from the head of a request to its response."
-    );
-    describe_counter!("hamdex_queries_total", Unit::Count, "Queries: each of a batch counts.");
-    describe_counter!("hamdex_matches_total", Unit::Count, "Matches of queries.");
-    describe_counter!("hamdex_inserted_total", Unit::Count, "Inserted records.");
-    describe_counter!("hamdex_removed_total", Unit::Count, "Removed records.");
-    describe_histogram!(
-        "hamdex_write_seconds",
-        Unit::Seconds,
-        "Time of a write until it is durable, the sync included."
-    );
-    describe_histogram!(
-        "hamdex_store_work_seconds",
-        Unit::Seconds,
-        "Time of a sync of the log, a flush or a merge."
-    );
-    describe_gauge!("hamdex_connections", Unit::Count, "Open connections.");
-}
+/// All metrics with their descriptions.
+const DESCRIBED: &[(&str, &str)] = &[
+    ("hamdex_requests_total", "Requests, by route and status."),
+    ("hamdex_request_seconds", "Time from the head of a request to its response."),
+    ("hamdex_queries_total", "Queries: each of a batch counts."),
+    ("hamdex_matches_total", "Matches of queries."),
+    ("hamdex_inserted_total", "Inserted records."),
+    ("hamdex_removed_total", "Removed records."),
+    ("hamdex_write_seconds", "Time of a write until it is durable, the sync included."),
+    ("hamdex_store_work_seconds", "Time of a sync of the log, a flush or a merge."),
+    ("hamdex_connections", "Open connections."),
+    ("hamdex_blocks_read_total", "Blocks of index files that queries have read, of all sets."),
+    ("hamdex_held_bytes", "Bytes of bodies and answers that are received or sent."),
+    ("hamdex_waiting", "Requests that wait for a thread, by kind."),
+    ("hamdex_sets", "Sets."),
+    ("hamdex_set_up", "1 if the set is open, 0 if it is damaged or cannot be opened."),
+    ("hamdex_set_fingerprints", "Fingerprints; an upper bound in a store."),
+    ("hamdex_store_segments", "Segments of a store: queries search them all."),
+    ("hamdex_store_bytes", "Bytes of the segments."),
+    ("hamdex_store_memtable_records", "Records in memory, which the log has as well."),
+    ("hamdex_store_memtable_bytes", "Bytes of the records in memory."),
+    ("hamdex_store_log_bytes", "Bytes of the logs that a restart reads."),
+    ("hamdex_store_removed_records", "Removed records that segments still hold."),
+    ("hamdex_store_write_amplification", "Bytes written per byte of new segments."),
+    ("hamdex_store_writes_waiting", "Writes that wait for a place in the group commit."),
+    ("hamdex_store_unsynced_seconds", "Age of the oldest write that is not durable."),
+    ("hamdex_store_pressure", "Back-pressure on writers: 0 none, 1 slowed, 2 stopped."),
+    ("hamdex_store_failing", "Failures of background work in a row, 0 if it succeeds."),
+];
 
-/// Describes the gauges that are set on request.
-fn describe_observed() {
-    describe_counter!(
-        "hamdex_blocks_read_total",
-        Unit::Count,
-        "Blocks of index files that queries have read, of all sets."
-    );
-    describe_gauge!(
-        "hamdex_held_bytes",
-        Unit::Bytes,
-        "Bytes of bodies and answers that are received or sent."
-    );
-    describe_gauge!("hamdex_waiting", Unit::Count, "Requests that wait for a thread, by kind.");
-    describe_gauge!("hamdex_sets", Unit::Count, "Sets.");
-    describe_gauge!("hamdex_set_up", "1 if the set is open, 0 if it is damaged or cannot be opened.");
-    describe_gauge!("hamdex_set_fingerprints", Unit::Count, "Fingerprints; an upper bound in a store.");
-    describe_gauge!("hamdex_store_segments", Unit::Count, "Segments of a store: queries search them all.");
-    describe_gauge!("hamdex_store_bytes", Unit::Bytes, "Bytes of the segments.");
-    describe_gauge!(
-        "hamdex_store_memtable_records",
-        Unit::Count,
-        "Records in memory, which the log has as well."
-    );
-    describe_gauge!("hamdex_store_memtable_bytes", Unit::Bytes, "Bytes of the records in memory.");
-    describe_gauge!("hamdex_store_log_bytes", Unit::Bytes, "Bytes of the logs that a restart reads.");
-    describe_gauge!("hamdex_store_removed_records", Unit::Count, "Removed records that segments still hold.");
-    describe_gauge!("hamdex_store_write_amplification", "Bytes written per byte of new segments.");
-    describe_gauge!(
-        "hamdex_store_writes_waiting",
-        Unit::Count,
-        "Writes that wait for a place in the group commit."
-    );
-    describe_gauge!(
-        "hamdex_store_unsynced_seconds",
-        Unit::Seconds,
-        "Age of the oldest write that is not durable."
-    );
-    describe_gauge!("hamdex_store_pressure", "Back-pressure on writers: 0 none, 1 slowed, 2 stopped.");
-    describe_gauge!(
-        "hamdex_store_failing",
-        Unit::Count,
-        "Failures of background work in a row, 0 if it succeeds."
-    );
+/// Describes all metrics. The exporter keeps a description per name, whatever the kind, and shows those that have samples.
+fn describe() {
+    for (name, text) in DESCRIBED {
+        describe_gauge!(*name, *text);
+    }
 }

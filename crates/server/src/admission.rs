@@ -25,7 +25,7 @@ use crate::problem::Problem;
 pub(crate) struct Lane {
     name: &'static str,
     running: Arc<Semaphore>,
-    waiting: Arc<AtomicUsize>,
+    waiting: Arc<Semaphore>,
     max_waiting: usize,
 }
 
@@ -38,25 +38,10 @@ impl Drop for CancelOnDrop {
     }
 }
 
-/// Counts a waiting request until it is dropped.
-struct Waiting(Arc<AtomicUsize>);
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// A place in a lane: to run, or to wait.
+/// A place in a lane: to run, or to wait until one to run is free.
 pub(crate) enum Place {
     Running(OwnedSemaphorePermit),
-    Waiting(Queued),
-}
-
-/// A place in the queue of a lane.
-pub(crate) struct Queued {
-    running: Arc<Semaphore>,
-    _waiting: Waiting,
+    Waiting(Arc<Semaphore>, OwnedSemaphorePermit),
 }
 
 impl Place {
@@ -65,11 +50,11 @@ impl Place {
     /// # Errors
     /// When the deadline passes, or the service ends.
     pub(crate) async fn permit(self, deadline: Option<Instant>) -> Result<OwnedSemaphorePermit, Problem> {
-        let queued = match self {
+        let (running, _waiting) = match self {
             Self::Running(permit) => return Ok(permit),
-            Self::Waiting(queued) => queued,
+            Self::Waiting(running, waiting) => (running, waiting),
         };
-        let permit = Arc::clone(&queued.running).acquire_owned();
+        let permit = running.acquire_owned();
         let permit = match deadline {
             Some(deadline) => {
                 time::timeout_at(deadline.into(), permit).await.map_err(|_| Problem::timeout())?
@@ -85,7 +70,7 @@ impl Lane {
         Self {
             name,
             running: Arc::new(Semaphore::new(running)),
-            waiting: Arc::default(),
+            waiting: Arc::new(Semaphore::new(waiting)),
             max_waiting: waiting,
         }
     }
@@ -96,7 +81,7 @@ impl Lane {
 
     /// The number of requests that wait.
     pub(crate) fn waiting(&self) -> usize {
-        self.waiting.load(Ordering::Relaxed)
+        self.max_waiting - self.waiting.available_permits()
     }
 
     /// Waits for a permit to run.
@@ -115,12 +100,9 @@ impl Lane {
         if let Ok(permit) = Arc::clone(&self.running).try_acquire_owned() {
             return Ok(Place::Running(permit));
         }
-        let before = self.waiting.fetch_add(1, Ordering::Relaxed);
-        let waiting = Waiting(Arc::clone(&self.waiting));
-        if before >= self.max_waiting {
-            return Err(Problem::too_many(self.name));
-        }
-        Ok(Place::Waiting(Queued { running: Arc::clone(&self.running), _waiting: waiting }))
+        let waiting = Arc::clone(&self.waiting).try_acquire_owned();
+        let waiting = waiting.map_err(|_| Problem::too_many(self.name))?;
+        Ok(Place::Waiting(Arc::clone(&self.running), waiting))
     }
 
     /// Runs work on a thread of its own, once there is a place. When the request is dropped or the deadline passes, the

@@ -4,17 +4,14 @@
 //! Work never runs on the threads that poll sockets, and lanes do not wait for each other: a pair stream or a
 //! compaction does not delay small queries. A request that may neither run nor wait is refused.
 
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::response::Response;
-use bytes::Bytes;
 use hamdex::Cancellation;
-use hyper::body::{Frame, SizeHint};
+use http_body_util::BodyExt;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{self, JoinError};
 use tokio::time;
@@ -268,39 +265,19 @@ impl Held {
 
     /// Holds the bytes until an answer is sent.
     fn until_sent(self, answer: Response) -> Response {
-        answer.map(|body| Body::new(Counted { body, _held: self }))
+        answer.map(|body| {
+            Body::new(body.map_err(move |error| {
+                // The body owns this function.
+                let _held = &self;
+                error
+            }))
+        })
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
         self.budget.held.fetch_sub(self.bytes, Ordering::Relaxed);
-    }
-}
-
-/// A body whose bytes are held until it is sent.
-struct Counted {
-    body: Body,
-    _held: Held,
-}
-
-impl hyper::body::Body for Counted {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }
 

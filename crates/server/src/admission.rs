@@ -27,7 +27,7 @@ pub(crate) struct Lane {
 }
 
 /// Cancels the work when the request is dropped, since its client is gone.
-struct CancelOnDrop(Cancellation);
+pub(crate) struct CancelOnDrop(pub(crate) Cancellation);
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {

@@ -2,9 +2,7 @@
 
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
@@ -12,16 +10,16 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use futures_util::stream::{self, StreamExt, TryStreamExt};
 use hamdex::{Cancellation, Fingerprint, FingerprintSet, Names, PairsOptions, SetError};
 use hamdex_any::{AnySet, for_width};
-use hyper::body::Frame;
 use serde::Deserialize;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::{task, time};
 use utoipa::IntoParams;
 
-use crate::admission::panicked;
+use crate::admission::{CancelOnDrop, panicked};
 use crate::api::App;
 use crate::api::answer::{write_fingerprint, write_number, write_text};
 use crate::api::payload::{Named, Parameters, ROWS};
@@ -146,48 +144,14 @@ impl Rows {
     }
 }
 
-/// The body of a response whose rows are still being found.
-struct Arriving {
-    first: Option<Bytes>,
-    rows: mpsc::Receiver<Result<Bytes, Problem>>,
-    cancellation: Cancellation,
-}
-
-impl hyper::body::Body for Arriving {
-    type Data = Bytes;
-    type Error = io::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
-        if let Some(first) = self.first.take() {
-            return Poll::Ready(Some(Ok(Frame::data(first))));
-        }
-        self.rows.poll_recv(context).map(|part| {
-            Some(match part? {
-                Ok(chunk) => Ok(Frame::data(chunk)),
-                // The connection is cut, so that the client sees an incomplete response.
-                Err(problem) => Err(io::Error::other(problem.detail().to_owned())),
-            })
-        })
-    }
-}
-
-impl Drop for Arriving {
-    fn drop(&mut self) {
-        self.cancellation.cancel();
-    }
-}
-
-/// Runs a producer of rows on a thread of its own. Errors before the first chunk have their own status.
+/// Runs a producer of rows on a thread of its own, as long as the response is not dropped. Errors before the first chunk have their own status.
 async fn stream(
     app: Arc<App>,
     limit: Option<u64>,
     produce: impl FnOnce(&App, &mut Rows) -> Result<(), End> + Send + 'static,
 ) -> Result<Response, Problem> {
     let place = app.lanes.streams.admit(Some(app.deadline())).await?;
-    let (to, rows) = mpsc::channel(WAITING_CHUNKS);
+    let (to, mut rows) = mpsc::channel(WAITING_CHUNKS);
     let cancellation = Cancellation::new();
     let work = {
         let (cancellation, patience) = (cancellation.clone(), app.limits.timeout);
@@ -221,9 +185,16 @@ async fn stream(
         }
     };
     drop(task::spawn_blocking(work));
-    let mut arriving = Arriving { first: None, cancellation, rows };
-    arriving.first = arriving.rows.recv().await.transpose()?;
-    Ok(([(header::CONTENT_TYPE, ROWS)], Body::new(arriving)).into_response())
+    let cancel_on_drop = CancelOnDrop(cancellation);
+    let first = rows.recv().await.transpose()?;
+    let rest = stream::poll_fn(move |context| {
+        let _own = &cancel_on_drop;
+        rows.poll_recv(context)
+    });
+    // The connection is cut, so that the client sees an incomplete response.
+    let cut = |problem: Problem| io::Error::other(problem.detail().to_owned());
+    let body = Body::from_stream(stream::iter(first.map(Ok)).chain(rest).map_err(cut));
+    Ok(([(header::CONTENT_TYPE, ROWS)], body).into_response())
 }
 
 /// Walk through a set

@@ -42,7 +42,7 @@ pub(crate) struct BlockParameters {
 }
 
 /// An index file of a set.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Default, Serialize, ToSchema)]
 pub(crate) struct PartDocument {
     /// The names of all index files of the set.
     parts: Vec<String>,
@@ -144,7 +144,8 @@ pub(crate) async fn tables(
     let work = move |_: &_| {
         let parts = set.parts()?;
         if parts.is_empty() {
-            return Ok(Json(PartDocument::empty()));
+            // The store has everything in memory.
+            return Ok(Json(PartDocument::default()));
         }
         let width = set.description()?.width;
         for_width!(width, F => {
@@ -191,20 +192,6 @@ fn open<F: Fingerprint>(parts: &[Part], number: usize) -> Result<Index<F>, Probl
 }
 
 impl PartDocument {
-    /// A store that has everything in memory.
-    fn empty() -> Self {
-        Self {
-            parts: Vec::new(),
-            part: 0,
-            codec: String::new(),
-            block_bytes: 0,
-            file_bytes: 0,
-            fingerprints: 0,
-            bound_bits: 0.0,
-            tables: Vec::new(),
-        }
-    }
-
     fn of<F: Fingerprint>(parts: &[Part], part: usize, stats: &Stats<F>) -> Self {
         let tables = stats.tables.iter().map(|table| TableDocument {
             mask: table.design.mask.hex().to_string(),

@@ -37,7 +37,7 @@ enum KindName {
 }
 
 /// The properties of a set.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Default, Serialize, ToSchema)]
 pub(crate) struct SetDocument {
     /// Its name.
     #[schema(example = "pages")]
@@ -223,24 +223,7 @@ impl SetDocument {
 
     /// The document of a set that cannot be opened.
     fn broken(set: &Served, problem: Problem) -> Self {
-        Self {
-            name: set.name.clone(),
-            kind: None,
-            width: None,
-            distance: None,
-            design: None,
-            codec: None,
-            fingerprints: 0,
-            is_exact: false,
-            ids: None,
-            recipe: None,
-            shingles: false,
-            lookups: false,
-            writable: false,
-            durability: None,
-            statistics: None,
-            problem: Some(problem),
-        }
+        Self { name: set.name.clone(), problem: Some(problem), ..Self::default() }
     }
 
     fn open(set: &Served) -> Result<Self, Problem> {

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::api::App;
-use crate::api::payload::{JobId, Named, Optional};
+use crate::api::payload::{Named, Optional, PathParts};
 use crate::jobs::{Job, State as JobState};
 use crate::problem::Problem;
 use crate::sets::{Served, check_name};
@@ -247,7 +247,10 @@ pub(crate) async fn jobs(State(app): State<Arc<App>>) -> Json<JobList> {
         (status = "4XX", description = "There is no such job.", body = Problem, content_type = "application/problem+json"),
     ),
 )]
-pub(crate) async fn job(State(app): State<Arc<App>>, JobId(id): JobId) -> Result<Json<Job>, Problem> {
+pub(crate) async fn job(
+    State(app): State<Arc<App>>,
+    PathParts(id): PathParts<String>,
+) -> Result<Json<Job>, Problem> {
     app.jobs.get(&id).map(Json)
 }
 
@@ -264,7 +267,7 @@ pub(crate) async fn job(State(app): State<Arc<App>>, JobId(id): JobId) -> Result
 )]
 pub(crate) async fn cancel(
     State(app): State<Arc<App>>,
-    JobId(id): JobId,
+    PathParts(id): PathParts<String>,
 ) -> Result<(StatusCode, Json<Job>), Problem> {
     app.jobs.stop(&id).map(|job| (StatusCode::ACCEPTED, Json(job)))
 }

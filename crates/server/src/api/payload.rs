@@ -42,7 +42,8 @@ impl FromRequestParts<Arc<App>> for Named {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
-        let name = named(parts, app, "set").await?;
+        let PathParts(path) = PathParts::<HashMap<String, String>>::from_request_parts(parts, app).await?;
+        let name = path.get("set").cloned().unwrap_or_default();
         match app.sets.find(&name) {
             Some(set) => Ok(Self(set)),
             // What is said of it depends on its place on the disk.
@@ -55,44 +56,17 @@ impl FromRequestParts<Arc<App>> for Named {
     }
 }
 
-/// Returns a part of the path.
-async fn named(parts: &mut Parts, app: &Arc<App>, name: &str) -> Result<String, Problem> {
-    let path = Path::<HashMap<String, String>>::from_request_parts(parts, app).await;
-    let mut path = path
-        .map_err(|_| Problem::bad_request("bad_path", "the path is no UTF-8; escape it by percent signs"))?;
-    path.remove(name).ok_or_else(|| Problem::not_found("not_found", "there is nothing of that name"))
-}
+/// The parts of the path that have names.
+pub(crate) struct PathParts<T>(pub(crate) T);
 
-/// The name of a set that need not exist.
-pub(crate) struct Name(pub(crate) String);
-
-impl FromRequestParts<Arc<App>> for Name {
+impl<T: DeserializeOwned + Send> FromRequestParts<Arc<App>> for PathParts<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
-        named(parts, app, "set").await.map(Self)
-    }
-}
-
-/// The id of records.
-pub(crate) struct RecordId(pub(crate) String);
-
-impl FromRequestParts<Arc<App>> for RecordId {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
-        named(parts, app, "id").await.map(Self)
-    }
-}
-
-/// The number of a job.
-pub(crate) struct JobId(pub(crate) String);
-
-impl FromRequestParts<Arc<App>> for JobId {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
-        named(parts, app, "job").await.map(Self)
+        let Path(path) = Path::from_request_parts(parts, app).await.map_err(|_| {
+            Problem::bad_request("bad_path", "the path is no UTF-8; escape it by percent signs")
+        })?;
+        Ok(Self(path))
     }
 }
 

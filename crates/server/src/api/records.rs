@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use crate::api::App;
 use crate::api::json::{Id, List, Object, too_many_records};
-use crate::api::payload::{Named, RecordId};
+use crate::api::payload::{Named, PathParts};
 use crate::api::query::{fingerprint_from, from_bytes, parse_fingerprint};
 use crate::problem::Problem;
 use crate::sets::{IdKind, Key, TextReader, Texts};
@@ -300,7 +300,7 @@ pub(crate) struct RecordsDocument {
 pub(crate) async fn records(
     State(app): State<Arc<App>>,
     Named(set): Named,
-    RecordId(id): RecordId,
+    PathParts((_, id)): PathParts<(String, String)>,
 ) -> Result<Response, Problem> {
     let budget = Arc::clone(&app.budget);
     let find = move |_: &_| {

@@ -20,7 +20,7 @@ use utoipa::ToSchema;
 
 use crate::admission::broken;
 use crate::api::App;
-use crate::api::payload::{Name, Named, Optional};
+use crate::api::payload::{Named, Optional, PathParts};
 use crate::problem::Problem;
 use crate::sets::{IdKind, Served, recipe_of};
 
@@ -330,7 +330,7 @@ pub(crate) async fn get(
 )]
 pub(crate) async fn create(
     State(app): State<Arc<App>>,
-    Name(name): Name,
+    PathParts(name): PathParts<String>,
     Optional(request): Optional<CreateRequest>,
 ) -> Result<impl IntoResponse, Problem> {
     let checked = request.check()?;
@@ -361,7 +361,10 @@ pub(crate) async fn create(
         (status = "5XX", description = "It cannot be done now.", body = Problem, content_type = "application/problem+json"),
     ),
 )]
-pub(crate) async fn delete(State(app): State<Arc<App>>, Name(name): Name) -> Result<StatusCode, Problem> {
+pub(crate) async fn delete(
+    State(app): State<Arc<App>>,
+    PathParts(name): PathParts<String>,
+) -> Result<StatusCode, Problem> {
     let place = app.lanes.jobs.admit(Some(app.deadline())).await?;
     // It is completed even if the client goes away.
     let deleted = task::spawn_blocking(move || {

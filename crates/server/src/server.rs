@@ -7,7 +7,6 @@ use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use std::{io, thread};
 
@@ -114,7 +113,6 @@ impl Server {
         let Self { app, listener, shared, max_connections, .. } = self;
         let router = router(&app);
         let places = Arc::new(Semaphore::new(max_connections));
-        let open = Arc::new(AtomicUsize::new(0));
         let graceful = GracefulShutdown::new();
         pin!(end);
         let mut upkeep = time::interval(UPKEEP);
@@ -134,13 +132,13 @@ impl Server {
                 () = &mut end => break,
                 () = &mut reloaded => reloaded.set(next_reload()),
                 _ = upkeep.tick() => {
-                    app.metrics.connections(open.load(Ordering::Relaxed));
+                    app.metrics.connections(max_connections - places.available_permits());
                     app.metrics.upkeep();
                 }
                 accepted = listener.accept() => match accepted {
                     Ok((stream, client)) => match Arc::clone(&places).try_acquire_owned() {
                         Ok(place) => {
-                            let connection = Connection { shared: shared.clone(), router: router.clone(), place, open: Arc::clone(&open), client: Client(client) };
+                            let connection = Connection { shared: shared.clone(), router: router.clone(), place, client: Client(client) };
                             task::spawn(connection.run(stream, graceful.watcher()));
                         }
                         Err(_) => refuse(&stream, shared.tls.is_some()),
@@ -230,24 +228,12 @@ struct Connection {
     shared: Shared,
     router: Router,
     place: OwnedSemaphorePermit,
-    open: Arc<AtomicUsize>,
     client: Client,
-}
-
-/// Counts an open connection.
-struct Counted(Arc<AtomicUsize>);
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 impl Connection {
     async fn run(self, stream: TcpStream, watcher: Watcher) {
-        let Self { shared, router, place: _place, open, client } = self;
-        open.fetch_add(1, Ordering::Relaxed);
-        let _counted = Counted(open);
+        let Self { shared, router, place: _place, client } = self;
         // Small answers are not kept back for more.
         drop(stream.set_nodelay(true));
         let outcome = match &shared.tls {

@@ -113,26 +113,25 @@ impl Lane {
         work: impl FnOnce(&Cancellation) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
         let permit = self.admit(Some(deadline)).await?;
-        Self::run_admitted(permit, deadline, work).await
-    }
-
-    /// Runs work that has been admitted: see [`Lane::run`].
-    ///
-    /// # Errors
-    /// That of the work.
-    pub(crate) async fn run_admitted<T: Send + 'static>(
-        permit: OwnedSemaphorePermit,
-        deadline: Instant,
-        work: impl FnOnce(&Cancellation) -> Result<T, Problem> + Send + 'static,
-    ) -> Result<T, Problem> {
         let cancellation = Cancellation::at(deadline);
         let _cancel_on_drop = CancelOnDrop(cancellation.clone());
-        let work = task::spawn_blocking(move || {
-            let _permit = permit;
-            work(&cancellation)
-        });
-        work.await.unwrap_or_else(|error| Err(broken(&error)))
+        on_thread(permit, move || work(&cancellation)).await
     }
+}
+
+/// Runs work that has been admitted on a thread of its own. It goes on to its end if this future is dropped.
+///
+/// # Errors
+/// That of the work.
+pub(crate) async fn on_thread<T: Send + 'static>(
+    permit: OwnedSemaphorePermit,
+    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let work = task::spawn_blocking(move || {
+        let _permit = permit;
+        work()
+    });
+    work.await.unwrap_or_else(|error| Err(broken(&error)))
 }
 
 /// The problem of work that panicked. The panic itself is in the log.

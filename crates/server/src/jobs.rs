@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use tokio::{select, task};
 use utoipa::ToSchema;
 
-use crate::admission::{Place, broken};
+use crate::admission::{Place, on_thread};
 use crate::problem::Problem;
 
 /// Ended jobs that are remembered.
@@ -165,11 +165,7 @@ impl Jobs {
                     Ok(_) if running.cancellation.is_cancelled() => Err(Problem::shutting_down()),
                     Ok(permit) => {
                         let report = report_of(&running);
-                        let work = task::spawn_blocking(move || {
-                            let _permit = permit;
-                            work(report)
-                        });
-                        work.await.unwrap_or_else(|error| Err(broken(&error)))
+                        on_thread(permit, move || work(report)).await
                     }
                 };
                 running.end(outcome);

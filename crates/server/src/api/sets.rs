@@ -15,10 +15,9 @@ use hamdex_simhash::{Fingerprinter, Recipe, Shingler};
 use hamdex_store::inspect::StoreStats;
 use hamdex_store::{CreateOptions, Durability, for_any_store, health::Health};
 use serde::{Deserialize, Serialize};
-use tokio::task;
 use utoipa::ToSchema;
 
-use crate::admission::broken;
+use crate::admission::on_thread;
 use crate::api::App;
 use crate::api::payload::{Named, Optional, PathParts};
 use crate::problem::Problem;
@@ -336,12 +335,11 @@ pub(crate) async fn create(
     let checked = request.check()?;
     let place = app.lanes.jobs.admit(Some(app.deadline())).await?;
     // It is completed even if the client goes away.
-    let made = task::spawn_blocking(move || {
-        let _place = place;
+    let made = on_thread(place, move || {
         let set = app.sets.create(&name, checked.width, &checked.options, checked.durability)?;
         SetDocument::open(&set)
     });
-    let document = made.await.unwrap_or_else(|error| Err(broken(&error)))?;
+    let document = made.await?;
     tracing::info!(set = document.name, "made a store");
     let location = format!("/v1/sets/{}", document.name);
     Ok((StatusCode::CREATED, [(header::LOCATION, location)], Json(document)))
@@ -367,13 +365,12 @@ pub(crate) async fn delete(
 ) -> Result<StatusCode, Problem> {
     let place = app.lanes.jobs.admit(Some(app.deadline())).await?;
     // It is completed even if the client goes away.
-    let deleted = task::spawn_blocking(move || {
-        let _place = place;
+    let deleted = on_thread(place, move || {
         app.sets.delete(&name)?;
         tracing::info!(set = name, "deleted a store");
         Ok(StatusCode::NO_CONTENT)
     });
-    deleted.await.unwrap_or_else(|error| Err(broken(&error)))
+    deleted.await
 }
 
 /// The checked properties of a new store.

@@ -47,7 +47,7 @@ pub(crate) async fn guard(State(app): State<Arc<App>>, mut request: Request, nex
     let method = method_name(request.method());
     let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
     let path = request.uri().path().to_owned();
-    let span = tracing::info_span!("request", id = id.as_str());
+    let span = tracing::info_span!("request", id);
     let client = request.extensions().get::<Client>().filter(|_| app.logs_clients).copied();
     let answered = async {
         match check(&app, &request) {
@@ -80,7 +80,7 @@ pub(crate) async fn guard(State(app): State<Arc<App>>, mut request: Request, nex
     if let Some(unread) = unread {
         unread.finish(max_bytes, &mut response).await;
     }
-    if let Ok(value) = HeaderValue::from_str(id.as_str()) {
+    if let Ok(value) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(REQUEST_ID, value);
     }
     let headers = response.headers_mut();
@@ -89,15 +89,18 @@ pub(crate) async fn guard(State(app): State<Arc<App>>, mut request: Request, nex
     response
 }
 
-/// Takes the id of a request from its client, if it is a plain word, and makes one otherwise.
-fn request_id(headers: &HeaderMap) -> RequestId {
+/// Takes the id of a request from its client, if it is a plain word, and makes one that no other request has otherwise.
+fn request_id(headers: &HeaderMap) -> String {
     let given = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok());
     let is_plain = |id: &&str| {
         !id.is_empty()
             && id.len() <= MAX_ID
             && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
     };
-    given.filter(is_plain).map_or_else(RequestId::new, RequestId::given)
+    given
+        .filter(is_plain)
+        .map(str::to_owned)
+        .unwrap_or_else(|| format!("{:08x}-{}", *OF_PROCESS as u32, LAST.fetch_add(1, Ordering::Relaxed) + 1))
 }
 
 /// The method as a label, of which there are few.
@@ -198,23 +201,6 @@ fn check_origin(headers: &HeaderMap, any_host: bool) -> Result<(), Problem> {
 static OF_PROCESS: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(std::process::id()));
 
 static LAST: AtomicU64 = AtomicU64::new(0);
-
-/// The id of a request: that of its client, or one that no other request has.
-pub(crate) struct RequestId(String);
-
-impl RequestId {
-    pub(crate) fn new() -> Self {
-        Self(format!("{:08x}-{}", *OF_PROCESS as u32, LAST.fetch_add(1, Ordering::Relaxed) + 1))
-    }
-
-    pub(crate) fn given(id: &str) -> Self {
-        Self(id.to_owned())
-    }
-
-    pub(crate) fn as_str(&self) -> &str {
-        &self.0
-    }
-}
 
 /// The time for the rest of a body. The answer waits for it.
 const TIME: Duration = Duration::from_secs(1);

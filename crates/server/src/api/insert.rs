@@ -237,7 +237,7 @@ fn run(
     };
     let when = if replace { when.replacing() } else { when };
     for_any_store!(&written.store, store => {
-        let mut refusals = on_refused.refusals();
+        let mut refusals = Refusals::new(on_refused == OnRefused::Skip);
         let (count, records) = match payload.media {
             Media::Json => {
                 let records = records.all_objects()?;
@@ -266,15 +266,6 @@ fn run(
             if payload.wants_arrow { near.arrow("index", Some(inserted)) } else { near.inserted_json(inserted, &more) };
         Ok(app.budget.answer_done(answer))
     })
-}
-
-impl OnRefused {
-    fn refusals(self) -> Refusals {
-        match self {
-            Self::Fail => Refusals::default(),
-            Self::Skip => Refusals::skip(),
-        }
-    }
 }
 
 /// Refuses replacements in a set without look-ups.

@@ -56,7 +56,7 @@ pub(crate) enum Need {
 }
 
 /// The records of a request that are refused.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Refusals {
     /// Whether the others are dealt with nevertheless.
     skips: bool,
@@ -65,9 +65,9 @@ pub(crate) struct Refusals {
 }
 
 impl Refusals {
-    /// Returns a place for the records that are left out.
-    pub(crate) fn skip() -> Self {
-        Self { skips: true, problems: Vec::new() }
+    /// Returns a place for the records that are refused; the others are dealt with if it `skips`.
+    pub(crate) fn new(skips: bool) -> Self {
+        Self { skips, problems: Vec::new() }
     }
 
     /// Refuses a record.
@@ -113,7 +113,7 @@ impl<F: Fingerprint> Checked<F> {
         records: List<Object<Record>>,
         need: Need,
     ) -> Result<Self, Problem> {
-        Self::of_records(description, &records.all_objects()?, need, &mut Refusals::default())
+        Self::of_records(description, &records.all_objects()?, need, &mut Refusals::new(false))
     }
 
     /// Returns the records that are right; `refusals` takes the others.

@@ -344,6 +344,11 @@ pub(crate) struct Logged {
     pub(crate) fault: Option<String>,
 }
 
+/// Returns a function that wraps an I/O error with a file of a store.
+pub(crate) fn store_io(doing: &'static str, path: impl AsRef<Path>) -> impl Fn(io::Error) -> StoreError {
+    move |source| StoreError::Io { doing, path: path.as_ref().to_owned(), source }
+}
+
 /// The reason why the service does not start, or does not end in order.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 use crate::api::App;
 use crate::api::payload::{Named, Optional, PathParts};
 use crate::jobs::{Job, State as JobState};
-use crate::problem::Problem;
+use crate::problem::{Problem, store_io};
 use crate::sets::{Served, check_name};
 
 /// A body without fields.
@@ -171,9 +171,7 @@ pub(crate) async fn backup(
     };
     check(&app, &set, check_target).await?;
     start(&app, set, "backup", move |set, report| {
-        fs::create_dir_all(&directory).map_err(|source| {
-            Problem::from(hamdex_store::Error::Io { doing: "create it", path: directory.clone(), source })
-        })?;
+        fs::create_dir_all(&directory).map_err(store_io("create it", &directory))?;
         let store = &set.writable()?.store;
         for_any_store!(store, store => store.backup_with(&target, &report))?;
         Ok(json!({ "name": name, "path": target.display().to_string() }))

@@ -9,9 +9,9 @@ use axum::http::StatusCode;
 use hamdex::chain;
 use hamdex_atomic_file::sync_directory;
 use hamdex_store::inspect::foreign_file;
-use hamdex_store::{AnyStore, CreateOptions, Durability, Error as StoreError, StoreOptions, for_any_store};
+use hamdex_store::{AnyStore, CreateOptions, Durability, StoreOptions, for_any_store};
 
-use crate::problem::Problem;
+use crate::problem::{Problem, store_io};
 use crate::sets::own_stores::{self, DELETED, Made, check_name, is_free, name_of};
 use crate::sets::registry::{Changing, Sets, durability_of, listed};
 use crate::sets::served::Served;
@@ -60,14 +60,14 @@ impl Sets {
         let unfinished = data.join(format!("{UNFINISHED}{name}"));
         // Left by a service that was killed.
         if unfinished.exists() {
-            fs::remove_dir_all(&unfinished).map_err(StoreIo("remove it", &unfinished).wrap())?;
+            fs::remove_dir_all(&unfinished).map_err(store_io("remove it", &unfinished))?;
         }
         let made = AnyStore::create(&unfinished, width, options, StoreOptions::new());
         let moved = made.and_then(|store| {
             for_any_store!(&store, store => store.shutdown())?;
             own_stores::remember(data, name, &unfinished, durability)?;
-            fs::rename(&unfinished, &path).map_err(StoreIo("rename it", &unfinished).wrap())?;
-            sync_directory(data).map_err(StoreIo("sync it", data).wrap())
+            fs::rename(&unfinished, &path).map_err(store_io("rename it", &unfinished))?;
+            sync_directory(data).map_err(store_io("sync it", data))
         });
         if let Err(error) = moved {
             // Leftover files do not hinder the next attempt.
@@ -108,35 +108,25 @@ impl Sets {
         let deleted = data.join(format!("{DELETED}{name}"));
         // Left by a service that was killed.
         if deleted.exists() {
-            fs::remove_dir_all(&deleted).map_err(StoreIo("remove it", &deleted).wrap())?;
+            fs::remove_dir_all(&deleted).map_err(store_io("remove it", &deleted))?;
         }
         self.remove(name);
         // One that cannot be sealed, as on a full disk, can be deleted all the same.
         close_gone(&set);
-        if let Err(error) = fs::rename(&path, &deleted).map_err(StoreIo("rename it", &path).wrap()) {
+        if let Err(error) = fs::rename(&path, &deleted).map_err(store_io("rename it", &path)) {
             let durability = made.durability(name, &path);
             if let Some(set) = self.opener.open_found(&path, durability, false) {
                 self.insert(set);
             }
             return Err(error.into());
         }
-        sync_directory(data).map_err(StoreIo("sync it", data).wrap())?;
+        sync_directory(data).map_err(store_io("sync it", data))?;
         // The store is deleted. Its files go first, since that makes room for the rest; the next start removes what is left.
-        let removed = fs::remove_dir_all(&deleted).map_err(StoreIo("remove it", &deleted).wrap());
+        let removed = fs::remove_dir_all(&deleted).map_err(store_io("remove it", &deleted));
         for error in [removed.err(), own_stores::forget(data, name).err()].into_iter().flatten() {
             tracing::warn!(set = name, error = chain(&error), "a deleted store leaves files behind");
         }
         Ok(())
-    }
-}
-
-/// An error of the operating system while a store is made.
-struct StoreIo<'p>(&'static str, &'p Path);
-
-impl StoreIo<'_> {
-    fn wrap(self) -> impl FnOnce(std::io::Error) -> StoreError {
-        let (doing, path) = (self.0, self.1.to_owned());
-        move |source| StoreError::Io { doing, path, source }
     }
 }
 

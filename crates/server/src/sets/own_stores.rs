@@ -11,7 +11,7 @@ use hamdex_atomic_file::AtomicFile;
 use hamdex_store::{Durability, Error as StoreError};
 use serde::{Deserialize, Serialize};
 
-use crate::problem::{Failure, Problem};
+use crate::problem::{Failure, Problem, store_io};
 
 /// The file of the directory of sets that has them.
 const FILE: &str = ".stores.json";
@@ -91,16 +91,13 @@ pub(super) fn forget(data: &Path, name: &str) -> Result<(), StoreError> {
 
 impl Made {
     fn read_again(data: &Path) -> Result<Self, StoreError> {
-        Self::read(data).map_err(|error| StoreError::Io {
-            doing: "read it",
-            path: data.join(FILE),
-            source: io::Error::other(chain(&error)),
-        })
+        Self::read(data)
+            .map_err(|error| store_io("read it", data.join(FILE))(io::Error::other(chain(&error))))
     }
 
     fn write(&self, data: &Path) -> Result<(), StoreError> {
         let path = data.join(FILE);
-        let refused = |source| StoreError::Io { doing: "write it", path: path.clone(), source };
+        let refused = store_io("write it", &path);
         let io = |error: hamdex_atomic_file::Error| {
             refused(match error {
                 hamdex_atomic_file::Error::Io { source, .. } => source,
@@ -109,7 +106,7 @@ impl Made {
         };
         let mut file = AtomicFile::options().overwrite(true).create(&path).map_err(io)?;
         let text = serde_json::to_vec_pretty(self).expect("texts");
-        file.write_all(&text).map_err(refused)?;
+        file.write_all(&text).map_err(&refused)?;
         file.finish().map_err(io)
     }
 }

@@ -46,6 +46,17 @@ pub(crate) enum Labels {
     Names(Vec<String>),
 }
 
+impl Labels {
+    /// Returns a place for ids; `None` if the set has none.
+    pub(crate) fn of(kind: IdKind) -> Option<Self> {
+        match kind {
+            IdKind::None => None,
+            IdKind::Numbers => Some(Self::Numbers(Vec::new())),
+            IdKind::Names => Some(Self::Names(Vec::new())),
+        }
+    }
+}
+
 /// The first ids of matches: those of a match end where the next one's begin.
 pub(crate) struct Ids {
     ends: Vec<usize>,
@@ -90,12 +101,7 @@ pub(crate) fn json_length(text: &str) -> usize {
 impl Ids {
     /// Returns a place for ids; `None` if the set has none.
     pub(crate) fn of(kind: IdKind) -> Option<Self> {
-        let labels = match kind {
-            IdKind::None => return None,
-            IdKind::Numbers => Labels::Numbers(Vec::new()),
-            IdKind::Names => Labels::Names(Vec::new()),
-        };
-        Some(Self { ends: Vec::new(), counts: Vec::new(), labels })
+        Some(Self { ends: Vec::new(), counts: Vec::new(), labels: Labels::of(kind)? })
     }
 
     fn len(&self) -> usize {

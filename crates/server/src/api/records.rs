@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::api::App;
+use crate::api::answer::Labels;
 use crate::api::json::{Id, List, Object, too_many_records};
 use crate::api::payload::{Named, PathParts};
 use crate::api::query::{fingerprint_from, from_bytes, parse_fingerprint};
@@ -30,18 +31,11 @@ pub(crate) struct Record {
     id: Option<Id>,
 }
 
-/// The ids of records, one for each.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Labels {
-    None,
-    Numbers(Vec<u64>),
-    Names(Vec<String>),
-}
-
 /// Records whose form has been checked.
 pub(crate) struct Checked<F> {
     pub(crate) fingerprints: Vec<F>,
-    pub(crate) labels: Labels,
+    /// The id of each, if they have ids.
+    pub(crate) labels: Option<Labels>,
     /// The shingles of each, if the set has shingles and all records are texts.
     pub(crate) shingles: Option<Vec<Vec<u64>>>,
 }
@@ -94,10 +88,10 @@ impl<F: Fingerprint> Checked<F> {
     /// Returns the records as a store takes them.
     pub(crate) fn records(&self) -> Vec<hamdex_store::Record<'_, F>> {
         let record = |(at, &fingerprint): (usize, &F)| match (&self.labels, &self.shingles) {
-            (Labels::None, _) => hamdex_store::Record::new(fingerprint),
-            (Labels::Numbers(ids), _) => hamdex_store::Record::with_id(fingerprint, ids[at]),
-            (Labels::Names(names), None) => hamdex_store::Record::named(fingerprint, &names[at]),
-            (Labels::Names(names), Some(sets)) => {
+            (None, _) => hamdex_store::Record::new(fingerprint),
+            (Some(Labels::Numbers(ids)), _) => hamdex_store::Record::with_id(fingerprint, ids[at]),
+            (Some(Labels::Names(names)), None) => hamdex_store::Record::named(fingerprint, &names[at]),
+            (Some(Labels::Names(names)), Some(sets)) => {
                 hamdex_store::Record::document(fingerprint, &names[at], &sets[at])
             }
         };
@@ -137,15 +131,19 @@ impl<F: Fingerprint> Checked<F> {
         };
         let mut checked = Self {
             fingerprints: Vec::with_capacity(records.len()),
-            labels: Labels::none_of(kind),
+            labels: Labels::of(kind),
             shingles: description.has_shingles.then(Vec::new),
         };
         for (number, record) in records.iter().enumerate() {
-            let one = LabelOf::of(kind, number, record.id.as_ref())
-                .and_then(|label| Ok((label, checker.value_of(number, record)?)));
+            let one =
+                check_id(kind, number, record.id.as_ref()).and_then(|()| checker.value_of(number, record));
             match one {
-                Ok((label, (fingerprint, shingles))) => {
-                    checked.labels.push(label);
+                Ok((fingerprint, shingles)) => {
+                    match (&mut checked.labels, &record.id) {
+                        (Some(Labels::Numbers(numbers)), Some(id)) => numbers.extend(id.number()),
+                        (Some(Labels::Names(names)), Some(id)) => names.extend(id.name().map(str::to_owned)),
+                        _ => {}
+                    }
                     checked.fingerprints.push(fingerprint);
                     if let (Some(all), Some(one)) = (&mut checked.shingles, shingles) {
                         all.push(one);
@@ -165,7 +163,7 @@ impl<F: Fingerprint> Checked<F> {
     /// As for [`Checked::of_json`]; when the ids of the set are names.
     pub(crate) fn of_bytes(description: &Description, bytes: &[u8], most: usize) -> Result<Self, Problem> {
         let checked = match IdKind::of(description) {
-            IdKind::None => Self { fingerprints: from_bytes(bytes)?, labels: Labels::None, shingles: None },
+            IdKind::None => Self { fingerprints: from_bytes(bytes)?, labels: None, shingles: None },
             IdKind::Names => {
                 let detail = "the ids of this set are names, which binary records do not have; send JSON";
                 return Err(Problem::unprocessable("ids", detail));
@@ -184,7 +182,7 @@ impl<F: Fingerprint> Checked<F> {
                     (fingerprint_from::<F>(fingerprint), fingerprint_from::<u64>(id))
                 });
                 let (fingerprints, ids) = pairs.unzip();
-                Self { fingerprints, labels: Labels::Numbers(ids), shingles: None }
+                Self { fingerprints, labels: Some(Labels::Numbers(ids)), shingles: None }
             }
         };
         if checked.fingerprints.len() > most {
@@ -216,58 +214,29 @@ impl<F: Fingerprint> Checker<F> {
     }
 }
 
-/// The id of one record.
-enum LabelOf<'r> {
-    None,
-    Number(u64),
-    Name(&'r str),
-}
-
-impl<'r> LabelOf<'r> {
-    fn of(kind: IdKind, number: usize, id: Option<&'r Id>) -> Result<Self, Problem> {
-        let wrong = |detail| Err(Problem::bad_record(number, detail));
-        match (kind, id) {
-            (IdKind::None, None) => Ok(Self::None),
-            (IdKind::None, Some(_)) => {
-                wrong("the set has no ids, or other records have none; leave \"id\" out")
+/// Refuses an id that is not as the set has them.
+fn check_id(kind: IdKind, number: usize, id: Option<&Id>) -> Result<(), Problem> {
+    let wrong = |detail| Err(Problem::bad_record(number, detail));
+    match (kind, id) {
+        (IdKind::None, None) => Ok(()),
+        (IdKind::None, Some(_)) => wrong("the set has no ids, or other records have none; leave \"id\" out"),
+        (IdKind::Numbers, Some(id)) if id.number().is_some() => Ok(()),
+        (IdKind::Numbers, Some(id)) if id.name().is_some() => wrong(
+            "\"id\" has to be a whole number of at most 64 bits, beyond 2^53 as a string; for ids that are names, such as \
+             URLs, make a set with \"ids\": \"names\"",
+        ),
+        (IdKind::Numbers, _) => {
+            wrong("\"id\" has to be a whole number of at most 64 bits, beyond 2^53 as a string")
+        }
+        (IdKind::Names, id) => match id.and_then(Id::name) {
+            Some(name) if name.len() > MAX_NAME_BYTES => {
+                let bytes = name.len();
+                let detail = format!("the name has {bytes} bytes; at most {MAX_NAME_BYTES} are taken");
+                Err(Problem::bad_record(number, detail))
             }
-            (IdKind::Numbers, id) => match id.and_then(Id::number) {
-                Some(id) => Ok(Self::Number(id)),
-                None if id.is_some_and(|id| id.name().is_some()) => wrong(
-                    "\"id\" has to be a whole number of at most 64 bits, beyond 2^53 as a string; for ids that are \
-                     names, such as URLs, make a set with \"ids\": \"names\"",
-                ),
-                None => wrong("\"id\" has to be a whole number of at most 64 bits, beyond 2^53 as a string"),
-            },
-            (IdKind::Names, id) => match id.and_then(Id::name) {
-                Some(name) if name.len() > MAX_NAME_BYTES => {
-                    let bytes = name.len();
-                    let detail = format!("the name has {bytes} bytes; at most {MAX_NAME_BYTES} are taken");
-                    Err(Problem::bad_record(number, detail))
-                }
-                Some(name) => Ok(Self::Name(name)),
-                None => wrong("\"id\" has to be a string, the name"),
-            },
-        }
-    }
-}
-
-impl Labels {
-    fn none_of(kind: IdKind) -> Self {
-        match kind {
-            IdKind::None => Self::None,
-            IdKind::Numbers => Self::Numbers(Vec::new()),
-            IdKind::Names => Self::Names(Vec::new()),
-        }
-    }
-
-    fn push(&mut self, label: LabelOf<'_>) {
-        match (self, label) {
-            (Self::Numbers(numbers), LabelOf::Number(number)) => numbers.push(number),
-            (Self::Names(names), LabelOf::Name(name)) => names.push(name.to_owned()),
-            // A set without ids.
-            _ => {}
-        }
+            Some(_) => Ok(()),
+            None => wrong("\"id\" has to be a string, the name"),
+        },
     }
 }
 

@@ -13,9 +13,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::api::App;
+use crate::api::answer::Labels;
 use crate::api::json::{Id, List, Object};
 use crate::api::payload::{Named, Payload};
-use crate::api::records::{Checked, Labels, Need, Record};
+use crate::api::records::{Checked, Need, Record};
 use crate::problem::Problem;
 use crate::sets::{IdKind, Served, write};
 
@@ -96,16 +97,16 @@ fn remove_records<F: Fingerprint>(
         return Ok(0);
     }
     let operations: Vec<Operation<F>> = match labels {
-        Labels::None => {
+        None => {
             let removed = write(store, deadline, |store| store.remove_fingerprints(fingerprints.clone()))?;
             return Ok(removed.removed);
         }
-        Labels::Numbers(ids) => fingerprints
+        Some(Labels::Numbers(ids)) => fingerprints
             .into_iter()
             .zip(ids)
             .map(|(fingerprint, id)| Operation::Remove(fingerprint, id))
             .collect(),
-        Labels::Names(names) => {
+        Some(Labels::Names(names)) => {
             let mut of_fingerprints: HashMap<F, HashSet<String>> = HashMap::new();
             for (fingerprint, name) in fingerprints.into_iter().zip(names) {
                 of_fingerprints.entry(fingerprint).or_default().insert(name);

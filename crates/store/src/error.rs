@@ -1,8 +1,8 @@
-//! The error type.
+//! The error type, and locks after a panic.
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use hamdex::{BuildError, Category, DesignError, ReadError, ReadErrorKind, SetError, chain};
 
@@ -356,4 +356,16 @@ pub(crate) fn is_unreadable(error: &io::Error) -> bool {
 
 fn at(offset: Option<u64>) -> String {
     offset.map(|offset| format!(" at byte {offset}")).unwrap_or_default()
+}
+
+/// The outcome of a lock, or of a wait under it.
+pub(crate) trait Unpoisoned<T> {
+    /// Returns the guard, also after a panic under the lock: no critical section can leave a partial change.
+    fn unpoisoned(self) -> T;
+}
+
+impl<T> Unpoisoned<T> for Result<T, PoisonError<T>> {
+    fn unpoisoned(self) -> T {
+        self.unwrap_or_else(PoisonError::into_inner)
+    }
 }

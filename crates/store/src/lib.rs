@@ -57,7 +57,6 @@ mod disk;
 mod error;
 pub mod health;
 mod inner;
-mod locks;
 mod log;
 mod maintenance;
 mod manifest;

@@ -10,10 +10,9 @@ use hamdex::Fingerprint;
 
 use crate::background::workers;
 use crate::disk::{Disk, RealDisk};
-use crate::error::Error;
+use crate::error::{Error, Unpoisoned};
 use crate::health::Event;
 use crate::inner::StoreInner;
-use crate::locks::Unpoisoned;
 use crate::log::MAX_OPERATIONS;
 use crate::options::{CreateOptions, StoreOptions};
 use crate::read::Snapshot;

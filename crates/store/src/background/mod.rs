@@ -15,9 +15,8 @@ use std::time::{Duration, Instant};
 
 use hamdex::Cancellation;
 
-use crate::error::Error;
+use crate::error::{Error, Unpoisoned};
 use crate::health::{Event, Failure, Failures, Observer, Pressure, Work};
-use crate::locks::Unpoisoned;
 
 /// Maximum time that a writer waits for a signal before it checks for room.
 const MAX_WAIT: Duration = Duration::from_millis(100);

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use hamdex::MAX_MERGED;
 
-use crate::locks::Unpoisoned;
+use crate::error::Unpoisoned;
 
 /// Maximum ratio of a segment to all smaller ones together at which they are merged.
 const MAX_RATIO: u64 = 2;

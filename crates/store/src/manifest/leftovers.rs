@@ -5,8 +5,7 @@ use std::io;
 use std::sync::Mutex;
 
 use crate::disk::{Disk, layout};
-use crate::error::{Error, is_unreadable};
-use crate::locks::Unpoisoned;
+use crate::error::{Error, Unpoisoned, is_unreadable};
 use crate::log::HEADER_BYTES;
 use crate::manifest::{Manifest, SegmentEntry};
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use hamdex::similar::{Alike, Condition, MemoryLists, Search};
 use hamdex::{ReadError, Report};
 
-use crate::locks::Unpoisoned;
+use crate::error::Unpoisoned;
 use crate::memtable::shingle_filter::ShingleFilter;
 use crate::write::{Document, Name};
 

@@ -11,8 +11,7 @@ use hamdex::set::StoredId;
 use hamdex::similar::{Condition, SimilarDocument};
 use hamdex::{BatchOptions, Fingerprint, Match, ReadError, ReadErrorKind, Report};
 
-use crate::error::Error;
-use crate::locks::Unpoisoned;
+use crate::error::{Error, Unpoisoned};
 use crate::read::Snapshot;
 use crate::segment::LiveSegment;
 use crate::view::View;

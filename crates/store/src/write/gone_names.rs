@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-use crate::locks::Unpoisoned;
+use crate::error::Unpoisoned;
 
 /// Gone ids per name, on average, that a look-up visits before it is worth to record them.
 pub(crate) const MAX_GONE: usize = 16;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Instant;
 
-use crate::locks::Unpoisoned;
+use crate::error::Unpoisoned;
 
 /// A queue of requests with at most one leader.
 ///

@@ -15,7 +15,7 @@ use rustix::io::{Errno, retry_on_intr};
 
 use super::{Access, sync_opened};
 use crate::disk::Lost;
-use crate::locks::Unpoisoned;
+use crate::error::Unpoisoned;
 
 /// The flags of every directory that is opened.
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);

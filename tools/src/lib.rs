@@ -15,7 +15,6 @@ mod names;
 mod option_values;
 mod output;
 mod progress;
-mod set;
 mod standard_output;
 
 pub use cli::run;

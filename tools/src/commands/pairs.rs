@@ -12,13 +12,13 @@ use hamdex_atomic_file::Inputs;
 use hamdex_documents::tables::{Cell, Kind};
 use serde::Serialize;
 
+use crate::commands::Set;
 use crate::failure::Failure;
 use crate::ids::{self, Ids, TableOutput, id_kind};
 use crate::messages::{self, counted};
 use crate::option_values::Threads;
 use crate::output::{Force, check_not_mixed};
 use crate::progress::Phases;
-use crate::set::Set;
 use crate::standard_output::{Object, write_json};
 use crate::{option_values, standard_output};
 

@@ -12,12 +12,12 @@ use hamdex_documents::{Clusters, Dedup, Documents, Error, RECIPE_KEY};
 use hamdex_simhash::{Lists, Recipe};
 use serde::Serialize;
 
+use crate::commands::Set;
 use crate::commands::dedup::Args;
 use crate::documents::inputs::Reading;
 use crate::documents::recipe;
 use crate::failure::Failure;
 use crate::ids::Ids;
-use crate::set::Set;
 
 /// The most ids shown of a stored fingerprint.
 const MAX_IDS: usize = 10;

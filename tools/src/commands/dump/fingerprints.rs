@@ -11,10 +11,10 @@ use hamdex_store::StoreReader;
 use serde::Serialize;
 use serde_json::json;
 
+use crate::commands::Set;
 use crate::commands::dump::Args;
 use crate::failure::Failure;
 use crate::ids::Ids;
-use crate::set::Set;
 use crate::standard_output::write_json;
 use crate::{messages, standard_output};
 

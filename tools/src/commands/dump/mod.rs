@@ -22,9 +22,9 @@ use hamdex::{Fingerprint, OpenOptions};
 use hamdex_any::{Kind, for_width};
 use hamdex_atomic_file::Inputs;
 
+use crate::commands::Set;
 use crate::failure::Failure;
 use crate::output::{Force, Output};
-use crate::set::Set;
 use crate::standard_output;
 
 /// Show the contents of an index file, a store or a set of shards.

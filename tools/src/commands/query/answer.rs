@@ -9,6 +9,7 @@ use hamdex_atomic_file::Inputs;
 use hamdex_documents::{Document, TooShort};
 use hamdex_simhash::{Fingerprinter, Outcome, Scratch};
 
+use crate::commands::Set;
 use crate::commands::query::{self, Args, Counts};
 use crate::documents::inputs::{Came, Reading, Skipped, each_as_it_comes};
 use crate::documents::{self, recipe};
@@ -17,7 +18,6 @@ use crate::ids::{Ids, TableOutput};
 use crate::input::{self, Arrivals, Beside, Columns, Format, Found, has_pipe};
 use crate::messages;
 use crate::progress;
-use crate::set::Set;
 use crate::standard_output::{self, StandardOutput};
 
 /// The most queries answered together.

@@ -15,6 +15,7 @@ use hamdex_any::for_width;
 use hamdex_documents::tables::{Cell, Kind};
 use serde::Serialize;
 
+use crate::commands::Set;
 use crate::documents::{inputs as documents, recipe};
 use crate::failure::Failure;
 use crate::ids::{self, Ids, TableOutput, id_kind};
@@ -22,7 +23,6 @@ use crate::input::{Format, Source, announce_terminal_input};
 use crate::messages::{self, counted};
 use crate::option_values::{Named, Threads, named};
 use crate::output::{Force, check_not_mixed};
-use crate::set::Set;
 use crate::standard_output::{self, write_json};
 use crate::{names, option_values};
 use answer::{Answerer, Asked};

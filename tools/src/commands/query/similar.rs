@@ -13,6 +13,7 @@ use hamdex_documents::tables::{Cell, Kind};
 use hamdex_documents::{Document, Error, SimilarTexts, Similarity};
 use serde::Serialize;
 
+use crate::commands::Set;
 use crate::commands::query::{self, Args, Counts, line_of_json};
 use crate::documents;
 use crate::documents::inputs::{Came, Reading, each_as_it_comes};
@@ -21,7 +22,6 @@ use crate::ids::{Id, TableOutput, id_kind};
 use crate::input::{Format, has_pipe};
 use crate::messages::{self, counted};
 use crate::names;
-use crate::set::Set;
 use crate::standard_output::{self, StandardOutput};
 
 /// The most documents searched together.

@@ -7,10 +7,10 @@
 //! - `work`: threads, signals, progress
 //! - `numbers`: arguments that are numbers
 //! - `recipe`, `shingles`: fingerprints and shingles of texts
-//! - `build`, `merge`, `dedup` with `known_documents`: indexes, and near-duplicates
-//! - `set` and `index`, with `searchers`, `query` and `pairs`; `store` with `open_store`,
+//! - `build`, `dedup` with `known_documents`: indexes, and near-duplicates
+//! - `set` and `index`, with `query` and `pairs`; `store` with `open_store`,
 //!   `unless_similar`, `similar`: open sets
-//! - `shards`: manifests of sets of shards
+//! - `files`: merges of indexes, and manifests of sets of shards
 //!
 //! This file has the functions that concern no one of these: the command-line program, and opening whatever a path
 //! names.
@@ -22,9 +22,9 @@ mod arrow;
 mod build;
 mod dedup;
 mod errors;
+mod files;
 mod index;
 mod known_documents;
-mod merge;
 mod numbers;
 mod open_store;
 mod pairs;
@@ -32,9 +32,7 @@ mod query;
 mod recipe;
 mod records;
 mod results;
-mod searchers;
 mod set;
-mod shards;
 mod shingles;
 mod similar;
 mod store;
@@ -92,9 +90,11 @@ mod module {
     #[pymodule_export]
     use crate::errors::{BuildError, DamagedError, Error, FormatError, StoreError};
     #[pymodule_export]
-    use crate::index::Handle;
+    use crate::files::merge;
     #[pymodule_export]
-    use crate::merge::merge;
+    use crate::files::{is_shards, read_manifest_of, write_manifest_of};
+    #[pymodule_export]
+    use crate::index::Handle;
     #[pymodule_export]
     use crate::open;
     #[pymodule_export]
@@ -109,8 +109,6 @@ mod module {
     use crate::run_command;
     #[pymodule_export]
     use crate::set::{Set, Snapshot};
-    #[pymodule_export]
-    use crate::shards::{is_shards, read, write};
     #[pymodule_export]
     use crate::shingles::shingles;
     #[pymodule_export]

@@ -1,18 +1,19 @@
 //! Queries from Python, one or many, and their matches: one row for each id of each match, or one per match without
 //! ids.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use arrow_array::{ArrayRef, LargeStringArray, StringArray, UInt32Array, UInt64Array};
 use hamdex::set::{Description, MatchIds, StoredId};
 use hamdex::{BatchOptions, Match, Names, SetError, Strategy};
-use hamdex_any::{AnyMatch, AnySet, Kind, for_width};
+use hamdex_any::{AnyFingerprint, AnyMatch, AnySearcher, AnySet, Kind, for_width};
 use hamdex_documents::stored_recipe;
 use hamdex_simhash::Recipe;
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
+use self_cell::self_cell;
 
 use crate::arrays::Fingerprints;
 use crate::errors::OrRaise;
@@ -21,7 +22,7 @@ use crate::recipe::{Purpose, of_text, of_texts};
 use crate::results::{Table, one_match, raise};
 use crate::texts::Texts;
 use crate::width::Width;
-use crate::work::{self, Watch};
+use crate::work::{self, SignalCheck, Watch};
 
 /// The matches that a query wants.
 #[derive(Clone, Copy)]
@@ -278,4 +279,87 @@ impl<F: Width> Rows<F> {
         }
         Table::new(columns).map_err(raise)
     }
+}
+
+/// The most idle searchers that are kept: more do not run at the same time.
+const MAX_WAITING: usize = 64;
+
+self_cell! {
+    /// A searcher together with the set that it borrows.
+    struct Owned {
+        owner: AnySet,
+        #[not_covariant]
+        dependent: AnySearcher,
+    }
+}
+
+/// A searcher, and its signal check.
+struct Pooled {
+    searcher: Owned,
+    check: SignalCheck,
+}
+
+/// The idle searchers. Python's lock is held during every access, so no fork comes in between.
+#[derive(Default)]
+pub(crate) struct Pool {
+    waiting: Mutex<Vec<Pooled>>,
+}
+
+impl Pool {
+    /// Answers one query of a set.
+    pub(crate) fn find(
+        &self,
+        py: Python<'_>,
+        set: &AnySet,
+        query: AnyFingerprint,
+        wanted: Wanted,
+        (distance, ids_limit): (u32, usize),
+    ) -> PyResult<Vec<Found>> {
+        let waiting = self.waiting.lock().ok().and_then(|mut waiting| waiting.pop());
+        let mut pooled = waiting.unwrap_or_else(|| Pooled::new(set));
+        let Pooled { searcher, check } = &mut pooled;
+        let found = work::run_checked(py, check, || {
+            searcher
+                .with_dependent_mut(|set, searcher| find(set, searcher, query, wanted, (distance, ids_limit)))
+        })?;
+        // A searcher that has failed is dropped.
+        if let Ok(mut waiting) = self.waiting.lock()
+            && waiting.len() < MAX_WAITING
+        {
+            waiting.push(pooled);
+        }
+        Ok(found)
+    }
+}
+
+impl Pooled {
+    fn new(set: &AnySet) -> Self {
+        let check = SignalCheck::default();
+        let report = check.report();
+        let searcher = Owned::new(set.clone(), |set| {
+            let mut searcher = set.searcher();
+            searcher.report_to(report);
+            searcher
+        });
+        Self { searcher, check }
+    }
+}
+
+fn find(
+    set: &AnySet,
+    searcher: &mut AnySearcher<'_>,
+    query: AnyFingerprint,
+    wanted: Wanted,
+    (distance, ids_limit): (u32, usize),
+) -> Result<Vec<Found>, SetError> {
+    let matches: Vec<AnyMatch> = match wanted {
+        Wanted::First => searcher.first(query, distance)?.into_iter().collect(),
+        Wanted::Nearest(count) => searcher.nearest_within(query, count, distance)?.to_vec(),
+    };
+    let lists = searcher.ids(ids_limit)?;
+    let found = matches.into_iter().zip(lists).map(|(one, ids)| {
+        let ids_count = ids.all();
+        Ok(Found { one, ids: labels(ids, set)?, ids_count })
+    });
+    found.collect()
 }

@@ -452,7 +452,7 @@ pub enum BuildError {
         bytes: usize,
     },
     /// The renumbered ids of the indexes to merge exceed 64 bits.
-    #[error("names of ids: together, the ids exceed 64 bits")]
+    #[error("ids: renumbered, they exceed 64 bits")]
     IdsTooLarge,
     /// An index that is merged cannot be read.
     #[error(transparent)]

@@ -228,27 +228,35 @@ fn checked<F: Fingerprint>(
 
 /// Returns the number added to the ids of each input.
 fn id_offsets<F: Fingerprint>(inputs: &[&Index<F>], renumbers: bool) -> Result<Vec<u64>, BuildError> {
+    if !renumbers {
+        return Ok(vec![0; inputs.len()]);
+    }
+    // The bound that the width of ids gives needs no reading.
+    match offsets(inputs, |index| Ok(index.most_id())) {
+        Err(BuildError::IdsTooLarge) => offsets(inputs, Index::last_id),
+        outcome => outcome,
+    }
+}
+
+/// Returns the numbers by which ids follow those of the inputs before, given the last id of an index without columns.
+fn offsets<F: Fingerprint>(
+    inputs: &[&Index<F>],
+    last_id: impl Fn(&Index<F>) -> Result<Option<u64>, ReadError>,
+) -> Result<Vec<u64>, BuildError> {
     let mut offsets = vec![0; inputs.len()];
     let mut next = Some(0u64);
-    for (index, offset) in inputs.iter().zip(&mut offsets).filter(|_| renumbers) {
-        let Some(last) = last_id(index, next.unwrap_or(u64::MAX))? else { continue };
+    for (&index, offset) in inputs.iter().zip(&mut offsets) {
+        // Columns have all ids of the index.
+        let named = index.names()?.map(|names| names.last_id()).transpose()?.flatten();
+        let documents =
+            index.shingles()?.map(|shingles| shingles.documents().last_id()).transpose()?.flatten();
+        let last = named.max(documents).map_or_else(|| last_id(index), |last| Ok(Some(last)))?;
+        let Some(last) = last else { continue };
         *offset = next.ok_or(BuildError::IdsTooLarge)?;
         let last = offset.checked_add(last).ok_or(BuildError::IdsTooLarge)?;
         next = last.checked_add(1);
     }
     Ok(offsets)
-}
-
-/// Returns the greatest id of an index and of its columns, which have all ids of the index. Without columns, the bound that
-/// the width of the ids gives serves, and no id is read, unless `offset` and the bound leave no room for more.
-fn last_id<F: Fingerprint>(index: &Index<F>, offset: u64) -> Result<Option<u64>, ReadError> {
-    let named = index.names()?.map(|names| names.last_id()).transpose()?.flatten();
-    let documents = index.shingles()?.map(|shingles| shingles.documents().last_id()).transpose()?.flatten();
-    match (named.max(documents), index.most_id()) {
-        (None, Some(most)) if offset.checked_add(most).is_none_or(|last| last == u64::MAX) => index.last_id(),
-        (None, most) => Ok(most),
-        (last, _) => Ok(last),
-    }
 }
 
 /// Returns the columns of all inputs.

@@ -244,11 +244,15 @@ fn ids_that_fit_are_numbered_anew() {
     let with = |ids: [u64; 2]| -> Index<u64> {
         index(built_with_ids(&ids.map(|id| (!id, id)), BuildOptions::new()))
     };
-    let (few, far) = (with([4, 7]), with([0, 1 << 63]));
-    for inputs in [[&few, &far], [&far, &few]] {
+    let (few, half, far) = (with([4, 7]), with([0, 1 << 62]), with([0, 1 << 63]));
+    for (inputs, last) in [
+        (vec![&few, &far], (1 << 63) + 8),
+        (vec![&far, &few], (1 << 63) + 8),
+        (vec![&half, &half, &half], 3 * (1 << 62) + 2),
+    ] {
         let file = index::<u64>(merged(Merger::new(inputs).unwrap().renumber(true)));
         let entries: Vec<_> = file.entries().map(Result::unwrap).collect();
-        assert_eq!(entries.iter().flat_map(|entry| entry.ids.clone()).max(), Some((1 << 63) + 8));
+        assert_eq!(entries.iter().flat_map(|entry| entry.ids.clone()).max(), Some(last));
     }
     let merger = Merger::new([&far, &far]).unwrap().renumber(true);
     assert!(said(merger.write_to(&mut Vec::new())).contains("exceed 64 bits"));
@@ -257,6 +261,13 @@ fn ids_that_fit_are_numbered_anew() {
 /// Names and documents may have ids that no fingerprint has.
 #[test]
 fn ids_of_columns_alone_are_numbered_anew() {
+    let mut builder = Builder::in_memory(BuildOptions::new().ids(true).shingles(true)).unwrap();
+    builder.push_with_id(5u64, 1).unwrap();
+    [1, 4].into_iter().for_each(|id| builder.push_shingles(id, &[id]).unwrap());
+    let input = index::<u64>(builder.into_inner().unwrap().0);
+    let file = index::<u64>(merged(Merger::new([&input, &input]).unwrap().renumber(true)));
+    assert_eq!(file.ids(5).unwrap().collect::<Vec<_>>(), [1, 6]);
+
     for (last_name, last_document) in [(9, 4), (4, 9), (u64::MAX, 4), (4, u64::MAX)] {
         let mut builder = Builder::in_memory(BuildOptions::new().names(true).shingles(true)).unwrap();
         builder.push_with_id(5u64, 0).unwrap();

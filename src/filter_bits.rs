@@ -338,8 +338,8 @@ impl Delay {
     }
 }
 
-/// Returns the number of prefixes of `bits` bits with at most `errors` errors.
-pub(crate) fn count(bits: u32, errors: u32) -> f64 {
+/// Returns in how many ways at most `errors` of `bits` bits can be flipped.
+pub(crate) fn ways(bits: u32, errors: u32) -> f64 {
     let mut ways = 1.0;
     let mut sum = 1.0;
     for taken in 0..errors.min(bits) {
@@ -373,7 +373,7 @@ mod tests {
                 });
             }
             assert_eq!(seen.len(), calls);
-            assert_eq!(calls as f64, count(bits, errors), "{bits} {errors}");
+            assert_eq!(calls as f64, ways(bits, errors), "{bits} {errors}");
         }
     }
 

@@ -207,7 +207,7 @@ impl<F: Fingerprint> Index<F> {
         let trace = |(number, &probe): (usize, &Probe<F>)| {
             let errors = probe.reach.radius.min(plan.distance());
             let filter = plan.asks_filter(number).then(|| FilterTrace {
-                tried: filter_bits::count(probe.reach.prefix_bits(), errors) as u64,
+                tried: filter_bits::ways(probe.reach.prefix_bits(), errors) as u64,
                 passed: Vec::new(),
                 passes_too_many: false,
             });

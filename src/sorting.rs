@@ -1,4 +1,6 @@
-//! Sorting in place, by all threads, until the work is stopped; searching in what is sorted.
+//! Sorting in memory, and searching in sorted numbers.
+//!
+//! [`sort`] and [`sort_by_keys`] sort in place, by all threads, until the work is stopped.
 //!
 //! A radix sort from the leading bits on: values are divided into as many parts as a digit has values, again
 //! and again, until a part is short enough for the standard library. A digit consists of bits that differ
@@ -84,8 +86,8 @@ pub(crate) fn counting_sort<T: Copy + Default>(
     starts.pop();
 }
 
-/// Returns the first number of a range for which `is_before` returns `false`, given that it does so for all after that
-/// one; the end of the range if there is none.
+/// Returns the first number of a range for which `is_before` is `false`, as it must be for all later ones; the end if
+/// there is none.
 pub(crate) fn partition_point<E>(
     range: Range<u64>,
     mut is_before: impl FnMut(u64) -> Result<bool, E>,

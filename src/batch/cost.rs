@@ -59,8 +59,8 @@ pub(super) fn shared_lines(queries: usize, filter: &Geometry, errors: u32) -> f6
     if uncached <= 0.0 {
         return 0.0;
     }
-    let near = filter_bits::count(CACHED_LINES_LOG2, errors);
-    let near_share = near / filter_bits::count(filter.lines.ilog2(), errors);
+    let near = filter_bits::ways(CACHED_LINES_LOG2, errors);
+    let near_share = near / filter_bits::ways(filter.lines.ilog2(), errors);
     // Readers of each line, which the first of them waits for.
     let readers = queries.max(1) as f64 * near / lines;
     let is_first = -(-readers).exp_m1() / readers;

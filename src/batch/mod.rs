@@ -208,7 +208,7 @@ impl BatchOptions {
         self
     }
 
-    /// Returns the bytes for the work, and as many for undelivered matches.
+    /// Returns half of the memory limit, in bytes: the share of the work, and that of undelivered matches.
     fn half_bytes(&self) -> usize {
         usize::try_from(self.memory / 2).unwrap_or(usize::MAX)
     }

@@ -222,6 +222,7 @@ const AUTO_MAX_CANDIDATES: f64 = 4096.0;
 
 /// How many times as fast a larger file must be, by the model, where no choice keeps these limits.
 const AUTO_LEAST_GAIN: f64 = 1.1;
+
 /// Returns the tables of a nested split: at each level every choice of r − k of r near-equal groups, in colexicographic
 /// order, so that the first table leads with the leading bits.
 fn paper_tables<F: Fingerprint>(splits: &[u32], distance: u32) -> Vec<TableDesign<F>> {

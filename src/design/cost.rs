@@ -126,7 +126,7 @@ impl TableCost {
         let positive = present + (1.0 - present) * filter.false_positives((present * possible) as u64);
         let per_positive = 1.0 + per_prefix / self.entries_per_block;
         let AskingCost { lines_ns, patterns_ns } = asking(filter, errors);
-        let scans = filter_bits::count(filter.prefix_bits, errors) * positive * per_positive;
+        let scans = filter_bits::ways(filter.prefix_bits, errors) * positive * per_positive;
         let ns = lines_ns + patterns_ns + scans * self.exact_ns();
         // Prefixes that differ in bits which do not distinguish blocks share a block.
         let distinguishing_bits = self.distinguishing_bits(f64::from(filter.prefix_bits));
@@ -182,8 +182,8 @@ pub(crate) struct AskingCost {
 pub(super) fn asking(filter: &Geometry, errors: u32) -> AskingCost {
     let line_bits = filter.lines.ilog2().min(filter.prefix_bits);
     AskingCost {
-        lines_ns: filter_bits::count(line_bits, errors) * LINE_NS,
-        patterns_ns: filter_bits::count(filter.prefix_bits, errors) * PATTERN_NS,
+        lines_ns: filter_bits::ways(line_bits, errors) * LINE_NS,
+        patterns_ns: filter_bits::ways(filter.prefix_bits, errors) * PATTERN_NS,
     }
 }
 

@@ -70,10 +70,10 @@ pub(crate) trait Population<F: Fingerprint>: Send + Sync {
         take: &mut dyn FnMut(&[F]),
     ) -> Result<(), ReadError>;
 
-    /// Returns a searcher for the neighbours of one fingerprint, for a thread.
+    /// Returns a search for the neighbours of one fingerprint, for a thread.
     fn neighbours(&self) -> Neighbours<'_, F>;
 
-    /// Returns an error that names the file.
+    /// Returns the error with the name of the file; by default as it is, since it has the name, or there is no file.
     fn error(&self, error: ReadError) -> ReadError {
         error
     }
@@ -87,8 +87,8 @@ pub(crate) struct Part {
     pub(crate) range: Range<usize>,
 }
 
-/// Calls its last argument with each fingerprint that is near a query of a source, given that source, the query and a
-/// distance; with none if the query comes from an earlier source, too.
+/// A function of a source, a query of it, a distance and a visitor, which it calls with each fingerprint near the query;
+/// with none if an earlier source has the query, too.
 pub(crate) type Neighbours<'p, F> = Box<dyn FnMut(usize, F, u32, Visit<'_, F>) -> Result<(), ReadError> + 'p>;
 
 type Visit<'v, F> = &'v mut dyn FnMut(F) -> Result<(), Stopped>;

@@ -25,7 +25,7 @@ pub use manifest::{Layout, MANIFEST, MAX_SHARDS, is_set};
 pub use query::ShardsSearcher;
 pub use set::{Shards, width};
 
-/// The manifest of a set, for tools.
+/// The manifest of a set, to be read and replaced by tools.
 pub mod inspect {
     pub use crate::manifest::{
         IdType, Manifest, ShardEntry, VERSION, read as read_manifest, replace as replace_manifest,

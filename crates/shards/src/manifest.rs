@@ -302,11 +302,11 @@ fn is_regular(path: &Path) -> io::Result<bool> {
 }
 
 /// Replaces the manifest of a set, or makes its first one. The shards must lie in the directory, which is synced first, so
-/// that a crash leaves no manifest with lost files.
+/// that a crash leaves no manifest with lost files. Only one process at a time may do so.
 ///
 /// # Errors
-/// When the manifest contradicts itself, or cannot be written. The one before is in place then, unless the error says
-/// that the output is.
+/// [`Error::Damaged`] if this manifest contradicts itself; and when it cannot be written. The one before is in place then,
+/// unless the error says that the output is.
 pub fn replace(directory: impl AsRef<Path>, manifest: &Manifest) -> Result<(), Error> {
     let directory = directory.as_ref();
     let path = directory.join(MANIFEST);

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::bits::leading;
 use crate::codec::{Located, Target};
 use crate::design::{Probe, is_first};
 use crate::error::ReadError;
@@ -317,7 +318,7 @@ struct Piece<F> {
 impl<F: Fingerprint> Piece<F> {
     fn order(&mut self, permutation: &Permutation<F>, queries: &[F], first: usize) {
         let Self { permuted, places, starts } = self;
-        let digit = |permuted: F| (permuted >> (F::BITS - DIGIT_BITS)).to_u128() as usize;
+        let digit = |permuted: F| leading(permuted, DIGIT_BITS);
         starts.clear();
         starts.resize(DIGITS + 1, 0);
         for &query in queries {

@@ -186,7 +186,7 @@ impl<F: Fingerprint> Crowding<F> {
 /// Returns the number of prefixes by which a fingerprint is looked up: the ways to place at most `radius`
 /// errors in the prefix.
 fn lookups<F: Fingerprint>(table: &TableDesign<F>) -> f64 {
-    filter_bits::count(table.prefix_bits(), table.radius)
+    filter_bits::ways(table.prefix_bits(), table.radius)
 }
 
 /// Nanoseconds of the cost model that all tasks of a scan may still spend on fingerprints that meet queries.

@@ -4,7 +4,7 @@
 //! near something only if one of its halves matches within that number of errors: a blocked Bloom filter (Putze, Sanders
 //! and Singler, 2007) of the halves, whose blocks are words, takes one read for that.
 
-use crate::filter_bits::count;
+use crate::filter_bits::ways;
 use hamdex_fingerprint::Fingerprint;
 
 /// The halves of the bits after a prefix.
@@ -55,7 +55,7 @@ impl Halves {
     /// Returns the number of keys per query, of the upper and of the lower half.
     pub(super) fn keys(self, errors: u32) -> (f64, f64) {
         let lower = errors.div_ceil(2).checked_sub(1);
-        (count(self.upper_bits, errors / 2), lower.map_or(0.0, |errors| count(self.lower_bits, errors)))
+        (ways(self.upper_bits, errors / 2), lower.map_or(0.0, |errors| ways(self.lower_bits, errors)))
     }
 }
 

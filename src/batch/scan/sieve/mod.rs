@@ -256,7 +256,7 @@ pub(in crate::batch) fn sift_ns<F: Fingerprint>(queries: usize, values: u64, dis
         let (mut matter, mut keys, mut before) = (0.0, 0.0, 0.0);
         for errors in 0..=distance.min(bits) {
             // The queries with `errors` errors in the prefix are as many as the ways to place them there.
-            let up_to = filter_bits::count(bits, errors);
+            let up_to = filter_bits::ways(bits, errors);
             let count = (up_to - before) * queries as f64 / f64::from(bits).exp2();
             before = up_to;
             matter += count;

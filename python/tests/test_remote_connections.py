@@ -257,6 +257,28 @@ def test_fingerprints_keep_their_bits(service: Scripted, name: str, given: Any, 
     assert service.writes == [{"records": [{"fingerprint": one} for one in digits]}]
 
 
+class Once:
+    """Values that are walked through once, though they have a length, as those of a progress bar."""
+
+    def __init__(self, values: list[int]) -> None:
+        self.values = iter(values)
+
+    def __len__(self) -> int:
+        return 2
+
+    def __iter__(self) -> Any:
+        return self.values
+
+
+def test_values_that_are_walked_through_once_are_sent(service: Scripted) -> None:
+    store = connect(service, "wide")
+    store.insert(Once([1, 2]))
+    store.remove(Once([1, 2]))
+    digits = ["0" * 31 + one for one in "12"]
+    sent = [write.get("fingerprints") or [record["fingerprint"] for record in write["records"]] for write in service.writes]
+    assert sent == [digits] * 2
+
+
 def test_results_of_128_bits_are_sent_as_they_are(service: Scripted) -> None:
     values = np.array([[1, 2], [1, 3], [2**63, 5], [2**63, 4]], dtype="uint64")
     pairs = hamdex.pairs(values, k=1).read_all()

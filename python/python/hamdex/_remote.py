@@ -107,7 +107,9 @@ def _listed(values: Any) -> list[Any]:
 
 def _held(values: Any) -> Any:
     """Values that can be walked through again."""
-    return values if hasattr(values, "__len__") or is_single(values) else list(values)
+    is_column = hasattr(values, "__arrow_c_stream__") and hasattr(values, "__len__")
+    is_kept = is_column or hasattr(values, "ndim") or hasattr(values, "to_pylist") or isinstance(values, (bytearray, dict))
+    return values if is_kept or is_single(values) else list(values)
 
 
 def _texts(values: Any) -> list[str | None] | None:

@@ -24,7 +24,7 @@ use crate::{names, option_values, progress};
 
 const DEFAULT_TEXT_FIELD: &str = "text";
 
-const DEFAULT_MAX_DOCUMENT: ByteSize = ByteSize::mib(64);
+const DEFAULT_MAX_DOCUMENT: &str = "64MiB";
 
 /// Fields and limits of documents.
 #[derive(Debug, Clone, clap::Args)]
@@ -86,7 +86,7 @@ pub(crate) struct Fields {
     #[arg(long, help_heading = "Documents")]
     pub(crate) skip_unreadable: bool,
     /// Skip lines and files longer than this, and count them
-    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = option_values::size, help_heading = "Documents")]
+    #[arg(long, value_name = "SIZE", default_value = DEFAULT_MAX_DOCUMENT, value_parser = option_values::size, help_heading = "Documents")]
     max_document: ByteSize,
 }
 
@@ -105,12 +105,22 @@ impl Fields {
             ("--respect-gitignore", self.respect_gitignore),
             ("--strict", self.strict),
             ("--skip-unreadable", self.skip_unreadable),
-            ("--max-document", self.max_document != DEFAULT_MAX_DOCUMENT),
+            ("--max-document", option_values::size(DEFAULT_MAX_DOCUMENT) != Ok(self.max_document)),
         ];
         match given.iter().find(|(_, is_given)| *is_given) {
             Some((option, _)) => {
                 Err(Failure::Usage(format!("{option} is for documents, and {others} are read")))
             }
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses the name of an id field, where ids are not read from one.
+    pub(crate) fn refuse_id_field(&self) -> Result<(), Failure> {
+        match &self.id_field {
+            Some(_) => Err(Failure::Usage(
+                "--id-field is for ids that are read; choose their source with --ids".to_owned(),
+            )),
             None => Ok(()),
         }
     }

@@ -201,6 +201,13 @@ fn options_that_would_change_nothing_are_refused() {
         (&["store", "remove", "texts.store", "in.txt"], field),
         (&["store", "remove", "texts.store", "in.txt"], id_field),
         (&["store", "remove", "ids.store", "--ids", "only", "in.txt"], id_field),
+        (&["store", "remove", "ids.store", "--ids", "none", "in.txt"], id_field),
+        (&["store", "insert", "ids.store", "--ids", "row", "in.txt"], id_field),
+        (&["build", "-o", "x.hamdex", "in.txt"], id_field),
+        (&["build", "-o", "x.hamdex", "--ids", "row", "in.txt"], id_field),
+        (&["dedup", "--fingerprints", "--ids", "row", "in.txt"], id_field),
+        (&["query", "index.hamdex", "--text", "word"], id_field),
+        (&["query", "index.hamdex", "--document", "words.txt"], field),
         (&["idf", "-o", "x.idf", "in.jsonl"], &["--idf", "words.txt"]),
     ]);
     for (command, option) in cases {

@@ -277,6 +277,9 @@ fn id_source(args: &Args) -> Result<IdSource, Failure> {
         if asked == IdSource::None && args.lookups {
             return Err(Failure::Usage("look-ups need ids: choose their source with --ids".to_owned()));
         }
+        if args.documents.is_none() && matches!(asked, IdSource::None | IdSource::Row) {
+            args.fields.refuse_id_field()?;
+        }
         return Ok(asked);
     }
     let names = fits.iter().filter_map(|fit| Some(fit.to_possible_value()?.get_name().to_owned()));

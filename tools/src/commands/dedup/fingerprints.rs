@@ -103,6 +103,10 @@ fn id_of(found: Found) -> Vec<u8> {
 
 fn reading(args: &Args) -> Result<input::Reading, Failure> {
     let options = &args.fingerprints;
+    // Copied rows have the column of ids.
+    if options.ids == Ids::Row && !args.unique {
+        args.inputs.fields.refuse_id_field()?;
+    }
     Ok(input::Reading {
         paths: args.inputs.paths_once()?.to_vec(),
         format: args.inputs.format.either(options.fingerprints.unwrap_or(Format::Auto))?,

@@ -122,10 +122,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     fields: documents::Fields,
     /// Find documents similar to this text
-    #[arg(long, value_name = "TEXT", conflicts_with_all = ["fingerprints", "file"])]
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["fingerprints", "file", "fingerprint_field", "id_field"])]
     text: Option<String>,
     /// Find documents similar to this text or HTML file; - for standard input
-    #[arg(long, value_name = "F", conflicts_with_all = ["fingerprints", "file", "text"])]
+    #[arg(long, value_name = "F", conflicts_with_all = ["fingerprints", "file", "text", "fingerprint_field", "id_field"])]
     document: Option<PathBuf>,
     /// Find the documents that share at least this part of all shingles with the text: above 0, at most 1 [without
     /// a number: 0.7]

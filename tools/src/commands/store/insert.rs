@@ -162,6 +162,12 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if args.documents.is_none() {
         args.recipe.refuse_without("--documents")?;
         args.fields.refuse_for("fingerprints")?;
+        if !has_ids && args.fields.id_field.is_some() {
+            return refused("the store has no ids; leave --id-field out");
+        }
+        if args.ids == Some(IdSource::Row) {
+            args.fields.refuse_id_field()?;
+        }
     }
     if args.replace && !manifest.lookups {
         return refused(

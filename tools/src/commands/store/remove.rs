@@ -109,6 +109,9 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     {
         return Err(Failure::Usage(format!("an id or a name per line is read; leave {option} out")));
     }
+    if ids == Ids::None && args.id_field.is_some() {
+        return Err(Failure::Usage("fingerprints are read, without ids; leave --id-field out".to_owned()));
+    }
     of_width!(manifest, remove(args, ids))
 }
 

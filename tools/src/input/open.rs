@@ -134,7 +134,9 @@ pub(crate) fn copy<'a, F: Fingerprint>(
                 document(fingerprint, false)
             });
         }
-        let reading = Reading { format: *format, ..reading.clone() };
+        // Without the paths, which are as many as the lists.
+        let (columns, temp_dir) = (reading.columns.clone(), reading.temp_dir.clone());
+        let reading = Reading { format: *format, paths: Vec::new(), columns, temp_dir, ..*reading };
         // Without a name: its format is known.
         let opened = Opened::new("-".as_ref(), input);
         read_one(opened, &reading, None, &mut None, &mut |fingerprint, _, _| {

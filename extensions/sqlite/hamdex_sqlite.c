@@ -448,8 +448,13 @@ static int filter(sqlite3_vtab_cursor *base, int given, const char *name, int ar
         }
     }
     uint8_t query[MAX_BYTES];
+    /* A conversion without memory gives no text, and may leave null behind. */
+    bool is_null = sqlite3_value_type(own->arguments[0]) == SQLITE_NULL;
     const char *path = (const char *)sqlite3_value_text(own->arguments[0]);
     int length = bytes_of(own->arguments[QUERY - PATH], query);
+    if (path == NULL && !is_null) {
+        return SQLITE_NOMEM;
+    }
     if (path == NULL || length == 0) {
         /* Nothing is near null. */
         return SQLITE_OK;
@@ -653,7 +658,13 @@ static void build_step(sqlite3_context *context, int count, sqlite3_value **valu
     bool may_lack_ids = count != 3;
     int id_type = count >= 3 ? sqlite3_value_type(values[2]) : SQLITE_NULL;
     sqlite3_int64 distance = count == 4 ? sqlite3_value_int64(values[3]) : 0;
+    bool is_null = sqlite3_value_type(values[0]) == SQLITE_NULL;
     const char *path = (const char *)sqlite3_value_text(values[0]);
+    if (path == NULL && !is_null) {
+        all->has_failed = true;
+        sqlite3_result_error_nomem(context);
+        return;
+    }
     if (all->path == NULL) {
         all->path = path == NULL ? NULL : sqlite3_mprintf("%s", path);
         all->fingerprint_bytes = length;

@@ -242,11 +242,12 @@ mod tests {
         let taken = lane.admit(None).await.unwrap();
         let stops: [fn(&Jobs, &str); 2] =
             [|jobs, id| drop(jobs.stop(id).unwrap()), |jobs, _| jobs.stop_all()];
-        for stop in stops {
+        for (stop, is_waiting) in stops.into_iter().flat_map(|stop| [(stop, false), (stop, true)]) {
             let work = |_| unreachable!("it is cancelled before it begins");
             let (job, end) = jobs.start("verify", lane.place().unwrap(), "s", work);
-            // Whether it waits already or not.
-            task::yield_now().await;
+            if is_waiting {
+                task::yield_now().await;
+            }
             stop(&jobs, &job.id);
             let ended = timeout(Duration::from_secs(60), end).await.expect("it does not wait for its place");
             assert_eq!((ended.state, lane.waiting()), (State::Cancelled, 0));

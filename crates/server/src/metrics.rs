@@ -138,7 +138,7 @@ const DESCRIBED: &[(&str, &str)] = &[
     ("hamdex_store_failing", "Failures of background work in a row, 0 if it succeeds."),
 ];
 
-/// Describes all metrics. The exporter keeps a description per name, whatever the kind, and shows those that have samples.
+/// Describes all metrics. The exporter keeps one description per name, whatever the kind, and shows names with samples.
 fn describe() {
     for (name, text) in DESCRIBED {
         describe_gauge!(*name, *text);

@@ -46,7 +46,7 @@ impl FromRequestParts<Arc<App>> for Named {
         let name = path.get("set").cloned().unwrap_or_default();
         match app.sets.find(&name) {
             Some(set) => Ok(Self(set)),
-            // What is said of it depends on its place on the disk.
+            // The answer depends on what lies at its path.
             None if app.sets.is_gone(&name) => {
                 let own = Arc::clone(app);
                 app.lanes.queries.run(app.deadline(), move |_| own.sets.get(&name)).await.map(Self)
@@ -230,7 +230,9 @@ fn parse<T: DeserializeOwned>(bytes: &[u8], most: usize) -> Result<T, Problem> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let parsed = at_most(most, || serde_path_to_error::deserialize(&mut deserializer));
     let Object(parsed) = parsed.map_err(|error| {
-        let path = error.path().to_string();
+        // A dot is the body itself.
+        let path = Some(error.path().to_string()).filter(|path| path != ".");
+        let path = path.map_or_else(String::new, |path| path + ": ");
         let record = error.path().iter().find_map(|segment| match segment {
             Segment::Seq { index } => Some(*index),
             _ => None,
@@ -240,8 +242,8 @@ fn parse<T: DeserializeOwned>(bytes: &[u8], most: usize) -> Result<T, Problem> {
             return Problem::bad_request("malformed_json", format!("malformed JSON: {inner}"));
         }
         match record {
-            Some(record) => Problem::bad_record(record, format!("{path}: {inner}")),
-            None => Problem::unprocessable("bad_request", format!("{path}: {inner}")),
+            Some(record) => Problem::bad_record(record, format!("{path}{inner}")),
+            None => Problem::unprocessable("bad_request", format!("{path}{inner}")),
         }
     })?;
     let ended = deserializer.end();

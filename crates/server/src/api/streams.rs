@@ -144,7 +144,8 @@ impl Rows {
     }
 }
 
-/// Runs a producer of rows on a thread of its own, as long as the response is not dropped. Errors before the first chunk have their own status.
+/// Runs a producer of rows on a thread of its own, as long as the response is not dropped. Errors before the first chunk
+/// have their own status.
 async fn stream(
     app: Arc<App>,
     limit: Option<u64>,

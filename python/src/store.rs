@@ -350,8 +350,8 @@ impl Store {
         answers(texts, outcomes, |(name, similarity)| results::similar(py, name, similarity))
     }
 
-    /// Remove fingerprints, one or many: with ids these pairs, without ids all pairs of the fingerprints.
-    /// Returns the number of removed pairs.
+    /// Remove fingerprints or texts, one or many: with ids these pairs, without ids all pairs of the fingerprints.
+    /// Nulls, and blank texts in a store with shingles, are passed over. Returns the number of removed pairs.
     #[pyo3(signature = (fingerprints, ids = None))]
     fn remove(
         &self,

@@ -656,8 +656,8 @@ class Store:
         fingerprints: _Numbers | Sequence[str | None] | SupportsIndex | str,
         ids: _Numbers | SupportsIndex | None = None,
     ) -> int:
-        """Remove fingerprints, one or many: with ids these pairs, without ids all pairs of the fingerprints.
-        Returns the number of removed pairs.
+        """Remove fingerprints or texts, one or many: with ids these pairs, without ids all pairs of the fingerprints.
+        Nulls, and blank texts in a store with shingles, are passed over. Returns the number of removed pairs.
         """
     def remove_ids(self, ids: _Numbers) -> int:
         """Remove everything with one of these ids; without look-ups this reads the whole store. Returns the number of

@@ -40,10 +40,11 @@ fn refuse_options_of_files(args: &Args, what: &str, files: &str) -> Result<(), F
     if args.table.is_none() && !args.shingles && !args.stats && args.locate.is_none() {
         return Ok(());
     }
-    Err(Failure::Usage(format!(
-        "{}: {what}: --table, --shingles, --locate and --stats are for index files, such as those in {files}",
-        args.index.display()
-    )))
+    let options = "--table, --shingles, --locate and --stats";
+    Err(Failure::usage_of(
+        &args.index,
+        format!("{what}: {options} are for index files, such as those in {files}"),
+    ))
 }
 
 fn print_header(

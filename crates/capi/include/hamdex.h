@@ -588,7 +588,7 @@ typedef struct hamdex_store_options {
      */
     size_t size;
     /**
-     * The memory for recent writes, in bytes; 0 for the default.
+     * The memory for recent writes, in bytes: at most 8 GiB, and more counts as that; 0 for the default.
      */
     uint64_t memory;
     /**

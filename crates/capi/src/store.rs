@@ -43,7 +43,7 @@ pub const HAMDEX_WITH_LOOKUPS: u32 = 4;
 pub struct hamdex_store_options {
     /// `sizeof(hamdex_store_options)`.
     pub size: usize,
-    /// The memory for recent writes, in bytes; 0 for the default.
+    /// The memory for recent writes, in bytes: at most 8 GiB, and more counts as that; 0 for the default.
     pub memory: u64,
     /// The most threads of a flush or merge; 0 for one per processor.
     pub threads: u32,

@@ -503,8 +503,9 @@ class Store:
     ``names=True``, for queries at ``distance``. With a recipe it takes texts, and with names and ``shingles=True`` it
     keeps their shingles too, of five words each or of as many as it says, so that texts are compared as ``dedup``
     compares them. With ``lookups=True`` it finds records by id or name without reading the whole set, for ``upsert``,
-    ``remove_ids`` and ``remove_names``, which takes about 5 bytes per record, and as much per name. One process at a
-    time has a store open. After a fork, the child must open it again.
+    ``remove_ids`` and ``remove_names``, which takes about 5 bytes per record, and as much per name. ``memory`` limits
+    the memory for recent writes, in bytes: at most 8 GiB, and more counts as that. One process at a time has a store
+    open. After a fork, the child must open it again.
 
     >>> import hamdex, tempfile, os
     >>> path = os.path.join(tempfile.mkdtemp(), "small.store")

@@ -369,6 +369,7 @@ pub fn salvage<F: Fingerprint>(
         salvaged.lost.push(Lost { log, offset: 0, bytes: 0, what });
         behind = log.checked_add(1);
     }
+    salvaged.lost.sort_by_key(|lost| (lost.log, lost.offset));
     let is_damaged = |(log, files): &(u64, Vec<u64>)| {
         files[..] != [*log]
             || salvaged.damaged_headers.contains(log)

@@ -7,7 +7,7 @@ use hamdex::VerifyOptions;
 use hamdex_simulated_disk::{Failure, SimulatedDisk, Survival};
 use hamdex_store::disk::Disk;
 use hamdex_store::inspect::Identity;
-use hamdex_store::internals::log::{LogWriter, Salvaged, salvage};
+use hamdex_store::internals::log::{LogWriter, Position, Salvaged, salvage};
 use hamdex_store::internals::manifest::{Manifest, ManifestFile, leftovers, parse, read};
 use hamdex_store::internals::repair_on;
 use hamdex_store::{Error, Operation, ReadOptions, Store, StoreOptions, StoreReader};
@@ -182,6 +182,25 @@ fn a_batch_whose_ids_are_below_earlier_ones_is_damage() {
     store.flush().unwrap();
     let snapshot = store.snapshot();
     assert_eq!([10, 5, 11].map(|value| snapshot.contains(value).unwrap()), [true, false, true]);
+}
+
+#[test]
+fn lost_parts_are_told_in_their_order() {
+    let identity = Identity { has_names: true, ..IDENTITY };
+    let disk = disk();
+    let mut log = LogWriter::create(&disk, identity, 1, 0).unwrap();
+    let mut ends = vec![log.bytes()];
+    for (sequence, id) in [(1, 10), (2, 5), (3, 11), (4, 12)] {
+        log.push_named(sequence, &[Operation::Insert(id, id)], &[(id, b"name".as_slice().into())]);
+        log.sync().unwrap();
+        ends.push(log.bytes());
+    }
+    // The second batch is refused for its id, the third is damaged.
+    disk.alter("log/000001", |bytes| bytes[ends[2] as usize + 40] ^= 1);
+    let start = Position::start_of(1, 0);
+    let found = salvage::<u64>(&disk, &identity, start, Some(log.sealed()), |_, _| Ok(())).unwrap();
+    let lost: Vec<_> = found.lost.iter().map(|lost| (lost.log, lost.offset)).collect();
+    assert_eq!((found.batches, lost), (2, vec![(1, ends[1]), (1, ends[2])]));
 }
 
 /// The files of logs of a store, by name.

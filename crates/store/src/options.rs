@@ -3,6 +3,7 @@
 use hamdex::{Codec, FilterChoice, default_memory};
 
 use crate::log::MAX_OPERATIONS;
+use crate::memtable::MAX_RUN_PAIRS;
 use crate::segment::Opening;
 use crate::write::writer::Durability;
 
@@ -13,10 +14,11 @@ const MIN_MEMTABLE_BYTES: u64 = 1 << 12;
 /// Greatest memory for the memtable, in bytes.
 const MAX_MEMTABLE_BYTES: u64 = 8 << 30;
 
-// After a crash, one memtable gets the pairs of up to three and of a group of batches. Each takes at least its id.
+// After a crash, one memtable gets the pairs of up to three, each an eighth above its limit, and of a group of batches.
+// Each takes at least its id.
 const _: () = assert!(
-    3 * MAX_MEMTABLE_BYTES / 8 + 8 * MAX_OPERATIONS as u64 <= u32::MAX as u64,
-    "the places of a run have 32 bits"
+    3 * (MAX_MEMTABLE_BYTES + MAX_MEMTABLE_BYTES / 8) / 8 + 8 * MAX_OPERATIONS as u64 <= MAX_RUN_PAIRS,
+    "one run takes all recent pairs"
 );
 
 /// Number of fingerprints that the default design is chosen for.

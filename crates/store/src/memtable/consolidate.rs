@@ -48,10 +48,10 @@ impl<F> Drop for Held<F> {
 }
 
 impl<F: Fingerprint> Memtable<F> {
-    /// Returns the number of long runs that are due to be merged: not more than twice as long as the next.
+    /// Returns the number of long runs that are due to be merged with the next.
     pub(crate) fn overdue_runs(&self) -> usize {
         let long = &self.runs[..self.long_runs()];
-        long.windows(2).filter(|pair| pair[0].len() <= 2 * pair[1].len()).count()
+        long.windows(2).filter(|pair| self.is_due(&pair[0], pair[1].len())).count()
     }
 
     /// Returns the newest long runs that are due to be merged, among the runs of insertions after one.
@@ -60,14 +60,14 @@ impl<F: Fingerprint> Memtable<F> {
         Some(Consolidation { distance: self.distance, runs: Held::new(self.runs[due].to_vec()) })
     }
 
-    /// Returns long neighbours that are not each more than twice as long as the next.
+    /// Returns long neighbours of which each is due to be merged with the ones after it.
     fn due(&self, insertion: u64) -> Option<Range<usize>> {
         let first = self.runs.partition_point(|live| live.last_insertion <= insertion);
         let mut end = self.long_runs();
         while end > first + 1 {
             let mut start = end - 1;
             let mut length = self.runs[start].len();
-            while start > first && self.runs[start - 1].len() <= 2 * length {
+            while start > first && self.is_due(&self.runs[start - 1], length) {
                 start -= 1;
                 length += self.runs[start].len();
             }
@@ -77,6 +77,11 @@ impl<F: Fingerprint> Memtable<F> {
             end = start;
         }
         None
+    }
+
+    /// Whether a run is due to be merged with pairs after it: it is not more than twice as long, and one run takes both.
+    pub(super) fn is_due(&self, run: &LiveRun<F>, length: u64) -> bool {
+        run.len() <= length.saturating_mul(2) && run.len().saturating_add(length) <= self.max_run_pairs
     }
 
     /// Returns the number of runs that insertions do not merge: each is too long, or followed by one that is.

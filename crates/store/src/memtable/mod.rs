@@ -26,6 +26,7 @@ use std::sync::Arc;
 use hamdex::set::StoredId;
 use hamdex::{Compiled, Fingerprint, Match, Stopped};
 
+use crate::log::MAX_OPERATIONS;
 use crate::memtable::consolidate::merge_at_once;
 use crate::memtable::documents::MemtableDocuments;
 use crate::memtable::run::LiveRun;
@@ -38,6 +39,11 @@ const MAX_TAIL: usize = 256;
 
 /// Maximum number of pairs in a run that a writer merges, if longer ones are merged in the background.
 const MAX_SHORT: usize = 1 << 13;
+
+/// Maximum number of pairs in a run, whose places have 32 bits. A log may have more pairs than one run takes.
+pub(crate) const MAX_RUN_PAIRS: u64 = u32::MAX as u64;
+
+const _: () = assert!(2 * MAX_OPERATIONS as u64 <= MAX_RUN_PAIRS, "the pairs of an insertion are one run");
 
 /// Number of longer runs above which a writer merges some of them, since the background is behind.
 const MAX_RUNS: usize = 48;
@@ -54,6 +60,8 @@ pub(crate) struct Memtable<F> {
     distance: u32,
     /// Maximum number of pairs in a run that an insertion merges.
     max_short: usize,
+    /// Maximum number of pairs in a merged run.
+    max_run_pairs: u64,
     /// The number of insertions.
     insertions: u64,
     tail: Arc<Vec<Pair<F>>>,
@@ -69,6 +77,7 @@ impl<F: Fingerprint> Memtable<F> {
         Self {
             distance,
             max_short: usize::MAX,
+            max_run_pairs: MAX_RUN_PAIRS,
             insertions: 0,
             tail: Arc::default(),
             runs: Arc::default(),
@@ -125,17 +134,17 @@ impl<F: Fingerprint> Memtable<F> {
     }
 
     /// Adds a run of these pairs, merged with the short runs before it until each is more than twice as long as the
-    /// next.
+    /// next, as far as one run takes them.
     fn carry(&mut self, mut pairs: Vec<Pair<F>>) {
-        let runs = Arc::make_mut(&mut self.runs);
-        let (mut first, mut length) = (runs.len(), pairs.len() as u64);
-        while let Some(before) = runs[..first].last()
-            && before.len() <= length.saturating_mul(2)
+        let (mut first, mut length) = (self.runs.len(), pairs.len() as u64);
+        while let Some(before) = self.runs[..first].last()
+            && self.is_due(before, length)
             && before.run.len().max(length as usize) <= self.max_short
         {
             first -= 1;
             length += before.len();
         }
+        let runs = Arc::make_mut(&mut self.runs);
         if first < runs.len() {
             pairs.reserve_exact(length as usize - pairs.len());
             runs[first..].iter().for_each(|live| live.append_all(&mut pairs));
@@ -155,7 +164,7 @@ impl<F: Fingerprint> Memtable<F> {
         for end in 1..=self.long_runs() {
             let last = &self.runs[end - 1];
             length += last.len();
-            while first < end && (length > MAX_BACKLOG_PAIRS || last.run.is_held()) {
+            while first < end && (length > MAX_BACKLOG_PAIRS.min(self.max_run_pairs) || last.run.is_held()) {
                 length -= self.runs[first].len();
                 first += 1;
             }

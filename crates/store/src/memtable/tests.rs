@@ -171,6 +171,26 @@ fn there_are_few_runs() {
     assert!(memtable.runs.len() <= 10, "{}", memtable.runs.len());
     assert!(memtable.runs.windows(2).all(|pair| pair[0].len() > 2 * pair[1].len()));
 }
+
+#[test]
+fn no_run_gets_more_pairs_than_its_places_can_number() {
+    let max_run_pairs = 3_000;
+    for max_short in [0, 500, usize::MAX] {
+        let mut memtable = Memtable { max_short, max_run_pairs, ..Memtable::<u64>::new(3) };
+        let mut all: Vec<Pair<u64>> = (0..40_000).map(pair).collect();
+        for batch in all.chunks(300) {
+            memtable.insert(batch);
+            assert!(memtable.runs.iter().all(|live| live.run.len() as u64 <= max_run_pairs), "{max_short}");
+        }
+        settle(&mut memtable);
+        assert!(memtable.runs.iter().all(|live| live.run.len() as u64 <= max_run_pairs), "{max_short}");
+        assert_eq!(memtable.overdue_runs(), 0, "{max_short}");
+        all.sort_unstable();
+        assert_eq!(memtable.to_sorted(), all, "{max_short}");
+        assert!(all.iter().all(|&pair| memtable.remove(pair)) && memtable.len() == 0, "{max_short}");
+    }
+}
+
 #[test]
 fn an_insertion_moves_few_pairs_however_many_there_are() {
     for batch in [1, 100, 1000, 6000] {

@@ -92,14 +92,16 @@ pub fn replay<F: Fingerprint>(
     sealed: Option<Sealed>,
     mut apply: impl FnMut(u64, &Batch<F>) -> Result<(), Error>,
 ) -> Result<Replayed, Error> {
-    replay_by_log(disk, identity, from, sealed, |_, sequence, batch| apply(sequence, batch))
+    replay_by_log(disk, identity, from, None, sealed, |_, sequence, batch| apply(sequence, batch))
 }
 
-/// Replays as [`replay`]; `apply` also gets the number of the log of each batch.
+/// Replays as [`replay`], after batches whose last id with a name is `last_id`; `apply` also gets the number of the log
+/// of each batch.
 pub(crate) fn replay_by_log<F: Fingerprint>(
     disk: &dyn Disk,
     identity: &Identity,
     from: Position,
+    mut last_id: Option<u64>,
     sealed: Option<Sealed>,
     mut apply: impl FnMut(u64, u64, &Batch<F>) -> Result<(), Error>,
 ) -> Result<Replayed, Error> {
@@ -119,7 +121,6 @@ pub(crate) fn replay_by_log<F: Fingerprint>(
     let mut replayed =
         Replayed { end, batches: 0, operations: 0, is_clean: false, torn: None, unfinished_log };
     let mut batch = Batch::default();
-    let mut last_id = None;
     for (at, &number) in numbers.iter().enumerate() {
         if number != from.log {
             end = Position::start_of(number, end.sequence);

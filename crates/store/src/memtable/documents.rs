@@ -248,6 +248,12 @@ impl MemtableDocuments {
         Some(&chunk.names[place].1)
     }
 
+    /// Returns the greatest id.
+    pub(crate) fn last_id(&self) -> Option<u64> {
+        let last = self.chunks.last().or_else(|| self.groups.last()?.chunks.last());
+        Some(last?.names.last()?.0)
+    }
+
     /// Returns the number of names.
     pub(crate) fn len(&self) -> usize {
         self.all_chunks().map(|chunk| chunk.names.len()).sum()

@@ -337,6 +337,7 @@ impl<F: Fingerprint> Seen<F> {
         removed: &mut LoggedRemovals<F>,
     ) -> Result<Self, Error> {
         let mut current = from.log;
+        let last_id = view.memtables().find_map(|memtable| memtable.documents.last_id());
         let mut applier = Applier::new(&manifest, &mut view);
         let apply = |log, sequence, batch: &_| {
             if log > current {
@@ -345,7 +346,7 @@ impl<F: Fingerprint> Seen<F> {
             }
             applier.apply(sequence, batch, |pair| removed.push(LoggedRemoval { log, sequence, pair }))
         };
-        let replayed = replay_by_log(disk, &manifest.identity, from, manifest.sealed, apply)?;
+        let replayed = replay_by_log(disk, &manifest.identity, from, last_id, manifest.sealed, apply)?;
         applier.finish(&replayed);
         if replayed.end.log > current {
             begin_memtable(&mut view, replayed.end.log, manifest.distance);

@@ -185,6 +185,34 @@ fn a_batch_whose_ids_are_below_earlier_ones_is_damage() {
 }
 
 #[test]
+fn a_refresh_refuses_ids_below_those_that_were_read_before() {
+    let identity = Identity { has_names: true, ..IDENTITY };
+    for rotates in [false, true] {
+        let disk = disk();
+        let mut log = LogWriter::create(&disk, identity, 23, 5).unwrap();
+        let mut push = |sequence, id: u64| {
+            log.push_named(sequence, &[Operation::Insert(id, id)], &[(id, b"name".as_slice().into())]);
+            log.sync().unwrap();
+            if rotates {
+                log.rotate().unwrap();
+            }
+        };
+        push(6, 10);
+        let manifest = Manifest { identity, sequence: 5, sealed: None, segments: Vec::new(), ..manifest(5) };
+        ManifestFile::new(&disk).replace(&manifest).unwrap();
+        let mut reader = StoreReader::<u64>::open_on(disk.clone(), ReadOptions::new()).unwrap();
+        push(7, 12);
+        reader.refresh().unwrap();
+        for (sequence, id) in [(8, 11), (9, 13)] {
+            push(sequence, id);
+            let refused = reader.refresh().unwrap_err();
+            assert!(matches!(refused, Error::Damaged { .. }), "{refused:?}");
+            assert_eq!(reader.snapshot().ids(12).unwrap(), [12]);
+        }
+    }
+}
+
+#[test]
 fn lost_parts_are_told_in_their_order() {
     let identity = Identity { has_names: true, ..IDENTITY };
     let disk = disk();

@@ -18,7 +18,7 @@ use std::io;
 
 use roaring::{RoaringBitmap, RoaringTreemap};
 
-use crate::disk::layout;
+use crate::disk::layout::{self, MAX_NUMBER};
 use crate::disk::{Disk, write_replacing};
 use crate::error::{Error, is_unreadable};
 use crate::manifest::identity::StoreId;
@@ -33,6 +33,9 @@ const MAGIC: [u8; 8] = *b"\x89HDXR\r\n\x1a";
 const VERSION: u32 = 1;
 
 /// Writes a removals file. It and its name are durable when this returns. Returns its length.
+///
+/// # Errors
+/// When the version is above [`MAX_NUMBER`]; when the operating system refuses an operation.
 pub fn write(
     disk: &dyn Disk,
     store: StoreId,
@@ -40,8 +43,11 @@ pub fn write(
     version: u64,
     removed: &RoaringTreemap,
 ) -> Result<u64, Error> {
-    let bytes = to_bytes(store, segment, version, removed);
     let name = layout::removals(segment.number, version);
+    if version > MAX_NUMBER {
+        return Err(Error::io("write it", disk.path(&name))(io::Error::other("no version is left for it")));
+    }
+    let bytes = to_bytes(store, segment, version, removed);
     let written = write_replacing(disk, &name, &bytes).and_then(|()| disk.sync_directory(layout::DELETES));
     match written {
         Ok(()) => Ok(bytes.len() as u64),
@@ -128,9 +134,10 @@ fn find_in(
     })
 }
 
-/// Returns a version of the removals of a segment that no file has.
-pub(crate) fn next_version(disk: &dyn Disk, segment: u64) -> Result<u64, Error> {
-    Ok(versions(disk, segment)?.last().map_or(1, |last| last + 1))
+/// Returns a version of the removals of a segment that is above those of all files; `None` if there is none.
+pub(crate) fn next_version(disk: &dyn Disk, segment: u64) -> Result<Option<u64>, Error> {
+    let next = versions(disk, segment)?.last().map_or(1, |last| last + 1);
+    Ok(Some(next).filter(|next| *next <= MAX_NUMBER))
 }
 
 /// Returns the versions of the removals files of a segment, ascending.

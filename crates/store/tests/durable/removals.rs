@@ -6,7 +6,7 @@ use hamdex_simulated_disk::{Failure, Survival};
 use hamdex_store::Error;
 use hamdex_store::disk::Disk;
 use hamdex_store::inspect::StoreId;
-use hamdex_store::internals::manifest::{RemovalsEntry, SegmentEntry};
+use hamdex_store::internals::manifest::{MAX_NUMBER, RemovalsEntry, SegmentEntry};
 use hamdex_store::internals::removals::{read, to_bytes, write};
 use proptest::collection::btree_set;
 use proptest::prelude::*;
@@ -92,6 +92,16 @@ proptest! {
             prop_assert!(found.max() < Some(segment.pairs));
         }
     }
+}
+
+#[test]
+fn a_version_that_no_store_gives_is_not_written() {
+    let (removed, segment) = some();
+    let disk = disk();
+    write(&disk, STORE, &segment, MAX_NUMBER, &removed).unwrap();
+    let refused = write(&disk, STORE, &segment, MAX_NUMBER + 1, &removed).unwrap_err();
+    assert!(matches!(refused, Error::Io { .. }), "{refused:?}");
+    assert_eq!(disk.list("deletes").unwrap(), [format!("000017-{MAX_NUMBER}")]);
 }
 
 #[test]

@@ -232,6 +232,10 @@ impl<'d> Changes<'d> {
 
     /// Returns the number of a new segment.
     pub(super) fn new_segment(&mut self) -> Result<u64, Error> {
+        if self.next_segment >= MAX_NUMBER {
+            // A manifest has a number above those of all segments.
+            return Err(Error::Irreparable { path: self.disk.path(MANIFEST) });
+        }
         self.begin()?;
         self.next_segment += 1;
         Ok(self.next_segment - 1)
@@ -267,5 +271,52 @@ mod tests {
         let outcome = repair(directory.path());
         assert!(matches!(outcome, Err(Error::Irreparable { .. })), "{outcome:?}");
         assert_eq!(disk.read(MANIFEST).unwrap(), text);
+    }
+
+    /// A closed store of segment 1, with pairs up to 20, of which 7 is removed. A byte too many is in its removals.
+    fn with_damaged_removals() -> (tempfile::TempDir, RealDisk) {
+        let directory = tempfile::tempdir().unwrap();
+        let options = StoreOptions::new().merges(false);
+        let store = Store::<u64>::create(directory.path(), &CreateOptions::new(), options).unwrap();
+        (0..20).for_each(|number| store.insert(number << 40, number).unwrap());
+        store.flush().unwrap();
+        store.remove(7 << 40, 7).unwrap();
+        store.flush().unwrap();
+        store.close().unwrap();
+        let removals = directory.path().join("deletes/000001-1");
+        let mut bytes = std::fs::read(&removals).unwrap();
+        bytes.push(0);
+        std::fs::write(removals, bytes).unwrap();
+        let disk = RealDisk::new(directory.path());
+        (directory, disk)
+    }
+
+    #[test]
+    fn removals_whose_versions_are_used_up_are_saved_with_another_segment() {
+        let (directory, disk) = with_damaged_removals();
+        std::fs::write(directory.path().join(format!("deletes/000001-{MAX_NUMBER}")), "").unwrap();
+        let repaired = repair(directory.path()).unwrap();
+        assert!(repaired.is_complete() && !repaired.was_whole(), "{repaired:?}");
+        let manifest = crate::manifest::read(&disk).unwrap();
+        let [entry] = &manifest.segments[..] else { panic!("{manifest:?}") };
+        assert_eq!((entry.number, entry.removals.map(|removals| removals.version)), (2, Some(1)));
+        let store = Store::<u64>::open(directory.path(), StoreOptions::new()).unwrap();
+        let found: Vec<u64> =
+            (0..20).filter(|number| store.snapshot().contains(number << 40).unwrap()).collect();
+        assert_eq!(found, (0..20).filter(|number| *number != 7).collect::<Vec<_>>());
+        assert_eq!(disk.list(DELETES).unwrap(), ["000002-1"]);
+    }
+
+    #[test]
+    fn a_segment_without_a_number_for_another_is_not_repaired() {
+        let (directory, disk) = with_damaged_removals();
+        std::fs::write(directory.path().join(format!("deletes/000001-{MAX_NUMBER}")), "").unwrap();
+        let manifest = crate::manifest::read(&disk).unwrap();
+        ManifestFile::new(&disk).replace(&Manifest { next_segment: MAX_NUMBER, ..manifest }).unwrap();
+        let names = || [SEGMENTS, DELETES, LOGS, ""].map(|directory| disk.list(directory).unwrap());
+        let before = names();
+        let outcome = repair(directory.path());
+        assert!(matches!(outcome, Err(Error::Irreparable { .. })), "{outcome:?}");
+        assert_eq!(names(), before);
     }
 }

@@ -54,6 +54,9 @@ pub(super) fn repair_segment<F: Fingerprint>(
                     format!("its file has the name of another: {name}"),
                 ));
                 outcome.damaged.push(name.clone());
+            }
+            let has_no_version = entry.removals.is_none() && !removed.is_empty();
+            if planned.file != Some(entry.number) || has_no_version {
                 entry = renumbered(changes, manifest, entry, &name, &removed)?;
             }
             if !planned.is_named {
@@ -101,7 +104,8 @@ fn as_described(name: &str, pairs: u64, planned: &PlannedSegment) -> RepairedFil
     RepairedFile { returned_pairs: pairs, ..RepairedFile::new(name, problem) }
 }
 
-/// Gives a whole segment whose file has the name of another a number of its own.
+/// Gives a whole segment whose file has the name of another, or whose removals can have no further version, a number of
+/// its own.
 fn renumbered(
     changes: &mut Changes<'_>,
     manifest: &Manifest,
@@ -125,7 +129,8 @@ fn renumbered(
 
 /// Returns the removals of a segment. If the named ones are damaged, it salvages others: the intact bitmap in a file
 /// with extra bytes, those of a later version, or of an earlier one. Whatever a later version removes was removed. With
-/// an earlier one, the removals of the logs since the segment was born are applied again.
+/// an earlier one, the removals of the logs since the segment was born are applied again. If no version is left for the
+/// salvaged ones, the entry names none.
 fn repair_removals(
     changes: &mut Changes<'_>,
     manifest: &Manifest,
@@ -152,10 +157,12 @@ fn repair_removals(
     file.returned_pairs = named.count.saturating_sub(removed.len());
     if found_version == Some(named.version) {
         // The intact bytes go to a new file: the damaged one is kept unchanged.
-        changes.begin()?;
-        let version = removals_file::next_version(disk, entry.number)?;
-        removals_file::write(disk, store, entry, version, &removed)?;
-        entry.removals = Some(RemovalsEntry { version, count: removed.len() });
+        entry.removals = None;
+        if let Some(version) = removals_file::next_version(disk, entry.number)? {
+            changes.begin()?;
+            removals_file::write(disk, store, entry, version, &removed)?;
+            entry.removals = Some(RemovalsEntry { version, count: removed.len() });
+        }
     }
     outcome.files.push(file);
     outcome.damaged.push(name);

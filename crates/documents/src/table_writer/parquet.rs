@@ -3,8 +3,8 @@
 use std::io;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-use arrow_array::builder::{ArrayBuilder, BooleanBuilder, Float64Builder, StringBuilder, UInt64Builder};
+use arrow_array::builder::{BooleanBuilder, Float64Builder, StringBuilder, UInt64Builder};
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
@@ -25,9 +25,16 @@ pub(crate) const BATCH_BYTES: usize = 16 << 20;
 pub(crate) struct Rows {
     writer: BatchWriter,
     schema: Arc<Schema>,
-    columns: Vec<Box<dyn ArrayBuilder>>,
+    columns: Vec<Column>,
     rows: usize,
     bytes: usize,
+}
+
+enum Column {
+    Text(StringBuilder),
+    Number(UInt64Builder),
+    Real(Float64Builder),
+    Flag(BooleanBuilder),
 }
 
 impl Rows {
@@ -36,48 +43,54 @@ impl Rows {
         format: TableFormat,
         columns: &[(&str, Kind)],
     ) -> Result<Self, Error> {
-        let column = |&(name, kind): &(&str, Kind)| {
-            let (kind, column): (_, Box<dyn ArrayBuilder>) = match kind {
-                Kind::Text => (DataType::Utf8, Box::new(StringBuilder::new())),
-                Kind::Number => (DataType::UInt64, Box::new(UInt64Builder::new())),
-                Kind::Real => (DataType::Float64, Box::new(Float64Builder::new())),
-                Kind::Flag => (DataType::Boolean, Box::new(BooleanBuilder::new())),
+        let fields = columns.iter().map(|&(name, kind)| {
+            let kind = match kind {
+                Kind::Text => DataType::Utf8,
+                Kind::Number => DataType::UInt64,
+                Kind::Real => DataType::Float64,
+                Kind::Flag => DataType::Boolean,
             };
-            (Field::new(name, kind, false), column)
-        };
-        let (fields, columns): (Vec<Field>, _) = columns.iter().map(column).unzip();
-        let schema = Arc::new(Schema::new(fields));
+            Field::new(name, kind, false)
+        });
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         let container = Container::of(format, Compression::SNAPPY);
         let writer = BatchWriter::new(Sink::Plain(file), container, &schema)?;
+        let columns = columns
+            .iter()
+            .map(|(_, kind)| match kind {
+                Kind::Text => Column::Text(StringBuilder::new()),
+                Kind::Number => Column::Number(UInt64Builder::new()),
+                Kind::Real => Column::Real(Float64Builder::new()),
+                Kind::Flag => Column::Flag(BooleanBuilder::new()),
+            })
+            .collect();
         Ok(Self { writer, schema, columns, rows: 0, bytes: 0 })
     }
 
     pub(crate) fn push(&mut self, cells: &[Cell<'_>]) -> Result<(), Error> {
         for (column, cell) in self.columns.iter_mut().zip(cells) {
-            let column = column.as_any_mut();
-            let is_taken = match cell {
-                Cell::Text(text) => {
+            match (column, cell) {
+                (Column::Text(builder), Cell::Text(text)) => {
                     self.bytes += text.len();
-                    column.downcast_mut().map(|column: &mut StringBuilder| column.append_value(text))
+                    builder.append_value(text);
                 }
-                Cell::Number(number) => {
-                    column.downcast_mut().map(|column: &mut UInt64Builder| column.append_value(*number))
-                }
-                Cell::Real(number) => {
-                    column.downcast_mut().map(|column: &mut Float64Builder| column.append_value(*number))
-                }
-                Cell::Flag(flag) => {
-                    column.downcast_mut().map(|column: &mut BooleanBuilder| column.append_value(*flag))
-                }
-            };
-            is_taken.expect("a cell is of the kind of its column");
+                (Column::Number(builder), Cell::Number(number)) => builder.append_value(*number),
+                (Column::Real(builder), Cell::Real(number)) => builder.append_value(*number),
+                (Column::Flag(builder), Cell::Flag(flag)) => builder.append_value(*flag),
+                _ => panic!("a cell is not of the kind of its column"),
+            }
         }
         self.rows += 1;
         if self.rows >= BATCH_ROWS || self.bytes >= BATCH_BYTES { self.write() } else { Ok(()) }
     }
 
     fn write(&mut self) -> Result<(), Error> {
-        let arrays = self.columns.iter_mut().map(ArrayBuilder::finish);
+        let arrays = self.columns.iter_mut().map(|column| match column {
+            Column::Text(builder) => Arc::new(builder.finish()) as ArrayRef,
+            Column::Number(builder) => Arc::new(builder.finish()) as ArrayRef,
+            Column::Real(builder) => Arc::new(builder.finish()) as ArrayRef,
+            Column::Flag(builder) => Arc::new(builder.finish()) as ArrayRef,
+        });
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), arrays.collect());
         (self.rows, self.bytes) = (0, 0);
         self.writer.write(batch)

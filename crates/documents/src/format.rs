@@ -241,8 +241,8 @@ pub(crate) fn is_arrow_file(start: &[u8]) -> bool {
 }
 
 /// Names of header fields that mail has. Two of them are needed, since other texts begin with one.
-const FIELDS: &str = "from to cc date subject message-id received return-path delivered-to reply-to mime- \
-    version x-mozilla-status x-gmail-labels";
+const FIELDS: &str = "from to cc date subject message-id received return-path delivered-to reply-to \
+    mime-version x-mozilla-status x-gmail-labels";
 
 /// The start of the line before each message of a mailbox.
 const SEPARATOR: &[u8] = b"From ";
@@ -466,12 +466,14 @@ mod tests {
         let message = b"Received: from a\r\n\tby b\r\nSubject: c\r\n\r\nText\r\n";
         assert!(is_message(message) && !is_mailbox(message));
         assert!(is_message(b"From: a\nTo: b\n"));
+        assert!(is_message(b"MIME-Version: 1.0\nSubject: c\n"));
         for text in [
             &b""[..],
             b"Subject: one field alone\n\nText",
             b"Note: this\nSubject: that\nis no header\n",
             b"From: a line without an end, To: b",
             b"\nFrom: a\nTo: b\n",
+            b"Version: 1\nSubject: c\n",
         ] {
             assert!(!is_message(text), "{}", String::from_utf8_lossy(text));
         }

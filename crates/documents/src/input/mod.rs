@@ -372,8 +372,8 @@ impl Input {
     }
 }
 
-/// Copies what can be read only once to a temporary file in this directory, and returns to its start. Calls `on_read` with
-/// the number of bytes read since the last call, and returns that of all.
+/// Copies a stream to a temporary file in this directory, and returns to its start. Calls `on_read` with the number of
+/// bytes read since the last call, and returns that of all.
 pub(crate) fn spool(
     from: &mut impl Read,
     file: &mut (impl Write + Seek),

@@ -71,10 +71,9 @@ impl<'p> ListItems<'p> {
     pub(crate) fn next(&mut self, reader: &mut impl BufRead) -> io::Result<Next<'_>> {
         loop {
             let level = self.open.last().copied();
-            let ends = match level {
-                Some(Level::Items) => "the file ends within an array",
-                _ => "the file ends within a bracket",
-            };
+            let has_path = !self.path.is_empty();
+            let ends =
+                if has_path { "the file ends within a bracket" } else { "the file ends within an array" };
             let Some(mut byte) = first(reader)? else {
                 return Ok(if level.is_none() { Next::End } else { Next::Broken(ends) });
             };
@@ -96,7 +95,10 @@ impl<'p> ListItems<'p> {
             }
             if level.is_some() && !self.is_first {
                 if byte != b',' {
-                    return Ok(Next::Broken("a comma or bracket is missing before it"));
+                    return Ok(Next::Broken(match has_path {
+                        true => "a comma or bracket is missing before it",
+                        false => "a comma or ] is missing before it",
+                    }));
                 }
                 reader.consume(1);
                 byte = match first(reader)? {
@@ -107,7 +109,6 @@ impl<'p> ListItems<'p> {
             if matches!(byte, b',' | b']' | b'}' | b':') {
                 return Ok(Next::Broken("a value is missing before a comma or bracket"));
             }
-            let has_path = !self.path.is_empty();
             match (level, byte) {
                 (None, b'[') if has_path => self.enter(Level::Objects, reader),
                 (None, b'[') if self.is_first => self.enter(Level::Items, reader),
@@ -123,7 +124,9 @@ impl<'p> ListItems<'p> {
                     self.is_first = false;
                     let item = cut(reader, &mut self.buffer, self.max_bytes)?;
                     return Ok(match item {
-                        Cut { has_end: false, .. } if level.is_some() => Next::Broken(ends),
+                        Cut { has_end: false, .. } if level.is_some() => {
+                            Next::Broken("the file ends within an array")
+                        }
                         Cut { is_too_long: true, .. } => Next::TooLong,
                         // The parser refuses the last one if it has no end.
                         _ => Next::Item(&self.buffer),
@@ -345,6 +348,22 @@ mod tests {
         for bytes in [1, 7, 1 << 16] {
             let found = values(&text, bytes, 100).unwrap();
             assert_eq!(found, [Some("{\"a\": 1}".to_owned()), None, Some("{\"b\": 2}".to_owned())]);
+        }
+    }
+
+    #[test]
+    fn defects_are_named_by_what_is_open() {
+        for (broken, defect) in
+            [("[{}", "the file ends within an array"), ("[{} {}]", "a comma or ] is missing before it")]
+        {
+            assert_eq!(values(broken, 64, 100), Err(defect), "{broken}");
+        }
+        for (broken, defect) in [
+            (r#"{"a": [1, "#, "the file ends within a bracket"),
+            (r#"{"a": [{"b"#, "the file ends within an array"),
+            (r#"{"a": [1 2]}"#, "a comma or bracket is missing before it"),
+        ] {
+            assert_eq!(items(broken, &["a"], 64, 100), Err(defect.to_owned()), "{broken}");
         }
     }
 

@@ -54,7 +54,8 @@ impl WeightsWriter {
                 let value = value.unwrap_or_default().trim();
                 writer.count += 1;
                 writer.has_some |= !value.is_empty();
-                writer.are_numbers &= value.is_empty() || Decimal::of(value).is_some();
+                // Not `&=`, which would read every value as a number.
+                writer.are_numbers = writer.are_numbers && (value.is_empty() || Decimal::of(value).is_some());
                 writer.values.push(value.as_bytes())
             }
         }
@@ -122,7 +123,9 @@ fn sorted(like: &[(u128, u32)], values: &Spilled<u8>, are_numbers: bool) -> Resu
         all.push((values.text(document)?, document));
     }
     let compare = |one: &str, other: &str| {
-        if are_numbers { Decimal::of(one).cmp(&Decimal::of(other)) } else { one.cmp(other) }
+        let texts = one.cmp(other);
+        // Most equal numbers are equal texts.
+        if texts.is_eq() || !are_numbers { texts } else { Decimal::of(one).cmp(&Decimal::of(other)) }
     };
     all.sort_by(|(one, _), (other, _)| compare(one, other));
     let groups = all.chunk_by(|(one, _), (other, _)| compare(one, other) == Ordering::Equal);
@@ -149,19 +152,21 @@ impl Decimal {
             None => (rest, 0),
         };
         let (whole, part) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let all = [whole, part].concat();
-        if all.is_empty() || !all.bytes().all(|byte| byte.is_ascii_digit()) {
+        let are_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        if whole.len() + part.len() == 0 || !are_digits(whole) || !are_digits(part) {
             return None;
         }
-        let digits = all.trim_start_matches('0');
+        let mut digits = [whole, part].concat();
+        let zeros = digits.len() - digits.trim_start_matches('0').len();
+        digits.truncate(digits.trim_end_matches('0').len());
         if digits.is_empty() {
-            return Some(Self { sign: 0, exponent: 0, digits: String::new() });
+            return Some(Self { sign: 0, exponent: 0, digits });
         }
-        let zeros = all.len() - digits.len();
+        digits.drain(..zeros);
         Some(Self {
             sign: if text.starts_with('-') { -1 } else { 1 },
             exponent: whole.len() as i64 - zeros as i64 - 1 + i64::from(power),
-            digits: digits.trim_end_matches('0').to_owned(),
+            digits,
         })
     }
 }

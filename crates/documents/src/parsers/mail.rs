@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mail_parser::{HeaderName, MessageParser, PartType};
@@ -75,60 +76,113 @@ const MARKS: [(&str, &str); 4] = [
 
 /// Marks the type of encoded messages within a message, which the standard forbids. The parser would decode them and
 /// all messages within them by recursion, each as a copy of its own, and none of them is a text.
+///
+/// The parser begins a header behind a boundary, anywhere in a line, and ends it by an empty line at the latest. So all
+/// lines up to an empty one count as one header, and a name counts wherever a colon follows it.
 fn with_marked_messages(bytes: &[u8]) -> Cow<'_, [u8]> {
     let mut marked = Cow::Borrowed(bytes);
     let mut mark = |place: usize| {
         let first = &mut marked.to_mut()[place];
         *first = if first.is_ascii_lowercase() { 1 } else { 2 };
     };
-    let mut has_digest = false;
-    // The places of types and encodings in the current header, and the types in lower case.
-    let (mut types, mut encodings, mut is_type) = (Vec::<(usize, Vec<u8>)>::new(), Vec::new(), false);
+    let (mut has_digest, mut is_digest_odd) = (false, false);
+    // The types in the current header, and the places of its encodings.
+    let (mut types, mut encodings) = (Vec::<Type>::new(), Vec::new());
+    // The number of types that can be in another header, and whether the encodings can be in others than the types.
+    let (mut others, mut is_odd) = (0, false);
     let mut start = 0;
     for end in memchr_iter(b'\n', bytes).map(|at| at + 1).chain([bytes.len()]) {
         let line = &bytes[start..end];
-        let (name, value) = line.split_at(memchr(b':', line).unwrap_or(0));
-        if line.starts_with(b" ") || line.starts_with(b"\t") {
-            if let Some((_, kind)) = types.last_mut().filter(|_| is_type) {
-                kind.extend(line.to_ascii_lowercase());
+        let mut names = fields(line, b"content-type").map(|(place, _)| place);
+        let name = names.next();
+        let is_alone = name == Some(0) && names.next().is_none();
+        let is_behind_blank = matches!(line.first(), Some(b' ' | b'\t'));
+        match types.last_mut().filter(|last| is_behind_blank && last.place.end == start) {
+            Some(last) => {
+                last.place.end = end;
+                last.is_alone &= name.is_none();
             }
-        } else {
-            is_type = name.trim_ascii_end().eq_ignore_ascii_case(b"content-type");
-            if is_type {
-                types.push((start, line.to_ascii_lowercase()));
-            } else if name.trim_ascii_end().eq_ignore_ascii_case(b"content-transfer-encoding")
-                && !is_plain(value[1..].trim_ascii())
-            {
-                encodings.push(start);
-            }
+            None => types.extend(name.map(|_| Type { place: start..end, is_alone })),
         }
-        if matches!(line, b"\n" | b"\r\n") || end == bytes.len() {
-            has_digest |= types.iter().any(|(_, kind)| has(kind, "digest"));
-            if types.is_empty() && has_digest {
+        let encoded = fields(line, b"content-transfer-encoding").filter(|(_, value)| !is_plain(value));
+        encodings.extend(encoded.map(|(place, _)| start + place));
+        let is_end = matches!(line, b"\n" | b"\r\n") || end == bytes.len();
+        if has_digest && !is_end {
+            if has(line, "--") {
+                (others, is_odd) = (types.len(), !encodings.is_empty());
+            }
+            is_odd |= line.trim_ascii().is_empty();
+        }
+        if is_end {
+            let had_digest = has_digest;
+            for field in &types {
+                let whole = bytes[field.place.clone()].to_ascii_lowercase();
+                let kind = field.kind(&whole);
+                has_digest |= has(kind, "multipart") && has(kind, "digest");
+                // Such a boundary can have lines.
+                is_digest_odd |= has(&whole, "boundary") && (whole.contains(&b'*') || has(&whole, "=?"));
+                if !encodings.is_empty()
+                    && has(kind, "message")
+                    && (has(kind, "rfc822") || has(kind, "global"))
+                {
+                    memmem::find_iter(kind, "message").for_each(|at| mark(field.place.start + at));
+                }
+            }
+            // Parts of digests are messages unless they have a type.
+            let own = &types[others..];
+            let are_typed = !own.is_empty() && own.iter().all(|field| field.has_value(bytes));
+            if has_digest && (!had_digest || !are_typed || is_odd || is_digest_odd) {
                 encodings.iter().for_each(|&place| mark(place));
             }
-            for (place, kind) in types.drain(..).filter(|(_, kind)| !encodings.is_empty() && is_message(kind))
-            {
-                memmem::find_iter(&kind, "message").for_each(|at| mark(place + at));
-            }
+            types.clear();
             encodings.clear();
+            (others, is_odd) = (0, false);
         }
         start = end;
     }
     marked
 }
 
+/// The lines of a field that says the type of a part.
+struct Type {
+    place: Range<usize>,
+    /// Whether the field begins the first line, and none begins within it.
+    is_alone: bool,
+}
+
+impl Type {
+    /// Returns the text in which the type is: all, or that before the parameters if they are sure to be parameters.
+    fn kind<'b>(&self, field: &'b [u8]) -> &'b [u8] {
+        // A comment can have a semicolon.
+        let end = if self.is_alone && !field.contains(&b'(') { memchr(b';', field) } else { None };
+        &field[..end.unwrap_or(field.len())]
+    }
+
+    /// Returns whether the parser is sure to read a type.
+    fn has_value(&self, bytes: &[u8]) -> bool {
+        let field = &bytes[self.place.clone()];
+        let value = &field[memchr(b':', field).map_or(0, |colon| colon + 1)..];
+        self.is_alone && value.trim_ascii_start().first().is_some_and(u8::is_ascii_alphabetic)
+    }
+}
+
+/// Returns the places in a line where the parser could read this name of a field, and the values. It takes no notice of
+/// white space within a name, and of colons before it.
+fn fields<'b>(line: &'b [u8], name: &'static [u8]) -> impl Iterator<Item = (usize, &'b [u8])> {
+    let line = line.trim_ascii_end();
+    memchr_iter(b':', line).filter_map(move |colon| {
+        let mut before = (0..colon).rev().filter(|&at| !line[at].is_ascii_whitespace());
+        let mut place = colon;
+        for letter in name.iter().rev() {
+            place = before.next().filter(|&at| line[at].eq_ignore_ascii_case(letter))?;
+        }
+        Some((place, line[colon + 1..].trim_ascii_start()))
+    })
+}
+
 /// Returns whether an encoding leaves text as it is.
 fn is_plain(encoding: &[u8]) -> bool {
     ["7bit", "8bit", "binary"].iter().any(|plain| encoding.eq_ignore_ascii_case(plain.as_bytes()))
-}
-
-/// Returns whether a field, in lower case, says that a part is a message.
-fn is_message(field: &[u8]) -> bool {
-    // Parameters are not meant; but a comment can have a semicolon.
-    let is_plain = !field.contains(&b'(');
-    let kind = field.split(|&byte| byte == b';' && is_plain).next().unwrap_or_default();
-    has(kind, "message") && (has(kind, "rfc822") || has(kind, "global"))
 }
 
 fn has(text: &[u8], word: &str) -> bool {
@@ -281,6 +335,47 @@ mod tests {
             let message = format!("{encoded}{}Subject: last\n\ntext\n", head.repeat(20_000));
             assert_eq!(Message::parse(message.as_bytes()).text, "all");
         }
+        // Names as the parser reads them, and headers that begin within a line.
+        let encoding = "Content-Transfer-Encoding: quoted-printable\n";
+        for header in [
+            "Content -Type: message/rfc822\nContent-Transfer -Encoding: quoted-printable\n".to_owned(),
+            format!(":Content-Type: message/rfc822\n: {encoding}"),
+            format!(" Content-Type: message/rfc822\n{encoding}"),
+            format!("\t{encoding}Content-Type: message/rfc822\n"),
+            format!("C\r ontent-Type\r: message/rfc822\n{encoding}"),
+            format!("Content-Type: text/plain\nContent-Type: message/global; a=\"\n b\"\n{encoding}"),
+            format!("{encoding}X: y\n\r\r\n--bContent-Type: message/rfc822\n{encoding}"),
+            "Content-Type: message/rfc822\nContent-Transfer-Encoding:\n =?utf-8?q?quoted-printable?=\n"
+                .to_owned(),
+        ] {
+            for behind in ["\n", ""] {
+                let message = format!(
+                    "Subject: all\nContent-Type: multipart/mixed; boundary=b\n\n--b{behind}{header}\n{}\n--b--\n",
+                    head.repeat(20_000)
+                );
+                assert_eq!(Message::parse(message.as_bytes()).text.lines().next(), Some("all"), "{header}");
+            }
+        }
+        for (boundary, header) in [
+            ("boundary=b", encoding.to_owned()),
+            ("boundary=b", format!(" {encoding}")),
+            ("boundary=b", format!("X: y\nContent-Type:\n{encoding}")),
+            ("boundary=b", format!("Content-Type: x\n\r\r\n--b\n{encoding}")),
+            ("boundary=b", format!("Content-Type: x\n\nContent-Type: text/plain\n--b\n{encoding}")),
+            (
+                "boundary*=utf-8''b%0AContent-Type:x",
+                format!("Content-Type: x\n\ny\n--b\nContent-Type:x\n{encoding}"),
+            ),
+        ] {
+            for behind in ["\n", ""] {
+                let message = format!(
+                    "Subject: all\nContent-Type: multipart/digest; {boundary}\n\n--b\nContent-Type:x\n\nx\n\
+                    --b{behind}{header}\n{}\n--b\nContent-Type:x\n--b--\n",
+                    head.repeat(20_000)
+                );
+                assert_eq!(Message::parse(message.as_bytes()).text.lines().next(), Some("all"), "{header}");
+            }
+        }
         let digest = "Content-Type: multipart/digest; boundary=b\n\n--b\nContent-Transfer-Encoding: base64\n\nZQ==\n--b--";
         assert_eq!(Message::parse(digest.as_bytes()).text, "");
     }
@@ -299,6 +394,28 @@ mod tests {
         ];
         let text = Message::parse(message.concat().as_bytes()).text;
         assert_eq!(text.split_whitespace().collect::<Vec<_>>(), ["a", "one", "two", "three"]);
+    }
+
+    #[test]
+    fn texts_of_digests_are_decoded() {
+        let encoded = "Content-Transfer-Encoding: base64\n\nZsO8cg==\n";
+        for message in [
+            // Neither a boundary nor a name makes a digest.
+            format!(
+                "Content-Type: multipart/mixed; boundary=\"digest-1\"\n\n--digest-1\n{encoded}--digest-1--\n"
+            ),
+            format!(
+                "Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: application/x; name=\"digest.txt\"\n\n\
+                x\n--b\n{encoded}--b--\n"
+            ),
+            // Parts with a type are texts.
+            format!(
+                "Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: multipart/digest; boundary=c\n\n--c\n\n\
+                Subject: x\n\ny\n--c--\n\n--b\nContent-Type:\n text/plain;\n charset=utf-8\n{encoded}--b--\n"
+            ),
+        ] {
+            assert_eq!(Message::parse(message.as_bytes()).text.trim_end(), "für", "{message}");
+        }
     }
 
     #[test]

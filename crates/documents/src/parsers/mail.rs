@@ -66,13 +66,8 @@ impl Message {
     }
 }
 
-/// Stand for the first letters of words that the parser is not to see.
-const MARKS: [(&str, &str); 4] = [
-    ("\x01essage", "message"),
-    ("\x02essage", "Message"),
-    ("\x01ontent-", "content-"),
-    ("\x02ontent-", "Content-"),
-];
+/// Words whose first letters the parser is not to see: a byte 1 is in place of a small letter, 2 of a capital.
+const MARKED: [&str; 2] = ["message", "content-"];
 
 /// Marks the type of encoded messages within a message, which the standard forbids. The parser would decode them and
 /// all messages within them by recursion, each as a copy of its own, and none of them is a text.
@@ -190,7 +185,19 @@ fn has(text: &[u8], word: &str) -> bool {
 }
 
 fn without_marks(text: &str) -> String {
-    MARKS.iter().fold(text.to_owned(), |text, (mark, name)| text.replace(mark, name))
+    let letter = |(at, letter): (usize, char)| {
+        let follows = |word: &str| {
+            let rest = text.as_bytes()[at..].get(1..word.len());
+            rest.is_some_and(|rest| rest.eq_ignore_ascii_case(&word.as_bytes()[1..]))
+        };
+        let first = || MARKED.into_iter().find(|word| follows(word))?.chars().next();
+        match letter {
+            '\x01' => first().unwrap_or(letter),
+            '\x02' => first().map_or(letter, |first| first.to_ascii_uppercase()),
+            _ => letter,
+        }
+    };
+    text.char_indices().map(letter).collect()
 }
 
 /// Reads the messages of a mailbox.
@@ -420,7 +427,8 @@ mod tests {
 
     #[test]
     fn texts_about_encoded_messages_stay_as_they_are() {
-        let text = "Content-Type: message/rfc822\ncontent-transfer-encoding: base64\nContent-Transfer-Encoding: base64\n";
+        let text = "Content-Type: message/rfc822\ncontent-transfer-encoding: base64\nContent-Transfer-Encoding: base64\n\
+            CONTENT-TYPE: MESSAGE/RFC822; Message/Global\nContent-TYPE: mESSAGE/rfc822\n \u{1}x\u{2}m\n";
         let message =
             format!("Subject: a\nContent-Type: text/plain\nContent-Transfer-Encoding: 8bit\n\n{text}");
         assert_eq!(Message::parse(message.as_bytes()).text.trim_end(), format!("a\n{text}").trim_end());

@@ -27,6 +27,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+pub use hamdex::for_width;
 use hamdex::set::{Description, MatchIds, StoredId};
 use hamdex::similar::{Condition, SimilarDocument};
 use hamdex::{
@@ -35,29 +36,6 @@ use hamdex::{
 };
 use hamdex_shards::Shards;
 use hamdex_store::{ReadOptions, StoreReader};
-
-/// Compiles an expression for each width, and evaluates the one for `$bits`: 128, or otherwise 64.
-///
-/// ```
-/// let bytes = |bits: u32| hamdex_any::for_width!(bits, F => size_of::<F>());
-/// assert_eq!((bytes(64), bytes(128)), (8, 16));
-/// ```
-#[macro_export]
-macro_rules! for_width {
-    ($bits:expr, $fingerprint:ident => $work:expr) => {
-        match $bits {
-            64 => {
-                type $fingerprint = u64;
-                $work
-            }
-            128 => {
-                type $fingerprint = u128;
-                $work
-            }
-            other => unreachable!("no fingerprints have {other} bits"),
-        }
-    };
-}
 
 fn width_of(kind: Kind, path: &Path) -> Result<u32, SetError> {
     Ok(match kind {

@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use hamdex::{BuildError, Fingerprint, OpenOptions, SealedIndex, Summary, VerifyOptions};
+use hamdex::{BuildError, Fingerprint, OpenOptions, SealedIndex, Summary, VerifyOptions, for_width};
 use hamdex_atomic_file::{AtomicDirectory, link_or_copy, sync_directory};
 
 pub use builder::{SealedShards, ShardsBuilder, ShardsSummary};
@@ -276,10 +276,7 @@ struct Candidate {
 impl Candidate {
     /// Opens a file, and verifies it with these options.
     fn open(path: &Path, verify: Option<&VerifyOptions>) -> Result<Self, Error> {
-        match hamdex::width(path)? {
-            128 => Self::of::<u128>(path, verify),
-            _ => Self::of::<u64>(path, verify),
-        }
+        for_width!(hamdex::width(path)?, F => Self::of::<F>(path, verify))
     }
 
     fn of<F: Fingerprint>(path: &Path, verify: Option<&VerifyOptions>) -> Result<Self, Error> {

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use hamdex::{BuildError, Fingerprint, Phase, Progress, Report, Stopped, default_memory};
+use hamdex::{BuildError, Fingerprint, Phase, Progress, Report, Stopped, default_memory, for_width};
 
 use crate::disk::copy::{Copied, clone_or_copy, copy};
 use crate::disk::layout::{self, BACKUP, COPY, DELETES, LOGS, MANIFEST, SEGMENTS};
@@ -81,7 +81,7 @@ fn copy_store(disk: &dyn Disk, target: &dyn Disk, kind: Kind, report: &Report) -
             target.remove(name).map_err(Error::io("remove it", target.path(name)))?;
         }
         copied.clear();
-        let copy = if manifest.identity.width == 128 { copy_current::<u128> } else { copy_current::<u64> };
+        let copy = for_width!(manifest.identity.width, F => copy_current::<F>);
         copy(disk, manifest, target, kind, &mut copied, report)
     });
     finish(target, outcome, &copied)

@@ -22,7 +22,7 @@ pub use text::{TextError, parse, to_text};
 
 pub use crate::disk::layout::MAX_NUMBER;
 
-use hamdex::{BuildOptions, Codec, Design, DesignError, FilterChoice, Fingerprint};
+use hamdex::{BuildOptions, Codec, Design, DesignError, FilterChoice, Fingerprint, for_width};
 use serde::{Deserialize, Serialize};
 
 use crate::log::{MAX_SEQUENCE, Position, Sealed};
@@ -146,10 +146,7 @@ impl Manifest {
 
     /// Returns the names of the designs that new segments can have.
     fn designs(&self) -> Vec<String> {
-        match self.identity.width {
-            128 => Design::<u128>::names(self.distance),
-            _ => Design::<u64>::names(self.distance),
-        }
+        for_width!(self.identity.width, F => Design::<F>::names(self.distance))
     }
 
     /// Checks each field by itself and all of them together.

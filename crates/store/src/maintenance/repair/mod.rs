@@ -13,7 +13,7 @@ mod salvage;
 
 use std::path::{Path, PathBuf};
 
-use hamdex::{Fingerprint, Report};
+use hamdex::{Fingerprint, Report, for_width};
 
 pub use report::{Repaired, RepairedFile};
 
@@ -72,7 +72,7 @@ pub fn repair_and_tell<E: From<Error>>(
 ) -> Result<Repaired, E> {
     let width = width_of(disk, &read_texts(disk)?)?;
     let _lock = StoreLock::take(disk)?;
-    let repaired = if width == 128 { run::<u128>(disk, report) } else { run::<u64>(disk, report) }?;
+    let repaired = for_width!(width, F => run::<F>(disk, report))?;
     tell(&repaired)?;
     KeptReport::remove(disk)?;
     Ok(repaired)

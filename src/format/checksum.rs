@@ -60,9 +60,9 @@ impl UnitKind {
         Self::ShingleKeys,
     ];
 
-    /// The most optional sections that belong to no table: the known kinds but filters, and the shingles by document of
-    /// earlier versions.
-    pub(crate) const MAX_OPTIONAL_OF_FILE: u32 = Self::KNOWN_OPTIONAL.len() as u32 - 1 + 1;
+    /// The most optional sections that belong to no table: as many as the known kinds, since the shingles by document of
+    /// earlier versions come in place of filters.
+    pub(crate) const MAX_OPTIONAL_OF_FILE: u32 = Self::KNOWN_OPTIONAL.len() as u32;
 
     /// Returns the number in the format.
     pub(crate) fn number(self) -> u32 {

@@ -140,7 +140,6 @@ impl Codebook {
     /// Returns the best code for symbols that occur so often.
     #[cfg(test)]
     pub(crate) fn from_counts(counts: &[u64]) -> Self {
-        use crate::codec::huffman::codebook::code_lengths;
         Self::from_lengths(&code_lengths(counts)).expect("package-merge gives complete codes")
     }
 

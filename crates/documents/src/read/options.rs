@@ -321,7 +321,7 @@ impl Documents {
         self
     }
 
-    /// Returns what is kept between the passes, if the documents are to be copied.
+    /// Returns the plan of a copy, which one pass leaves to the next; `None` if no documents are copied.
     pub(crate) fn plan(&self) -> Option<MutexGuard<'_, Plan>> {
         self.plan.as_ref().map(|plan| plan.lock().expect("no thread panics with it"))
     }
